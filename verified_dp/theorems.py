@@ -1,0 +1,29 @@
+"""The tie between code and proofs: `@proved_by("T07-ends")` says which proof file makes a function right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Proved = TypeVar("_Proved", bound=Callable[..., Any])
+_NAME = re.compile(r"T\d\d-[a-z0-9]+(-[a-z0-9]+)*")
+
+REGISTRY: dict[str, tuple[str, ...]] = {}
+"""Qualified name of each proved function -> names of the theorems (files `proofs/NAME.md`) it rests on."""
+
+
+def proved_by(*names: str) -> Callable[[_Proved], _Proved]:
+    """Mark a function (or class) as resting on the named theorems, and return it itself, unwrapped.
+
+    Raises ValueError where the decorator is written if there is no name or a name is not like "T07-ends".
+    """
+    if not names or not all(_NAME.fullmatch(name) for name in names):
+        raise ValueError(f"theorem names must be like 'T07-ends', got {names!r}")
+
+    def mark(proved: _Proved) -> _Proved:
+        proved.__theorems__ = names  # type: ignore[attr-defined]
+        REGISTRY[f"{proved.__module__}.{proved.__qualname__}"] = names
+        return proved
+
+    return mark
