@@ -23,7 +23,10 @@ def _shown(value: object) -> str:
         return str(value)
     if type(value) is Fraction:
         return "a fraction of more than 60 digits"
-    return _one_line(_SHORT.repr(value))
+    try:
+        return _one_line(_SHORT.repr(value))
+    except ValueError:  # a container of integers too long for Python to print
+        return f"a {type(value).__name__}"
 
 
 def _one_line(text: str) -> str:
