@@ -1,6 +1,6 @@
-"""Exact dyadic numbers, proved intervals between them (`Enclosure`), their outward rounded decimals, and `Estimate`.
+"""Exact dyadic numbers, proved intervals (`Enclosure`), outward rounded decimals, and `Estimate`.
 
-An `Enclosure` holds the number asked for; an `Estimate` proves nothing and cannot stand where an enclosure is needed.
+An `Enclosure` holds the number asked for; an `Estimate` proves nothing and never stands in its place.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Dyadic:
         return "Dyadic.infinity()" if self.is_infinite else f"Dyadic({fmpz(self.mantissa)}, {self.exponent})"
 
     def __hash__(self) -> int:
-        """Equal to the hash of the equal int or Fraction: Python's hashes are modulo 2^61 - 1, where 2^61 is 1."""
+        """The hash of the equal int or Fraction: Python's hashes are modulo 2^61 - 1, where 2^61 is 1."""
         return hash(float("inf")) if self.is_infinite else hash(self.mantissa << self.exponent % 61)
 
     def __eq__(self, other: object) -> bool:
@@ -99,7 +99,7 @@ class Dyadic:
     def _compare_finite(self, other: Dyadic) -> int:
         if self.sign != other.sign or self.top != other.top:
             return _sign(self.sign - other.sign) or self.sign * _sign(self.top - other.top)
-        low = min(self.exponent, other.exponent)  # the tops agree, so the shifts are shorter than the mantissas
+        low = min(self.exponent, other.exponent)  # equal tops: shifts shorter than mantissas
         return _sign((self.mantissa << self.exponent - low) - (other.mantissa << other.exponent - low))
 
     @property
@@ -115,7 +115,7 @@ class Dyadic:
     def as_fraction(self) -> Fraction:
         """The number as a Fraction; InvalidInput for infinity and where |exponent| > 10^6."""
         if self.is_infinite or abs(self.exponent) > _MAX_SHIFT:
-            raise InvalidInput("exponent", str(self), "finite and at most 10^6 in size to be written as a fraction")
+            raise InvalidInput("exponent", str(self), "at most 10^6 in size to write a fraction")
         if self.exponent >= 0:
             return Fraction(self.mantissa << self.exponent)
         return Fraction(self.mantissa, 1 << -self.exponent)

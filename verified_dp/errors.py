@@ -62,7 +62,7 @@ class InexactInput(InvalidInput):
 
 
 class Unsupported(VerifiedDPError):
-    """Asked for something no theorem of this package covers; `reason` says what, `key` where in a specification."""
+    """Something no theorem of this package covers; `reason` says what, `key` where in a specification."""
 
     def __init__(self, reason: str, key: str = "", file: str | None = None) -> None:
         super().__init__(reason, key, file)

@@ -1,4 +1,4 @@
-"""The only door for users' numbers: int, Fraction, Decimal and strings become exact fractions, floats are refused.
+"""The only door for users' numbers: int, Fraction, Decimal and text become fractions, floats are refused.
 
 Each function takes the value and the `key` it was given for, and raises InvalidInput naming that key.
 """
@@ -6,6 +6,7 @@ Each function takes the value and the `key` it was given for, and raises Invalid
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -26,12 +27,13 @@ def exact(value: object, key: str = "value", *, expected: str = _NUMBER) -> Frac
     """The rational number which `value` states exactly.
 
     Args:
-        value: int, Fraction, finite Decimal, or a string: a decimal ("0.1", "-1e-3") or a ratio of integers ("256/60000").
+        value: int, Fraction, finite Decimal, or a string: a decimal ("-1e-3") or a ratio of integers ("256/60000").
         key: name of the value, for messages.
         expected: the domain, for messages.
     Raises:
         InexactInput: for a binary float, with what to write instead.
-        InvalidInput: for everything else which is not a number: booleans, nan, inf, "", "1_000", exponents beyond +-10^5.
+        InvalidInput: for all else that states no number (booleans, nan, inf, "", "1_000") and exponents
+            beyond +-10^5.
 
     >>> exact("256/60000"), exact("-1.5e-1")
     (Fraction(8, 1875), Fraction(-3, 20))
@@ -44,27 +46,27 @@ def exact(value: object, key: str = "value", *, expected: str = _NUMBER) -> Frac
 
 def positive(value: object, key: str = "value") -> Fraction:
     """The value as an exact rational number > 0."""
-    return _within(value, key, "a positive rational number", above=0)
+    return _checked(value, key, expected="a positive rational number", accepts=lambda x: x > 0)
 
 
 def non_negative(value: object, key: str = "value") -> Fraction:
     """The value as an exact rational number >= 0."""
-    return _within(value, key, "a rational number >= 0", least=0)
+    return _checked(value, key, expected="a rational number >= 0", accepts=lambda x: x >= 0)
 
 
 def probability(value: object, key: str = "value") -> Fraction:
     """The value as an exact rational number in [0, 1]."""
-    return _within(value, key, "a rational number in [0, 1]", least=0, most=1)
+    return _checked(value, key, expected="a rational number in [0, 1]", accepts=lambda x: 0 <= x <= 1)
 
 
 def open_unit(value: object, key: str = "delta") -> Fraction:
-    """The value, a delta, as an exact rational number in (0, 1); the message for 0 and for 1 says what they would mean."""
+    """The value, a delta, as an exact rational number in (0, 1); the messages say what 0 and 1 would mean."""
     number = exact(value, key, expected="a rational number in (0, 1)")
     if number == 0:
-        raise InvalidInput(key, value, "in (0, 1): 0 would state pure differential privacy, which is another claim")
+        raise InvalidInput(key, value, "in (0, 1): 0 would state pure differential privacy, another claim")
     if number >= 1:
-        raise InvalidInput(key, value, "in (0, 1): with 1 or more every mechanism is private, so it states nothing")
-    return _within(value, key, "a rational number in (0, 1)", above=0)
+        raise InvalidInput(key, value, "in (0, 1): 1 or more holds for every mechanism, so states nothing")
+    return _checked(value, key, expected="a rational number in (0, 1)", accepts=lambda x: x > 0)
 
 
 def count(value: object, key: str = "count") -> int:
@@ -90,12 +92,9 @@ def fraction_text(number: Fraction) -> str:
     return top if bottom == "1" else f"{top}/{bottom}"
 
 
-def _within(
-    value: object, key: str, expected: str, *, above: int | None = None, least: int | None = None, most: int | None = None
-) -> Fraction:
+def _checked(value: object, key: str, *, expected: str, accepts: Callable[[Fraction], bool]) -> Fraction:
     number = exact(value, key, expected=expected)
-    low = (above is not None and number <= above) or (least is not None and number < least)
-    if low or (most is not None and number > most):
+    if not accepts(number):
         raise InvalidInput(key, value, expected)
     return number
 
@@ -130,7 +129,7 @@ def _read_text(text: str, key: str) -> Fraction | None:
 def _from_decimal(sign: str, digits: str, exponent: str, *, text: str, key: str) -> Fraction:
     power = int(exponent or "0")
     if abs(power) > MAX_EXPONENT:
-        raise InvalidInput(key, text, f"a number with a decimal exponent from -{MAX_EXPONENT} to {MAX_EXPONENT}")
+        raise InvalidInput(key, text, f"a number with a decimal exponent within +-{MAX_EXPONENT}")
     whole, _, decimals = digits.partition(".")
     mantissa, power = _signed(sign, whole + decimals), power - len(decimals)
     return Fraction(mantissa * 10**power) if power >= 0 else Fraction(mantissa, 10**-power)
@@ -153,4 +152,4 @@ def _refuse_float(value: Real, key: str) -> None:
     meant = Fraction(shown)
     ratio = f"Fraction({meant.numerator}, {meant.denominator})"
     advice = ratio if meant.denominator <= 10**6 and abs(meant) < 10**6 else f'Fraction("{shown}")'
-    raise InexactInput(key, value, f'exact: write "{shown}" or {advice}, for a binary float is not the decimal it shows')
+    raise InexactInput(key, value, f'exact: write "{shown}" or {advice} (a float is not the decimal it shows)')

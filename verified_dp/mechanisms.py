@@ -1,0 +1,201 @@
+"""What was run, as frozen data with exact numbers: mechanisms, compositions, relations, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from verified_dp import exact
+from verified_dp.errors import InvalidInput
+
+
+class Relation(StrEnum):
+    """Which data sets are neighbours. `Relation.of` reads one from text."""
+
+    ADD_OR_REMOVE = "add-or-remove"
+    ADD = "add"
+    REMOVE = "remove"
+    ZERO_OUT = "zero-out"
+    REPLACE = "replace"
+
+    @classmethod
+    def of(cls, value: object, key: str = "relation") -> Relation:
+        """The relation of that name; InvalidInput lists the names otherwise."""
+        if not isinstance(value, str) or value not in set(cls):
+            raise InvalidInput(key, value, "one of " + ", ".join(cls))
+        return cls(value)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The Gaussian mechanism, in exactly one of two forms.
+
+    * `Gaussian("1.1")`: sigma / largest L2 norm of one record's contribution, in every relation.
+    * `Gaussian(sigma="2", sensitivity="1")`: sensitivity of the query under the relation in use, in L2 norm.
+
+    >>> Gaussian("1.1").noise_multiplier
+    Fraction(11, 10)
+    """
+
+    noise_multiplier: Fraction | None = None
+    sigma: Fraction | None = None
+    sensitivity: Fraction | None = None
+
+    def __init__(
+        self, noise_multiplier: object = None, *, sigma: object = None, sensitivity: object = None
+    ) -> None:
+        _check_form(noise_multiplier, sigma, sensitivity)
+        stated = {"noise_multiplier": noise_multiplier, "sigma": sigma, "sensitivity": sensitivity}
+        for key, value in stated.items():
+            object.__setattr__(self, key, None if value is None else _scale(value, key))
+
+    def mean_distance(self, relation: Relation) -> Fraction:
+        """Distance between the two means in units of sigma, before any sampling.
+
+        One norm per record that contributes: 1 / noise_multiplier, under replace 2 / noise_multiplier;
+        sensitivity / sigma in the other form, where the sensitivity is already that of the relation.
+        """
+        if self.noise_multiplier is not None:
+            return (2 if relation is Relation.REPLACE else 1) / self.noise_multiplier
+        return Fraction(self.sensitivity or 0) / Fraction(self.sigma or 1)  # both are set in this form
+
+
+@dataclass(frozen=True)
+class PoissonSampled:
+    """A Gaussian on a batch which each record enters independently with `probability`, in [0, 1]."""
+
+    mechanism: Gaussian
+    probability: Fraction
+
+    def __init__(self, mechanism: Gaussian, probability: object) -> None:
+        if not isinstance(mechanism, Gaussian):
+            raise InvalidInput("mechanism", mechanism, "a Gaussian, the only one that can be sampled")
+        if mechanism.sigma is not None:
+            raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "probability", exact.probability(probability, "probability"))
+
+
+Mechanism = Gaussian | PoissonSampled
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Mechanisms run on the same data, each `count` times; `compose` builds one conveniently."""
+
+    parts: tuple[tuple[Mechanism, int], ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise InvalidInput("parts", None, "at least one mechanism")
+        object.__setattr__(self, "parts", tuple((_mechanism(m), exact.count(k)) for m, k in self.parts))
+
+    def merged(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The parts with equal mechanisms put together, counts added, in order of first appearance."""
+        counts: dict[Mechanism, int] = {}
+        for mechanism, count in self.parts:
+            counts[mechanism] = counts.get(mechanism, 0) + count
+        return tuple(counts.items())
+
+
+def compose(*parts: Mechanism | tuple[Mechanism, object] | Composition) -> Composition:
+    """The composition of the parts, each a mechanism, a (mechanism, count), or a composition (flattened).
+
+    >>> compose(Gaussian("1"), (Gaussian("2"), 3)).parts[1][1]
+    3
+    """
+    return Composition(tuple(pair for part in parts for pair in _pairs(part)))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published statement "(epsilon, delta)-DP", exact, with both numbers also as they were typed."""
+
+    title: str
+    source: str
+    epsilon: Fraction
+    delta: Fraction
+    epsilon_text: str
+    delta_text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact.non_negative(self.epsilon, "epsilon"))
+        object.__setattr__(self, "delta", exact.open_unit(self.delta, "delta"))
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a specification file states; `claim` is None where it states none."""
+
+    relation: Relation
+    composition: Composition
+    claim: Claim | None = None
+
+
+def convention(composition: Composition, relation: Relation) -> str:
+    """Words on what the noise is relative to, printed with every result, because libraries disagree on it."""
+    gaussians = [getattr(mechanism, "mechanism", mechanism) for mechanism, _ in composition.parts]
+    sampled = any(isinstance(mechanism, PoissonSampled) for mechanism, _ in composition.parts)
+    texts = []
+    if any(gaussian.noise_multiplier is not None for gaussian in gaussians):
+        texts.append(f"{_MULTIPLIER}; {_NEIGHBOURS[relation]}")
+    if sampled:
+        texts.append("Poisson sampling: records enter each batch independently, batches are not revealed")
+    if any(gaussian.sigma is not None for gaussian in gaussians):
+        texts.append(f"with sigma, sensitivity is the query's L2 sensitivity under {relation} itself")
+    return "; ".join(texts)
+
+
+_MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
+_ONE_NORM = "the means of the noise with and without the record differ by one such norm"
+_NEIGHBOURS = {
+    Relation.ADD_OR_REMOVE: f"one record is added or removed (the worse of the two orders): {_ONE_NORM}",
+    Relation.ADD: f"one record is added: {_ONE_NORM}",
+    Relation.REMOVE: f"one record is removed: {_ONE_NORM}",
+    Relation.ZERO_OUT: f"one record is replaced by one that contributes zero: {_ONE_NORM}",
+    Relation.REPLACE: "one record is replaced by another, both contribute: the means differ by two such norms",
+}
+
+
+def _check_form(noise_multiplier: object, sigma: object, sensitivity: object) -> None:
+    if noise_multiplier is None:
+        missing = [key for key, value in (("sigma", sigma), ("sensitivity", sensitivity)) if value is None]
+        if len(missing) == 2:
+            raise InvalidInput("noise_multiplier", None, "given (or sigma and sensitivity instead)")
+        if missing:
+            raise InvalidInput(missing[0], None, "given: sigma and sensitivity belong together")
+    for key, value in (("sigma", sigma), ("sensitivity", sensitivity)):
+        if noise_multiplier is not None and value is not None:
+            raise InvalidInput(key, value, "absent where noise_multiplier is given (one form or the other)")
+
+
+def _scale(value: object, key: str) -> Fraction:
+    """A positive exact number; the message for 0 says what it would mean."""
+    if exact.exact(value, key, expected="a positive rational number") == 0:
+        raise InvalidInput(key, value, f"positive: 0 would mean {_ZERO_MEANS[key]}")
+    return exact.positive(value, key)
+
+
+_ZERO_MEANS = {
+    "noise_multiplier": "no noise, hence no finite guarantee",
+    "sigma": "no noise, hence no finite guarantee",
+    "sensitivity": "that no record has any influence, hence nothing to protect",
+}
+
+
+def _mechanism(value: object) -> Mechanism:
+    if not isinstance(value, Gaussian | PoissonSampled):
+        raise InvalidInput("mechanism", value, "a Gaussian or a PoissonSampled, or (mechanism, count)")
+    return value
+
+
+def _pairs(part: object) -> Iterator[tuple[Mechanism, int]]:
+    """The (mechanism, count) pairs of one argument of `compose`."""
+    if isinstance(part, Composition):
+        yield from part.parts
+    elif isinstance(part, tuple) and len(part) == 2:
+        yield _mechanism(part[0]), exact.count(part[1])
+    else:
+        yield _mechanism(part), 1
