@@ -1,137 +1,219 @@
-"""Exact dyadic numbers, proved intervals (`Enclosure`), outward rounded decimals, and `Estimate`.
+"""Proved intervals (`Enclosure`) with outward rounded decimals, and `Estimate`, which proves nothing.
 
-An `Enclosure` holds the number asked for; an `Estimate` proves nothing and never stands in its place.
+An enclosure holds the number asked for; an estimate never stands in its place.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import total_ordering
-from typing import NamedTuple
+from functools import cached_property
+from os.path import commonprefix
 
-from flint import arb, ctx, fmpz
+from flint import ctx
 
+from verified_dp.dyadic import Decimal, Dyadic, decimal_down, decimal_up, exact_ball, outward_decimal
 from verified_dp.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.exact import exact
 
-_DYADIC = re.compile(r"(0|-?[1-9][0-9]{0,99999})\*2\^(0|-?[1-9][0-9]{0,30})")
-_MAX_SHIFT = 10**6  # beyond, a dyadic is not written out as a fraction
-_EXACT_EXPONENT = 20_000  # up to here decimals come from integer arithmetic
+__all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up", "maximum"]
+
+_QUANTITIES = ("delta", "epsilon")
+_ORDERS = ("remove", "add", "both", "symmetric")
 
 
-@total_ordering
-@dataclass(frozen=True, eq=False)
-class Dyadic:
-    """The exact number mantissa * 2^exponent, kept with an odd mantissa (0 as 0*2^0), or infinity.
+@dataclass(frozen=True)
+class Enclosure:
+    """A proof that lower <= quantity <= upper, and where it comes from.
 
-    Comparison with Dyadic, int and Fraction is exact and total, at any exponent.
+    Args:
+        lower, upper: exact ends, lower <= upper (InvalidInput otherwise); upper may be infinite.
+        budget: an absolute upper bound, on delta, of each source of error (quadrature, aliasing, ...).
+        quantity: "delta" or "epsilon".
+        method, methods: the method of the narrowest enclosure, and all that took part.
+        order: "remove", "add", "both" (equal, or not told apart) or "symmetric".
+        relation, convention: the neighbours, and in words what the noise is relative to.
+        digits: significant digits asked for. seconds: time spent.
 
-    >>> Dyadic(12, -3), str(Dyadic(12, -3)), Dyadic(12, -3) == Fraction(3, 2)
-    (Dyadic(3, -1), '3*2^-1', True)
+    >>> print(Enclosure(Dyadic(4441, -12), Dyadic(4442, -12), quantity="epsilon", method="auto", order="both",
+    ...                 relation="add-or-remove", digits=3))
+    1.084[2, 5]
     """
 
-    mantissa: int
-    exponent: int = 0
-    is_infinite: bool = field(default=False, kw_only=True)
+    lower: Dyadic
+    upper: Dyadic
+    budget: Mapping[str, Dyadic] = field(default_factory=dict, kw_only=True, hash=False)
+    quantity: str = field(kw_only=True)
+    method: str = field(kw_only=True)
+    methods: tuple[str, ...] = field(default=(), kw_only=True)
+    order: str = field(kw_only=True)
+    relation: str = field(kw_only=True)
+    convention: str = field(default="", kw_only=True)
+    digits: int = field(default=12, kw_only=True)
+    seconds: float = field(default=0.0, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        shift = (self.mantissa & -self.mantissa).bit_length() - 1  # trailing zeros; -1 for zero
-        object.__setattr__(self, "exponent", int(self.exponent) + shift if self.mantissa else 0)
-        object.__setattr__(self, "mantissa", int(self.mantissa) >> max(shift, 0))
-
-    @classmethod
-    def infinity(cls) -> Dyadic:
-        """Plus infinity, larger than every number."""
-        return cls(1, is_infinite=True)
-
-    @classmethod
-    def of_fraction(cls, number: int | Fraction) -> Dyadic:
-        """The number itself, whose denominator must be a power of two (InvalidInput otherwise)."""
-        top, bottom = number.numerator, number.denominator
-        if bottom & (bottom - 1):
-            raise InvalidInput("value", number, "a fraction whose denominator is a power of two")
-        return cls(top, 1 - bottom.bit_length())
-
-    @classmethod
-    def parse(cls, text: str) -> Dyadic:
-        """Read what `str` writes, in lowest form only: "3*2^-1", "0*2^0", "inf"; InvalidInput otherwise."""
-        if text == "inf":
-            return cls.infinity()
-        match = _DYADIC.fullmatch(text) if isinstance(text, str) else None
-        number = cls(int(fmpz(match[1])), int(match[2])) if match else None
-        if number is None or str(number) != text:
-            raise InvalidInput("value", text, 'a dyadic number in lowest form such as "3*2^-1"')
-        return number
+        if self.upper < self.lower:
+            raise InvalidInput("lower", str(self.lower), f"at most upper ({self.upper})")
+        for key, value, known in (("quantity", self.quantity, _QUANTITIES), ("order", self.order, _ORDERS)):
+            if value not in known:
+                raise InvalidInput(key, value, "one of " + ", ".join(known))
+        object.__setattr__(self, "budget", dict(self.budget))
+        object.__setattr__(self, "methods", tuple(self.methods) or (self.method,))
 
     def __str__(self) -> str:
-        return "inf" if self.is_infinite else f"{fmpz(self.mantissa)}*2^{self.exponent}"
+        """The certain digits, then in brackets how each end goes on: 0.0496[1, 3]."""
+        known = sum(c.isdigit() for c in self.certain_digits.partition("e")[0].lstrip("-0."))
+        significant = max(known + 1, 3)
+        low, high = decimal_down(self.lower, significant), decimal_up(self.upper, significant)
+        if low == high:
+            return low
+        cut = len(_common(low, high))
+        (start, e, exponent), end = low.partition("e"), high.partition("e")[0]
+        return f"{low[:cut]}[{start[cut:]}, {end[cut:]}]{e}{exponent}" if cut else f"[{low}, {high}]"
 
-    def __repr__(self) -> str:
-        return "Dyadic.infinity()" if self.is_infinite else f"Dyadic({fmpz(self.mantissa)}, {self.exponent})"
+    @property
+    def relative_width(self) -> Dyadic | None:
+        """An upper bound of (upper - lower) / (size of the end next to 0); None if 0 or inf is within."""
+        if self.lower.sign * self.upper.sign <= 0 or self.upper.is_infinite:
+            return None
+        with ctx.workprec(64):
+            low, high = exact_ball(self.lower), exact_ball(self.upper)
+            width = ((high - low) / (low if self.lower.sign > 0 else -high)).upper()
+        mantissa, exponent = width.man_exp()
+        return Dyadic(int(mantissa), int(exponent))
+
+    @property
+    def status(self) -> str:
+        """The word certified if the ends are equal or their decimals within 10^-digits relatively, else wide."""
+        return "certified" if self.lower == self.upper or _narrow(*self._printed, self.digits) else "wide"
+
+    @property
+    def lower_decimal(self) -> str:
+        """A decimal <= lower with at least digits + 4 significant digits."""
+        return self._printed[0].text
+
+    @property
+    def upper_decimal(self) -> str:
+        """A decimal >= upper with at least digits + 4 significant digits."""
+        return self._printed[1].text
+
+    @cached_property
+    def _printed(self) -> tuple[Decimal, Decimal]:
+        """Both ends with the fewest digits that keep the asked width, or with digits + 4 if none does."""
+        pairs = [self._rounded(self.digits + extra) for extra in (4, 6, 10, 20)]
+        return next((pair for pair in pairs if _narrow(*pair, self.digits)), pairs[0])
+
+    def _rounded(self, significant: int) -> tuple[Decimal, Decimal]:
+        low = outward_decimal(self.lower, significant, up=False)
+        return low, outward_decimal(self.upper, significant, up=True)
+
+    @property
+    def certain_digits(self) -> str:
+        """The digits with which both printed ends begin ("" if none), so the number does too."""
+        common = _common(self.lower_decimal, self.upper_decimal)
+        _, e, exponent = self.lower_decimal.partition("e")
+        return f"{common.rstrip('.')}{e}{exponent}" if common else ""
+
+    def contains(self, number: object) -> bool:
+        """Whether lower <= number <= upper, for a Dyadic or anything that `exact` reads."""
+        value: Dyadic | Fraction = number if isinstance(number, Dyadic) else exact(number)
+        return self.lower <= value and self.upper >= value
+
+    def overlaps(self, other: Enclosure) -> bool:
+        """Whether some number lies in both."""
+        return self.lower <= other.upper and other.lower <= self.upper
+
+    def intersect(self, other: Enclosure) -> Enclosure:
+        """What two enclosures of the same number prove together; method and budget are the narrower one's.
+
+        Raises InconsistentEnclosures if no number lies in both.
+        """
+        _same_quantity(self, other)
+        if not self.overlaps(other):
+            raise InconsistentEnclosures(f"{self.quantity} is in {_traced(self)} and in {_traced(other)}")
+        narrow = min(self, other, key=_width_order)
+        ends = max(self.lower, other.lower), min(self.upper, other.upper)
+        return _joined(narrow, self, other, ends=ends)
+
+
+def maximum(a: Enclosure, b: Enclosure) -> Enclosure:
+    """Enclose the larger of two enclosed numbers; the order is "both" if neither is proved the larger."""
+    _same_quantity(a, b)
+    ends = max(a.lower, b.lower), max(a.upper, b.upper)
+    a_is_larger, b_is_larger = a.lower >= b.upper, b.lower >= a.upper
+    if a_is_larger != b_is_larger:
+        return _joined(a if a_is_larger else b, a, b, ends=ends)
+    order = a.order if a.order == b.order else "both"
+    keys = {**a.budget, **b.budget}
+    budget = {key: max(e.budget.get(key, Dyadic(0)) for e in (a, b)) for key in keys}
+    return replace(_joined(a, a, b, ends=ends), order=order, budget=budget)
+
+
+def _joined(first: Enclosure, a: Enclosure, b: Enclosure, *, ends: tuple[Dyadic, Dyadic]) -> Enclosure:
+    """The `first` of two enclosures with other ends, with the methods and the time of both."""
+    methods, seconds = tuple(dict.fromkeys(a.methods + b.methods)), a.seconds + b.seconds
+    return replace(first, lower=ends[0], upper=ends[1], methods=methods, seconds=seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An approximation of unknown error: a decimal to read, never a number to compare or to build on.
+
+    Args:
+        value: a decimal. method: what computed it. reason: why no enclosure is given.
+    """
+
+    value: str
+    method: str
+    reason: str
+
+    @property
+    def _words(self) -> tuple[str, str, str]:
+        return self.value, self.method, self.reason
+
+    def __str__(self) -> str:
+        return f"about {self.value} ({self.method}; an estimate, not a bound: {self.reason})"
 
     def __hash__(self) -> int:
-        """The hash of the equal int or Fraction: Python's hashes are modulo 2^61 - 1, where 2^61 is 1."""
-        return hash(float("inf")) if self.is_infinite else hash(self.mantissa << self.exponent % 61)
+        return hash(self._words)
 
     def __eq__(self, other: object) -> bool:
-        sign = self._compare(other)
-        return NotImplemented if sign is None else sign == 0
+        return self._words == other._words if isinstance(other, Estimate) else self._refuse()
 
-    def __lt__(self, other: Dyadic | int | Fraction) -> bool:
-        sign = self._compare(other)
-        return NotImplemented if sign is None else sign < 0
+    def _refuse(self, *_: object) -> bool:
+        raise TypeError("an Estimate is no bound, no number and no truth value; read its .value")
 
-    def _compare(self, other: object) -> int | None:
-        """The sign of self - other, None if other is not an exact number."""
-        if isinstance(other, int | Fraction):
-            left, right = replace(self, mantissa=self.mantissa * other.denominator), Dyadic(other.numerator)
-        elif isinstance(other, Dyadic):
-            left, right = self, other
-        else:
-            return None
-        if left.is_infinite or right.is_infinite:
-            return left.is_infinite - right.is_infinite
-        return left._compare_finite(right)
-
-    def _compare_finite(self, other: Dyadic) -> int:
-        if self.sign != other.sign or self.top != other.top:
-            return _sign(self.sign - other.sign) or self.sign * _sign(self.top - other.top)
-        low = min(self.exponent, other.exponent)  # equal tops: shifts shorter than mantissas
-        return _sign((self.mantissa << self.exponent - low) - (other.mantissa << other.exponent - low))
-
-    @property
-    def sign(self) -> int:
-        """-1, 0 or 1."""
-        return _sign(self.mantissa)
-
-    @property
-    def top(self) -> int:
-        """The t with 2^(t-1) <= |self| < 2^t (0 for zero)."""
-        return self.mantissa.bit_length() + self.exponent
-
-    def as_fraction(self) -> Fraction:
-        """The number as a Fraction; InvalidInput for infinity and where |exponent| > 10^6."""
-        if self.is_infinite or abs(self.exponent) > _MAX_SHIFT:
-            raise InvalidInput("exponent", str(self), "at most 10^6 in size to write a fraction")
-        if self.exponent >= 0:
-            return Fraction(self.mantissa << self.exponent)
-        return Fraction(self.mantissa, 1 << -self.exponent)
-
-    def __float__(self) -> float:
-        """The nearest float (0.0 or inf beyond their range), for plots only: no bound may rest on it."""
-        if self.is_infinite or self.top > 1025:
-            return float("-inf") if self.sign < 0 else float("inf")
-        return 0.0 if self.top < -1100 else self._near_float()
-
-    def _near_float(self) -> float:
-        try:
-            return float(self.as_fraction())
-        except OverflowError:
-            return self.sign * float("inf")
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
 
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
+def _common(low: str, high: str) -> str:
+    """The digits (sign and point included) with which two decimals of equal magnitude begin, "" if none."""
+    (start, _, left), (end, _, right) = low.partition("e"), high.partition("e")
+    common = commonprefix([start, end])
+    aligned = left == right and start.find(".") == end.find(".")
+    return common if low == high or (aligned and "." in common) else ""
+
+
+def _narrow(low: Decimal, high: Decimal, digits: int) -> bool:
+    """Whether (high - low) / (the smaller of their sizes) <= 10^-digits, exactly."""
+    if low.digits * high.digits <= 0 or abs(low.power - high.power) > 1:
+        return False
+    unit = min(low.power, high.power)
+    start, end = low.digits * 10 ** (low.power - unit), high.digits * 10 ** (high.power - unit)
+    return (end - start) * 10**digits <= min(abs(start), abs(end))
+
+
+def _same_quantity(a: Enclosure, b: Enclosure) -> None:
+    if a.quantity != b.quantity:
+        raise InvalidInput("quantity", b.quantity, f"{a.quantity} in both enclosures")
+
+
+def _width_order(enclosure: Enclosure) -> Dyadic:
+    width = Dyadic(0) if enclosure.lower == enclosure.upper else enclosure.relative_width
+    return Dyadic.infinity() if width is None else width
+
+
+def _traced(enclosure: Enclosure) -> str:
+    return f"[{enclosure.lower_decimal}, {enclosure.upper_decimal}] ({', '.join(enclosure.methods)})"

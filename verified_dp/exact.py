@@ -27,7 +27,7 @@ def exact(value: object, key: str = "value", *, expected: str = _NUMBER) -> Frac
     """The rational number which `value` states exactly.
 
     Args:
-        value: int, Fraction, finite Decimal, or a string: a decimal ("-1e-3") or a ratio of integers ("256/60000").
+        value: int, Fraction, finite Decimal, or a string: a decimal ("-1e-3") or a ratio ("256/60000").
         key: name of the value, for messages.
         expected: the domain, for messages.
     Raises:
@@ -110,7 +110,7 @@ def _read(value: object, key: str) -> Fraction | None:
     if isinstance(value, str):
         return _read_text(value, key)
     if isinstance(value, Real):
-        return _refuse_float(value, key)
+        _refuse_float(value, key)
     return None
 
 
@@ -152,4 +152,4 @@ def _refuse_float(value: Real, key: str) -> None:
     meant = Fraction(shown)
     ratio = f"Fraction({meant.numerator}, {meant.denominator})"
     advice = ratio if meant.denominator <= 10**6 and abs(meant) < 10**6 else f'Fraction("{shown}")'
-    raise InexactInput(key, value, f'exact: write "{shown}" or {advice} (a float is not the decimal it shows)')
+    raise InexactInput(key, value, f'exact: write "{shown}" or {advice} (a float is not the decimal shown)')

@@ -136,8 +136,8 @@ class Spec:
 
 def convention(composition: Composition, relation: Relation) -> str:
     """Words on what the noise is relative to, printed with every result, because libraries disagree on it."""
-    gaussians = [getattr(mechanism, "mechanism", mechanism) for mechanism, _ in composition.parts]
-    sampled = any(isinstance(mechanism, PoissonSampled) for mechanism, _ in composition.parts)
+    gaussians = [m.mechanism if isinstance(m, PoissonSampled) else m for m, _ in composition.parts]
+    sampled = any(isinstance(m, PoissonSampled) for m, _ in composition.parts)
     texts = []
     if any(gaussian.noise_multiplier is not None for gaussian in gaussians):
         texts.append(f"{_MULTIPLIER}; {_NEIGHBOURS[relation]}")
@@ -155,7 +155,7 @@ _NEIGHBOURS = {
     Relation.ADD: f"one record is added: {_ONE_NORM}",
     Relation.REMOVE: f"one record is removed: {_ONE_NORM}",
     Relation.ZERO_OUT: f"one record is replaced by one that contributes zero: {_ONE_NORM}",
-    Relation.REPLACE: "one record is replaced by another, both contribute: the means differ by two such norms",
+    Relation.REPLACE: "one record is replaced by another, both contribute: means differ by two such norms",
 }
 
 
