@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from os.path import commonprefix
+from itertools import takewhile
 
 from flint import ctx
 
@@ -86,7 +86,7 @@ class Enclosure:
 
     @property
     def status(self) -> str:
-        """The word certified if the ends are equal or their decimals within 10^-digits relatively, else wide."""
+        """certified: the ends are equal, or their decimals within 10^-digits relatively; else wide."""
         return "certified" if self.lower == self.upper or _narrow(*self._printed, self.digits) else "wide"
 
     @property
@@ -191,7 +191,7 @@ class Estimate:
 def _common(low: str, high: str) -> str:
     """The digits (sign and point included) with which two decimals of equal magnitude begin, "" if none."""
     (start, _, left), (end, _, right) = low.partition("e"), high.partition("e")
-    common = commonprefix([start, end])
+    common = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(start, end, strict=False)))
     aligned = left == right and start.find(".") == end.find(".")
     return common if low == high or (aligned and "." in common) else ""
 
@@ -202,7 +202,7 @@ def _narrow(low: Decimal, high: Decimal, digits: int) -> bool:
         return False
     unit = min(low.power, high.power)
     start, end = low.digits * 10 ** (low.power - unit), high.digits * 10 ** (high.power - unit)
-    return (end - start) * 10**digits <= min(abs(start), abs(end))
+    return bool((end - start) * 10**digits <= min(abs(start), abs(end)))
 
 
 def _same_quantity(a: Enclosure, b: Enclosure) -> None:

@@ -1,0 +1,175 @@
+"""Specification files: TOML text -> `Spec`; a mistake is told in one line: key, value, what is expected.
+
+    relation = "add-or-remove"          # add, remove, zero-out, replace
+    [[mechanism]]
+    kind = "gaussian"
+    noise_multiplier = "1.1"            # or sigma and sensitivity
+    sampling = { scheme = "poisson", probability = "256/60000" }   # optional
+    count = 14063                       # optional, 1
+    [claim]                             # optional: title, source, epsilon, delta
+
+Numbers may be quoted or not: TOML's own numbers are taken as the decimals that are written. Keys in messages
+count from 1: `mechanism[2].sampling.probability` belongs to the second [[mechanism]].
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike, fsdecode
+from pathlib import Path
+from typing import Any
+
+from verified_dp import exact
+from verified_dp.errors import InvalidInput, Unsupported, with_file
+from verified_dp.mechanisms import (
+    Claim,
+    Composition,
+    Gaussian,
+    Mechanism,
+    PoissonSampled,
+    Relation,
+    Spec,
+    compose,
+)
+
+
+class Written(str):
+    """A TOML float as the decimal that was written; not a quoted string, so no title and no count."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def load_spec(path: str | PathLike[str]) -> Spec:
+    """Read the specification in a file; InvalidInput or Unsupported, with `.file`, for what is wrong with it."""
+    file = fsdecode(path)
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("file", file, f"UTF-8 text (byte {error.start} is not)", file) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput("file", file, f"a file that can be read ({reason})", file) from None
+    return parse_spec(text, file=file)
+
+
+def parse_spec(text: str, *, file: str = "<text>") -> Spec:
+    """Read a specification from TOML text; `file` is where errors say it is from.
+
+    >>> parse_spec('relation = "add"\\n[[mechanism]]\\nkind = "gaussian"\\nnoise_multiplier = 1.1').relation
+    <Relation.ADD: 'add'>
+    """
+    try:
+        return _spec(_parse_toml(text, file))
+    except (InvalidInput, Unsupported) as error:
+        raise with_file(error, file) from None
+
+
+def _parse_toml(text: str, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=lambda written: Written(written.replace("_", "")))
+    except RecursionError:
+        raise InvalidInput("file", file, "TOML (it is nested too deeply)") from None
+    except ValueError as error:  # TOMLDecodeError, and Python's refusal of gigantic integers
+        raise InvalidInput("file", file, f"TOML ({error})") from None
+
+
+def _spec(document: dict[str, Any]) -> Spec:
+    _check_keys(document, ("relation", "mechanism", "claim"))
+    relation = Relation.of(document.get("relation"))
+    return Spec(relation, _composition(document.get("mechanism")), _claim(document.get("claim")))
+
+
+def _composition(tables: object) -> Composition:
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise InvalidInput("mechanism", tables, "one or more [[mechanism]] tables")
+    return compose(*(_part(table, f"mechanism[{i}].") for i, table in enumerate(tables, 1)))
+
+
+def _part(table: dict[str, Any], prefix: str) -> tuple[Mechanism, int]:
+    with _located(prefix):
+        kind = table.get("kind")
+        read = _KINDS.get(kind) if isinstance(kind, str) else None
+        if read is None:
+            raise InvalidInput("kind", kind, "one of the kinds: " + ", ".join(_KINDS))
+        return read(table), exact.count(table.get("count", 1))
+
+
+def _gaussian(table: dict[str, Any]) -> Mechanism:
+    _check_keys(table, ("kind", "noise_multiplier", "sigma", "sensitivity", "sampling", "count"))
+    gaussian = Gaussian(
+        table.get("noise_multiplier"), sigma=table.get("sigma"), sensitivity=table.get("sensitivity")
+    )
+    return _sampled(gaussian, table["sampling"]) if "sampling" in table else gaussian
+
+
+_KINDS: Mapping[str, Callable[[dict[str, Any]], Mechanism]] = {"gaussian": _gaussian}
+
+
+def _sampled(mechanism: Gaussian, sampling: object) -> Mechanism:
+    if not isinstance(sampling, dict):
+        raise InvalidInput("sampling", sampling, 'a table like { scheme = "poisson", probability = "0.1" }')
+    with _located("sampling."):
+        scheme = sampling.get("scheme")
+        if not _is_text(scheme):
+            raise InvalidInput("scheme", scheme, 'the string "poisson"')
+        if scheme != "poisson":
+            raise Unsupported(f'{scheme!r} has no proof here, only "poisson" has: {_OTHERS}', "scheme")
+        _check_keys(sampling, ("scheme", "probability"))
+        probability = exact.probability(sampling.get("probability"), "probability")
+    return PoissonSampled(mechanism, probability)
+
+
+_OTHERS = "batches of fixed size, with or without replacement, and shuffled epochs are other mechanisms"
+
+
+def _claim(table: object) -> Claim | None:
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise InvalidInput("claim", table, "a [claim] table")
+    with _located("claim."):
+        _check_keys(table, ("title", "source", "epsilon", "delta"))
+        title, source = (_text(table.get(key, ""), key) for key in ("title", "source"))
+        epsilon, delta = table.get("epsilon"), table.get("delta")
+        numbers = exact.non_negative(epsilon, "epsilon"), exact.open_unit(delta, "delta")
+        return Claim(title, source, *numbers, epsilon_text=str(epsilon), delta_text=str(delta))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not isinstance(value, Written)
+
+
+def _text(value: object, key: str) -> str:
+    if not _is_text(value):
+        raise InvalidInput(key, value, "a string")
+    return str(value)
+
+
+def _check_keys(table: dict[str, Any], known: tuple[str, ...]) -> None:
+    """InvalidInput for the first key that is not known, with the nearest one that is."""
+    for key, value in table.items():
+        if key not in known:
+            names = ", ".join(known)
+            raise InvalidInput(key, value, f"a known key ({_nearest(key, known)}known are {names})")
+
+
+def _nearest(key: str, known: tuple[str, ...]) -> str:
+    from difflib import get_close_matches  # only when something is wrong
+
+    return "".join(f"did you mean {name}? " for name in get_close_matches(key, known, 1))
+
+
+@contextmanager
+def _located(prefix: str) -> Iterator[None]:
+    """Put `prefix` before the key of an error raised inside."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise error.within(prefix) from None
+    except Unsupported as error:
+        raise Unsupported(error.reason, prefix + error.key, error.file) from None
