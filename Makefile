@@ -1,0 +1,59 @@
+# Every target below works in .venv, which it creates and fills when needed; nothing else on the machine is
+# touched. A run that finds everything installed uses no network. `make help` lists the targets.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip --disable-pip-version-check
+PYTEST_FLAGS ?=
+
+# The first interpreter that runs and is new enough; `make PYTHON=/path/to/python` overrides it.
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14; do \
+    "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+
+# An environment whose interpreter is gone, or which was made for a checkout elsewhere, is made anew:
+# an editable installation would otherwise run the other checkout's code.
+ifneq ($(shell cat $(VENV)/created 2>/dev/null),$(CURDIR))
+STALE := FORCE
+else ifeq ($(wildcard $(BIN)/python),)
+STALE := FORCE
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: certify test test-long lint bench clean help FORCE
+
+certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
+	$(BIN)/python examples/certify_claims.py
+
+test: $(VENV)/installed-test  ## run the tests
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+test-long: $(VENV)/installed-test  ## run the longer checks
+	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)
+
+lint: $(VENV)/installed-lint  ## ruff, and mypy on the package
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+
+bench: $(VENV)/installed-bench  ## time this package beside other accountants (minutes)
+	$(BIN)/python tests/benchmarks/bench.py
+
+clean:  ## remove the environment and everything generated
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+$(VENV)/created: $(STALE)
+	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
+	@'$(PYTHON)' -m venv --clear $(VENV) || '$(PYTHON)' -m virtualenv --clear $(VENV) || \
+	    { echo 'cannot create a virtual environment: install python3-venv or virtualenv' >&2; exit 1; }
+	@echo '$(CURDIR)' > $@
+
+$(VENV)/installed: $(VENV)/created pyproject.toml
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/installed-%: $(VENV)/created pyproject.toml
+	$(PIP) install --quiet --editable '.[$*]'
+	@touch $@ $(VENV)/installed

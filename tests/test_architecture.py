@@ -1,0 +1,370 @@
+"""The house rules that can be read off the source: layers, syntax of the trusted rooms, imports, paths.
+
+Every rule is a function from source text to a list of complaints; each is also shown to see bad samples.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import re
+import subprocess
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "verified_dp"
+
+# A module may import its own layer or lower. The longest matching name decides; "" is the package itself.
+LAYERS: dict[str, int] = {
+    name: layer
+    for layer, names in enumerate(
+        [
+            ("errors", "theorems"),
+            ("exact", "dyadic", "enclosure", "kernel.balls"),
+            ("mechanisms", "losses"),
+            ("spec", "dominating", "kernel"),
+            ("search", "symbolic"),
+            ("methods",),
+            ("profile",),
+            ("certificate", "report", "interop", "individual"),
+            ("cli", "__main__", ""),
+        ]
+    )
+    for name in names
+}
+
+
+def trusted(name: str) -> bool:
+    """Whether the module belongs to what must be right: kernel, losses, the certificate's checker."""
+    room, _, rest = name.removeprefix(f"{PACKAGE}.").partition(".")
+    return room in ("kernel", "losses") or (room == "certificate" and rest.startswith("checker"))
+
+
+def modules() -> dict[str, str]:
+    """Dotted name -> source of every module of the package; a package's name stands for its __init__."""
+    found = {}
+    for path in sorted((ROOT / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text(encoding="utf-8")
+    return found
+
+
+def imported(source: str, name: str = "", is_package: bool = False) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of everything imported anywhere in the source, relative imports resolved.
+
+    `from a import b` gives `a.b`: b may be a module; what is not one is cut back by its user.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            keep = len(name.split(".")) - node.level + is_package
+            base = ([*name.split(".")[:keep]] if node.level else []) + ([node.module] if node.module else [])
+            yield from ((node.lineno, ".".join([*base, alias.name])) for alias in node.names)
+
+
+def layer_of(name: str) -> int | None:
+    """The layer of a dotted name inside the package: that of its longest prefix in LAYERS."""
+    parts = name.split(".")[1:]
+    prefixes = [".".join(parts[:n]) for n in range(len(parts), 0, -1)] or [""]
+    return next((LAYERS[prefix] for prefix in prefixes if prefix in LAYERS), None)
+
+
+def own_layer(name: str, names: set[str]) -> int | None:
+    """The layer that binds a module's own imports; a sub-package's __init__ runs before its lowest module."""
+    inside = [layer_of(other) for other in names if other.startswith(f"{name}.")] if name != PACKAGE else []
+    layers = [layer for layer in [layer_of(name), *inside] if layer is not None]
+    return min(layers, default=None)
+
+
+def layer_complaints(sources: dict[str, str], packages: set[str]) -> list[str]:
+    """Every import that points upwards, and every module without a layer."""
+    found = []
+    for name, source in sources.items():
+        own = own_layer(name, set(sources))
+        if own is None:
+            found.append(f"{name} has no layer: add it to LAYERS")
+            continue
+        for line, target in imported(source, name, name in packages):
+            if target.split(".")[0] != PACKAGE:
+                continue
+            module = target if target in sources or target.count(".") == 0 else target.rpartition(".")[0]
+            layer = layer_of(module)
+            if layer is None or layer > own:
+                found.append(f"{name}:{line} (layer {own}) imports {module} (layer {layer})")
+    return found
+
+
+def reachable(name: str, sources: dict[str, str], packages: set[str]) -> set[str]:
+    """All dotted names that the module imports, directly or through modules of the package."""
+    seen: set[str] = set()
+    todo = [name]
+    while todo:
+        current = todo.pop()
+        for _, target in imported(sources[current], current, current in packages):
+            module = target if target in sources else target.rpartition(".")[0]
+            if target not in seen and module in sources:
+                todo.append(module)
+            seen.add(target)
+    return seen
+
+
+BANNED_MODULES = {"math", "cmath", "numpy", "scipy", "statistics", "random", "decimal"}
+BANNED_NAMES = {"float", "round", "complex"}
+ORDERING = {"max", "min", "sorted"}
+EXACT = re.compile(r"# exact: \S+")
+
+
+def comments(source: str) -> dict[int, str]:
+    """Line -> its comment."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
+
+
+def sets_precision(node: ast.AST) -> bool:
+    """Whether the node assigns to the process-wide precision (`ctx.prec = ...`, setattr included)."""
+    if isinstance(node, ast.Attribute):
+        owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+        return isinstance(node.ctx, ast.Store) and node.attr in ("prec", "dps") and owner == "ctx"
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr"
+
+
+def syntax_complaints(source: str) -> list[str]:
+    """What must not stand in a trusted module, because it loses a radius, rounds, or is unsound on balls.
+
+    `max`, `min` and `sorted` on plain integers are allowed on a line with a comment `# exact: reason`.
+    """
+    noted, found = comments(source), []
+    for node in ast.walk(ast.parse(source)):
+        what = ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, float | complex):
+            what = f"literal {node.value!r}"
+        elif isinstance(node, ast.Name) and node.id in BANNED_NAMES:
+            what = node.id
+        elif isinstance(node, ast.Assert):
+            what = "assert"
+        elif isinstance(node, ast.Attribute) and node.attr == "mid":
+            what = ".mid"
+        elif sets_precision(node):
+            what = "assignment to the process-wide precision"
+        elif isinstance(node, ast.Name) and node.id in ORDERING:
+            what = "" if EXACT.search(noted.get(node.lineno, "")) else f"builtin {node.id}"
+        if what:
+            found.append(f"line {node.lineno}: {what}")
+    found += [f"line {line}: import of {name}" for line, name in imported(source)
+              if name.split(".")[0] in BANNED_MODULES]
+    return found
+
+
+def text_files() -> Iterator[tuple[Path, str]]:
+    """Every text file of the checkout that is not generated."""
+    skipped = {"build", "dist", "__pycache__"}
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in skipped and not name.endswith(".egg-info")
+                      and (not name.startswith(".") or name == ".ci")]
+        for path in (Path(folder) / file for file in files):
+            try:
+                yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                continue
+
+
+# Written in pieces, so that this file does not name them either.
+MACHINE_PATHS = re.compile(
+    r"(?<![\w.])/" + r"(work|root)/|/tmp/" + r"venv|\." + r"library|\.\./" + r"shared|/" + r"opt/pypi"
+)
+
+
+def path_complaints(text: str) -> list[str]:
+    """Every mention of a path that exists only on the authors' machines."""
+    return [f"line {number}: {match.group()}" for number, line in enumerate(text.splitlines(), 1)
+            for match in MACHINE_PATHS.finditer(line)]
+
+
+def declared(extra: str) -> set[str]:
+    """Import names of the package's dependencies and of one extra's."""
+    names = {"python-flint": "flint"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requirements = [*project["dependencies"], *project["optional-dependencies"][extra]]
+    distributions = [re.split(r"[^\w-]", requirement)[0] for requirement in requirements]
+    return {names.get(name, name) for name in distributions}
+
+
+def undeclared(source: str, known: set[str]) -> list[str]:
+    """Third-party modules that are imported but not declared."""
+    tops = {name.split(".")[0] for _, name in imported(source)}
+    return sorted(tops - known - set(sys.stdlib_module_names) - {PACKAGE, ""})
+
+
+SOURCES = modules()
+PACKAGES = {name for name in SOURCES if (ROOT / name.replace(".", "/")).is_dir()}
+TEST_FILES = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "benchmarks" not in path.parts]
+
+
+def test_modules_import_downwards() -> None:
+    assert layer_complaints(SOURCES, PACKAGES) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("verified_dp.kernel.contour", "from verified_dp.search import saddle"),
+        ("verified_dp.kernel.contour", "def late():\n    import verified_dp.profile"),
+        ("verified_dp.kernel", "from verified_dp.kernel import contour"),
+        ("verified_dp.kernel", "from .contour import x"),
+        ("verified_dp.losses.gaussian", "from ..spec import load_spec"),
+        ("verified_dp.exact", "from verified_dp import privacy_profile"),
+        ("verified_dp.methods.contour", "from verified_dp import cli"),
+        ("verified_dp.unheard_of", ""),
+    ],
+)
+def test_layers_rule_sees(name: str, source: str) -> None:
+    others = ("search.saddle", "profile", "cli", "spec", "kernel.balls", "kernel.contour")
+    sources = {"verified_dp": "", **{f"verified_dp.{other}": "" for other in others}, name: source}
+    assert layer_complaints(sources, {"verified_dp", "verified_dp.kernel"})
+
+
+def test_layers_rule_accepts_downward_imports() -> None:
+    sources = {"verified_dp.kernel.balls": "", "verified_dp.errors": "", "verified_dp.kernel.contour":
+               "import numpy\nfrom verified_dp.kernel.balls import ball\nfrom ..errors import Undecided"}
+    assert layer_complaints(sources, set()) == []
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if trusted(name)])
+def test_trusted_syntax(name: str) -> None:
+    assert syntax_complaints(SOURCES[name]) == []
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if trusted(name)])
+def test_trusted_code_reaches_no_search(name: str) -> None:
+    untrusted = ("verified_dp.search", "numpy", "scipy", "sympy")
+    assert not {other for other in reachable(name, SOURCES, PACKAGES) if other.startswith(untrusted)}
+
+
+def test_reachable_goes_through_other_modules() -> None:
+    lazy = "def f():\n    import numpy as np"
+    sources = {"verified_dp.a": "from verified_dp.b import f", "verified_dp.b": lazy}
+    assert "numpy" in reachable("verified_dp.a", sources, set())
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x = 0.5", "x = 2j", "x = float(y)", "x = map(float, y)", "x = round(y)", "assert x", "import math",
+     "from numpy import array", "import scipy.special as s", "def f():\n    import numpy", "x = ball.mid()",
+     "ctx.prec = 100", "flint.ctx.prec += 10", "ctx.dps = 30", "setattr(ctx, 'prec', 100)", "x = max(a, b)",
+     "x = sorted(balls)", "f(key=min)", "x = max(a, b)  # exact:", "x = '# exact: a string'; y = max(a, b)",
+     "# exact: the line above\nx = max(a, b)"],
+)
+def test_syntax_rule_sees(source: str) -> None:
+    assert syntax_complaints(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x = a.max(b)", "x = max(i, j)  # exact: two indices", "with ctx.workprec(100):\n    x = ctx.prec",
+     "self.prec = 100", "'0.5 float( .mid( assert'", "from fractions import Fraction"],
+)
+def test_syntax_rule_accepts(source: str) -> None:
+    assert syntax_complaints(source) == []
+
+
+def test_trusted_rooms() -> None:
+    names = ["kernel.contour", "losses.gaussian", "certificate.checker", "certificate.checker_contour"]
+    assert all(trusted(f"verified_dp.{name}") for name in names)
+    names = ["search.saddle", "certificate.record", "profile"]
+    assert not any(trusted(f"verified_dp.{name}") for name in names)
+
+
+HEAVY = {"sympy", "scipy", "matplotlib", "pytest", "mpmath", "hypothesis"}
+SPECIFICATION = """relation = "add-or-remove"
+[[mechanism]]
+kind = "gaussian"
+noise_multiplier = "1.5"
+count = 10
+sampling = { scheme = "poisson", probability = "0.01" }
+[claim]
+title = "a test"
+source = "none"
+epsilon = "4"
+delta = "1e-5"
+"""
+
+
+def loaded_by(code: str, *arguments: str) -> set[str]:
+    """Top-level modules loaded in a fresh interpreter after the code has run."""
+    report = "import sys; print('\\n' + ' '.join({name.partition('.')[0] for name in sys.modules}))"
+    command = [sys.executable, "-c", f"{code}\n{report}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_import_is_light() -> None:
+    assert not loaded_by("import verified_dp, verified_dp.cli") & HEAVY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["delta", "SPEC", "--epsilon", "1"],
+        ["epsilon", "SPEC", "--delta", "1e-5"],
+        ["certify", "SPEC", "--out", "OUT"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_command_line_is_light(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(SPECIFICATION, encoding="utf-8")
+    places = {"SPEC": str(tmp_path / "spec.toml"), "OUT": str(tmp_path)}
+    run = "import sys; from verified_dp.cli import main\ntry: main(sys.argv[1:])\nexcept SystemExit: pass"
+    assert not loaded_by(run, *(places.get(word, word) for word in command)) & HEAVY
+    certificates = [str(path) for path in tmp_path.glob("*.json")]
+    if command[0] == "certify":
+        assert certificates
+        assert not loaded_by(run, "verify", *certificates) & HEAVY
+
+
+def test_loaded_by_sees_heavy_imports() -> None:
+    assert "mpmath" in loaded_by("def f():\n    import mpmath\nf()")
+
+
+def test_no_machine_paths() -> None:
+    complaints = {str(path): path_complaints(text) for path, text in text_files()}
+    assert {path: found for path, found in complaints.items() if found} == {}
+
+
+@pytest.mark.parametrize("text", ["see /" + "work/main", "`/tmp/" + "venv/bin/python`", "cat ." + "library/x",
+                                  "open('../" + "shared/data.json')", "/" + "root/x"])
+def test_path_rule_sees(text: str) -> None:
+    assert path_complaints(text)
+
+
+def test_path_rule_accepts() -> None:
+    assert path_complaints("a network/working path, how.to/work/with, library.py, shared/data") == []
+
+
+def test_text_files_are_found() -> None:
+    names = {str(path) for path, _ in text_files()}
+    assert {"README.md", "Makefile", ".ci/run", "tests/test_architecture.py"} <= names
+    assert not any(name.startswith((".venv", ".git/")) for name in names)
+
+
+@pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_tests_import_only_what_is_installed_for_them(path: Path) -> None:
+    local = {other.stem for other in TEST_FILES}
+    assert undeclared(path.read_text(encoding="utf-8"), declared("test") | local) == []
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_package_imports_only_its_dependencies(name: str) -> None:
+    assert undeclared(SOURCES[name], declared("plot")) == []
+
+
+def test_undeclared_sees() -> None:
+    assert undeclared("import os, numpy\nfrom pandas.core import frame", {"numpy"}) == ["pandas"]
