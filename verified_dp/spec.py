@@ -45,7 +45,7 @@ class Written(str):
 
 
 def load_spec(path: str | PathLike[str]) -> Spec:
-    """Read the specification in a file; InvalidInput or Unsupported, with `.file`, for what is wrong with it."""
+    """Read the specification in a file; InvalidInput or Unsupported, with `.file`, for whatever is wrong."""
     file = fsdecode(path)
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
