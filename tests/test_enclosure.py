@@ -140,6 +140,17 @@ def test_gigantic_exponents_against_mpmath(exponent, sign):
     assert digits_of(low) == digits_of(high) == 20
 
 
+@pytest.mark.parametrize("largest", [10**9, -1], ids=["integers", "balls"])
+@pytest.mark.parametrize("bits", [200, 500, 900])
+def test_just_beside_a_short_decimal(monkeypatch, largest, bits):
+    """A ball wider than the distance to the decimal must not be rounded to the wrong side of it."""
+    monkeypatch.setattr(dyadic, "_EXACT_EXPONENT", largest)
+    below = Dyadic(2**bits // 10, -bits)
+    above = Dyadic(2**bits // 10 + 1, -bits)
+    assert (decimal_down(below, 5), decimal_up(above, 5)) == ("0.099999", "0.10001")
+    assert Fraction(decimal_down(above, 5)) <= Fraction(1, 10) <= Fraction(decimal_up(below, 5))
+
+
 def test_decimals_by_hand():
     eighth, nearly_one = Dyadic(1, -3), Dyadic(2**100 - 1, -100)
     assert (decimal_down(eighth, 2), decimal_up(eighth, 2), decimal_up(eighth, 5)) == (

@@ -29,8 +29,9 @@ READ = {
     np.int64(3): Fraction(3),
 }
 REFUSED = ["", " ", "1_000", "1/0", "1/000", "1.5/2", "1/-2", "0x10", "inf", "-inf", "nan", "1e", "e5", "1,5",
-           "٣", True, False, None, [], b"1", 1j, float("nan"), float("inf"), np.float64("nan"), np.bool_(True),
-           Decimal("nan"), Decimal("inf"), "1e100001", "1e-100001", "1e99999999999999999999"]  # fmt: skip
+           "٣", True, False, None, [], b"1", 1j, np.bool_(True), float("nan"), float("inf"),
+           np.float64("nan"), Decimal("nan"), Decimal("inf"),
+           "1e100001", "1e-100001", "1e99999999999999999999"]  # fmt: skip
 
 
 @pytest.mark.parametrize(("value", "number"), READ.items())

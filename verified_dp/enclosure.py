@@ -192,8 +192,7 @@ def _common(low: str, high: str) -> str:
     """The digits (sign and point included) with which two decimals of equal magnitude begin, "" if none."""
     (start, _, left), (end, _, right) = low.partition("e"), high.partition("e")
     common = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(start, end, strict=False)))
-    aligned = left == right and start.find(".") == end.find(".")
-    return common if low == high or (aligned and "." in common) else ""
+    return common if low == high or (left == right and "." in common) else ""  # the points must be aligned
 
 
 def _narrow(low: Decimal, high: Decimal, digits: int) -> bool:
