@@ -1,0 +1,93 @@
+"""Ball helpers shared by the trusted rooms: exact numbers into balls, balls into exact ends.
+
+A ball (``flint.arb``) is an interval: every function below returns a ball that contains the exact result
+for every point of its input balls.
+"""
+
+from fractions import Fraction
+
+from flint import acb, arb, fmpq
+
+from verified_dp.enclosure import Dyadic
+from verified_dp.errors import Undecided
+
+BOUND_BITS = 64
+"""Precision at which one-sided bounds are evaluated: they need a few digits, always rounded to the safe side."""
+
+
+def ball(value: Fraction | int) -> arb:
+    """Enclose an exact rational at the current precision."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def upper_end(x: arb) -> arb:
+    """Bound ``x`` from above by an exact ball; +inf where nothing is known (a not-a-number included)."""
+    return arb.pos_inf() if x.is_nan() else x.upper()
+
+
+def lower_end(x: arb) -> arb:
+    """Bound ``x`` from below by an exact ball; -inf where nothing is known (a not-a-number included)."""
+    return arb.neg_inf() if x.is_nan() else x.lower()
+
+
+def plus_minus(radius: arb) -> arb:
+    """Enclose every real number of absolute value at most ``radius``."""
+    return arb(0, upper_end(radius))
+
+
+def disc(radius: arb) -> acb:
+    """Enclose every complex number of absolute value at most ``radius``."""
+    return acb(plus_minus(radius), plus_minus(radius))
+
+
+def largest(values: list[arb]) -> arb:
+    """Bound the maximum of the balls from above (the built-in ``max`` is wrong on balls)."""
+    bound = arb.neg_inf()
+    for value in values:
+        bound = bound.max(upper_end(value))
+    return bound
+
+
+def smallest(values: list[arb]) -> arb:
+    """Bound the minimum of the balls from below (the built-in ``min`` is wrong on balls)."""
+    bound = arb.pos_inf()
+    for value in values:
+        bound = bound.min(lower_end(value))
+    return bound
+
+
+def normal_tail(x: arb) -> arb:
+    """Enclose P(Z > x) for a standard normal Z: erfc(x / sqrt 2) / 2, with relative accuracy at any x."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def powers(base: acb, count: int) -> list[acb]:
+    """Enclose base^0, ..., base^(count-1) with about log2(count) roundings each, so that boxes hardly wrap."""
+    table = [acb(1), base][:count]
+    for n in range(2, count):
+        half = table[n // 2]
+        table.append(half * half if n % 2 == 0 else half * table[n - n // 2])
+    return table
+
+
+def lower_dyadic(x: arb) -> Dyadic:
+    """The largest dyadic of the current precision that is known to be at most ``x``."""
+    end = lower_end(x)
+    if not end.is_finite():
+        raise Undecided("a lower bound is not finite at this precision")
+    mantissa, exponent = end.man_exp()
+    return Dyadic(int(mantissa), int(exponent))
+
+
+def upper_dyadic(x: arb) -> Dyadic:
+    """The smallest dyadic of the current precision that is known to be at least ``x``; infinity if none is known."""
+    end = upper_end(x)
+    if not end.is_finite():
+        return Dyadic.infinity()
+    mantissa, exponent = end.man_exp()
+    return Dyadic(int(mantissa), int(exponent))
+
+
+def ball_of(value: Dyadic) -> arb:
+    """The exact ball of a dyadic."""
+    return arb.pos_inf() if value.is_infinite else arb((value.mantissa, value.exponent))

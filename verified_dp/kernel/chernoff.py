@@ -1,0 +1,32 @@
+"""One-sided: the sharp Chernoff bound, which shows cheaply that an order is the smaller one (T03)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.kernel.balls import ball, upper_end
+from verified_dp.kernel.bounds import Bounds
+from verified_dp.kernel.contour import bound_mass
+from verified_dp.kernel.nodes import NodeRule, enclose_nodes
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class ChernoffWitness:
+    """An exponent l > 0 and one node rule per law for M(l)."""
+
+    exponent: Fraction
+    nodes: tuple[NodeRule, ...]
+    prec: int
+
+
+@proved_by("T03-chernoff")
+def bound_delta(loss: ComposedLoss, witness: ChernoffWitness, epsilon: Fraction) -> Bounds:
+    """0 <= D(eps) <= C(l) M(l) e^{-l eps}."""
+    with ctx.workprec(witness.prec):
+        nodes = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.parts, witness.nodes, strict=True)]
+        upper = bound_mass(loss, nodes, witness.exponent) * (-ball(witness.exponent * epsilon)).exp()
+        bound = upper_end(upper).min(arb(1))
+        return Bounds(arb(0), bound, {"chernoff": bound})

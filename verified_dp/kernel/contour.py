@@ -1,0 +1,179 @@
+"""The contour method on a vertical line: a trapezoidal sum with every error bounded (T01 to T06, T08 to T12).
+
+    D(eps) = (1/2pi) int M(c+iw) e^{-(c+iw) eps} / ((c+iw)(c+1+iw)) dw
+           = (eta/2pi) sum_{|m| <= m0} G(m eta)  -  aliases (>= 0)  +- frequency tail  +- transform errors +- rounding.
+
+`evaluate_line` does all the work that does not depend on eps; `enclose_on_line` is then cheap at every eps.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import acb, acb_mat, arb, ctx
+
+from verified_dp.kernel.balls import BOUND_BITS, ball, powers, upper_end
+from verified_dp.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.kernel.nodes import (
+    NodeRule,
+    NodeSet,
+    bound_line_error,
+    bound_transform_beyond,
+    enclose_nodes,
+)
+from verified_dp.kernel.powers import Transform, enclose_product
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class LineWitness:
+    """Any values give a correct enclosure; good ones a narrow one.
+
+    tilt: c > 0. step: eta > 0. count: m0 >= 1 frequencies. nodes, tail_nodes: one rule per law, for the sum and for the bound
+    beyond m0 eta. right > tilt > left >= 0: exponents of the alias bounds (left = 0: D <= 1 is used). prec: bits.
+    """
+
+    tilt: Fraction
+    step: Fraction
+    count: int
+    nodes: tuple[NodeRule, ...]
+    tail_nodes: tuple[NodeRule, ...]
+    right: Fraction
+    left: Fraction
+    prec: int
+
+
+@dataclass(frozen=True)
+class LineValues:
+    """What a line yields before eps is known: composed transform over z(z+1) at z = tilt + i m step, errors, tail, alias masses."""
+
+    witness: LineWitness
+    terms: list[acb]
+    quadrature: arb
+    node_tail: arb
+    beyond: arb
+    right_mass: arb
+    left_mass: arb
+
+
+def check_line(witness: LineWitness, laws: int) -> bool:
+    """The side conditions of T02, T04 and T06 that are plain comparisons of exact numbers."""
+    ordered = 0 <= witness.left < witness.tilt < witness.right
+    return ordered and witness.step > 0 and witness.count >= 1 and (
+        len(witness.nodes) == len(witness.tail_nodes) == laws)
+
+
+@proved_by("T03-chernoff")
+def bound_chernoff_factor(exponent: arb) -> arb:
+    """Bound sup_x e^{-l x} (1 - e^{-x})_+ = l^l / (1+l)^{1+l} for l > 0."""
+    return upper_end((exponent * exponent.log() - (1 + exponent) * (1 + exponent).log()).exp())
+
+
+@proved_by("T03-chernoff", "T09-total-mass")
+def bound_mass(loss: ComposedLoss, node_sets: list[NodeSet], exponent: Fraction) -> arb:
+    """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0."""
+    point = ball(exponent)
+    log_mass = loss.enclose_gaussian_exponent(acb(point)).real
+    for nodes, (_, count) in zip(node_sets, loss.parts, strict=True):
+        quadrature, node_tail = bound_line_error(nodes, point)
+        value = sum(nodes.weights(acb(point)), acb(0)).abs_upper()
+        log_mass += count * (value + quadrature + node_tail).log()
+    return upper_end(log_mass.exp() * bound_chernoff_factor(point))
+
+
+def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int) -> list[acb]:
+    """Enclose sum_j W_j e^{i m eta v_j} for m = 0..count by baby and giant steps: one matrix product."""
+    babies = _split(count)
+    giants = -(-(count + 1) // babies)
+    turns = [(loss * acb(0, step)).exp() for loss in nodes.losses]
+    baby = acb_mat([powers(turn, babies) for turn in turns])
+    leaps = [powers(turn**babies, giants) for turn in turns]
+    weights = nodes.weights(acb(tilt))
+    giant = acb_mat([[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)] for r in range(giants)])
+    return [value for row in (giant * baby).tolist() for value in row][: count + 1]
+
+
+def _split(count: int) -> int:
+    """About sqrt(count + 1), at least 2."""
+    babies = 2
+    while babies * babies < count + 1:
+        babies += 1
+    return babies
+
+
+@proved_by("T12-powers")
+def evaluate_line(loss: ComposedLoss, witness: LineWitness) -> LineValues:
+    """Enclose the composed transform on the witness's line, and bound everything else that does not depend on eps."""
+    with ctx.workprec(witness.prec):
+        tilt, step = ball(witness.tilt), ball(witness.step)
+        node_sets = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.parts, witness.nodes, strict=True)]
+        errors = [bound_line_error(nodes, tilt) for nodes in node_sets]
+        columns = [enclose_transforms_on_line(nodes, tilt, step, witness.count) for nodes in node_sets]
+        terms, quadrature, node_tail = [], arb(0), arb(0)
+        for m in range(witness.count + 1):
+            z = acb(tilt, m * step)
+            product, by_quadrature, by_tail = enclose_product(
+                [Transform(column[m], *error, count)
+                 for column, error, (_, count) in zip(columns, errors, loss.parts, strict=True)],
+                loss.enclose_gaussian_exponent(z))
+            kernel = z * (z + 1)
+            sides = 2 if m else 1
+            terms.append(sides * product / kernel)
+            quadrature += sides * by_quadrature / kernel.abs_lower()
+            node_tail += sides * by_tail / kernel.abs_lower()
+    with ctx.workprec(BOUND_BITS):
+        right = bound_mass(loss, node_sets, witness.right)
+        left = bound_mass(loss, node_sets, witness.left) if witness.left else arb(1)
+        beyond = _bound_beyond(loss, witness)
+    return LineValues(witness, terms, upper_end(quadrature), upper_end(node_tail), beyond, right, left)
+
+
+@proved_by("T11-tail-for-free")
+def _bound_beyond(loss: ComposedLoss, witness: LineWitness) -> arb:
+    """Bound |M(c+iw)| of the composition for every w >= Omega = m0 eta."""
+    tilt, frequency = ball(witness.tilt), ball(witness.step * witness.count)
+    log_bound = loss.enclose_gaussian_exponent(acb(tilt, frequency)).real
+    for (law, count), rule in zip(loss.parts, witness.tail_nodes, strict=True):
+        log_bound += count * bound_transform_beyond(enclose_nodes(law, rule), tilt, frequency).log()
+    return upper_end(log_bound.exp())
+
+
+@proved_by("T05-frequency-truncation")
+def bound_frequency_tail(values: LineValues, epsilon: Fraction) -> arb:
+    """Bound (eta/2pi) sum_{|m| > m0} |G(m eta)| by e^{-c eps} B / (pi Omega)."""
+    witness = values.witness
+    omega = ball(witness.step * witness.count)
+    return upper_end((-ball(witness.tilt * epsilon)).exp() * values.beyond / (arb.pi() * omega))
+
+
+@proved_by("T04-alias-bounds")
+def bound_aliases(values: LineValues, epsilon: Fraction) -> arb:
+    """Bound sum over n != 0 of e^{c n X} D(eps + n X), X = 2 pi / eta: two geometric series."""
+    witness = values.witness
+    period = 2 * arb.pi() / ball(witness.step)
+    tilt, left, right = ball(witness.tilt), ball(witness.left), ball(witness.right)
+    from_right = values.right_mass * (-right * ball(epsilon)).exp() * _geometric_tail((right - tilt) * period)
+    from_left = values.left_mass * (-left * ball(epsilon)).exp() * _geometric_tail((tilt - left) * period)
+    return upper_end(from_right + from_left)
+
+
+def _geometric_tail(rate: arb) -> arb:
+    """Enclose r / (1 - r), r = e^{-rate}."""
+    return 1 / rate.expm1()
+
+
+@proved_by("T01-inversion", "T02-aliasing", "T06-trapezoidal-enclosure")
+def enclose_on_line(values: LineValues, epsilon: Fraction) -> Bounds:
+    """Enclose D(eps): (sum) - (frequency tail) - (aliases) <= D <= (sum) + (frequency tail), transform errors on both sides."""
+    witness = values.witness
+    with ctx.workprec(witness.prec):
+        turn = acb(0, -ball(witness.step * epsilon)).exp()
+        phases = powers(turn, witness.count + 1)
+        prefactor = (-ball(witness.tilt * epsilon)).exp() * ball(witness.step) / (2 * arb.pi())
+        total = prefactor * sum((term * phase for term, phase in zip(values.terms, phases, strict=True)), acb(0)).real
+        errors = {"quadrature": prefactor * values.quadrature, "node_tail": prefactor * values.node_tail}
+    with ctx.workprec(BOUND_BITS):
+        errors["frequency_tail"] = bound_frequency_tail(values, epsilon)
+        aliasing = bound_aliases(values, epsilon)
+    with ctx.workprec(witness.prec):
+        return bounds_from_sum(total, errors, {"aliasing": aliasing})

@@ -1,0 +1,88 @@
+"""The door to the kernel: a composed loss and a witness in, values that do not depend on eps, then bounds at any eps.
+
+    values = evaluate(loss, witness)
+    bounds = enclose_delta(values, epsilon)
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.errors import InvalidInput
+from verified_dp.kernel.balls import BOUND_BITS, ball
+from verified_dp.kernel.bounds import Bounds
+from verified_dp.kernel.chernoff import ChernoffWitness, bound_delta
+from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
+from verified_dp.kernel.contour import LineValues, LineWitness, check_line, enclose_on_line, evaluate_line
+from verified_dp.kernel.panels import PanelValues, PanelWitness, check_path, enclose_on_path, evaluate_path
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class SupportWitness:
+    """Nothing to choose: delta is exactly 0 past the largest possible loss. prec: the bits of the comparison."""
+
+    prec: int
+
+
+Witness = LineWitness | PanelWitness | ClosedFormWitness | ChernoffWitness | SupportWitness
+
+MAX_BITS = 10**6
+"""No witness may ask for more bits: a guard against witnesses from outside."""
+
+
+@dataclass(frozen=True)
+class DirectValues:
+    """A witness whose evaluation has no part that is independent of eps."""
+
+    loss: ComposedLoss
+    witness: ClosedFormWitness | ChernoffWitness | SupportWitness
+
+
+Values = LineValues | PanelValues | DirectValues
+
+
+def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
+    """Do the work that does not depend on eps. Raises InvalidInput where a witness breaks a side condition."""
+    if not 2 <= witness.prec <= MAX_BITS:
+        raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
+    if isinstance(witness, LineWitness):
+        _require(check_line(witness, len(loss.parts)), witness)
+        return evaluate_line(loss, witness)
+    if isinstance(witness, PanelWitness):
+        _require(check_path(witness, len(loss.parts)), witness)
+        return evaluate_path(loss, witness)
+    if isinstance(witness, ClosedFormWitness):
+        _require(has_closed_form(loss), witness)
+    if isinstance(witness, ChernoffWitness):
+        _require(witness.exponent > 0 and len(witness.nodes) == len(loss.parts), witness)
+    return DirectValues(loss, witness)
+
+
+def _require(condition: bool, witness: Witness) -> None:
+    if not condition:
+        raise InvalidInput("witness", type(witness).__name__, "a witness that meets its side conditions")
+
+
+def enclose_delta(values: Values, epsilon: Fraction) -> Bounds:
+    """Enclose delta(eps) of the loss that was evaluated."""
+    if isinstance(values, LineValues):
+        return enclose_on_line(values, epsilon)
+    if isinstance(values, PanelValues):
+        return enclose_on_path(values, epsilon)
+    if isinstance(values.witness, ClosedFormWitness):
+        return enclose_closed_form(values.loss, values.witness, epsilon)
+    if isinstance(values.witness, ChernoffWitness):
+        return bound_delta(values.loss, values.witness, epsilon)
+    return enclose_past_support(values.loss, epsilon, values.witness.prec)
+
+
+@proved_by("T07-ends")
+def enclose_past_support(loss: ComposedLoss, epsilon: Fraction, prec: int = BOUND_BITS) -> Bounds:
+    """delta(eps) = 0 exactly where eps is at least the largest possible loss; else only 0 <= delta <= 1 is known."""
+    with ctx.workprec(prec):
+        largest = loss.enclose_largest_loss()
+        past = largest is not None and bool(ball(epsilon) >= largest)
+        return Bounds(arb(0), arb(0) if past else arb(1), {})

@@ -1,0 +1,158 @@
+"""Privacy loss of one Poisson-sampled Gaussian release, in the three orders in which it is composed.
+
+Write m(t) = 1 - q + q e^{X(t)}, X(t) = (2t - 1)/(2 s^2), l = log m, phi_s the density of N(0, s^2). Every order has the form
+
+    M(z) = int phi_s(t) e^{u(t) + z v(t)} dt,        u = log dP/dN(0, s^2),  v = the privacy loss,
+
+    remove      P = (1-q) N(0) + q N(1),  Q = N(0)                      u = l,  v = l(t)
+    add         P = N(0),                 Q = (1-q) N(0) + q N(1)       u = 0,  v = -l(t)
+    symmetric   P = (1-q) N(0) + q N(1),  Q = (1-q) N(0) + q N(-1)      u = l,  v = l(t) - l(-t)
+
+with u and v analytic for |Im t| < pi s^2. On the line Im t = a with 0 < a < pi s^2 (a negative in the add order)
+Im v >= 0, so that |e^{iwv}| <= 1 for every frequency w >= 0.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import acb, arb
+
+from verified_dp.kernel.balls import ball, normal_tail
+from verified_dp.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class SampledGaussianLoss:
+    """The law of the loss: 0 < sampling_probability < 1, noise_multiplier > 0, order "remove", "add" or "symmetric"."""
+
+    sampling_probability: Fraction
+    noise_multiplier: Fraction
+    order: str
+
+    @property
+    def side(self) -> int:
+        """Which side of the real axis the integration line lies on so that Im v >= 0."""
+        return -1 if self.order == "add" else 1
+
+    def enclose_strip(self) -> arb:
+        """Enclose the half-width pi s^2 of the strip in which u and v are analytic."""
+        return arb.pi() * ball(self.noise_multiplier) ** 2
+
+    @proved_by("T07-ends")
+    def enclose_largest_loss(self) -> arb | None:
+        """Enclose the supremum of the loss: -log(1-q) in the add order; None where it is infinite."""
+        return -(1 - ball(self.sampling_probability)).log() if self.order == "add" else None
+
+    def exponents(self, points: Iterable[acb]) -> list[tuple[acb, acb]]:
+        """Enclose (log phi_s(t) + u(t), v(t)) at each point t (a ball may be a whole cell of a line)."""
+        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
+        double_variance, log_norm = 2 * s * s, -(s * (2 * arb.pi()).sqrt()).log()
+        q_small, scale = q * (-1 / double_variance).exp(), 2 / double_variance
+
+        def log_ratio(t: acb) -> acb:
+            return (1 - q + q_small * (t * scale).exp()).log()
+
+        def one(t: acb) -> tuple[acb, acb]:
+            gauss, ell = log_norm - t * t / double_variance, log_ratio(t)
+            if self.order == "add":
+                return gauss, -ell
+            return gauss + ell, ell if self.order == "remove" else ell - log_ratio(-t)
+
+        return [one(t) for t in points]
+
+    def slopes(self, points: Iterable[acb]) -> list[tuple[acb, acb]]:
+        """Enclose the derivatives in t of both `exponents` at each point (a ball may be a whole cell of a line)."""
+        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
+        variance = s * s
+
+        def log_ratio_slope(t: acb) -> acb:
+            return (1 - (1 - q) / (1 - q + q * ((2 * t - 1) / (2 * variance)).exp())) / variance
+
+        def one(t: acb) -> tuple[acb, acb]:
+            gauss, slope = -t / variance, log_ratio_slope(t)
+            if self.order == "add":
+                return gauss, -slope
+            return gauss + slope, slope if self.order == "remove" else slope + log_ratio_slope(-t)
+
+        return [one(t) for t in points]
+
+    @proved_by("T08-shifted-line")
+    def enclose_strip_factor(self, tilt: arb, height: arb, half_width: arb) -> arb:
+        """Enclose N / M(tilt): both lines Im t = height +- half_width carry at most N at every frequency w >= 0.
+
+        N / M = e^{(A+b)^2/(2s^2)}, times cos((A+b)/(2s^2))^{-tilt} in the add and symmetric orders.
+        """
+        reach = height + half_width
+        growth = (reach * reach / (2 * ball(self.noise_multiplier) ** 2)).exp()
+        return growth if self.order == "remove" else growth * self._cosine(-tilt, reach)
+
+    @proved_by("T11-tail-for-free")
+    def enclose_modulus_factor(self, tilt: arb, height: arb, half_width: arb) -> arb:
+        """Enclose N' / M(tilt): what the modulus of the integrand, continued to half_width around its line, carries at most."""
+        squares = height * height + half_width * half_width
+        growth = (squares / (2 * ball(self.noise_multiplier) ** 2)).exp()
+        return growth if self.order == "remove" else growth * self._cosine(-tilt, height + half_width)
+
+    @proved_by("T10-node-tails")
+    def bound_tails(self, z: acb, height: arb, left: arb, right: arb) -> arb:
+        """Bound int |phi_s e^{u + zv}| over Re t < left and Re t > right on the line of the given height (0 <= height < pi s^2).
+
+        The same number bounds h * (sum over nodes beyond) for every step h <= 2s. +inf unless left <= 0 <= right.
+        """
+        x, w, double_variance = z.real, z.imag, 2 * ball(self.noise_multiplier) ** 2
+        turn = self._enclose_angle(height, right) if w > 0 else arb(0)
+        both = self._bound_left(x, height, left) + self._bound_right(x, height, right) * (-w * turn).exp()
+        angle = 2 * height / double_variance * (2 if self.order == "symmetric" else 1)
+        return both * (height * height / double_variance + angle * (-w).max(arb(0))).exp()
+
+    def _enclose_angle(self, height: arb, right: arb) -> arb:
+        """arg m(right + i height): beyond `right` Im v is at least this, since the argument of m grows along the line."""
+        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
+        return (1 - q + q * (acb(2 * right - 1, 2 * height) / (2 * s * s)).exp()).arg()
+
+    def _bound_left(self, x: arb, height: arb, left: arb) -> arb:
+        if not left <= 0:
+            return arb.pos_inf()
+        tail = normal_tail(-left / ball(self.noise_multiplier))
+        if self.order == "symmetric":
+            return tail * self._cosine(-x, height) if x >= 0 else arb.pos_inf()
+        exponent = x + 1 if self.order == "remove" else -x
+        if exponent >= 0:
+            return tail
+        rest = 1 - ball(self.sampling_probability)
+        return tail * self._cosine(exponent, height) * rest**exponent if exponent < 0 else arb.pos_inf()
+
+    def _bound_right(self, x: arb, height: arb, right: arb) -> arb:
+        exponent = -x if self.order == "add" else x + 1
+        if exponent >= 0 and right >= 0:
+            bound = self._bound_growing(exponent, right)
+        elif exponent < 0 and right >= 0:
+            bound = self._bound_falling(exponent, height, right)
+        else:
+            return arb.pos_inf()
+        if self.order != "symmetric":
+            return bound
+        rest = 1 - ball(self.sampling_probability)
+        return bound * self._cosine(-x, height) * rest**-x if x >= 0 else arb.pos_inf()
+
+    def _bound_growing(self, exponent: arb, right: arb) -> arb:
+        """int_right^inf phi_s m^p for p >= 0: m <= q e^X (1 + (1-q)/(q e^{X(right)})), then a Gaussian centred at p.
+
+        Its tail is falling where right >= p; else its whole mass and one more term, h phi_s <= 1, are at most 2.
+        """
+        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
+        at_right = q * ((2 * right - 1) / (2 * s * s)).exp()
+        shift = (exponent * (exponent - 1) / (2 * s * s)).exp()
+        tail = normal_tail((right - exponent) / s) if right >= exponent else arb(2)
+        return (q * (1 + (1 - q) / at_right)) ** exponent * shift * tail
+
+    def _bound_falling(self, exponent: arb, height: arb, right: arb) -> arb:
+        """int_right^inf phi_s |m|^p for p < 0: |m| >= cos(theta/2) m(right)."""
+        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
+        at_right = 1 - q + q * ((2 * right - 1) / (2 * s * s)).exp()
+        return self._cosine(exponent, height) * at_right**exponent * normal_tail(right / s)
+
+    def _cosine(self, exponent: arb, height: arb) -> arb:
+        """cos(theta/2)^exponent with theta = height / s^2: the price of a negative exponent off the real line."""
+        return (height / (2 * ball(self.noise_multiplier) ** 2)).cos() ** exponent

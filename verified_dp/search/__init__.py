@@ -1,0 +1,1 @@
+"""UNTRUSTED: floating point only. Finds witnesses; a bad one costs width, never soundness."""

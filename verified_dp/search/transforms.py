@@ -1,0 +1,176 @@
+"""Floating-point models of the laws: log M on the real axis with two derivatives, and |M| bounds on shifted lines."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+
+_SPREAD = 11.0
+"""Half-width of the integration windows in standard deviations."""
+
+
+class FloatLaw:
+    """One sampled Gaussian law in floating point; arrays over a grid of real t."""
+
+    def __init__(self, law: SampledGaussianLoss) -> None:
+        self.q, self.s, self.order = float(law.sampling_probability), float(law.noise_multiplier), law.order
+        self.variance = self.s * self.s
+        self.log_rest = math.log1p(-self.q) if self.q < 1 else -math.inf
+        self.log_q = math.log(law.sampling_probability.numerator) - math.log(law.sampling_probability.denominator)
+
+    @property
+    def strip(self) -> float:
+        return math.pi * self.variance
+
+    def _log_ratio(self, t: np.ndarray) -> np.ndarray:
+        return np.logaddexp(self.log_rest, self.log_q + (2 * t - 1) / (2 * self.variance))
+
+    def _share(self, t: float) -> float:
+        """q e^X / (1 - q + q e^X): the derivative of l times s^2."""
+        exponent = self.log_rest - self.log_q - (2 * t - 1) / (2 * self.variance)
+        return 1 / (1 + math.exp(exponent)) if exponent < 700 else 0.0
+
+    def window(self, c: float) -> tuple[float, float]:
+        """Where phi_s e^{u + c v} lives: around its modes."""
+        spread = _SPREAD * self.s
+        if self.order == "add":
+            low, high = -c, 0.0
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if middle + c * self._share(middle) < 0 else (low, middle)
+            return low - spread, high + spread
+        return -spread, (c + 1 if self.order == "remove" else 2 * c + 1) + spread
+
+    def grid(self, c: float, points: int = 160) -> np.ndarray:
+        low, high = self.window(c)
+        fine = 3 * (high - low) / min(self.s, self.strip)
+        return np.linspace(low, high, int(min(20000, max(points, fine))))
+
+    def exponents(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(log phi_s + u, v) at real t."""
+        gauss = -t * t / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi))
+        ell = self._log_ratio(t)
+        if self.order == "add":
+            return gauss, -ell
+        return gauss + ell, ell if self.order == "remove" else ell - self._log_ratio(-t)
+
+    def cumulants(self, c: float) -> tuple[float, float, float]:
+        """(K, K', K'') at c."""
+        t = self.grid(c)
+        base, loss = self.exponents(t)
+        exponent = base + c * loss
+        top = exponent.max()
+        weights = np.exp(exponent - top)
+        mass = weights.sum()
+        mean = (weights @ loss) / mass
+        variance = (weights @ (loss - mean) ** 2) / mass
+        return self._log_mass(c, base, loss, t[1] - t[0], top, mass), mean, variance
+
+    def _log_mass(self, c: float, base: np.ndarray, loss: np.ndarray, step: float, top: float, mass: float) -> float:
+        """log M(c), as log1p of M(c) - 1 where M(c) is near 1 so that large counts keep their digits."""
+        plain = top + math.log(mass * step)
+        if abs(plain) > 0.1:
+            return plain
+        if self.order == "add":
+            return math.log1p(step * float(np.exp(base) @ np.expm1(c * loss)))
+        centred = base if self.order == "symmetric" else base - loss
+        extra = c * loss if self.order == "symmetric" else (c + 1) * loss
+        difference = np.where(extra < 30, np.exp(centred) * np.expm1(np.minimum(extra, 30)), np.exp(centred + extra))
+        return math.log1p(step * float(difference.sum()))
+
+    def shifted(self, t: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(Re(log phi_s + u), Re v, Im v) on the line of this height (on the law's side)."""
+        ell, angle = self._complex_log_ratio(t, height)
+        gauss = (height * height - t * t) / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi))
+        if self.order == "add":
+            return gauss, -ell, angle
+        if self.order == "remove":
+            return gauss + ell, ell, angle
+        back, turn = self._complex_log_ratio(-t, height)
+        return gauss + ell, ell - back, angle + turn
+
+    def _complex_log_ratio(self, t: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
+        x = self.log_q + (2 * t - 1) / (2 * self.variance)
+        top = np.maximum(x, self.log_rest)
+        real = np.exp(self.log_rest - top) + np.exp(x - top) * math.cos(height / self.variance)
+        imaginary = np.exp(x - top) * math.sin(height / self.variance)
+        return top + np.log(np.hypot(real, imaginary)), np.arctan2(imaginary, real)
+
+    def log_bound(self, x: float, w: float, height: float, t: np.ndarray) -> float:
+        """log of int |phi_s e^{u + zv}| on the line of this height, z = x + iw."""
+        base, loss, angle = self.shifted(t, height)
+        return log_sum(base + x * loss - w * angle) + math.log(t[1] - t[0])
+
+    def strip_growth(self, c: float, reach: float) -> float:
+        """log (N / M(c)) of T08."""
+        return reach * reach / (2 * self.variance) + self.cosine_growth(c, reach)
+
+    def modulus_growth(self, c: float, height: float, half_width: float) -> float:
+        """log (N' / M(c)) of T11."""
+        squares = height * height + half_width * half_width
+        return squares / (2 * self.variance) + self.cosine_growth(c, height + half_width)
+
+    def log_left_tail(self, x: float, left: float) -> float:
+        """log of T10's left tail without the factors of the height."""
+        exponent = -x if self.order == "add" else x + 1
+        return log_normal_tail(-left / self.s) + min(exponent, 0.0) * self.log_rest
+
+    def log_right_tail(self, x: float, right: float) -> float:
+        """log of T10's right tail without the factors of the height."""
+        p = -x if self.order == "add" else x + 1
+        log_odds = self.log_q + (2 * right - 1) / (2 * self.variance)
+        if p < 0:
+            return log_normal_tail(right / self.s) + p * float(np.logaddexp(self.log_rest, log_odds))
+        ratio = self.log_q + float(np.logaddexp(0.0, self.log_rest - log_odds))
+        bound = p * ratio + p * (p - 1) / (2 * self.variance) + (log_normal_tail((right - p) / self.s) if right >= p else 0.7)
+        return bound - x * self.log_rest if self.order == "symmetric" else bound
+
+    def angle(self, right: float, height: float) -> float:
+        """arg m(right + i height)."""
+        return float(self._complex_log_ratio(np.array([right]), height)[1][0]) if height else 0.0
+
+    def cosine_growth(self, c: float, reach: float) -> float:
+        """log cos(reach/(2 s^2))^-c where the order has that factor."""
+        return 0.0 if self.order == "remove" else -c * math.log(math.cos(reach / (2 * self.variance)))
+
+
+def log_normal_tail(x: float) -> float:
+    """log of a bound on P(Z > x), x >= 0."""
+    return -x * x / 2 - math.log(max(2.0, 2.5 * x))
+
+
+def log_sum(exponents: np.ndarray) -> float:
+    top = float(exponents.max())
+    return top + math.log(float(np.exp(exponents - top).sum())) if math.isfinite(top) else top
+
+
+@dataclass(frozen=True)
+class FloatLoss:
+    """The composition in floating point."""
+
+    parts: list[tuple[FloatLaw, float]]
+    mean_shift_squared: float
+    largest: float
+    _cache: dict[float, tuple[float, float, float]] = field(default_factory=dict)
+
+    def cumulants(self, c: float) -> tuple[float, float, float]:
+        """(K, K', K'') of the composition at c."""
+        if c not in self._cache:
+            rows = [(count * k0, count * k1, count * k2)
+                    for law, count in self.parts for k0, k1, k2 in [law.cumulants(c)]]
+            half = self.mean_shift_squared / 2
+            rows.append((half * c * (c + 1), half * (2 * c + 1), 2 * half))
+            self._cache[c] = (sum(r[0] for r in rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
+        return self._cache[c]
+
+
+def float_loss(loss: ComposedLoss) -> FloatLoss:
+    """The floating-point model of a composition."""
+    largest = math.inf
+    if loss.order == "add" and not loss.mean_shift_squared:
+        largest = -sum(count * math.log1p(-float(law.sampling_probability)) for law, count in loss.parts)
+    return FloatLoss([(FloatLaw(law), float(count)) for law, count in loss.parts],
+                     float(loss.mean_shift_squared), largest)
