@@ -1,10 +1,12 @@
 """What every engine of the kernel returns: two-sided bounds on delta with the share of each error source."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from flint import arb
 
-from verified_dp.kernel.balls import lower_end, upper_end
+from verified_dp.kernel.balls import ball, lower_end, upper_end
+from verified_dp.theorems import proved_by
 
 
 @dataclass(frozen=True)
@@ -27,3 +29,12 @@ def bounds_from_sum(total: arb, both_sides: dict[str, arb], above_only: dict[str
     lower = lower_end(total - around - above).max(arb(0))
     budget = {name: upper_end(size) for name, size in {**both_sides, **above_only, "rounding": total.rad()}.items()}
     return Bounds(lower_end(lower), upper_end(upper), budget)
+
+
+@proved_by("T16-reversal")
+def reverse_bounds(swapped: Bounds, epsilon: Fraction) -> Bounds:
+    """Bounds on H_a(P || Q), a = e^eps, from bounds on H_{1/a}(Q || P): H_a = 1 - a + a H_{1/a}."""
+    rest, scale = -ball(epsilon).expm1(), ball(epsilon).exp()
+    budget = {name: upper_end(scale * size) for name, size in swapped.budget.items()}
+    lower, upper = rest + scale * swapped.lower, rest + scale * swapped.upper
+    return Bounds(lower_end(lower).max(arb(0)), upper_end(upper).min(arb(1)), budget)

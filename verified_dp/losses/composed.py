@@ -1,6 +1,6 @@
 """The privacy loss of a composition: independent laws with counts, all Gaussian steps merged into one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import acb, arb
@@ -22,13 +22,20 @@ class ComposedLoss:
     parts: tuple[tuple[SampledGaussianLoss, int], ...]
     mean_shift_squared: Fraction
 
+    def in_order(self, order: str) -> "ComposedLoss":
+        """The loss of the same steps composed in another order."""
+        return replace(self, order=order, parts=tuple((replace(law, order=order), k) for law, k in self.parts))
+
     @proved_by("T07-ends")
     def enclose_largest_loss(self) -> arb | None:
         """Enclose the supremum of S: the sum of the laws' suprema; None where it is infinite."""
-        ends = [law.enclose_largest_loss() for law, _ in self.parts]
-        if self.mean_shift_squared or any(end is None for end in ends):
-            return None
-        return sum((count * end for end, (_, count) in zip(ends, self.parts, strict=True)), arb(0))
+        total = arb(0)
+        for law, count in self.parts:
+            end = law.enclose_largest_loss()
+            if end is None:
+                return None
+            total += count * end
+        return total if self.mean_shift_squared == 0 else None
 
     @proved_by("T15-gaussian")
     def enclose_gaussian_exponent(self, z: acb) -> acb:

@@ -1,0 +1,173 @@
+"""eps(delta) of one order: a candidate by secant steps on log delta, then two evaluations that bracket it (T13)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.kernel.balls import ball
+from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
+from verified_dp.search.line import dyadic
+from verified_dp.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """lower: delta(lower.epsilon) > target, or None where eps = 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
+
+    lower: Answer | None
+    upper: Answer | None
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction | None]:
+        return (self.lower.epsilon if self.lower else Fraction(0)), (self.upper.epsilon if self.upper else None)
+
+
+@proved_by("T13-epsilon-of-delta")
+def is_above(answer: Answer, target: Fraction) -> bool:
+    """Whether delta(eps) > target is certain, so that eps(target) > eps."""
+    return bool(answer.bounds.lower > ball(target))
+
+
+@proved_by("T13-epsilon-of-delta")
+def is_below(answer: Answer, target: Fraction) -> bool:
+    """Whether delta(eps) <= target is certain, so that eps(target) <= eps."""
+    return bool(answer.bounds.upper <= ball(target))
+
+
+def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
+    """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits, if the budget allows."""
+    with ctx.workprec(max(64, 4 * digits)):
+        at_zero = _compare_at_zero(order, target, method, budget)
+        if at_zero is None or is_below(at_zero, target):
+            return Bracket(None, at_zero)
+        return _bracket_positive(order, target, digits, method, budget, at_zero)
+
+
+def _compare_at_zero(order: SingleOrder, target: Fraction, method: str, budget: Budget) -> Answer | None:
+    """delta(0) with as many bits as it takes to compare it with the target."""
+    answer = None
+    for bits in (4.0, 16.0, 64.0, 256.0, 1024.0):
+        answer = order.enclose(Fraction(0), bits, method, budget)
+        if is_above(answer, target) or is_below(answer, target) or budget.spent:
+            return answer
+    return answer
+
+
+def _bracket_positive(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget,
+                      at_zero: Answer) -> Bracket:
+    epsilon, tilt = _first_guess(order, target)
+    best = Bracket(at_zero if is_above(at_zero, target) else None, None)
+    for attempt in range(8):
+        bits = digits * math.log2(10) + 3 - math.log2(min(1.0, tilt * float(epsilon))) + 2 * attempt
+        epsilon, answer = _refine(order, epsilon, tilt, target, bits, method, budget)
+        best = _certify_around(order, answer, epsilon, target, digits, bits, method, budget, best)
+        lower, upper = best.ends
+        if upper is not None and (upper - lower) * 10**digits <= upper or budget.spent:
+            break
+    return best
+
+
+def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
+    """Where the first-order estimate equals the target, by bisection in the tilt, along which it falls."""
+    goal = float(log_of(target))
+    low, high = 1e-6, 1e-6
+
+    def point(tilt: float) -> tuple[float, float]:
+        k0, k1, k2 = order.model.cumulants(tilt)
+        epsilon = k1 - 1 / tilt - 1 / (1 + tilt)
+        bend = k2 + tilt**-2 + (1 + tilt) ** -2
+        return epsilon, k0 - tilt * epsilon - math.log(tilt) - math.log1p(tilt) - 0.5 * math.log(2 * math.pi * bend)
+
+    while point(high)[1] > goal and high < 1e9:
+        low, high = high, 4 * high
+    for _ in range(40):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if point(middle)[1] > goal else (low, middle)
+        if high / low < 1.001:
+            break
+    epsilon = point(high)[0]
+    return dyadic(max(epsilon, 1e-9), 40), high
+
+
+def log_of(value: Fraction) -> arb:
+    """log of an exact positive number, at any exponent."""
+    return ball(value).log()
+
+
+def _refine(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction, bits: float, method: str,
+            budget: Budget) -> tuple[Fraction, Answer]:
+    """Secant steps on log delta - log target, keeping the values of the last line as long as they are sharp."""
+    answer, slope = order.enclose(epsilon, bits, method, budget), -tilt
+    previous: tuple[Fraction, arb] | None = None
+    goal = bits + math.log2(1 + abs(float(log_of(target))))
+    for _ in range(20):
+        gap = _log_gap(answer, target)
+        if gap is None or budget.spent:
+            break
+        if previous is not None and previous[0] != epsilon and previous[1] != gap:
+            slope = float((gap - previous[1]) / ball(epsilon - previous[0]))
+        move = -float(gap) / slope if slope < 0 else math.inf
+        small = abs(move) < 2.0 ** (-goal + 2) * float(epsilon)
+        if small or not math.isfinite(move):
+            break
+        previous = epsilon, gap
+        epsilon = _moved(epsilon, move, bits)
+        answer = _follow(order, answer, epsilon, bits, method, budget, abs(float(gap)))
+    return epsilon, answer
+
+
+def _moved(epsilon: Fraction, move: float, bits: float) -> Fraction:
+    """epsilon + move, kept positive and within a factor 4, as a short dyadic."""
+    moved = epsilon + Fraction(move)
+    kept = min(max(moved, epsilon / 4), 4 * epsilon)
+    scale = Fraction(2) ** (math.ceil(bits) + 12 - kept.numerator.bit_length() + kept.denominator.bit_length())
+    return Fraction(round(kept * scale)) / scale
+
+
+def _log_gap(answer: Answer, target: Fraction) -> arb | None:
+    """log(delta / target) from the middle of the enclosure (it only steers the search)."""
+    middle = ((answer.bounds.lower + answer.bounds.upper) / 2).mid()
+    return (middle.log() - log_of(target)).mid() if middle > 0 else None
+
+
+def _follow(order: SingleOrder, answer: Answer, epsilon: Fraction, bits: float, method: str, budget: Budget,
+            gap: float) -> Answer:
+    """delta at a nearby eps: with the old values where the step is small, else afresh."""
+    if answer.values is not None and gap < 1.5:
+        moved = answer.at(epsilon)
+        if _is_sharp(moved, bits):
+            return moved
+    return order.enclose(epsilon, bits, method, budget)
+
+
+def _is_sharp(answer: Answer, bits: float) -> bool:
+    return width_bits(answer.bounds) >= bits - 0.5
+
+
+def _certify_around(order: SingleOrder, answer: Answer, epsilon: Fraction, target: Fraction, digits: int, bits: float,
+                    method: str, budget: Budget, best: Bracket) -> Bracket:
+    """Widen around the candidate until both inequalities are certain."""
+    half, found = epsilon / (3 * 10**digits), best
+    for _ in range(6):
+        below = _follow(order, answer, _moved(epsilon - half, 0.0, bits), bits, method, budget, 0.0)
+        above = _follow(order, answer, _moved(epsilon + half, 0.0, bits), bits, method, budget, 0.0)
+        found = _tighter(found, below, above, target)
+        if (is_above(below, target) and is_below(above, target)) or budget.spent:
+            break
+        half *= 16
+    return found
+
+
+def _tighter(bracket: Bracket, below: Answer, above: Answer, target: Fraction) -> Bracket:
+    """The bracket with every end moved inward that one of the two answers proves."""
+    lower, upper = bracket.lower, bracket.upper
+    for answer in (below, above):
+        if is_above(answer, target) and (lower is None or answer.epsilon > lower.epsilon):
+            lower = answer
+        if is_below(answer, target) and (upper is None or answer.epsilon < upper.epsilon):
+            upper = answer
+    return Bracket(lower, upper)

@@ -1,0 +1,186 @@
+"""One order of one composition: witnesses that enclose delta(eps) to the asked relative width, by any method.
+
+Floating point proposes a witness, the kernel encloses delta with it, and the width it reaches says whether
+to ask again with more bits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import ctx
+
+from verified_dp.errors import InconsistentEnclosures, Unsupported
+from verified_dp.kernel.bounds import Bounds
+from verified_dp.kernel.chernoff import ChernoffWitness
+from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form
+from verified_dp.kernel.evaluate import (
+    SupportWitness,
+    Values,
+    Witness,
+    enclose_delta,
+    enclose_past_support,
+    evaluate,
+)
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
+from verified_dp.search.path import choose_path, plan_path
+from verified_dp.search.saddle import Saddle, choose_saddle
+from verified_dp.search.transforms import FloatLoss, float_loss
+
+MANY_FREQUENCIES = 600
+"""From so many frequencies on the line, a bent path is tried."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Bounds on delta(eps) of one order with the witness that gives them, and its eps-independent values."""
+
+    epsilon: Fraction
+    method: str
+    witness: Witness
+    values: Values | None
+    bounds: Bounds
+
+    def at(self, epsilon: Fraction) -> Answer:
+        """The same witness and values at another eps."""
+        if self.values is None:
+            raise Unsupported("this answer holds at its own eps only")
+        return Answer(epsilon, self.method, self.witness, self.values, enclose_delta(self.values, epsilon))
+
+
+class Budget:
+    """Wall-clock limit of one question; `spent` becomes true when it is over."""
+
+    def __init__(self, seconds: float | None, progress: Callable[[str], None] | None = None) -> None:
+        self.start, self.seconds, self._progress = time.perf_counter(), seconds, progress
+
+    @property
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.start
+
+    @property
+    def spent(self) -> bool:
+        return self.seconds is not None and self.elapsed > self.seconds
+
+    def say(self, text: str) -> None:
+        """Tell the caller what is about to run."""
+        if self._progress is not None:
+            self._progress(text)
+
+
+def width_bits(bounds: Bounds) -> float:
+    """-log2 of the relative width (inf if exact, negative or zero if nothing is known): it only steers the search."""
+    with ctx.workprec(64):
+        width, size = bounds.upper - bounds.lower, bounds.upper
+        if width == 0:
+            return math.inf
+        if not bounds.lower > 0:
+            return 0.0
+        return -float((width / size).log()) / math.log(2)
+
+
+class SingleOrder:
+    """delta(eps) of one composed loss, with its floating-point model kept between questions."""
+
+    def __init__(self, loss: ComposedLoss) -> None:
+        self.loss = loss
+        self._model: FloatLoss | None = None
+
+    @property
+    def model(self) -> FloatLoss:
+        if self._model is None:
+            self._model = float_loss(self.loss)
+        return self._model
+
+    def saddle(self, epsilon: Fraction, start: float = 1.0) -> Saddle:
+        """The saddle point at eps; needs at least one step with noise."""
+        return choose_saddle(self.model, float(epsilon), start)
+
+    def log_estimate(self, epsilon: Fraction) -> float:
+        """log of a first-order estimate of delta(eps), -inf past the support."""
+        if self.is_trivial or epsilon >= self.model.largest:
+            return -math.inf
+        return self.saddle(epsilon).log_delta
+
+    @property
+    def is_trivial(self) -> bool:
+        """No step depends on the data at all."""
+        return not self.loss.parts and not self.loss.mean_shift_squared
+
+    def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
+        """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise."""
+        past = self._past_support(epsilon)
+        if past is not None:
+            return past
+        answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, method, budget)]
+        return _best(answers)
+
+    def _past_support(self, epsilon: Fraction) -> Answer | None:
+        witness = SupportWitness(256)
+        bounds = enclose_past_support(self.loss, epsilon, witness.prec)
+        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper == 0 else None
+
+    def _attempts(self, epsilon: Fraction, method: str, budget: Budget) -> Iterator[Callable[[float], Answer]]:
+        """The ways that apply: closed forms where there are some; the contour elsewhere, beside a Gaussian's, or if asked."""
+        closed = has_closed_form(self.loss)
+        if method == "closed-form" and not closed:
+            raise Unsupported("no closed form: it exists for Gaussian steps alone and for one sampled step alone")
+        if closed and method != "contour":
+            yield lambda bits: self._closed(epsilon, bits)
+        if method == "contour" or (method == "auto" and not self.is_trivial and not (closed and self.loss.parts)):
+            yield lambda bits: self._contour(epsilon, bits, budget)
+
+    def _climb(self, attempt: Callable[[float], Answer], bits: float, budget: Budget) -> Answer:
+        """Ask for more bits until the width is reached, nothing is gained, or the budget is spent."""
+        asked, best, best_bits = bits + 3.0, None, -math.inf
+        for _ in range(12):
+            answer = attempt(asked)
+            reached = width_bits(answer.bounds)
+            if best is None or reached > best_bits:
+                best, best_bits = answer, reached
+            if best_bits >= bits or budget.spent:
+                break
+            asked += max(4.0, min(bits - reached, asked) + 3)
+        assert best is not None
+        return best
+
+    def _closed(self, epsilon: Fraction, bits: float) -> Answer:
+        """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation."""
+        witness = ClosedFormWitness(math.ceil(2 * bits + 40))
+        return self.evaluate(epsilon, witness, "closed-form")
+
+    def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
+        saddle = self.saddle(epsilon)
+        line = plan_line(self.model, float(epsilon), saddle, bits)
+        if line.count > MANY_FREQUENCIES:
+            path = plan_path(self.model, float(epsilon), saddle, bits)
+            if path is not None and path.count < 2 * line.count:
+                return self.evaluate(epsilon, choose_path(path), "contour")
+        if line.count > 20000:
+            budget.say(f"contour sum of {line.count} frequencies")
+        return self.evaluate(epsilon, choose_line(self.model, line), "contour")
+
+    def evaluate(self, epsilon: Fraction, witness: Witness, method: str) -> Answer:
+        """Run the kernel on a witness."""
+        values = evaluate(self.loss, witness)
+        return Answer(epsilon, method, witness, values, enclose_delta(values, epsilon))
+
+    def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
+        """A cheap upper bound on delta(eps)."""
+        rules = tuple(choose_nodes(law, tilt, 8 + math.log2(count)) for law, count in self.model.parts)
+        prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.model.parts), default=0)
+        return self.evaluate(epsilon, ChernoffWitness(dyadic(tilt), rules, prec), "contour")
+
+
+def _best(answers: list[Answer]) -> Answer:
+    """The narrowest, after checking that all agree."""
+    for one in answers:
+        for other in answers:
+            if one.bounds.lower > other.bounds.upper:
+                raise InconsistentEnclosures(f"{one.method} and {other.method} give disjoint enclosures of delta")
+    return max(answers, key=lambda answer: width_bits(answer.bounds))

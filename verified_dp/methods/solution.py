@@ -1,0 +1,38 @@
+"""What the facade keeps beside an answer: the evaluations that prove it, each with its witness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from verified_dp.dyadic import Dyadic
+from verified_dp.enclosure import Enclosure
+from verified_dp.kernel.evaluate import Witness
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """delta of one order enclosed at eps = `at`, and the answer it supports.
+
+    quantity "delta": the delta asked for. quantity "epsilon": at = eps_lo with side "lower" shows delta(at) > target,
+    at = eps_hi with side "upper" shows delta(at) <= target. side: the end that is used ("both" where both are).
+    """
+
+    quantity: str
+    order: str
+    at: Fraction
+    side: str
+    method: str
+    witness: Witness
+    lower: Dyadic
+    upper: Dyadic
+    budget: Mapping[str, Dyadic]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The answer, and what proves it."""
+
+    enclosure: Enclosure
+    evaluations: tuple[Evaluation, ...]

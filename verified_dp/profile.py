@@ -1,0 +1,231 @@
+"""The facade: delta(eps) and epsilon(delta) of a composition under a relation, certified to the asked digits.
+
+    profile = privacy_profile(load_spec("claim.toml"))
+    profile.epsilon("1e-5", digits=12)
+
+Where a relation composes two orders, the answer is the larger (T25): the larger one is enclosed to all digits, the other
+only has to be shown smaller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import ctx
+
+from verified_dp import exact
+from verified_dp.dominating import describe_pairs, privacy_losses
+from verified_dp.dyadic import Dyadic
+from verified_dp.enclosure import Enclosure
+from verified_dp.errors import InvalidInput
+from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
+from verified_dp.kernel.bounds import reverse_bounds
+from verified_dp.mechanisms import Composition, Mechanism, Relation, Spec, compose, convention
+from verified_dp.methods.roots import Bracket, bracket_epsilon, is_below, log_of
+from verified_dp.methods.single import Answer, Budget, SingleOrder
+from verified_dp.methods.solution import Evaluation, Solution
+from verified_dp.theorems import proved_by
+
+METHODS = ("auto", "closed-form", "contour")
+MAX_DIGITS = 1000
+
+
+class PrivacyProfile:
+    """The privacy profile delta(eps) of a composition under a relation.
+
+    Args:
+        composition: what was run. relation: which data sets are neighbours.
+        progress: called with a short text before long work.
+    """
+
+    def __init__(self, composition: Composition, relation: Relation | str,
+                 progress: Callable[[str], None] | None = None) -> None:
+        self.composition, self.relation = composition, Relation.of(relation)
+        self.pairs = describe_pairs(composition, self.relation)
+        self._orders = [SingleOrder(loss) for loss in privacy_losses(composition, self.relation)]
+        self._progress = progress
+
+    def delta(self, epsilon: object, digits: int = 12, method: str = "auto",
+              max_seconds: float | None = None) -> Enclosure:
+        """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
+
+        Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
+        Raises: InvalidInput, Unsupported.
+        """
+        return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
+
+    def epsilon(self, delta: object, digits: int = 12, method: str = "auto",
+                max_seconds: float | None = None) -> Enclosure:
+        """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
+
+        Ensures and raises as `delta`.
+        """
+        return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
+
+    def solve_delta(self, epsilon: object, digits: int = 12, method: str = "auto",
+                    max_seconds: float | None = None) -> Solution:
+        """`delta` together with the evaluations that prove it."""
+        eps, budget = exact.exact(epsilon, "epsilon"), self._budget(digits, method, max_seconds)
+        bits = digits * math.log2(10) + 1
+        with ctx.workprec(math.ceil(bits) + 64):
+            answers = self._enclose_largest(eps, bits, method, budget)
+            evaluations = tuple(_evaluation("delta", order, answer, "both") for order, answer in answers)
+            lower, upper = _ends(evaluations)
+            order = _larger_order(eps, evaluations)
+            used = next(e for e in evaluations if order in ("both", e.order))
+            enclosure = self._enclosure("delta", lower, upper, order, used, evaluations, digits, budget)
+        return Solution(enclosure, evaluations)
+
+    def _enclose_largest(self, eps: Fraction, bits: float, method: str, budget: Budget) -> list[tuple[str, Answer]]:
+        """The larger order to all bits; the other with as few as show it smaller. Negative eps by reversal (T16)."""
+        if eps < 0:
+            return [(order.loss.order, self._reversed(order, eps, bits, method, budget)) for order in self._orders]
+        orders = sorted(self._orders, key=lambda order: order.log_estimate(eps), reverse=True)
+        first = orders[0].enclose(eps, bits, method, budget)
+        answers = [(orders[0].loss.order, first)]
+        for order in orders[1:]:
+            answers.append((order.loss.order, _show_smaller(order, eps, first, bits, method, budget)))
+        return answers
+
+    def _reversed(self, order: SingleOrder, eps: Fraction, bits: float, method: str, budget: Budget) -> Answer:
+        """delta(eps) of an order at eps < 0 from the swapped pair at -eps."""
+        swapped = {"remove": "add", "add": "remove", "symmetric": "symmetric"}[order.loss.order]
+        other = SingleOrder(order.loss.in_order(swapped))
+        answer = other.enclose(-eps, bits, method, budget)
+        return Answer(eps, answer.method, answer.witness, None, reverse_bounds(answer.bounds, eps))
+
+    def solve_epsilon(self, delta: object, digits: int = 12, method: str = "auto",
+                      max_seconds: float | None = None) -> Solution:
+        """`epsilon` together with the evaluations that prove it."""
+        target, budget = exact.open_unit(delta, "delta"), self._budget(digits, method, max_seconds)
+        with ctx.workprec(4 * digits + 64):
+            brackets = self._bracket_largest(target, digits, method, budget)
+            evaluations = _bracket_evaluations(brackets)
+            lower = max((_exact_end(bracket.ends[0]) for _, bracket in brackets), default=Dyadic(0))
+            upper = max(_upper_end(bracket) for _, bracket in brackets)
+            order = _deciding_order(brackets)
+            used = next((e for e in evaluations if order in ("both", e.order)), evaluations[0])
+            enclosure = self._enclosure("epsilon", lower, upper, order, used, evaluations, digits, budget)
+        return Solution(enclosure, evaluations)
+
+    @proved_by("T13-epsilon-of-delta", "T25-composition")
+    def _bracket_largest(self, target: Fraction, digits: int, method: str,
+                         budget: Budget) -> list[tuple[str, Bracket]]:
+        """The order with the larger eps bracketed; of the other, delta(eps_hi) <= target where that is so, else its own bracket."""
+        first, *rest = self._orders
+        brackets = [(first.loss.order, bracket_epsilon(first, target, digits, method, budget))]
+        for order in rest:
+            top = brackets[0][1].upper
+            shown = _show_below(order, top.epsilon, target, method, budget) if top is not None else None
+            if shown is not None:
+                brackets.append((order.loss.order, Bracket(None, shown)))
+            else:
+                brackets.append((order.loss.order, bracket_epsilon(order, target, digits, method, budget)))
+        return brackets
+
+    def _budget(self, digits: int, method: str, max_seconds: float | None) -> Budget:
+        if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
+            raise InvalidInput("digits", digits, f"an integer from 1 to {MAX_DIGITS}")
+        if method not in METHODS:
+            raise InvalidInput("method", method, "one of " + ", ".join(METHODS))
+        return Budget(max_seconds, self._progress)
+
+    def _enclosure(self, quantity: str, lower: Dyadic, upper: Dyadic, order: str, used: Evaluation,
+                   evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
+        methods = tuple(dict.fromkeys(evaluation.method for evaluation in evaluations))
+        return Enclosure(
+            lower, upper, budget=used.budget, quantity=quantity, method=used.method, methods=methods, order=order,
+            relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
+            seconds=budget.elapsed)
+
+
+def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
+    """Enclose the order that seems smaller: by Chernoff, then few bits, then as many as it takes to decide or to match."""
+    if order.loss.parts and method != "closed-form" and eps < order.model.largest:
+        answer = order.chernoff(eps, order.saddle(eps).tilt)
+        if answer.bounds.upper <= first.bounds.lower:
+            return answer
+    asked = 8.0
+    while True:
+        answer = order.enclose(eps, asked, method, budget)
+        if answer.bounds.upper <= first.bounds.lower or asked >= bits or budget.spent:
+            return answer
+        asked = bits if asked > 8 or eps == 0 else 20.0
+
+
+def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str, budget: Budget) -> Answer | None:
+    """An answer that proves delta(eps) <= target, or None."""
+    gap = order.log_estimate(eps) - float(log_of(target))
+    if gap < -0.5 and order.loss.parts and eps < order.model.largest and method != "closed-form":
+        answer = order.chernoff(eps, order.saddle(eps).tilt)
+        if is_below(answer, target):
+            return answer
+    for bits in (8.0, 20.0):
+        answer = order.enclose(eps, bits, method, budget)
+        if is_below(answer, target):
+            return answer
+        if answer.bounds.lower > 0 and gap > 1:
+            return None
+    return None
+
+
+def _evaluation(quantity: str, order: str, answer: Answer, side: str) -> Evaluation:
+    bounds = answer.bounds
+    budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
+    return Evaluation(quantity, order, answer.epsilon, side, answer.method, answer.witness,
+                      lower_dyadic(bounds.lower), upper_dyadic(bounds.upper), budget)
+
+
+@proved_by("T25-composition")
+def _ends(evaluations: tuple[Evaluation, ...]) -> tuple[Dyadic, Dyadic]:
+    """The enclosure of the larger of all orders' deltas."""
+    return max(e.lower for e in evaluations), max(e.upper for e in evaluations)
+
+
+@proved_by("T16-reversal")
+def _larger_order(eps: Fraction, evaluations: tuple[Evaluation, ...]) -> str:
+    """The order proved the larger; "both" at eps = 0, where they are equal, and where the enclosures do not tell."""
+    if len(evaluations) == 1:
+        return evaluations[0].order
+    proved = [a.order for a in evaluations if all(a is b or a.lower >= b.upper for b in evaluations)]
+    return proved[0] if len(proved) == 1 and eps != 0 else "both"
+
+
+def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluation, ...]:
+    return tuple(_evaluation("epsilon", order, answer, side) for order, bracket in brackets
+                 for side, answer in (("lower", bracket.lower), ("upper", bracket.upper)) if answer is not None)
+
+
+def _exact_end(epsilon: Fraction) -> Dyadic:
+    return Dyadic.of_fraction(epsilon)
+
+
+def _upper_end(bracket: Bracket) -> Dyadic:
+    return Dyadic.infinity() if bracket.upper is None else _exact_end(bracket.upper.epsilon)
+
+
+def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
+    """The only order whose eps reaches above the others' proved ends; "both" where that is not told apart."""
+    if len(brackets) == 1:
+        return brackets[0][0]
+    proved = [order for order, bracket in brackets if bracket.lower is not None and all(
+        other == order or _upper_end(rest) <= _exact_end(bracket.lower.epsilon) for other, rest in brackets)]
+    alone = [order for order, bracket in brackets if bracket.lower is not None]
+    return proved[0] if proved else alone[0] if len(alone) == 1 else "both"
+
+
+def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,
+                    progress: Callable[[str], None] | None = None) -> PrivacyProfile:
+    """The privacy profile of a specification, a composition or a single mechanism.
+
+    A specification states its relation; for the others it must be given.
+    """
+    if isinstance(what, Spec):
+        if relation is not None and Relation.of(relation) is not what.relation:
+            raise InvalidInput("relation", str(relation), f"left out, or {what.relation} as in the specification")
+        return PrivacyProfile(what.composition, what.relation, progress)
+    if relation is None:
+        raise InvalidInput("relation", None, "one of " + ", ".join(Relation))
+    return PrivacyProfile(compose(what), relation, progress)
