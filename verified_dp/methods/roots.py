@@ -41,26 +41,26 @@ def is_below(answer: Answer, target: Fraction) -> bool:
 def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits, if the budget allows."""
     with ctx.workprec(max(64, 4 * digits)):
-        at_zero = _compare_at_zero(order, target, method, budget)
-        if at_zero is None or is_below(at_zero, target):
-            return Bracket(None, at_zero)
-        return _bracket_positive(order, target, digits, method, budget, at_zero)
+        if order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
+            at_zero = _compare_at_zero(order, target, method, budget)
+            if not is_above(at_zero, target):
+                return Bracket(None, at_zero if is_below(at_zero, target) else None)
+        return _bracket_positive(order, target, digits, method, budget)
 
 
-def _compare_at_zero(order: SingleOrder, target: Fraction, method: str, budget: Budget) -> Answer | None:
+def _compare_at_zero(order: SingleOrder, target: Fraction, method: str, budget: Budget) -> Answer:
     """delta(0) with as many bits as it takes to compare it with the target."""
-    answer = None
-    for bits in (4.0, 16.0, 64.0, 256.0, 1024.0):
-        answer = order.enclose(Fraction(0), bits, method, budget)
+    answer = order.enclose(Fraction(0), 4.0, method, budget)
+    for bits in (16.0, 64.0, 256.0, 1024.0):
         if is_above(answer, target) or is_below(answer, target) or budget.spent:
-            return answer
+            break
+        answer = order.enclose(Fraction(0), bits, method, budget)
     return answer
 
 
-def _bracket_positive(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget,
-                      at_zero: Answer) -> Bracket:
+def _bracket_positive(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     epsilon, tilt = _first_guess(order, target)
-    best = Bracket(at_zero if is_above(at_zero, target) else None, None)
+    best = Bracket(None, None)
     for attempt in range(8):
         bits = digits * math.log2(10) + 3 - math.log2(min(1.0, tilt * float(epsilon))) + 2 * attempt
         epsilon, answer = _refine(order, epsilon, tilt, target, bits, method, budget)
@@ -84,10 +84,11 @@ def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]
 
     while point(high)[1] > goal and high < 1e9:
         low, high = high, 4 * high
-    for _ in range(40):
+    for _ in range(60):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if point(middle)[1] > goal else (low, middle)
-        if high / low < 1.001:
+        size = point(middle)[1]
+        low, high = (middle, high) if size > goal else (low, middle)
+        if abs(size - goal) < 0.01 or high / low < 1 + 1e-13:
             break
     epsilon = point(high)[0]
     return dyadic(max(epsilon, 1e-9), 40), high

@@ -32,7 +32,7 @@ from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import FloatLoss, float_loss
 
-MANY_FREQUENCIES = 600
+MANY_FREQUENCIES = 4000
 """From so many frequencies on the line, a bent path is tried."""
 
 

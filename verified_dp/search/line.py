@@ -9,8 +9,8 @@ import numpy as np
 
 from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.nodes import NodeRule
-from verified_dp.search.saddle import Saddle
-from verified_dp.search.transforms import FloatLaw, FloatLoss, log_sum
+from verified_dp.search.saddle import Saddle, saddle_at
+from verified_dp.search.transforms import FloatLaw, FloatLoss, log_sums
 
 
 def dyadic(value: float, bits: int = 24) -> Fraction:
@@ -27,13 +27,20 @@ def _smallest(accept: Callable[[float], bool], low: float, high: float, ratio: f
     return high
 
 
+_SHARES = (1.0, 0.87, 0.75, 0.62, 0.5)
+"""Tilts tried, as shares of the saddle point: further left the aliases fall faster and the sum needs a few more bits."""
+
+
 @dataclass(frozen=True)
 class LinePlan:
-    """A line before its node rules are chosen, in floating point, with the predicted number of frequencies."""
+    """A line before its tail rules are chosen, in floating point, with the predicted number of frequencies.
 
-    saddle: Saddle
-    epsilon: float
+    bits: accuracy asked, relative to delta; excess: how many more are needed relative to the sum's largest term.
+    """
+
+    tilt: float
     bits: float
+    excess: float
     step: float
     omega: float
     right: float
@@ -46,14 +53,17 @@ class LinePlan:
 
 
 def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> LinePlan:
-    """Choose nodes, the period from the alias bounds and the cut-off from the tail bound, for a relative error 2^-bits."""
+    """Choose tilt, nodes, the period from the alias bounds and the cut-off from the tail bound."""
     target = saddle.log_delta - bits * math.log(2) - 3
-    c = saddle.tilt
-    nodes = tuple(choose_nodes(law, c, bits + math.log2(count) + 6) for law, count in loss.parts)
+    spread = max((law.s for law, _ in loss.parts), default=1.0)
+    tilts = [share * saddle.tilt for share in _SHARES]
+    c = min(tilts, key=lambda tilt: _choose_period(loss, epsilon, tilt, target, tilt + 3.5 * spread)[0])
+    excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
+    nodes = tuple(choose_nodes(law, c, bits + excess + math.log2(count) + 6) for law, count in loss.parts)
     reach = min([_reach(law, c, rule, bits) for (law, _), rule in zip(loss.parts, nodes, strict=True)] + [31 * c + 30])
     period, right, left = _choose_period(loss, epsilon, c, target, reach)
     omega = _choose_cutoff(loss, epsilon, c, target)
-    return LinePlan(saddle, epsilon, bits, 2 * math.pi / period, omega, right, left, nodes)
+    return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes)
 
 
 def _reach(law: FloatLaw, c: float, rule: NodeRule, bits: float) -> float:
@@ -63,23 +73,21 @@ def _reach(law: FloatLaw, c: float, rule: NodeRule, bits: float) -> float:
         cosine = law.cosine_growth(1.0, 2 * float(rule.height))
         reach = min(reach, c + 0.5 * bits * math.log(2) / max(cosine, 1e-9))
     if law.order != "add":
-        reach = min(reach, max(float(rule.step * rule.last) - 1 - 4 * law.s, c + 0.1 * law.s))
+        reach = min(reach, max(float(rule.step * rule.last) - 1 - 2.5 * law.s, c + 0.1 * law.s))
     return reach
 
 
-def _choose_period(loss: FloatLoss, epsilon: float, c: float, target: float, reach: float) -> tuple[float, float, float]:
+def _choose_period(loss: FloatLoss, epsilon: float, c: float, target: float,
+                   reach: float) -> tuple[float, float, float]:
     rights = c + (reach - c) * np.geomspace(1e-3, 1, 20)
-    lefts = c * np.linspace(0.1, 0.9, 7)
-    right_logs = np.array([loss.cumulants(float(x))[0] - x * epsilon for x in rights])
-    left_logs = np.append([loss.cumulants(float(x))[0] - x * epsilon for x in lefts], 0.0)
-    lefts = np.append(lefts, 0.0)
-
-    def sizes(period: float) -> tuple[np.ndarray, np.ndarray]:
-        return right_logs - (rights - c) * period, left_logs - (c - lefts) * period
-
-    period = _smallest(lambda x: all(side.min() < target for side in sizes(x)), 1e-6, 1e12)
-    right, left = sizes(period)
-    return period, float(rights[right.argmin()]), float(lefts[left.argmin()])
+    lefts = np.append(c * np.linspace(0.1, 0.9, 7), 0.0)
+    exponents = np.append(lefts[:-1], rights)
+    logs = loss.log_masses(exponents) - exponents * epsilon
+    left_logs, right_logs = np.append(logs[:7], 0.0), logs[7:]
+    right_periods, left_periods = (right_logs - target) / (rights - c), (left_logs - target) / (c - lefts)
+    right, left = int(right_periods.argmin()), int(left_periods.argmin())
+    period = max(float(right_periods[right]), float(left_periods[left]), 1e-6)
+    return period, float(rights[right]), float(lefts[left])
 
 
 def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> float:
@@ -87,27 +95,24 @@ def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> 
 
     def accept(omega: float) -> bool:
         size = loss.mean_shift_squared / 2 * (c * (c + 1) - omega * omega)
-        for table, (_, count) in zip(lines, loss.parts, strict=True):
-            size += count * min(log_sum(base - omega * angle) for base, angle in table[1])
+        for (_, bases, angles), (_, count) in zip(lines, loss.parts, strict=True):
+            size += count * float(log_sums(bases - omega * angles).min())
         return size - c * epsilon - math.log(math.pi * omega) < target
 
     return _smallest(accept, 1e-3, 1e15)
 
 
-def tail_lines(law: FloatLaw, c: float, count: float) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-    """For a range of heights (about the steepest-descent one of `count` steps): log |W_j| and Im v_j on a float grid."""
-    t = law.grid(c, 200)
+def tail_lines(law: FloatLaw, c: float, count: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Heights (about the steepest-descent one of `count` steps); for each log |W_j| and Im v_j on a float grid."""
+    t = law.grid(c, 100)
     highest = min(0.49 * law.strip, 12 * law.s)
     if law.order != "remove":
         highest = min(highest, law.variance * math.sqrt(160 / c))
     lowest = min(highest / 2, law.s / math.sqrt(count))
-    shifts = np.geomspace(lowest, highest, 10 + int(2 * math.log(highest / lowest)))
-    step = math.log(t[1] - t[0])
-    table = []
-    for height in shifts:
-        base, loss, angle = law.shifted(t, float(height))
-        table.append((base + c * loss + step, angle))
-    return shifts, table
+    heights = np.geomspace(lowest, highest, 8 + int(1.5 * math.log(highest / lowest)))
+    rows = [law.shifted(t, float(height)) for height in heights]
+    bases = np.array([base + c * loss for base, loss, _ in rows]) + math.log(t[1] - t[0])
+    return heights, bases, np.array([angle for _, _, angle in rows])
 
 
 def node_rule(height: float, half_width: float, step: float, low: float, high: float) -> NodeRule:
@@ -124,6 +129,8 @@ def choose_nodes(law: FloatLaw, c: float, bits: float) -> NodeRule:
     for height in np.linspace(0.02, 0.49, 24) * min(law.strip, 2.2 * law.s * math.sqrt(want)):
         step = min(2 * math.pi * height / (want + law.strip_growth(c, 2 * height) + 1), 1.9 * law.s)
         low, high = kept_window(law, c, law.cumulants(c)[0] - want, height)
+        if law.order != "add":
+            high = max(high, c + 1 + 6 * law.s)  # room for the right alias exponent
         if (high - low) / step < best[0]:
             best = (high - low) / step, float(height), step, low, high
     _, height, step, low, high = best
@@ -134,7 +141,7 @@ def kept_window(law: FloatLaw, x: float, log_size: float, height: float, w: floa
     """Ends beyond which T10's tails at x + iw are below e^log_size."""
     target = log_size - height * height / (2 * law.variance) - law.cosine_growth(max(x, 0.0), height)
     low = _first(lambda end: law.log_left_tail(x, -end) < target, law.s)
-    high = _first(lambda end: law.log_right_tail(x, end) - w * law.angle(end, height) < target, law.s)
+    high = _first(lambda end: law.log_right_tail(x, end) - (w * law.angle(end, height) if w else 0) < target, law.s)
     return -low, high
 
 
@@ -152,9 +159,8 @@ def _first(accept: Callable[[float], bool], unit: float) -> float:
 
 def choose_tail_nodes(law: FloatLaw, c: float, omega: float, count: float) -> NodeRule:
     """Choose the line that bounds |M(c+iw)| best at w = omega."""
-    shifts, table = tail_lines(law, c, count)
-    best = min(range(len(shifts)), key=lambda i: log_sum(table[i][0] - omega * table[i][1]))
-    height = float(shifts[best])
+    heights, bases, angles = tail_lines(law, c, count)
+    height = float(heights[log_sums(bases - omega * angles).argmin()])
     want = (4 + math.log2(count)) * math.log(2)
     widths = np.geomspace(1e-3, 1, 40) * min(0.49 * law.strip, 2 * law.s * math.sqrt(want))
     steps = [2 * math.pi * b / (want + 1 + law.modulus_growth(c, height, float(b))) for b in widths]
@@ -164,7 +170,7 @@ def choose_tail_nodes(law: FloatLaw, c: float, omega: float, count: float) -> No
 
 def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
     """Turn a plan into a witness."""
-    c, bits = plan.saddle.tilt, plan.bits
+    c, bits = plan.tilt, plan.bits + plan.excess
     tails, extra = [], 0.0
     for (law, count), rule in zip(loss.parts, plan.nodes, strict=True):
         tails.append(choose_tail_nodes(law, c, plan.omega, count))

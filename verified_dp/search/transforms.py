@@ -38,7 +38,7 @@ class FloatLaw:
         spread = _SPREAD * self.s
         if self.order == "add":
             low, high = -c, 0.0
-            for _ in range(60):
+            while high - low > self.s / 4:
                 middle = (low + high) / 2
                 low, high = (middle, high) if middle + c * self._share(middle) < 0 else (low, middle)
             return low - spread, high + spread
@@ -67,19 +67,15 @@ class FloatLaw:
         mass = weights.sum()
         mean = (weights @ loss) / mass
         variance = (weights @ (loss - mean) ** 2) / mass
-        return self._log_mass(c, base, loss, t[1] - t[0], top, mass), mean, variance
+        return float(top + math.log(mass * (t[1] - t[0]))), float(mean), float(variance)
 
-    def _log_mass(self, c: float, base: np.ndarray, loss: np.ndarray, step: float, top: float, mass: float) -> float:
-        """log M(c), as log1p of M(c) - 1 where M(c) is near 1 so that large counts keep their digits."""
-        plain = top + math.log(mass * step)
-        if abs(plain) > 0.1:
-            return plain
-        if self.order == "add":
-            return math.log1p(step * float(np.exp(base) @ np.expm1(c * loss)))
-        centred = base if self.order == "symmetric" else base - loss
-        extra = c * loss if self.order == "symmetric" else (c + 1) * loss
-        difference = np.where(extra < 30, np.exp(centred) * np.expm1(np.minimum(extra, 30)), np.exp(centred + extra))
-        return math.log1p(step * float(difference.sum()))
+    def log_masses(self, xs: np.ndarray) -> np.ndarray:
+        """K at each of xs > 0."""
+        (low, _), (_, high) = self.window(float(xs[-1])), self.window(float(xs[-1]))
+        fine = 3 * (high - low) / min(self.s, self.strip)
+        t = np.linspace(low, high, int(min(20000, max(160, fine))))
+        base, loss = self.exponents(t)
+        return log_sums(base + xs[:, None] * loss) + math.log(t[1] - t[0])
 
     def shifted(self, t: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(Re(log phi_s + u), Re v, Im v) on the line of this height (on the law's side)."""
@@ -142,6 +138,12 @@ def log_normal_tail(x: float) -> float:
     return -x * x / 2 - math.log(max(2.0, 2.5 * x))
 
 
+def log_sums(exponents: np.ndarray) -> np.ndarray:
+    """log of the sum of exponentials along the last axis."""
+    top = exponents.max(axis=-1)
+    return top + np.log(np.exp(exponents - top[..., None]).sum(axis=-1))
+
+
 def log_sum(exponents: np.ndarray) -> float:
     top = float(exponents.max())
     return top + math.log(float(np.exp(exponents - top).sum())) if math.isfinite(top) else top
@@ -165,6 +167,11 @@ class FloatLoss:
             rows.append((half * c * (c + 1), half * (2 * c + 1), 2 * half))
             self._cache[c] = (sum(r[0] for r in rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
         return self._cache[c]
+
+    def log_masses(self, xs: np.ndarray) -> np.ndarray:
+        """K of the composition at each of xs, increasing and > 0."""
+        gaussian = self.mean_shift_squared / 2 * xs * (xs + 1)
+        return sum((count * law.log_masses(xs) for law, count in self.parts), gaussian)
 
 
 def float_loss(loss: ComposedLoss) -> FloatLoss:
