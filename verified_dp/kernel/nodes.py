@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import acb, arb
+from flint import acb, arb, arb_mat
 
 from verified_dp.kernel.balls import ball, plus_minus, upper_end
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
@@ -18,19 +18,28 @@ from verified_dp.theorems import proved_by
 
 @dataclass(frozen=True)
 class NodeRule:
-    """Witness: the line |Im t| = height, the half-width of the strip around it, the step, the first and last index."""
+    """Witness: the line |Im t| = height, the half-width of the strip around it, the step, the first and last index.
+
+    cells: into how many equal cells the window is cut where |integrand| is bounded cell by cell (0: one per step).
+    half_width 0: for a bound of |M| by the cells of the line alone.
+    """
 
     height: Fraction
     half_width: Fraction
     step: Fraction
     first: int
     last: int
+    cells: int = 0
+
+    def is_line(self, law: SampledGaussianLoss) -> bool:
+        """What the bound of the integral of |integrand| along the line asks: 0 < A < pi s^2, 0 < h, a window."""
+        return 0 < self.height and 0 < self.step and self.first < self.last and self.cells >= 0 and bool(
+            ball(self.height) < law.enclose_strip())
 
     def _is_shaped(self, law: SampledGaussianLoss) -> bool:
-        """0 < h <= 2s, 0 < A and b, A + b < pi s^2, at least two nodes."""
-        positive = 0 < self.half_width and 0 < self.height and 0 < self.step <= 2 * law.noise_multiplier
-        return positive and self.first < self.last and bool(
-            ball(self.height + self.half_width) < law.enclose_strip())
+        """The line, 0 < h <= 2s, 0 < b, A + b < pi s^2."""
+        fits = 0 < self.half_width and self.step <= 2 * law.noise_multiplier
+        return fits and self.is_line(law) and bool(ball(self.height + self.half_width) < law.enclose_strip())
 
     def is_inside(self, law: SampledGaussianLoss) -> bool:
         """The side conditions of T08 and T19: the shape, and b <= A."""
@@ -124,20 +133,39 @@ def _absolute_sum(nodes: NodeSet, z: acb) -> arb:
 def bound_line_integrals(law: SampledGaussianLoss, rule: NodeRule, height: Fraction, corners: Sequence[acb]) -> list[arb]:
     """Bound int |phi_s e^{u + zv}| along the line |Im t| = height for each z in corners.
 
-    Cells of width h around the rule's nodes: on each, Re(exponent) <= its value at the node + (h/2) sup |Re(derivative)|,
-    the derivative enclosed over the whole cell; beyond the cells T10 bounds the integral.
+    With g = Re(log phi_s + u + zv) on a cell of centre m and half-width d, g(m+r) <= g(m) + r g'(m) + G r^2/2, G >= sup g'',
+    so that the cell's integral is at most 2d e^{g(m)} sinh(x)/x e^{G_+ d^2/2}, x = d g'(m), and sinh(x)/x <= e^{min(x^2/6, |x|)}.
+    Beyond the cells T10 bounds the integral.
     """
-    step, imaginary, half = ball(rule.step), ball(law.side * height), ball(rule.step / 2)
-    nodes = range(rule.first, rule.last + 1)
-    values = law.exponents([acb(step * j, imaginary) for j in nodes])
-    slopes = law.slopes([acb(step * j + plus_minus(half), imaginary) for j in nodes])
+    count = rule.cells or rule.last - rule.first
+    radius, start, imaginary = rule.step * (rule.last - rule.first) / (2 * count), rule.step * rule.first, ball(law.side * height)
+    half = ball(radius)
+    centres = [acb(ball(start + radius * (2 * j + 1)), imaginary) for j in range(count)]
+    values, slopes = law.exponents(centres), law.slopes(centres)
+    bends = law.bends([centre + plus_minus(half) for centre in centres])
+    pairs = values + slopes + bends
+    table = arb_mat([[base.real for base, _ in pairs], [loss.real for _, loss in pairs], [loss.imag for _, loss in pairs]])
+    rows = (arb_mat([[1, z.real, -z.imag] for z in corners]) * table).tolist()
     ends = ball(rule.step * rule.first), ball(rule.step * rule.last)
+    return [upper_end(_bound_cells(row, half) + law.bound_tails(z, ball(height), *ends))
+            for row, z in zip(rows, corners, strict=True)]
 
-    def bound_cells(z: acb) -> arb:
-        return sum(((base + z * loss).real + half * (base_slope + z * loss_slope).real.abs_upper()).exp()
-                   for (base, loss), (base_slope, loss_slope) in zip(values, slopes, strict=True))
 
-    return [upper_end(step * bound_cells(z) + law.bound_tails(z, ball(height), *ends)) for z in corners]
+def _bound_cells(row: Sequence[arb], half: arb) -> arb:
+    """Sum of 2d e^{g + min(x^2/6, |x|) + G_+ d^2/2} over the cells, row = (all g, all g', all G)."""
+    count = len(row) // 3
+    sixth, eighth, zero = half * half / 6, half * half / 2, arb(0)
+    return 2 * half * sum((
+        (value + (slope * slope * sixth).min(abs(slope) * half) + bend.max(zero) * eighth).exp()
+        for value, slope, bend in zip(row[:count], row[count:2 * count], row[2 * count:], strict=True)), zero)
+
+
+@proved_by("T19-line-integral", "T20-panel-enclosure")
+def bound_on_line(law: SampledGaussianLoss, rule: NodeRule, corners: Sequence[acb]) -> list[arb]:
+    """Bound |M(z)| <= int |phi_s e^{u + zv}| along the rule's own line, for each z in corners (log-convex in (Re z, Im z))."""
+    if not rule.is_line(law):
+        return [arb.pos_inf() for _ in corners]
+    return bound_line_integrals(law, rule, rule.height, corners)
 
 
 @proved_by("T19-line-integral")

@@ -21,11 +21,13 @@ from verified_dp.kernel.nodes import (
     NodeRule,
     NodeSet,
     bound_node_errors,
+    bound_on_line,
     bound_transforms,
     enclose_nodes,
 )
 from verified_dp.kernel.powers import Transform, enclose_product
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
 
 Corner = tuple[Fraction, Fraction]
@@ -169,10 +171,16 @@ def _bound_products(loss: ComposedLoss, rules: Sequence[NodeRule], corners: list
     gaussian += loss.enclose_gaussian_exponent(acb(0, lowest)).real
     log_bounds = [gaussian for _ in corners]
     for (law, count), rule in zip(loss.parts, rules, strict=True):
-        nodes = enclose_nodes(law, rule)
-        bounds = bound_transforms(nodes, bound_node_errors(law, rule, corners), corners)
+        bounds = _bound_law(law, rule, corners)
         log_bounds = [total + count * bound.log() for total, bound in zip(log_bounds, bounds, strict=True)]
     return [upper_end(bound.exp()) for bound in log_bounds]
+
+
+def _bound_law(law: SampledGaussianLoss, rule: NodeRule, corners: list[acb]) -> list[arb]:
+    """Bound one law's |M| at the corners: cells of the line alone (half-width 0), or a node sum and its error."""
+    if not rule.half_width:
+        return bound_on_line(law, rule, corners)
+    return bound_transforms(enclose_nodes(law, rule), bound_node_errors(law, rule, corners), corners)
 
 
 def _bound_integrand(loss: ComposedLoss, block: Block, corners: list[acb]) -> list[arb]:

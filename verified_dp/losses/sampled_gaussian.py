@@ -77,6 +77,23 @@ class SampledGaussianLoss:
 
         return [one(t) for t in points]
 
+    def bends(self, points: Iterable[acb]) -> list[tuple[acb, acb]]:
+        """Enclose the second derivatives in t of both `exponents`: l'' = r (1-r) / s^4 with r = (1-q)/m."""
+        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
+        variance = s * s
+
+        def log_ratio_bend(t: acb) -> acb:
+            rest = (1 - q) / (1 - q + q * ((2 * t - 1) / (2 * variance)).exp())
+            return rest * (1 - rest) / (variance * variance)
+
+        def one(t: acb) -> tuple[acb, acb]:
+            gauss, bend = acb(-1 / variance), log_ratio_bend(t)
+            if self.order == "add":
+                return gauss, -bend
+            return gauss + bend, bend if self.order == "remove" else bend - log_ratio_bend(-t)
+
+        return [one(t) for t in points]
+
     @proved_by("T08-shifted-line")
     def enclose_strip_factor(self, tilt: arb, height: arb, half_width: arb) -> arb:
         """Enclose N / M(tilt): both lines Im t = height +- half_width carry at most N at every frequency w >= 0.
@@ -116,25 +133,38 @@ class SampledGaussianLoss:
             return arb.pos_inf()
         tail = normal_tail(-left / ball(self.noise_multiplier))
         if self.order == "symmetric":
-            return tail * self._cosine(-x, height) if x >= 0 else arb.pos_inf()
+            return tail * self._bound_mirror_left(x, height, left)
         exponent = x + 1 if self.order == "remove" else -x
         if exponent >= 0:
             return tail
-        rest = 1 - ball(self.sampling_probability)
-        return tail * self._cosine(exponent, height) * rest**exponent if exponent < 0 else arb.pos_inf()
+        return tail * self._least_modulus(height, left, False) ** exponent if exponent < 0 else arb.pos_inf()
+
+    def _bound_mirror_left(self, x: arb, height: arb, left: arb) -> arb:
+        """|m(t)^{x+1} m(-t)^{-x}| for Re t <= left <= 0 and x >= 0: at most cos^-x, and at most |m(-t)|^-x since |m(t)| <= 1."""
+        if not x >= 0:
+            return arb.pos_inf()
+        return self._cosine(-x, height).min(self._least_modulus(height, -left, True) ** -x)
 
     def _bound_right(self, x: arb, height: arb, right: arb) -> arb:
         exponent = -x if self.order == "add" else x + 1
         if exponent >= 0 and right >= 0:
             bound = self._bound_growing(exponent, right)
         elif exponent < 0 and right >= 0:
-            bound = self._bound_falling(exponent, height, right)
+            bound = self._least_modulus(height, right, True) ** exponent * normal_tail(right / ball(self.noise_multiplier))
         else:
             return arb.pos_inf()
         if self.order != "symmetric":
             return bound
-        rest = 1 - ball(self.sampling_probability)
-        return bound * self._cosine(-x, height) * rest**-x if x >= 0 else arb.pos_inf()
+        return bound * self._least_modulus(height, -right, False) ** -x if x >= 0 else arb.pos_inf()
+
+    def _least_modulus(self, height: arb, end: arb, rightwards: bool) -> arb:
+        """Bound |m| from below on a line beyond `end`: |m| >= cos(theta/2) m(Re t), and |m| >= |1 - q - q e^{Re X}|."""
+        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
+        part = q * ((2 * end - 1) / (2 * s * s)).exp()
+        cosine = self._cosine(arb(1), height)
+        if rightwards:
+            return (cosine * (1 - q + part)).max(part - (1 - q))
+        return (cosine * (1 - q)).max(1 - q - part)
 
     def _bound_growing(self, exponent: arb, right: arb) -> arb:
         """int_right^inf phi_s m^p for p >= 0: m <= q e^X (1 + (1-q)/(q e^{X(right)})), then a Gaussian centred at p.
@@ -146,12 +176,6 @@ class SampledGaussianLoss:
         shift = (exponent * (exponent - 1) / (2 * s * s)).exp()
         tail = normal_tail((right - exponent) / s) if right >= exponent else arb(2)
         return (q * (1 + (1 - q) / at_right)) ** exponent * shift * tail
-
-    def _bound_falling(self, exponent: arb, height: arb, right: arb) -> arb:
-        """int_right^inf phi_s |m|^p for p < 0: |m| >= cos(theta/2) m(right)."""
-        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
-        at_right = 1 - q + q * ((2 * right - 1) / (2 * s * s)).exp()
-        return self._cosine(exponent, height) * at_right**exponent * normal_tail(right / s)
 
     def _cosine(self, exponent: arb, height: arb) -> arb:
         """cos(theta/2)^exponent with theta = height / s^2: the price of a negative exponent off the real line."""

@@ -1,0 +1,175 @@
+"""The landscape of |M(z) e^{-z eps} / z^2| over the plane, in floating point, for the choice of a bent path."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from verified_dp.search.transforms import FloatLaw, FloatLoss
+
+_HEIGHTS = 26
+_SPREAD = 13.0
+"""Half-width, in noise multipliers, of the part of a line around 0 that is sampled."""
+
+
+def log_tail(x: np.ndarray) -> np.ndarray:
+    """log of a bound on P(Z > x); 2 where x < 0 (T10, refinement i)."""
+    return np.where(x >= 0, -np.square(np.maximum(x, 0)) / 2 - np.log(np.maximum(2.0, 2.5 * x)), math.log(2))
+
+
+class LawTable:
+    """log of int |integrand| on many lines at once, for one law, at any points (x, w)."""
+
+    def __init__(self, law: FloatLaw, count: float) -> None:
+        self.law, self.count, s = law, count, law.s
+        centre = law.variance * (law.log_rest - law.log_q) + 0.5
+        left = law.window(1.0)[0] - 2 * s if law.order == "add" else -_SPREAD * s
+        self.right = max(centre + 12 * law.variance, _SPREAD * s)
+        left = min(left, -_SPREAD * s - max(0.0, -centre)) if law.order != "remove" else left
+        fine = min(s / 5, law.variance / 2.2)
+        self.t = np.linspace(left, self.right, int(min(700, max(100, (self.right - left) / fine))))
+        self.step = float(self.t[1] - self.t[0])
+        highest = 0.92 * min(law.strip, 40 * s)
+        lowest = min(0.01 * highest, 0.3 * s / math.sqrt(count))
+        ladder = int(min(_HEIGHTS / 2, 1 + 2.5 * math.log(0.06 * highest / lowest)))
+        self.heights = np.concatenate([np.geomspace(lowest, 0.06 * highest, ladder)[:-1],
+                                       np.linspace(0.06 * highest, highest, _HEIGHTS - ladder)])
+        rows = [law.shifted(self.t, float(height)) for height in self.heights]
+        self.base, self.loss, self.angle = (np.array([row[i] for row in rows]) for i in range(3))
+
+    def exponents(self, x: np.ndarray, w: np.ndarray, heights: slice | list[int]) -> np.ndarray:
+        """log |integrand|: one row per point and height."""
+        base, loss, angle = self.base[heights], self.loss[heights], self.angle[heights]
+        return base + x[:, None, None] * loss - w[:, None, None] * angle
+
+    def logs(self, x: np.ndarray, w: np.ndarray, heights: slice = slice(None)) -> np.ndarray:
+        """One row per point, one column per height."""
+        exponents = self.exponents(x, w, heights)
+        peak = np.clip(exponents.argmax(axis=2), 1, len(self.t) - 2)[:, :, None]
+        before, at, after = (np.take_along_axis(exponents, peak + i, axis=2)[:, :, 0] for i in (-1, 0, 1))
+        top = exponents.max(axis=2)
+        body = top + np.log(np.exp(exponents - top[:, :, None]).sum(axis=2) * self.step)
+        resolved = 2 * at - before - after < 4
+        return np.where(resolved, np.logaddexp(body, self._beyond(x, w, self.heights[heights])), np.inf)
+
+    def _beyond(self, x: np.ndarray, w: np.ndarray, heights: np.ndarray) -> np.ndarray:
+        """log of the integral to the right of the grid: a piece of the lobe at x + 1 (add: at -x)."""
+        law = self.law
+        p = (-x if law.order == "add" else x + 1)[:, None]
+        lobe = p * law.log_q + p * (p - 1) / (2 * law.variance) + log_tail((self.right - p) / law.s)
+        lobe = np.where(p > 0, lobe, -np.inf) - w[:, None] * heights / law.variance + heights**2 / (2 * law.variance)
+        return lobe if law.order != "symmetric" else np.where(x[:, None] < 0, np.inf, lobe + self._turned(x, heights))
+
+    def _turned(self, x: np.ndarray, heights: np.ndarray) -> np.ndarray:
+        """log of (1-q)^-x cos^-x."""
+        return -x[:, None] * (self.law.log_rest + np.log(np.cos(heights / (2 * self.law.variance))))
+
+    def coarsest_cells(self, x: np.ndarray, w: np.ndarray, index: int, allowed: np.ndarray) -> float:
+        """The widest cells for which the kernel's bound of the integral is at most e^allowed times it, at every point."""
+        g = self.exponents(x, w, slice(index, index + 1))[:, 0]
+        slope = np.gradient(g, self.step, axis=1)
+        bend = np.maximum(np.gradient(slope, self.step, axis=1), 0)
+        top = g.max(axis=1, keepdims=True)
+        plain = np.log(np.exp(g - top).sum(axis=1))
+        room = self.law.strip - self.heights[index]
+        widest = min(1.2 * self.law.s, 0.9 * self.law.variance, 0.8 * room)
+        for share in (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05, 0.03):
+            half = share * widest / 2
+            rise = np.abs(slope) * half
+            rise = np.minimum(rise * rise / 6, rise) + math.exp(2 * half / min(self.law.variance, room)) * bend * half * half / 2
+            if (np.log(np.exp(g - top + rise).sum(axis=1)) - plain <= allowed).all():
+                break
+        return 2 * half
+
+    def window(self, x: np.ndarray, w: np.ndarray, sizes: np.ndarray, height: float) -> tuple[float, float]:
+        """Ends beyond which T10's tails on a line are below e^sizes at every point."""
+        law = self.law
+        common = height * height / (2 * law.variance) - np.minimum(w, 0) * height / law.variance * 2
+        room = (sizes - common)[:, None]
+        cosine = math.log(math.cos(height / (2 * law.variance)))
+        ends = np.linspace(0, 1, 80)
+        low = ends * max(-float(self.t[0]), 16 * law.s)
+        high = ends * max(self.right, float(np.max(-x if law.order == "add" else x + 1)) + 14 * law.s)
+        left = self._left_tails(x[:, None], low, cosine)
+        right = self._right_tails(x[:, None], w[:, None], high, height, cosine)
+        return -_first(low, (left < room).all(axis=0)), _first(high, (right < room).all(axis=0))
+
+    def _angles(self, high: np.ndarray, height: float) -> np.ndarray:
+        """arg m(high + i height)."""
+        ratio = np.exp(np.minimum(self.law.log_q + (2 * high - 1) / (2 * self.law.variance) - self.law.log_rest, 600.0))
+        turn = height / self.law.variance
+        return np.arctan2(ratio * math.sin(turn), 1 + ratio * math.cos(turn))
+
+    def _left_tails(self, x: np.ndarray, low: np.ndarray, cosine: float) -> np.ndarray:
+        law, tail = self.law, log_tail(low / self.law.s)
+        if law.order == "symmetric":
+            return tail - x * np.maximum(cosine, self._least_modulus(low, cosine, True))
+        exponent = -x if law.order == "add" else x + 1
+        return tail + np.minimum(exponent, 0) * self._least_modulus(-low, cosine, False)
+
+    def _right_tails(self, x: np.ndarray, w: np.ndarray, high: np.ndarray, height: float, cosine: float) -> np.ndarray:
+        law = self.law
+        p = -x if law.order == "add" else x + 1
+        odds = law.log_q + (2 * high - 1) / (2 * law.variance)
+        ratio = law.log_q + np.logaddexp(0.0, law.log_rest - odds)
+        growing = p * ratio + p * (p - 1) / (2 * law.variance) + log_tail((high - p) / law.s)
+        falling = log_tail(high / law.s) + p * self._least_modulus(high, cosine, True)
+        bound = np.where(p >= 0, growing, falling) - np.maximum(w, 0) * self._angles(high, height)
+        return bound - x * self._least_modulus(-high, cosine, False) if law.order == "symmetric" else bound
+
+    def _least_modulus(self, end: np.ndarray, cosine: float, rightwards: bool) -> np.ndarray:
+        """log of the lower bound of |m| beyond `end` on a line."""
+        law = self.law
+        part = law.log_q + (2 * end - 1) / (2 * law.variance)
+        ratio = np.exp(-np.abs(part - law.log_rest))
+        apart = np.maximum(part, law.log_rest) + np.log1p(-ratio)
+        if rightwards:
+            return np.maximum(cosine + np.logaddexp(law.log_rest, part), np.where(part > law.log_rest, apart, -np.inf))
+        return np.maximum(cosine + law.log_rest, np.where(part < law.log_rest, apart, -np.inf))
+
+
+def _first(ends: np.ndarray, accepted: np.ndarray) -> float:
+    """The first end from which on all are accepted, the last where none is."""
+    refused = np.flatnonzero(~accepted)
+    return float(ends[min(int(refused[-1]) + 1, len(ends) - 1)] if len(refused) else ends[0])
+
+
+@dataclass
+class Landscape:
+    """log |M e^{-z eps} / z^2| bounded over the plane, for a composition."""
+
+    loss: FloatLoss
+    epsilon: float
+    tables: list[LawTable]
+
+    @property
+    def spread(self) -> float:
+        """The largest noise multiplier: it scales how far the path bends."""
+        return max(law.s for law, _ in self.loss.parts)
+
+    def rest(self, x: np.ndarray, w: np.ndarray | float, reach: np.ndarray | float) -> np.ndarray:
+        """Everything but the laws: Gaussian steps, e^{-z eps}, 1/z^2."""
+        gaussian = self.loss.mean_shift_squared / 2 * (x * (x + 1) - np.square(np.maximum(w, 0.0)))
+        return gaussian - x * self.epsilon - 2 * np.log(reach)
+
+    def values(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """The least over all lines, at each point."""
+        total = self.rest(x, w, np.maximum(np.abs(x), w))
+        for table in self.tables:
+            total = total + table.count * table.logs(x, w).min(axis=1)
+        return total
+
+    def suprema(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each rectangle (rows of 4 points (x, w)): log of the kernel's bound, and the heights (an index per law)."""
+        x, w = corners[..., 0], corners[..., 1]
+        left, low = x.min(axis=1), w.min(axis=1)
+        reach = np.maximum(left, low)
+        kernel = np.sqrt(np.maximum(reach, 1e-300) * np.maximum(np.maximum(left + 1, low), 1e-300))
+        totals = self.rest(x, low[:, None], kernel[:, None])
+        heights = np.zeros((len(corners), len(self.tables)), dtype=int)
+        for i, table in enumerate(self.tables):
+            logs = table.logs(x.ravel(), w.ravel()).reshape(*x.shape, -1)
+            summed = totals[:, :, None] + table.count * logs
+            heights[:, i] = summed.max(axis=1).argmin(axis=1)
+            totals = np.take_along_axis(summed, heights[:, i][:, None, None], axis=2)[:, :, 0]
+        return np.where(reach > 0, totals.max(axis=1), np.inf), heights
