@@ -1,0 +1,1 @@
+"""Certificates: `record` writes them, `checker` verifies them, `independent` does so without the kernel."""

@@ -1,0 +1,216 @@
+"""What a certificate is about, as plain data and back: claim, input, assumptions.
+
+Numbers have one text each: an input is a reduced fraction; the claim's numbers are the decimals that were
+typed (without redundant signs and zeros in front), because `short_by_rounding` depends on the digits printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+from verified_dp.certificate.document import Document, check_equal, check_keys
+from verified_dp.errors import InvalidCertificate, InvalidInput
+from verified_dp.exact import exact, fraction_text
+from verified_dp.mechanisms import (
+    Claim,
+    Composition,
+    Gaussian,
+    Mechanism,
+    PoissonSampled,
+    Relation,
+    Spec,
+    convention,
+)
+
+_TYPED = re.compile(r"\+?([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,20}))?")
+_MAX_INPUT_TEXT = 500_000
+"""Characters of all numbers of an input together: sums of fractions stay fast."""
+
+
+def claimed_text(typed: str, value: Fraction) -> str:
+    """One text for a typed decimal ("03.10" is "3.10", "1E-5" is "1e-5"); the reduced fraction for all else.
+
+    >>> claimed_text("+.50", Fraction(1, 2)), claimed_text("2/4", Fraction(1, 2))
+    ('0.50', '1/2')
+    """
+    match = _TYPED.fullmatch(typed.strip())
+    if match is None or not (match[1] or match[2]) or exact(typed) != value:
+        return fraction_text(value)
+    whole, decimals, power = match[1].lstrip("0") or "0", match[2] or "", int(match[3] or "0")
+    return whole + f".{decimals}" * bool(decimals) + f"e{power}" * bool(power)
+
+
+def printed_unit(text: str) -> Fraction | None:
+    """The unit of the last printed digit: "2.75" -> 1/100, "1.5e-3" -> 1/10000, "3" -> 1; None: a ratio."""
+    if "/" in text:
+        return None
+    mantissa, _, power = text.partition("e")
+    return Fraction(10) ** (int(power or "0") - len(mantissa.partition(".")[2]))
+
+
+def claim_record(claim: Claim) -> Document:
+    """The claim as plain data."""
+    return {
+        "title": claim.title,
+        "source": claim.source,
+        "epsilon": claimed_text(claim.epsilon_text, claim.epsilon),
+        "delta": claimed_text(claim.delta_text, claim.delta),
+    }
+
+
+def read_claim(table: Any) -> Claim:
+    """The claim, in canonical form only."""
+    check_keys(table, ("title", "source", "epsilon", "delta"), "claim")
+    epsilon, delta = (_text(table, key, "claim") for key in ("epsilon", "delta"))
+    with _located("claim"):
+        claim = Claim(
+            _text(table, "title", "claim"),
+            _text(table, "source", "claim"),
+            exact(epsilon, "epsilon"),
+            exact(delta, "delta"),
+            epsilon,
+            delta,
+        )
+    check_equal(table, claim_record(claim), "claim", "not in canonical form")
+    return claim
+
+
+def input_record(composition: Composition, relation: Relation) -> Document:
+    """What was run, as plain data."""
+    return {
+        "relation": relation.value,
+        "mechanisms": [
+            {**_mechanism_record(mechanism), "count": count} for mechanism, count in composition.parts
+        ],
+    }
+
+
+def _mechanism_record(mechanism: Mechanism) -> Document:
+    if isinstance(mechanism, PoissonSampled):
+        sampling = {"scheme": "poisson", "probability": fraction_text(mechanism.probability)}
+        return {**_mechanism_record(mechanism.mechanism), "sampling": sampling}
+    stated = {key: getattr(mechanism, key) for key in ("noise_multiplier", "sigma", "sensitivity")}
+    return {
+        "kind": "gaussian",
+        **{key: fraction_text(value) for key, value in stated.items() if value is not None},
+    }
+
+
+def read_input(table: Any) -> tuple[Composition, Relation]:
+    """What was run, in canonical form only."""
+    check_keys(table, ("relation", "mechanisms"), "input")
+    with _located("input"):
+        relation = Relation.of(table["relation"])
+    entries = table["mechanisms"]
+    if type(entries) is not list or not entries:
+        raise InvalidCertificate("input.mechanisms", "must be a list of mechanisms")
+    _check_lengths(entries)
+    composition = Composition(
+        tuple(_read_part(entry, f"input.mechanisms[{i}]") for i, entry in enumerate(entries))
+    )
+    check_equal(table, input_record(composition, relation), "input", "not in canonical form")
+    return composition, relation
+
+
+def _check_lengths(entries: list[Any]) -> None:
+    tables = [table for entry in entries if type(entry) is dict for table in (entry, entry.get("sampling"))]
+    texts = [
+        value for table in tables if type(table) is dict for value in table.values() if type(value) is str
+    ]
+    if sum(map(len, texts)) > _MAX_INPUT_TEXT:
+        raise InvalidCertificate("input.mechanisms", f"more than {_MAX_INPUT_TEXT} characters of numbers")
+
+
+def _read_part(entry: Any, path: str) -> tuple[Mechanism, int]:
+    if type(entry) is not dict:
+        raise InvalidCertificate(path, "must be an object")
+    form = ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
+    sampling = ("sampling",) if "sampling" in entry else ()
+    check_keys(entry, ("kind", "count", *form, *sampling), path)
+    check_equal(entry["kind"], "gaussian", f"{path}.kind", "not a kind of this schema")
+    if type(entry["count"]) is not int:
+        raise InvalidCertificate(f"{path}.count", "must be an integer")
+    with _located(path):
+        gaussian = Gaussian(**{key: _text(entry, key, path) for key in form})
+        mechanism = _read_sampled(gaussian, entry["sampling"], f"{path}.sampling") if sampling else gaussian
+        return Composition(((mechanism, entry["count"]),)).parts[0]
+
+
+def _read_sampled(gaussian: Gaussian, table: Any, path: str) -> Mechanism:
+    check_keys(table, ("scheme", "probability"), path)
+    check_equal(table["scheme"], "poisson", f"{path}.scheme", "not a scheme of this schema")
+    probability = _text(table, "probability", path)
+    with _located(path):
+        return PoissonSampled(gaussian, probability)
+
+
+def _text(table: Document, key: str, path: str) -> str:
+    if type(table[key]) is not str:
+        raise InvalidCertificate(f"{path}.{key}", "must be text")
+    return str(table[key])
+
+
+@contextmanager
+def _located(path: str) -> Iterator[None]:
+    """Turn an InvalidInput into an InvalidCertificate at its key below `path`."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidCertificate(f"{path}.{error.key}", f"must be {error.expected}") from None
+
+
+def assumptions(composition: Composition, relation: Relation) -> list[str]:
+    """What is taken for granted, in words: no certificate can check how the mechanism was run."""
+    gaussians = [m.mechanism if isinstance(m, PoissonSampled) else m for m, _ in composition.parts]
+    holds: list[tuple[bool, str]] = [
+        (True, f"neighbours and noise: {convention(composition, relation)}"),
+        (any(isinstance(m, PoissonSampled) for m, _ in composition.parts), _SAMPLING),
+        (any(g.noise_multiplier is not None for g in gaussians), _CLIPPING),
+        (any(g.sigma is not None for g in gaussians), _SENSITIVITY),
+        (True, _NOISE),
+        (True, _RELEASED),
+        (True, _PARAMETERS),
+        (True, _REALS),
+    ]
+    return [words for applies, words in holds if applies]
+
+
+_SAMPLING = (
+    "sampling: every record enters each batch with exactly the stated probability, independently of "
+    "all other records, of the data, of the noise and of the other steps (Poisson sampling)"
+)
+_CLIPPING = (
+    "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which "
+    "noise_multiplier is relative to; a record that is absent or zero contributes nothing"
+)
+_SENSITIVITY = (
+    "sensitivity: where sigma is stated, the answers on neighbours differ by at most the stated "
+    "sensitivity in L2 norm"
+)
+_NOISE = (
+    "noise: every step adds Gaussian noise of exactly the stated standard deviation, in every "
+    "coordinate independently, fresh in each step and independent of all else"
+)
+_RELEASED = (
+    "release: every step's noisy sum and what is computed from such sums alone; nothing else that "
+    "depends on the data (such as batches or their sizes) is revealed"
+)
+_PARAMETERS = (
+    "parameters: noise, sensitivity, sampling probabilities and counts are fixed in advance, not "
+    "chosen from the data or from releases; what a step queries may depend on earlier releases"
+)
+_REALS = (
+    "arithmetic: sums and noise are those of exact real numbers; noise sampled in floating point is "
+    "not covered"
+)
+
+
+def read_spec(document: Document) -> Spec:
+    """The specification with its claim."""
+    claim = read_claim(document["claim"])
+    composition, relation = read_input(document["input"])
+    return Spec(relation, composition, claim)
