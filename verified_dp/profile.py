@@ -22,7 +22,7 @@ from verified_dp.enclosure import Enclosure
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.kernel.bounds import reverse_bounds
-from verified_dp.mechanisms import Composition, Mechanism, Relation, Spec, compose, convention
+from verified_dp.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
 from verified_dp.methods.roots import Bracket, bracket_epsilon, is_below, log_of
 from verified_dp.methods.single import Answer, Budget, SingleOrder
 from verified_dp.methods.solution import Evaluation, Solution
@@ -106,7 +106,7 @@ class PrivacyProfile:
             lower = max((_exact_end(bracket.ends[0]) for _, bracket in brackets), default=Dyadic(0))
             upper = max(_upper_end(bracket) for _, bracket in brackets)
             order = _deciding_order(brackets)
-            used = next((e for e in evaluations if order in ("both", e.order)), evaluations[0])
+            used = next((e for e in evaluations if order in ("both", e.order)), None)
             enclosure = self._enclosure("epsilon", lower, upper, order, used, evaluations, digits, budget)
         return Solution(enclosure, evaluations)
 
@@ -125,6 +125,22 @@ class PrivacyProfile:
                 brackets.append((order.loss.order, bracket_epsilon(order, target, digits, method, budget)))
         return brackets
 
+    def solve_claim(self, claim: Claim, digits: int = 12, method: str = "auto",
+                    max_seconds: float | None = None) -> tuple[Solution, Solution]:
+        """delta at the claimed epsilon, with as many digits as decide the claim, and epsilon at the claimed delta.
+
+        epsilon gets at least three digits more than the claim prints, so that rounding to them can be judged.
+        """
+        asked, limit = digits, Budget(max_seconds)
+        while True:
+            delta = self.solve_delta(claim.epsilon, asked, method, limit.left)
+            undecided = delta.enclosure.lower <= claim.delta < delta.enclosure.upper
+            if not undecided or limit.spent or asked >= MAX_DIGITS // 2:
+                break
+            asked *= 2
+        printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
+        return delta, self.solve_epsilon(claim.delta, max(digits, printed + 3), method, limit.left)
+
     def _budget(self, digits: int, method: str, max_seconds: float | None) -> Budget:
         if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
             raise InvalidInput("digits", digits, f"an integer from 1 to {MAX_DIGITS}")
@@ -132,11 +148,13 @@ class PrivacyProfile:
             raise InvalidInput("method", method, "one of " + ", ".join(METHODS))
         return Budget(max_seconds, self._progress)
 
-    def _enclosure(self, quantity: str, lower: Dyadic, upper: Dyadic, order: str, used: Evaluation,
+    def _enclosure(self, quantity: str, lower: Dyadic, upper: Dyadic, order: str, used: Evaluation | None,
                    evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
+        """`used` is the evaluation whose method and budget are shown; None where the time allowed none."""
         methods = tuple(dict.fromkeys(evaluation.method for evaluation in evaluations))
         return Enclosure(
-            lower, upper, budget=used.budget, quantity=quantity, method=used.method, methods=methods, order=order,
+            lower, upper, budget=used.budget if used else {}, quantity=quantity,
+            method=used.method if used else "contour", methods=methods, order=order,
             relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
             seconds=budget.elapsed)
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from flint import ctx
 
@@ -28,12 +29,14 @@ from verified_dp.kernel.evaluate import (
 )
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
-from verified_dp.search.path import choose_path, plan_path
+from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import FloatLoss, float_loss
 
-MANY_FREQUENCIES = 4000
-"""From so many frequencies on the line, a bent path is tried."""
+SLOW_LINE = 0.1
+"""Where a line would take more seconds than this, a bent path is tried."""
+DEFAULT_SECONDS = 120.0
+"""The budget of one question where none is stated."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,25 @@ class Budget:
     """Wall-clock limit of one question; `spent` becomes true when it is over."""
 
     def __init__(self, seconds: float | None, progress: Callable[[str], None] | None = None) -> None:
-        self.start, self.seconds, self._progress = time.perf_counter(), seconds, progress
+        self.start, self._progress = time.perf_counter(), progress
+        self.seconds = DEFAULT_SECONDS if seconds is None else seconds
 
     @property
     def elapsed(self) -> float:
         return time.perf_counter() - self.start
 
     @property
+    def left(self) -> float:
+        """Seconds left, at least a little."""
+        return max(self.seconds - self.elapsed, 0.05)
+
+    @property
     def spent(self) -> bool:
-        return self.seconds is not None and self.elapsed > self.seconds
+        return self.elapsed > self.seconds
+
+    def allows(self, seconds: float) -> bool:
+        """Whether work of this predicted length should start."""
+        return self.elapsed + seconds <= self.seconds or seconds < 0.05
 
     def say(self, text: str) -> None:
         """Tell the caller what is about to run."""
@@ -82,6 +95,11 @@ def width_bits(bounds: Bounds) -> float:
         if not bounds.lower > 0:
             return 0.0
         return -float((width / size).log()) / math.log(2)
+
+
+def path_seconds(plan: PathPlan) -> float:
+    """A rough prediction of the kernel's time on a path."""
+    return 0.05 + 3e-7 * predicted_cost(plan)
 
 
 class SingleOrder:
@@ -143,7 +161,7 @@ class SingleOrder:
             reached = width_bits(answer.bounds)
             if best is None or reached > best_bits:
                 best, best_bits = answer, reached
-            if best_bits >= bits or budget.spent:
+            if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness):
                 break
             asked += max(4.0, min(bits - reached, asked) + 3)
         assert best is not None
@@ -155,15 +173,19 @@ class SingleOrder:
         return self.evaluate(epsilon, witness, "closed-form")
 
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
+        """The cheaper of a line and a bent path; where neither fits the budget, what Chernoff gives."""
         saddle = self.saddle(epsilon)
         line = plan_line(self.model, float(epsilon), saddle, bits)
-        if line.count > MANY_FREQUENCIES:
+        choose, seconds = partial(choose_line, self.model, line), line.seconds
+        if seconds > SLOW_LINE:
             path = plan_path(self.model, float(epsilon), saddle, bits)
-            if path is not None and path.count < 2 * line.count:
-                return self.evaluate(epsilon, choose_path(path), "contour")
-        if line.count > 20000:
-            budget.say(f"contour sum of {line.count} frequencies")
-        return self.evaluate(epsilon, choose_line(self.model, line), "contour")
+            if path is not None and path_seconds(path) < seconds:
+                choose, seconds = partial(choose_path, path), path_seconds(path)
+        if not budget.allows(seconds):
+            return self.chernoff(epsilon, saddle.tilt)
+        if seconds > 1:
+            budget.say(f"contour: about {seconds:.0f} s for {bits / math.log2(10):.0f} digits of delta({float(epsilon):.6g})")
+        return self.evaluate(epsilon, choose(), "contour")
 
     def evaluate(self, epsilon: Fraction, witness: Witness, method: str) -> Answer:
         """Run the kernel on a witness."""

@@ -51,6 +51,12 @@ class LinePlan:
     def count(self) -> int:
         return max(1, math.ceil(self.omega / self.step))
 
+    @property
+    def seconds(self) -> float:
+        """A rough prediction of the kernel's time."""
+        per_frequency = sum(3e-5 + 1.5e-7 * (rule.last - rule.first) for rule in self.nodes)
+        return self.count * per_frequency * max(1.0, self.bits / 100)
+
 
 def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> LinePlan:
     """Choose tilt, nodes, the period from the alias bounds and the cut-off from the tail bound."""
@@ -60,20 +66,25 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> L
     c = min(tilts, key=lambda tilt: _choose_period(loss, epsilon, tilt, target, tilt + 3.5 * spread)[0])
     excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
     nodes = tuple(choose_nodes(law, c, bits + excess + math.log2(count) + 6) for law, count in loss.parts)
-    reach = min([_reach(law, c, rule, bits) for (law, _), rule in zip(loss.parts, nodes, strict=True)] + [31 * c + 30])
+    reach = min([_reach(law, c, rule) for (law, _), rule in zip(loss.parts, nodes, strict=True)], default=31 * c + 30)
     period, right, left = _choose_period(loss, epsilon, c, target, reach)
     omega = _choose_cutoff(loss, epsilon, c, target)
     return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes)
 
 
-def _reach(law: FloatLaw, c: float, rule: NodeRule, bits: float) -> float:
-    """The largest exponent at which these nodes still bound M well."""
-    reach = 31 * c + 30
-    if law.order != "remove":
-        cosine = law.cosine_growth(1.0, 2 * float(rule.height))
-        reach = min(reach, c + 0.5 * bits * math.log(2) / max(cosine, 1e-9))
-    if law.order != "add":
-        reach = min(reach, max(float(rule.step * rule.last) - 1 - 2.5 * law.s, c + 0.1 * law.s))
+def _reach(law: FloatLaw, c: float, rule: NodeRule) -> float:
+    """The largest exponent tried at which the errors of these nodes still are small against M there."""
+    height, step = float(rule.height), float(rule.step)
+    lines = height * height / (2 * law.variance)
+    candidates = c + np.geomspace(0.02, 31, 14) * (c + law.s)
+    reach = c + 0.01 * (c + law.s)
+    for x, log_mass in zip(candidates.tolist(), law.log_masses(candidates).tolist(), strict=True):
+        strip = law.strip_growth(x, 2 * height) - 2 * math.pi * float(rule.half_width) / step
+        lift = lines + law.cosine_growth(x, height) - log_mass
+        tails = max(law.log_left_tail(x, step * rule.first), law.log_right_tail(x, step * rule.last)) + lift
+        if max(strip, tails) > -2:
+            break
+        reach = x
     return reach
 
 
@@ -160,8 +171,10 @@ def _first(accept: Callable[[float], bool], unit: float) -> float:
 def choose_tail_nodes(law: FloatLaw, c: float, omega: float, count: float) -> NodeRule:
     """Choose the line that bounds |M(c+iw)| best at w = omega."""
     heights, bases, angles = tail_lines(law, c, count)
-    height = float(heights[log_sums(bases - omega * angles).argmin()])
-    want = (4 + math.log2(count)) * math.log(2)
+    sizes = log_sums(bases - omega * angles)
+    height = float(heights[sizes.argmin()])
+    decay = max(0.0, law.cumulants(c)[0] - float(sizes.min()))
+    want = decay + 3 + math.log(count)  # the rule's errors, relative to M(c), must not hide the decay
     widths = np.geomspace(1e-3, 1, 40) * min(0.49 * law.strip, 2 * law.s * math.sqrt(want))
     steps = [2 * math.pi * b / (want + 1 + law.modulus_growth(c, height, float(b))) for b in widths]
     widest = int(np.argmax(steps))

@@ -70,8 +70,9 @@ class FloatLaw:
         return float(top + math.log(mass * (t[1] - t[0]))), float(mean), float(variance)
 
     def log_masses(self, xs: np.ndarray) -> np.ndarray:
-        """K at each of xs > 0."""
-        (low, _), (_, high) = self.window(float(xs[-1])), self.window(float(xs[-1]))
+        """K at each of xs > 0, increasing."""
+        windows = [self.window(float(x)) for x in (xs[0], xs[-1])]
+        low, high = min(low for low, _ in windows), max(high for _, high in windows)
         fine = 3 * (high - low) / min(self.s, self.strip)
         t = np.linspace(low, high, int(min(20000, max(160, fine))))
         base, loss = self.exponents(t)
