@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import acb, arb, arb_mat
 
-from verified_dp.kernel.balls import ball, plus_minus, upper_end
+from verified_dp.kernel.balls import ball, upper_end
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
 
@@ -138,15 +138,12 @@ def bound_line_integrals(law: SampledGaussianLoss, rule: NodeRule, height: Fract
     Beyond the cells T10 bounds the integral.
     """
     count = rule.cells or rule.last - rule.first
-    radius, start, imaginary = rule.step * (rule.last - rule.first) / (2 * count), rule.step * rule.first, ball(law.side * height)
-    half = ball(radius)
-    centres = [acb(ball(start + radius * (2 * j + 1)), imaginary) for j in range(count)]
-    values, slopes = law.exponents(centres), law.slopes(centres)
-    bends = law.bends([centre + plus_minus(half) for centre in centres])
-    pairs = values + slopes + bends
+    ends = ball(rule.step * rule.first), ball(rule.step * rule.last)
+    half, imaginary = ball(rule.step * (rule.last - rule.first) / (2 * count)), ball(law.side * height)
+    cells = law.expansions([acb(ends[0] + half * (2 * j + 1), imaginary) for j in range(count)], half)
+    pairs = [cell[i:i + 2] for i in (0, 2, 4) for cell in cells]
     table = arb_mat([[base.real for base, _ in pairs], [loss.real for _, loss in pairs], [loss.imag for _, loss in pairs]])
     rows = (arb_mat([[1, z.real, -z.imag] for z in corners]) * table).tolist()
-    ends = ball(rule.step * rule.first), ball(rule.step * rule.last)
     return [upper_end(_bound_cells(row, half) + law.bound_tails(z, ball(height), *ends))
             for row, z in zip(rows, corners, strict=True)]
 

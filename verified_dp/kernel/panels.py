@@ -12,10 +12,11 @@ Each straight block is cut into equal panels, so that baby and giant steps still
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.kernel.balls import BOUND_BITS, ball, largest, smallest, upper_end
+from verified_dp.kernel.balls import BOUND_BITS, ball, largest, powers, smallest, upper_end
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.kernel.nodes import (
     NodeRule,
@@ -116,10 +117,11 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
     with ctx.workprec(prec):
         first, last = (acb(ball(x), ball(w)) for x, w in (start, block.end))
         half = (last - first) / (2 * block.panels)
-        gauss = [arb.legendre_p_root(block.points, i, True) for i in range(block.points)]
+        gauss = _gauss_rule(block.points, prec)
         middles = [first + half * (2 * i + 1) for i in range(block.panels)]
-        points = [middle + half * x for middle in middles for x, _ in gauss]
-        columns = [_enclose_transforms(enclose_nodes(law, rule), middles, [half * x for x, _ in gauss])
+        offsets = [half * x for x, _ in gauss]
+        points = [middle + offset for middle in middles for offset in offsets]
+        columns = [_enclose_transforms(enclose_nodes(law, rule), middles[0], 2 * half, block.panels, offsets)
                    for (law, _), rule in zip(loss.parts, block.nodes, strict=True)]
         weights = [half * weight for _ in middles for _, weight in gauss]
         return _assemble(loss, points, weights, columns, errors, ends, corners, masses)
@@ -141,11 +143,20 @@ def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns
     return BlockValues(points, terms, ends, upper_end(quadrature), upper_end(node_tail), corners, masses)
 
 
-def _enclose_transforms(nodes: NodeSet, middles: list[acb], offsets: list[acb]) -> list[acb]:
-    """Enclose sum_j W_j(middle + offset) for all pairs, middle by middle: one matrix product."""
-    giant = acb_mat([nodes.weights(middle) for middle in middles])
+def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, offsets: list[acb]) -> list[acb]:
+    """Enclose sum_j W_j(first + i stride + offset) for i < count and all offsets, i by i: one matrix product."""
+    leaps = [powers((loss * stride).exp(), count) for loss in nodes.losses]
+    weights = nodes.weights(first)
+    giant = acb_mat([[weight * leap for leap in row] for weight, row in zip(weights, leaps, strict=True)]).transpose()
     baby = acb_mat([[(loss * offset).exp() for offset in offsets] for loss in nodes.losses])
     return [value for row in (giant * baby).tolist() for value in row]
+
+
+@lru_cache(maxsize=256)
+def _gauss_rule(points: int, prec: int) -> list[tuple[arb, arb]]:
+    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1] at `prec` bits."""
+    with ctx.workprec(prec):
+        return [arb.legendre_p_root(points, i, True) for i in range(points)]
 
 
 def _worst(errors: list[tuple[arb, arb]]) -> tuple[arb, arb]:

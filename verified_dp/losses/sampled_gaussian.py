@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from flint import acb, arb
 
-from verified_dp.kernel.balls import ball, normal_tail
+from verified_dp.kernel.balls import ball, normal_tail, plus_minus
 from verified_dp.theorems import proved_by
 
 
@@ -61,38 +61,33 @@ class SampledGaussianLoss:
 
         return [one(t) for t in points]
 
-    def slopes(self, points: Iterable[acb]) -> list[tuple[acb, acb]]:
-        """Enclose the derivatives in t of both `exponents` at each point (a ball may be a whole cell of a line)."""
+    @proved_by("T19-line-integral")
+    def expansions(self, centres: Iterable[acb], radius: arb) -> list[tuple[acb, ...]]:
+        """Enclose both `exponents` and their first derivatives at each centre t, and their second ones over [t +- radius].
+
+        (log phi_s + u, v, first derivatives, second derivatives); with r = (1-q)/m: l' = (1-r)/s^2, l'' = r(1-r)/s^4.
+        """
         q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
-        variance = s * s
+        variance, rest, log_norm = s * s, 1 - q, -(s * (2 * arb.pi()).sqrt()).log()
+        twice, cell = 2 * variance, (plus_minus(radius) / variance).exp()
 
-        def log_ratio_slope(t: acb) -> acb:
-            return (1 - (1 - q) / (1 - q + q * ((2 * t - 1) / (2 * variance)).exp())) / variance
+        def log_ratio(t: acb) -> tuple[acb, acb, acb]:
+            part = q * ((2 * t - 1) / twice).exp()
+            share, wide = rest / (rest + part), rest / (rest + part * cell)
+            return (rest + part).log(), (1 - share) / variance, wide * (1 - wide) / (variance * variance)
 
-        def one(t: acb) -> tuple[acb, acb]:
-            gauss, slope = -t / variance, log_ratio_slope(t)
+        def one(t: acb) -> tuple[acb, ...]:
+            gauss, slope, bend = log_norm - t * t / twice, -t / variance, -1 / variance
+            ell = log_ratio(t)
             if self.order == "add":
-                return gauss, -slope
-            return gauss + slope, slope if self.order == "remove" else slope + log_ratio_slope(-t)
+                return gauss, -ell[0], slope, -ell[1], acb(bend), -ell[2]
+            base = gauss + ell[0], slope + ell[1], bend + ell[2]
+            if self.order == "remove":
+                return base[0], ell[0], base[1], ell[1], base[2], ell[2]
+            back = log_ratio(-t)
+            return base[0], ell[0] - back[0], base[1], ell[1] + back[1], base[2], ell[2] - back[2]
 
-        return [one(t) for t in points]
-
-    def bends(self, points: Iterable[acb]) -> list[tuple[acb, acb]]:
-        """Enclose the second derivatives in t of both `exponents`: l'' = r (1-r) / s^4 with r = (1-q)/m."""
-        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
-        variance = s * s
-
-        def log_ratio_bend(t: acb) -> acb:
-            rest = (1 - q) / (1 - q + q * ((2 * t - 1) / (2 * variance)).exp())
-            return rest * (1 - rest) / (variance * variance)
-
-        def one(t: acb) -> tuple[acb, acb]:
-            gauss, bend = acb(-1 / variance), log_ratio_bend(t)
-            if self.order == "add":
-                return gauss, -bend
-            return gauss + bend, bend if self.order == "remove" else bend - log_ratio_bend(-t)
-
-        return [one(t) for t in points]
+        return [one(t) for t in centres]
 
     @proved_by("T08-shifted-line")
     def enclose_strip_factor(self, tilt: arb, height: arb, half_width: arb) -> arb:

@@ -64,19 +64,24 @@ class LawTable:
         """log of (1-q)^-x cos^-x."""
         return -x[:, None] * (self.law.log_rest + np.log(np.cos(heights / (2 * self.law.variance))))
 
+    def widest_cell(self, heights: np.ndarray | float) -> np.ndarray:
+        """The widest cells worth a try on lines of these heights."""
+        return np.minimum(min(1.2 * self.law.s, 0.9 * self.law.variance), 0.8 * (self.law.strip - np.asarray(heights)))
+
     def coarsest_cells(self, x: np.ndarray, w: np.ndarray, index: int, allowed: np.ndarray) -> float:
         """The widest cells for which the kernel's bound of the integral is at most e^allowed times it, at every point."""
         g = self.exponents(x, w, slice(index, index + 1))[:, 0]
-        slope = np.gradient(g, self.step, axis=1)
-        bend = np.maximum(np.gradient(slope, self.step, axis=1), 0)
+        slope, (bend, real, imaginary) = np.gradient(g, self.step, axis=1), (
+            _second(rows, self.step) for rows in (g, self.loss[index:index + 1], self.angle[index:index + 1]))
+        loose = np.abs(x)[:, None] * np.abs(real) + np.abs(w)[:, None] * np.abs(imaginary)
         top = g.max(axis=1, keepdims=True)
         plain = np.log(np.exp(g - top).sum(axis=1))
-        room = self.law.strip - self.heights[index]
-        widest = min(1.2 * self.law.s, 0.9 * self.law.variance, 0.8 * room)
+        room, widest = self.law.strip - self.heights[index], float(self.widest_cell(self.heights[index]))
         for share in (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05, 0.03):
             half = share * widest / 2
             rise = np.abs(slope) * half
-            rise = np.minimum(rise * rise / 6, rise) + math.exp(2 * half / min(self.law.variance, room)) * bend * half * half / 2
+            spread = math.expm1(3.5 * half / min(self.law.variance, room))
+            rise = np.minimum(rise * rise / 6, rise) + np.maximum(bend + spread * loose, 0) * half * half / 2
             if (np.log(np.exp(g - top + rise).sum(axis=1)) - plain <= allowed).all():
                 break
         return 2 * half
@@ -128,6 +133,12 @@ class LawTable:
         return np.maximum(cosine + law.log_rest, np.where(part < law.log_rest, apart, -np.inf))
 
 
+def _second(rows: np.ndarray, step: float) -> np.ndarray:
+    """Second differences along the last axis over step^2, the ends repeated."""
+    middle = (rows[:, 2:] - 2 * rows[:, 1:-1] + rows[:, :-2]) / (step * step)
+    return np.pad(middle, ((0, 0), (1, 1)), mode="edge")
+
+
 def _first(ends: np.ndarray, accepted: np.ndarray) -> float:
     """The first end from which on all are accepted, the last where none is."""
     refused = np.flatnonzero(~accepted)
@@ -159,8 +170,8 @@ class Landscape:
             total = total + table.count * table.logs(x, w).min(axis=1)
         return total
 
-    def suprema(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each rectangle (rows of 4 points (x, w)): log of the kernel's bound, and the heights (an index per law)."""
+    def suprema(self, corners: np.ndarray, lines: slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """For each rectangle (rows of 4 points (x, w)): log of the kernel's bound, and which of `lines` gives it per law."""
         x, w = corners[..., 0], corners[..., 1]
         left, low = x.min(axis=1), w.min(axis=1)
         reach = np.maximum(left, low)
@@ -168,7 +179,7 @@ class Landscape:
         totals = self.rest(x, low[:, None], kernel[:, None])
         heights = np.zeros((len(corners), len(self.tables)), dtype=int)
         for i, table in enumerate(self.tables):
-            logs = table.logs(x.ravel(), w.ravel()).reshape(*x.shape, -1)
+            logs = table.logs(x.ravel(), w.ravel(), lines).reshape(*x.shape, -1)
             summed = totals[:, :, None] + table.count * logs
             heights[:, i] = summed.max(axis=1).argmin(axis=1)
             totals = np.take_along_axis(summed, heights[:, i][:, None, None], axis=2)[:, :, 0]

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,7 @@ Point = tuple[float, float]
 
 _POINTS = np.array([8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128])
 _ACROSS = np.geomspace(0.06, 2.5, 12)
+_NEARBY = np.geomspace(0.5, 1.6, 5)
 _BEND = 0.7
 """How far from the vertical line to the valley the path runs: beyond the valley the landscape rises steeply."""
 _RATIO = 1.8
@@ -69,12 +71,14 @@ def _rectangles(start: Point, end: Point, along: np.ndarray, across: np.ndarray)
                      for point, back, turn in shifts], axis=1)
 
 
-def _cut(landscape: Landscape, start: Point, end: Point, target: float) -> PieceShape | None:
-    """Choose panels, Gauss points and ellipse with the least work."""
-    length = math.dist(start, end)
-    across = _ACROSS * landscape.spread * math.sqrt(end[1])
+def _cut(landscape: Landscape, start: Point, end: Point, target: float, near: float | None) -> PieceShape | None:
+    """Choose panels, Gauss points and ellipse with the least work. near: the margin to expect, over spread sqrt(w)."""
+    length, scale = math.dist(start, end), landscape.spread * math.sqrt(end[1])
+    across = (_ACROSS if near is None else near * _NEARBY) * scale
     across = across[across < (0.85 * start[0] if start[1] == 0 else 0.95 * max(start))]
-    suprema, _ = landscape.suprema(_rectangles(start, end, 0.4 * across, across))
+    if not len(across):
+        return None
+    suprema, _ = landscape.suprema(_rectangles(start, end, 0.4 * across, across), slice(None, None, 2))
     best: tuple[float, float, int, float] | None = None
     for beta, supremum in zip(across, suprema, strict=True):
         if not math.isfinite(supremum):
@@ -82,7 +86,7 @@ def _cut(landscape: Landscape, start: Point, end: Point, target: float) -> Piece
         need = max(2.0, float(supremum) + math.log(length * 64 / 15) - target + 0.7)
         rho = np.exp(np.minimum(need / (2 * _POINTS), 3.5))
         panels = np.maximum(1, np.ceil(length * (rho - 1 / rho) / (4 * beta)))
-        work = 120 * (2 * _POINTS + panels) + 30 * _POINTS * panels
+        work = 120 * (1.4 * _POINTS + panels) + 30 * _POINTS * panels
         work = np.where(2 * np.log(rho) * _POINTS >= need * 0.999, work, np.inf)
         i = int(work.argmin())
         if best is None or work[i] < best[0]:
@@ -126,19 +130,20 @@ def _node_rule(table: LawTable, ends: np.ndarray, wants: np.ndarray) -> tuple[No
     """The rule with the widest step whose error at ends[i] is below e^wants[i], and log of sum |W_j| over e^want."""
     x, w = ends[:, 0], ends[:, 1]
     sizes, heights = table.logs(x, w), table.heights
-    excess = (sizes - wants[:, None]).max(axis=0) + 3
+    excess = (sizes - wants[:, None]).max(axis=0) + 4
     lower, upper = np.triu_indices(len(heights), 1)
     centres, halves = (heights[lower] + heights[upper]) / 2, (heights[upper] - heights[lower]) / 2
     steps = 2 * math.pi * halves / np.maximum(np.maximum(excess[lower], excess[upper]), 1.0)
-    best = int(steps.argmax())
+    cells = table.widest_cell(heights[upper])
+    best = int((30 / np.minimum(steps, 1.9 * table.law.s) + 40 / cells).argmin())
     height, half, step = float(centres[best]), float(halves[best]), min(float(steps[best]), 1.9 * table.law.s)
     gain = 2 * math.pi * half / step  # the neighbouring lines' tails are divided by e^gain
     windows = [table.window(x, w, wants, height)] + [
         table.window(x, w, wants + gain - 1, height + sign * half) for sign in (-1, 1)]
     rule = node_rule(height, half, step, min(a for a, _ in windows), max(b for _, b in windows))
-    cells = min(table.coarsest_cells(x, w, i, np.full(len(x), 1.5)) for i in (int(lower[best]), int(upper[best])))
+    cell = min(table.coarsest_cells(x, w, i, np.full(len(x), 2.0)) for i in (int(lower[best]), int(upper[best])))
     at_height = np.array([np.interp(height, heights, size) for size in sizes])
-    return replace(rule, cells=math.ceil((rule.last - rule.first) * step / cells)), float((at_height - wants).max())
+    return replace(rule, cells=math.ceil((rule.last - rule.first) * step / cell)), float((at_height - wants).max())
 
 
 def _block(landscape: Landscape, start: Point, end: Point, shape: PieceShape, target: float) -> tuple[Block, float]:
@@ -189,11 +194,22 @@ def plan_path(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> P
         corners = climb(landscape, saddle, target)
         if corners is None:
             return None
-        aim = target - math.log(len(corners))
-        shapes = [_cut(landscape, a, b, aim) for a, b in zip(corners, corners[1:], strict=False)]
-    if any(shape is None for shape in shapes):
-        return None
-    return PathPlan(landscape, corners, [shape for shape in shapes if shape], aim, bits)
+        shapes = _cut_all(landscape, corners, target - math.log(len(corners)))
+    return PathPlan(landscape, corners, shapes, target - math.log(len(corners)), bits) if shapes else None
+
+
+def _cut_all(landscape: Landscape, corners: list[Point], aim: float) -> list[PieceShape] | None:
+    """Cut every piece, each with the margin of the one before as a hint."""
+    shapes: list[PieceShape] = []
+    near = None
+    for start, end in pairwise(corners):
+        shape = _cut(landscape, start, end, aim, near) or _cut(landscape, start, end, aim, None)
+        if shape is None:
+            return None
+        shapes.append(shape)
+        if start[1] > 0:
+            near = math.dist(shape.corners[0], shape.corners[1]) / 2 / landscape.spread / math.sqrt(end[1])
+    return shapes
 
 
 def choose_path(plan: PathPlan) -> PanelWitness:
