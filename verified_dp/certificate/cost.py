@@ -67,7 +67,8 @@ def _entry_bytes(prec: int) -> int:
 
 
 def _nodes(rules: Iterable[NodeRule]) -> int:
-    return sum(abs(rule.last - rule.first) + 1 for rule in rules)
+    """Nodes, and cells where there are more of these."""
+    return sum(max(abs(rule.last - rule.first) + 1, abs(rule.cells)) for rule in rules)  # exact: integers
 
 
 @singledispatch

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import platform
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+import sys
 
 import flint
 
 VERSIONS = ("verified-dp", "python-flint", "FLINT", "python")
 
 
-@cache
-def _package_version() -> str:
-    try:
-        return version("verified-dp")
-    except PackageNotFoundError:
-        return "not installed"
-
-
 def current_versions() -> dict[str, str]:
     """What runs here."""
-    found = (_package_version(), flint.__version__, flint.__FLINT_VERSION__, platform.python_version())
+    package = sys.modules["verified_dp"]  # loaded before any of its modules; importing it would point upwards
+    found = (package.__version__, flint.__version__, flint.__FLINT_VERSION__, platform.python_version())
     return dict(zip(VERSIONS, found, strict=True))
