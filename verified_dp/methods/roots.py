@@ -102,6 +102,7 @@ def log_of(value: Fraction) -> arb:
 def _refine(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction, bits: float, method: str,
             budget: Budget) -> tuple[Fraction, Answer]:
     """Secant steps on log delta - log target, keeping the values of the last line as long as they are sharp."""
+    epsilon = _locate(order, epsilon, tilt, target, method, budget)
     answer, slope = order.enclose(epsilon, bits, method, budget), -tilt
     previous: tuple[Fraction, arb] | None = None
     goal = bits + math.log2(1 + abs(float(log_of(target))))
@@ -119,6 +120,24 @@ def _refine(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction
         epsilon = _moved(epsilon, move, bits)
         answer = _follow(order, answer, epsilon, bits, method, budget, abs(float(gap)))
     return epsilon, answer
+
+
+def _locate(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction, method: str,
+            budget: Budget) -> Fraction:
+    """Come near the answer with few bits: secant steps on log delta, kept between the ends known so far."""
+    low, high, slope, previous = Fraction(0), None, -tilt, None
+    for _ in range(30):
+        gap = _log_gap(order.enclose(epsilon, 8.0, method, budget), target)
+        if gap is None or abs(gap := float(gap)) < 0.3 or budget.spent:
+            break
+        low, high = (epsilon, high) if gap > 0 else (low, epsilon)
+        if previous is not None and previous[0] != epsilon:
+            slope = min((gap - previous[1]) / float(epsilon - previous[0]), -1e-9)
+        previous = epsilon, gap
+        moved = _moved(epsilon, -gap / slope, 20.0)
+        inside = moved > low and (high is None or moved < high)
+        epsilon = moved if inside else _moved((low + high) / 2 if high else 2 * low, 0.0, 20.0)
+    return epsilon
 
 
 def _moved(epsilon: Fraction, move: float, bits: float) -> Fraction:

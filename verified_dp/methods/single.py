@@ -108,6 +108,7 @@ class SingleOrder:
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
         self._model: FloatLoss | None = None
+        self._shortfall = 0.0  # bits by which the last width missed its prediction
 
     @property
     def model(self) -> FloatLoss:
@@ -155,15 +156,16 @@ class SingleOrder:
 
     def _climb(self, attempt: Callable[[float], Answer], bits: float, budget: Budget) -> Answer:
         """Ask for more bits until the width is reached, nothing is gained, or the budget is spent."""
-        asked, best, best_bits = bits + 3.0, None, -math.inf
+        asked, best, best_bits = bits + 3.0 + self._shortfall, None, -math.inf
         for _ in range(12):
             answer = attempt(asked)
             reached = width_bits(answer.bounds)
             if best is None or reached > best_bits:
                 best, best_bits = answer, reached
+                self._shortfall = min(max(asked - 3.0 - reached, 0.0), 40.0)
             if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness):
                 break
-            asked += max(4.0, min(bits - reached, asked) + 3)
+            asked += max(4.0, bits - reached + 3) if reached > 0 else asked + 20
         assert best is not None
         return best
 

@@ -66,14 +66,14 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> L
     c = min(tilts, key=lambda tilt: _choose_period(loss, epsilon, tilt, target, tilt + 3.5 * spread)[0])
     excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
     nodes = tuple(choose_nodes(law, c, bits + excess + math.log2(count) + 6) for law, count in loss.parts)
-    reach = min([_reach(law, c, rule) for (law, _), rule in zip(loss.parts, nodes, strict=True)], default=31 * c + 30)
+    reach = min([_reach(law, c, rule, count) for (law, count), rule in zip(loss.parts, nodes, strict=True)], default=31 * c + 30)
     period, right, left = _choose_period(loss, epsilon, c, target, reach)
     omega = _choose_cutoff(loss, epsilon, c, target)
     return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes)
 
 
-def _reach(law: FloatLaw, c: float, rule: NodeRule) -> float:
-    """The largest exponent tried at which the errors of these nodes still are small against M there."""
+def _reach(law: FloatLaw, c: float, rule: NodeRule, count: float) -> float:
+    """The largest exponent tried at which the errors of these nodes still are small against M / count there."""
     height, step = float(rule.height), float(rule.step)
     lines = height * height / (2 * law.variance)
     candidates = c + np.geomspace(0.02, 31, 14) * (c + law.s)
@@ -82,7 +82,7 @@ def _reach(law: FloatLaw, c: float, rule: NodeRule) -> float:
         strip = law.strip_growth(x, 2 * height) - 2 * math.pi * float(rule.half_width) / step
         lift = lines + law.cosine_growth(x, height) - log_mass
         tails = max(law.log_left_tail(x, step * rule.first), law.log_right_tail(x, step * rule.last)) + lift
-        if max(strip, tails) > -2:
+        if max(strip, tails) > -2 - math.log(count):
             break
         reach = x
     return reach
