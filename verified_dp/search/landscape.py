@@ -71,20 +71,31 @@ class LawTable:
     def coarsest_cells(self, x: np.ndarray, w: np.ndarray, index: int, allowed: np.ndarray) -> float:
         """The widest cells for which the kernel's bound of the integral is at most e^allowed times it, at every point."""
         g = self.exponents(x, w, slice(index, index + 1))[:, 0]
-        slope, (bend, real, imaginary) = np.gradient(g, self.step, axis=1), (
-            _second(rows, self.step) for rows in (g, self.loss[index:index + 1], self.angle[index:index + 1]))
-        loose = np.abs(x)[:, None] * np.abs(real) + np.abs(w)[:, None] * np.abs(imaginary)
+        slope, bend = np.gradient(g, self.step, axis=1), _second(g, self.step)
+        size = np.hypot(np.abs(x) + 1, w)[:, None]
         top = g.max(axis=1, keepdims=True)
         plain = np.log(np.exp(g - top).sum(axis=1))
-        room, widest = self.law.strip - self.heights[index], float(self.widest_cell(self.heights[index]))
+        widest = float(self.widest_cell(self.heights[index]))
         for share in (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05, 0.03):
             half = share * widest / 2
             rise = np.abs(slope) * half
-            spread = math.expm1(3.5 * half / min(self.law.variance, room))
-            rise = np.minimum(rise * rise / 6, rise) + np.maximum(bend + spread * loose, 0) * half * half / 2
+            bound = np.maximum(bend + size * self._looseness(float(self.heights[index]), half), 0)
+            rise = np.minimum(rise * rise / 6, rise) + bound * half * half / 2
             if (np.log(np.exp(g - top + rise).sum(axis=1)) - plain <= allowed).all():
                 break
         return 2 * half
+
+    def _looseness(self, height: float, half: float) -> np.ndarray:
+        """How far an enclosure of v'' over a cell reaches beyond its value at the centre, on the grid."""
+        law, growth = self.law, 1.2 * math.expm1(half / self.law.variance)
+        rest, turn = math.exp(law.log_rest), height / law.variance
+        total = np.zeros_like(self.t)
+        for t in (self.t, -self.t) if law.order == "symmetric" else (self.t,):
+            part = np.exp(np.minimum(law.log_q + (2 * t - 1) / (2 * law.variance), 300.0))
+            modulus = np.hypot(rest + part * math.cos(turn), part * math.sin(turn))
+            gap = np.maximum(modulus - growth * part, 1e-9)
+            total += rest * part * ((1 + growth) / gap**2 - 1 / modulus**2) / law.variance**2
+        return total
 
     def window(self, x: np.ndarray, w: np.ndarray, sizes: np.ndarray, height: float) -> tuple[float, float]:
         """Ends beyond which T10's tails on a line are below e^sizes at every point."""

@@ -130,7 +130,7 @@ def _node_rule(table: LawTable, ends: np.ndarray, wants: np.ndarray) -> tuple[No
     """The rule with the widest step whose error at ends[i] is below e^wants[i], and log of sum |W_j| over e^want."""
     x, w = ends[:, 0], ends[:, 1]
     sizes, heights = table.logs(x, w), table.heights
-    excess = (sizes - wants[:, None]).max(axis=0) + 4
+    excess = (sizes - wants[:, None]).max(axis=0) + 3
     lower, upper = np.triu_indices(len(heights), 1)
     centres, halves = (heights[lower] + heights[upper]) / 2, (heights[upper] - heights[lower]) / 2
     steps = 2 * math.pi * halves / np.maximum(np.maximum(excess[lower], excess[upper]), 1.0)
@@ -154,7 +154,8 @@ def _block(landscape: Landscape, start: Point, end: Point, shape: PieceShape, ta
         table.count * best for table, best in zip(landscape.tables, logs, strict=True))
     room = target - totals - math.log(math.dist(start, end))
     for table, best in zip(landscape.tables, logs, strict=True):
-        rule, size = _node_rule(table, ends, best + np.minimum(room - math.log(table.count) - 1, 0.0))
+        wants = best + np.minimum(room - math.log(table.count) - 1, 0.0)
+        rule, size = _node_rule(table, ends, np.full(2, wants.min()))  # the kernel takes the worse end's error for all
         bits = max(bits, size / math.log(2) + math.log2(4 + np.hypot(*end) * np.abs(table.loss[0]).max()))
         nodes.append(rule)
     block = Block((dyadic(end[0]), dyadic(end[1])), shape.panels, shape.points, dyadic(shape.ellipse, 12),
