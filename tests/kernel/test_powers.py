@@ -1,0 +1,121 @@
+"""Powers and products of enclosed transforms: exact containment, and the bound of what errors can add."""
+
+from __future__ import annotations
+
+import cmath
+import random
+from fractions import Fraction
+from types import ModuleType
+
+import pytest
+from flint import acb, arb, ctx
+
+from verified_dp.kernel.balls import ball
+from verified_dp.kernel.powers import Transform, enclose_power, enclose_product
+
+
+def exact_power(x: Fraction, y: Fraction, count: int) -> tuple[Fraction, Fraction]:
+    real, imaginary = Fraction(1), Fraction(0)
+    for _ in range(count):
+        real, imaginary = real * x - imaginary * y, real * y + imaginary * x
+    return real, imaginary
+
+
+def contains(box: acb, x: Fraction, y: Fraction, oracle: ModuleType) -> bool:
+    return all(oracle.exact(part.lower()) <= value <= oracle.exact(part.upper())
+               for part, value in ((box.real, x), (box.imag, y)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 50])
+@pytest.mark.parametrize(
+    ("x", "y"), [("3/4", "1/8"), ("-3/4", "1/8"), ("-3/4", "0"), ("0", "-1/2"), ("0", "0")])
+def test_power_contains_the_power(oracle: ModuleType, x: str, y: str, count: int) -> None:
+    for prec in (30, 200):
+        with ctx.workprec(prec):
+            box = enclose_power(acb(ball(Fraction(x)), ball(Fraction(y))), count)
+            assert contains(box, *exact_power(Fraction(x), Fraction(y), count), oracle)
+            if (x, y) != ("0", "0"):
+                assert box.abs_upper() - box.abs_lower() <= box.abs_upper() * arb(2) ** (12 - prec)
+
+
+def test_power_of_a_wide_ball_contains_every_power(oracle: ModuleType) -> None:
+    """Balls that hold 0, touch the negative axis, or are wide: every point's power stays inside."""
+    rng = random.Random(1)
+    for _ in range(200):
+        x, y, r = (Fraction(rng.randint(-64, 64), 64) for _ in range(3))
+        count = rng.choice([1, 2, 3, 10, 33])
+        with ctx.workprec(80):
+            exact = [arb((int(v * 64), -6)) for v in (x, y, abs(r))]
+            box = enclose_power(acb(arb(exact[0], exact[2]), arb(exact[1], exact[2])), count)
+            for _ in range(4):
+                dx, dy = (abs(r) * Fraction(rng.randint(-8, 8), 8) for _ in range(2))
+                assert contains(box, *exact_power(x + dx, y + dy, count), oracle)
+
+
+def test_huge_power_loses_log_k_bits() -> None:
+    with ctx.workprec(200):
+        count = 10**12
+        power = enclose_power((acb(0, 1) / 3).exp() * (1 + arb(1) / count), count)
+        expected = (acb(0, 1) / 3 * count).exp() * ((1 + arb(1) / count).log() * count).exp()
+        assert power.overlaps(expected)
+        assert power.real.rad() < arb(2) ** (-200 + 60)
+
+
+@pytest.mark.theorem("T12-powers")
+@pytest.mark.parametrize(("size", "error", "count"), [
+    (0.8, 1e-12, 1000), (1.3, 1e-9, 40), (0.5, 0.01, 3), (0.02, 0.5, 5), (0.999, 1e-3, 1000), (0.7, 0.3, 1)])
+def test_error_of_a_power_is_bounded_by_the_extremal_phase(size: float, error: float, count: int) -> None:
+    """sup over |d| = e of |(v+d)^k - v^k| is attained at d = e v/|v|; no random d may exceed the bound."""
+    value = size * cmath.exp(1.1j)
+    with ctx.workprec(200):
+        _, quadrature, tails = enclose_product([Transform(acb(value), arb(error), arb(0), count)], acb(0))
+        extremal = (arb(size) + arb(error)) ** count - arb(size) ** count
+        assert tails == 0 and quadrature >= extremal * (1 - arb("1e-14"))
+        rng = random.Random(2)
+        for _ in range(100):
+            phase = 1.1 + rng.uniform(-0.3, 0.3)
+            d = acb(error) * (acb(0, 1) * phase).exp()
+            moved = (acb(value) + d) ** count - acb(value) ** count
+            assert moved.abs_lower() <= quadrature
+        if count * error < 1e-3 * size:
+            assert quadrature <= extremal * arb("1.001")
+        assert quadrature <= count * error * (arb(size) + arb(error)) ** (count - 1) * arb("1.0001")
+
+
+@pytest.mark.theorem("T12-powers")
+def test_error_of_a_product_is_bounded_and_split_by_source() -> None:
+    """Two laws and a Gaussian factor: the extremal phases of all errors together, and each source alone."""
+    values, counts = (0.9 * cmath.exp(0.3j), 0.6 * cmath.exp(-2j)), (20, 3)
+    errors = ((1e-8, 3e-8), (2e-8, 0.0))
+    exponent = acb("-0.25", "2")
+    with ctx.workprec(150):
+        parts = [Transform(acb(v), arb(a), arb(b), k)
+                 for v, (a, b), k in zip(values, errors, counts, strict=True)]
+        product, quadrature, tails = enclose_product(parts, exponent)
+        expected = acb(values[0]) ** 20 * acb(values[1]) ** 3 * exponent.exp()
+        assert product.overlaps(expected) and product.real.rad() < arb(2) ** -130
+
+        def moved(source: int) -> arb:
+            grown = exponent.exp()
+            for v, e, k in zip(values, errors, counts, strict=True):
+                shift = e[source] if source < 2 else sum(e)
+                grown *= (acb(v) * (1 + arb(shift) / abs(acb(v)))) ** k
+            return abs(grown - expected)
+
+        assert moved(0) <= quadrature <= moved(0) * arb("1.0001")
+        assert moved(1) <= tails <= moved(1) * arb("1.0001")
+        assert moved(2) <= quadrature + tails
+
+
+@pytest.mark.theorem("T12-powers")
+def test_no_error_is_no_error() -> None:
+    with ctx.workprec(100):
+        _, quadrature, tails = enclose_product([Transform(acb("0.5"), arb(0), arb(0), 10**6)], acb(0))
+        assert quadrature == 0 and tails == 0
+
+
+@pytest.mark.theorem("T12-powers")
+def test_unknown_transform_is_an_infinite_error() -> None:
+    with ctx.workprec(100):
+        _, quadrature, _ = enclose_product([Transform(acb("0.5"), arb.pos_inf(), arb(0), 2)], acb(0))
+        assert not quadrature.is_finite()

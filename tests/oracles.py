@@ -1,0 +1,257 @@
+"""Independent routes: densities, quadrature on the real line and direct sums, in mpmath and numpy.
+
+Nothing here uses the package's kernel, search or losses; formulas are written from the densities
+
+    P, Q = (1-q) N(0, s^2) + q N(+-1, s^2)  or  N(0, s^2)
+
+and not from the transforms of the proofs. `order` is "remove", "add" or "symmetric".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+from mpmath import mp, mpf
+
+ORDERS = ("remove", "add", "symmetric")
+DIGITS = 40
+mp.dps = DIGITS
+
+
+def real(value: object) -> mpf:
+    """An exact number (Fraction, int, decimal string, dyadic, exact ball) as an mpf of DIGITS digits."""
+    if isinstance(value, mpf):
+        return value
+    if hasattr(value, "as_fraction"):
+        value = value.as_fraction()
+    if hasattr(value, "man_exp"):
+        mantissa, exponent = value.man_exp()
+        return mpmath.ldexp(int(mantissa), int(exponent))
+    if isinstance(value, Fraction):
+        return mpf(value.numerator) / value.denominator
+    return mpf(value)
+
+
+def high_precision(function: Callable) -> Callable:
+    """Run with DIGITS digits."""
+    def wrapped(*args: object, **named: object) -> object:
+        with mp.workdps(DIGITS):
+            return function(*args, **named)
+    return wrapped
+
+
+# One step: densities, likelihood ratio, transforms.
+
+def normal(t: mpf, mean: int, s: mpf) -> mpf:
+    return mp.exp(-((t - mean) ** 2) / (2 * s * s)) / (s * mp.sqrt(2 * mp.pi))
+
+
+def densities(order: str, q: mpf, s: mpf) -> tuple[Callable, Callable]:
+    """The densities of P and Q, for real and complex t."""
+    def plain(t: mpf) -> mpf:
+        return normal(t, 0, s)
+
+    def mixed(t: mpf) -> mpf:
+        return (1 - q) * normal(t, 0, s) + q * normal(t, 1, s)
+
+    def mirrored(t: mpf) -> mpf:
+        return (1 - q) * normal(t, 0, s) + q * normal(t, -1, s)
+
+    return {"remove": (mixed, plain), "add": (plain, mixed), "symmetric": (mixed, mirrored)}[order]
+
+
+@high_precision
+def transform(order: str, q: object, s: object, z: object, fineness: int = 1) -> mpmath.mpc:
+    """M(z) = E_P[(dP/dQ)^z] by the plain trapezoidal rule on the real line, far finer than needed."""
+    q, s, z = real(q), real(s), mpmath.mpmathify(z)
+    P, Q = densities(order, q, s)
+    reach = abs(z.real) * (2 if order == "symmetric" else 1)
+    low, high = -reach - 15 * s - 1, reach + 1 + 15 * s
+    step = min(s / 5, s * s / 10) / (1 + abs(z.imag) / 15) / fineness
+    count = int(mp.ceil((high - low) / step))
+    step = (high - low) / count
+    points = [low + j * step for j in range(count + 1)]
+    values = [(P(t), Q(t)) for t in points]
+    return step * mp.fsum(p * mp.exp(z * mp.log(p / q)) for p, q in values)
+
+
+@high_precision
+def threshold(order: str, q: object, s: object, alpha: mpf) -> mpf | None:
+    """Where dP/dQ crosses alpha (it is monotone in t), by bisection; None where it does not."""
+    q, s = real(q), real(s)
+    P, Q = densities(order, q, s)
+    low, high = -40 * s - 40, 40 * s + 40
+
+    def excess(t: mpf) -> mpf:
+        return mp.log(P(t) / Q(t)) - mp.log(alpha)
+
+    if excess(low) * excess(high) > 0:
+        return None
+    rising = excess(high) > 0
+    for _ in range(150):
+        middle = (low + high) / 2
+        low, high = (low, middle) if (excess(middle) > 0) == rising else (middle, high)
+    return low
+
+
+@high_precision
+def hockey_stick(order: str, q: object, s: object, epsilon: object) -> mpf:
+    """int (P - e^eps Q)_+ by quadrature, split where the sign changes."""
+    q, s, alpha = real(q), real(s), mp.exp(real(epsilon))
+    P, Q = densities(order, q, s)
+
+    def positive(t: mpf) -> mpf:
+        return max(P(t) - alpha * Q(t), mpf(0))
+
+    cut = threshold(order, q, s, alpha)
+    if cut is None:
+        return max(1 - alpha, mpf(0)) if P(mpf(0)) > alpha * Q(mpf(0)) else mpf(0)
+    ends = [cut + s * x for x in (-14, -9, -6, -4, -2, -1, 0, 1, 2, 4, 6, 9, 14)]
+    ends = sorted([*ends, -14 * s, mpf(0), mpf(1), 14 * s + 1])
+    return mpmath.quad(positive, ends)
+
+
+def tail(x: mpf) -> mpf:
+    return mp.erfc(x / mp.sqrt(2)) / 2
+
+
+@high_precision
+def gaussian_delta(mean_shift: object, epsilon: object) -> mpf:
+    """P(L > eps) - e^eps Q(L > eps) of N(mu, 1) against N(0, 1): tails from where the loss is eps."""
+    mu, eps = real(mean_shift), real(epsilon)
+    cut = eps / mu + mu / 2
+    with mp.workdps(2 * DIGITS):
+        return tail(cut - mu) - mp.exp(eps) * tail(cut)
+
+
+@high_precision
+def single_delta(order: str, q: object, s: object, epsilon: mpf) -> mpf:
+    """One step: tails of the densities beyond the crossing of dP/dQ = e^eps that bisection finds."""
+    q, s, alpha = real(q), real(s), mp.exp(real(epsilon))
+    cut = threshold(order, q, s, alpha)
+    if cut is None:
+        return max(1 - alpha, mpf(0)) if order != "add" else mpf(0)
+    side = -1 if order == "add" else 1
+
+    def beyond(mean: int) -> mpf:
+        return tail(side * (cut - mean) / s)
+
+    mixed = (1 - q) * beyond(0) + q * beyond(1)
+    if order == "remove":
+        return mixed - alpha * beyond(0)
+    if order == "add":
+        return beyond(0) - alpha * mixed
+    return mixed - alpha * ((1 - q) * beyond(0) + q * beyond(-1))
+
+
+@high_precision
+def chernoff_constant(exponent: object) -> mpf:
+    """max over x > 0 of e^{-l x} (1 - e^{-x}), by golden section on the function itself."""
+    l_ = real(exponent)
+    low, high, ratio = mpf(0), 10 / l_ + 10, (mp.sqrt(5) - 1) / 2
+
+    def value(x: mpf) -> mpf:
+        return mp.exp(-l_ * x) * -mp.expm1(-x)
+
+    for _ in range(120):
+        a, b = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (a, high) if value(a) < value(b) else (low, b)
+    return value(low)
+
+
+# Shifted lines, in double precision: |f| is positive, so that sums of it are accurate.
+
+def log_modulus(order: str, q: float, s: float, z: complex, t: np.ndarray) -> np.ndarray:
+    """log |P^{1+z} Q^{-z}| at complex t, from the densities' analytic continuations (principal powers)."""
+    ell = np.log(1 - q + q * np.exp((2 * t - 1) / (2 * s * s)))
+    back = np.log(1 - q + q * np.exp((-2 * t - 1) / (2 * s * s)))
+    gauss = -t * t / (2 * s * s) - np.log(s * np.sqrt(2 * np.pi))
+    terms = {"remove": (z + 1) * ell, "add": -z * ell, "symmetric": (z + 1) * ell - z * back}
+    return (gauss + terms[order]).real
+
+
+def line_integral(order: str, q: float, s: float, z: complex, height: float, low: float = -np.inf,
+                  high: float = np.inf) -> float:
+    """int |f_z| over low < Re t < high on the line Im t = height (signed)."""
+    reach = 2 * abs(z.real) + 2
+    low, high = max(low, -reach - 14 * s), min(high, reach + 14 * s)
+    if high <= low:
+        return 0.0
+    edges, (x, w) = np.linspace(low, high, 401), np.polynomial.legendre.leggauss(12)
+    half = (edges[1] - edges[0]) / 2
+    t = (edges[:-1, None] + half) + half * x
+    return float(half * (np.exp(log_modulus(order, q, s, z, t + 1j * height)) * w).sum())
+
+
+def node_sum(order: str, q: float, s: float, z: complex, height: float, step: float,
+             indices: np.ndarray) -> float:
+    """sum of h |f_z(j h + i height)| over the given indices."""
+    return float(step * np.exp(log_modulus(order, q, s, z, step * indices + 1j * height)).sum())
+
+
+# Several steps.
+
+@high_precision
+def two_step_delta(order: str, first: Sequence[object], second: Sequence[object], epsilon: object) -> mpf:
+    """delta of two steps (q, s), conditioning on the first: E_{t ~ P1} delta_2(eps - L1(t))."""
+    q, s, eps = real(first[0]), real(first[1]), real(epsilon)
+    P, Q = densities(order, q, s)
+
+    def conditional(t: mpf) -> mpf:
+        return P(t) * single_delta_fast(order, second, eps - mp.log(P(t) / Q(t)))
+
+    with mp.workdps(22):
+        return mpmath.quad(conditional, [x * s for x in (-11, -7, -4, -2, -1, 0, 1, 2, 3, 4, 6, 8, 11)])
+
+
+def single_delta_fast(order: str, part: Sequence[object], epsilon: mpf) -> mpf:
+    """One step, remove or add, with the crossing solved by hand."""
+    q, s, alpha = real(part[0]), real(part[1]), mp.exp(epsilon)
+    excess = (alpha if order == "remove" else 1 / alpha) - (1 - q)
+    if excess <= 0:
+        return 1 - alpha if order == "remove" else mpf(0)
+    cut = s * s * mp.log(excess / q) + mpf(1) / 2
+    if order == "remove":
+        return (1 - q) * tail(cut / s) + q * tail((cut - 1) / s) - alpha * tail(cut / s)
+    return tail(-cut / s) - alpha * ((1 - q) * tail(-cut / s) + q * tail((1 - cut) / s))
+
+
+def mixture_divergence(first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]], s: float,
+                       alpha: float) -> float:
+    """H_alpha of two mixtures of N(m, s^2), given as (weight, m) pairs, by a fine sum over the real line."""
+    means = [m for _, m in (*first, *second)]
+    t = np.linspace(min(means) - 9 * s, max(means) + 9 * s, 20001)
+
+    def density(parts: Sequence[tuple[float, float]]) -> np.ndarray:
+        return sum(w * np.exp(-((t - m) ** 2) / (2 * s * s)) for w, m in parts) / (s * np.sqrt(2 * np.pi))
+
+    return float((t[1] - t[0]) * np.maximum(density(first) - alpha * density(second), 0).sum())
+
+
+# Reading what the package returns.
+
+def exact(value: object) -> Fraction:
+    """The exact rational of a Fraction, int, decimal string, mpf, dyadic or exact ball."""
+    if hasattr(value, "as_fraction"):
+        return value.as_fraction()
+    if isinstance(value, mpf):
+        sign, mantissa, exponent, _ = value._mpf_
+        return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent
+    if hasattr(value, "man_exp"):
+        mantissa, exponent = value.man_exp()
+        return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return Fraction(value)
+
+
+def inside(bounds: object, value: object, uncertainty: object = 0) -> bool:
+    """Whether lower <= value <= upper, up to the stated relative uncertainty of the value."""
+    slack = abs(exact(value)) * exact(uncertainty)
+    return exact(bounds.lower) <= exact(value) + slack and exact(value) - slack <= exact(bounds.upper)
+
+
+def width(bounds: object) -> Fraction:
+    """Relative width, upper - lower over upper."""
+    return (exact(bounds.upper) - exact(bounds.lower)) / exact(bounds.upper)
