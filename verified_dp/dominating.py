@@ -1,4 +1,4 @@
-"""From what was run to the dominating pairs of the relation, each with the theorem that proves it, and their losses."""
+"""From what was run to the relation's dominating pairs, each with its theorem, and to their privacy losses."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -57,17 +57,33 @@ def privacy_losses(composition: Composition, relation: Relation) -> tuple[Compos
 
 
 def _compose(composition: Composition, relation: Relation, order: str) -> ComposedLoss:
-    """q = 0 adds nothing and q = 1 is the plain Gaussian (T07); plain Gaussians merge into one (T15); equal laws share a count."""
+    """q = 0 adds nothing, q = 1 is the plain Gaussian (T07); plain Gaussians merge into one (T15).
+
+    Equal laws share a count, so that equal steps are one step with a count.
+    """
     laws: dict[SampledGaussianLoss, int] = {}
     shift_squared = Fraction(0)
-    for mechanism, count in composition.parts:
-        if isinstance(mechanism, PoissonSampled) and 0 < mechanism.probability < 1:
-            law = SampledGaussianLoss(mechanism.probability, mechanism.mechanism.noise_multiplier, order)
+    for mechanism, count in composition.merged():
+        probability, gaussian = _parts(mechanism)
+        if probability == 1:
+            shift_squared += count * gaussian.mean_distance(relation) ** 2
+        elif probability > 0:
+            law = SampledGaussianLoss(probability, _multiplier(gaussian), order)
             laws[law] = laws.get(law, 0) + count
-        elif not isinstance(mechanism, PoissonSampled) or mechanism.probability == 1:
-            plain = mechanism.mechanism if isinstance(mechanism, PoissonSampled) else mechanism
-            shift_squared += count * plain.mean_distance(relation) ** 2
     return ComposedLoss(order, tuple(sorted(laws.items(), key=_sort_key)), shift_squared)
+
+
+def _parts(mechanism: Mechanism) -> tuple[Fraction, Gaussian]:
+    """A mechanism as (sampling probability, Gaussian)."""
+    if isinstance(mechanism, PoissonSampled):
+        return mechanism.probability, mechanism.mechanism
+    return Fraction(1), mechanism
+
+
+def _multiplier(gaussian: Gaussian) -> Fraction:
+    if gaussian.noise_multiplier is None:
+        raise Unsupported("a sampled Gaussian needs its noise_multiplier")
+    return gaussian.noise_multiplier
 
 
 def _sort_key(item: tuple[SampledGaussianLoss, int]) -> tuple[Fraction, Fraction]:

@@ -3,8 +3,8 @@
     profile = privacy_profile(load_spec("claim.toml"))
     profile.epsilon("1e-5", digits=12)
 
-Where a relation composes two orders, the answer is the larger (T25): the larger one is enclosed to all digits, the other
-only has to be shown smaller.
+Where a relation composes two orders, the answer is the larger (T25): the larger one is enclosed to all digits,
+the other only has to be shown smaller.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class PrivacyProfile:
     @proved_by("T13-epsilon-of-delta", "T25-composition")
     def _bracket_largest(self, target: Fraction, digits: int, method: str,
                          budget: Budget) -> list[tuple[str, Bracket]]:
-        """The order with the larger eps bracketed; of the other, delta(eps_hi) <= target where that is so, else its own bracket."""
+        """The first order bracketed; of the other, delta(eps_hi) <= target where that is so, else its own bracket."""
         first, *rest = self._orders
         brackets = [(first.loss.order, bracket_epsilon(first, target, digits, method, budget))]
         for order in rest:
@@ -160,7 +160,7 @@ class PrivacyProfile:
 
 
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
-    """Enclose the order that seems smaller: by Chernoff, then few bits, then as many as it takes to decide or to match."""
+    """Enclose the order that seems smaller: by Chernoff, then with few bits, then with as many as decide or match."""
     if order.loss.parts and method != "closed-form" and eps < order.model.largest:
         answer = order.chernoff(eps, order.saddle(eps).tilt)
         if answer.bounds.upper <= first.bounds.lower:

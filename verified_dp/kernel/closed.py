@@ -57,7 +57,10 @@ def enclose_single_remove(law: SampledGaussianLoss, epsilon: arb) -> arb:
 
 @proved_by("T14-single-step")
 def enclose_single_add(law: SampledGaussianLoss, epsilon: arb) -> arb:
-    """Enclose Phi(t'/s) - e^eps [(1-q) Phi(t'/s) + q Phi((t'-1)/s)], t' = s^2 log((e^-eps - (1-q))/q) + 1/2; 0 where e^-eps <= 1 - q."""
+    """Enclose Phi(t'/s) - e^eps [(1-q) Phi(t'/s) + q Phi((t'-1)/s)]; 0 where e^-eps <= 1 - q.
+
+    t' = s^2 log((e^-eps - (1-q))/q) + 1/2.
+    """
     q, s, alpha = ball(law.sampling_probability), ball(law.noise_multiplier), epsilon.exp()
     excess = 1 / alpha - (1 - q)
     if excess <= 0:
@@ -68,9 +71,9 @@ def enclose_single_add(law: SampledGaussianLoss, epsilon: arb) -> arb:
 
 @proved_by("T14-single-step")
 def enclose_single_symmetric(law: SampledGaussianLoss, epsilon: arb) -> arb:
-    """Enclose P(t > t*) - e^eps Q(t > t*) for the replace pair: e^{t*/s^2} is the positive root of c X^2 - b X - c alpha = 0.
+    """Enclose P(t > t*) - e^eps Q(t > t*) for the replace pair, alpha = e^eps.
 
-    c = q e^{-1/(2s^2)}, b = (1-q)(alpha - 1).
+    e^{t*/s^2} is the positive root of c X^2 - b X - c alpha = 0, c = q e^{-1/(2s^2)}, b = (1-q)(alpha - 1).
     """
     q, s, alpha = ball(law.sampling_probability), ball(law.noise_multiplier), epsilon.exp()
     lift, slope = q * (-1 / (2 * s * s)).exp(), (1 - q) * (alpha - 1)

@@ -29,8 +29,9 @@ from verified_dp.theorems import proved_by
 class LineWitness:
     """Any values give a correct enclosure; good ones a narrow one.
 
-    tilt: c > 0. step: eta > 0. count: m0 >= 1 frequencies. nodes, tail_nodes: one rule per law, for the sum and for the bound
-    beyond m0 eta. right > tilt > left >= 0: exponents of the alias bounds (left = 0: D <= 1 is used). prec: bits.
+    tilt: c > 0. step: eta > 0. count: m0 >= 1 frequencies. nodes, tail_nodes: one rule per law, for the sum and
+    for the bound beyond m0 eta. right > tilt > left >= 0: exponents of the alias bounds (left = 0: D <= 1 is used).
+    prec: bits.
     """
 
     tilt: Fraction
@@ -45,7 +46,11 @@ class LineWitness:
 
 @dataclass(frozen=True)
 class LineValues:
-    """What a line yields before eps is known: composed transform over z(z+1) at z = tilt + i m step, errors, tail, alias masses."""
+    """What a line yields before eps is known.
+
+    terms: the composed transform over z(z+1) at z = tilt + i m step, twice for m >= 1. quadrature, node_tail: what the
+    transforms' errors add to their sum. beyond: bound on |M| past the last frequency. right_mass, left_mass: C(l) M(l).
+    """
 
     witness: LineWitness
     terms: list[acb]
@@ -164,7 +169,10 @@ def _geometric_tail(rate: arb) -> arb:
 
 @proved_by("T01-inversion", "T02-aliasing", "T06-trapezoidal-enclosure")
 def enclose_on_line(values: LineValues, epsilon: Fraction) -> Bounds:
-    """Enclose D(eps): (sum) - (frequency tail) - (aliases) <= D <= (sum) + (frequency tail), transform errors on both sides."""
+    """Enclose D(eps): (sum) - (frequency tail) - (aliases) <= D <= (sum) + (frequency tail).
+
+    The transforms' errors widen both sides.
+    """
     witness = values.witness
     with ctx.workprec(witness.prec):
         turn = acb(0, -ball(witness.step * epsilon)).exp()

@@ -16,7 +16,7 @@ from verified_dp.theorems import proved_by
 
 @dataclass(frozen=True)
 class Bracket:
-    """lower: delta(lower.epsilon) > target, or None where eps = 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
+    """lower: delta(lower.epsilon) > target, or None where 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
 
     lower: Answer | None
     upper: Answer | None
@@ -39,7 +39,7 @@ def is_below(answer: Answer, target: Fraction) -> bool:
 
 
 def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
-    """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits, if the budget allows."""
+    """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget."""
     with ctx.workprec(max(64, 4 * digits)):
         if order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
             at_zero = _compare_at_zero(order, target, method, budget)
@@ -66,7 +66,7 @@ def _bracket_positive(order: SingleOrder, target: Fraction, digits: int, method:
         epsilon, answer = _refine(order, epsilon, tilt, target, bits, method, budget)
         best = _certify_around(order, answer, epsilon, target, digits, bits, method, budget, best)
         lower, upper = best.ends
-        if upper is not None and (upper - lower) * 10**digits <= upper or budget.spent:
+        if budget.spent or (upper is not None and (upper - lower) * 10**digits <= upper):
             break
     return best
 
@@ -125,10 +125,12 @@ def _refine(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction
 def _locate(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction, method: str,
             budget: Budget) -> Fraction:
     """Come near the answer with few bits: secant steps on log delta, kept between the ends known so far."""
-    low, high, slope, previous = Fraction(0), None, -tilt, None
+    low, slope = Fraction(0), -tilt
+    high: Fraction | None = None
+    previous: tuple[Fraction, float] | None = None
     for _ in range(30):
-        gap = _log_gap(order.enclose(epsilon, 8.0, method, budget), target)
-        if gap is None or abs(gap := float(gap)) < 0.3 or budget.spent:
+        ball_gap = _log_gap(order.enclose(epsilon, 8.0, method, budget), target)
+        if ball_gap is None or abs(gap := float(ball_gap)) < 0.3 or budget.spent:
             break
         low, high = (epsilon, high) if gap > 0 else (low, epsilon)
         if previous is not None and previous[0] != epsilon:

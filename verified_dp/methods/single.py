@@ -145,7 +145,7 @@ class SingleOrder:
         return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper == 0 else None
 
     def _attempts(self, epsilon: Fraction, method: str, budget: Budget) -> Iterator[Callable[[float], Answer]]:
-        """The ways that apply: closed forms where there are some; the contour elsewhere, beside a Gaussian's, or if asked."""
+        """The ways that apply: a closed form where there is one; the contour elsewhere, beside a Gaussian's, or if asked."""
         closed = has_closed_form(self.loss)
         if method == "closed-form" and not closed:
             raise Unsupported("no closed form: it exists for Gaussian steps alone and for one sampled step alone")
@@ -178,7 +178,8 @@ class SingleOrder:
         """The cheaper of a line and a bent path; where neither fits the budget, what Chernoff gives."""
         saddle = self.saddle(epsilon)
         line = plan_line(self.model, float(epsilon), saddle, bits)
-        choose, seconds = partial(choose_line, self.model, line), line.seconds
+        choose: Callable[[], Witness] = partial(choose_line, self.model, line)
+        seconds = line.seconds
         if seconds > SLOW_LINE:
             path = plan_path(self.model, float(epsilon), saddle, bits)
             if path is not None and path_seconds(path) < seconds:
@@ -186,7 +187,8 @@ class SingleOrder:
         if not budget.allows(seconds):
             return self.chernoff(epsilon, saddle.tilt)
         if seconds > 1:
-            budget.say(f"contour: about {seconds:.0f} s for {bits / math.log2(10):.0f} digits of delta({float(epsilon):.6g})")
+            digits = bits / math.log2(10)
+            budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({float(epsilon):.6g})")
         return self.evaluate(epsilon, choose(), "contour")
 
     def evaluate(self, epsilon: Fraction, witness: Witness, method: str) -> Answer:

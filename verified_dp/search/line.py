@@ -28,7 +28,7 @@ def _smallest(accept: Callable[[float], bool], low: float, high: float, ratio: f
 
 
 _SHARES = (1.0, 0.87, 0.75, 0.62, 0.5)
-"""Tilts tried, as shares of the saddle point: further left the aliases fall faster and the sum needs a few more bits."""
+"""Tilts tried, as shares of the saddle point: to the left the aliases fall faster, and the sum needs more bits."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> L
     c = min(tilts, key=lambda tilt: _choose_period(loss, epsilon, tilt, target, tilt + 3.5 * spread)[0])
     excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
     nodes = tuple(choose_nodes(law, c, bits + excess + math.log2(count) + 6) for law, count in loss.parts)
-    reach = min([_reach(law, c, rule, count) for (law, count), rule in zip(loss.parts, nodes, strict=True)], default=31 * c + 30)
+    reaches = (_reach(law, c, rule, count) for (law, count), rule in zip(loss.parts, nodes, strict=True))
+    reach = min(reaches, default=31 * c + 30)
     period, right, left = _choose_period(loss, epsilon, c, target, reach)
     omega = _choose_cutoff(loss, epsilon, c, target)
     return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes)
@@ -178,7 +179,8 @@ def choose_tail_nodes(law: FloatLaw, c: float, omega: float, count: float) -> No
     widths = np.geomspace(1e-3, 1, 40) * min(0.49 * law.strip, 2 * law.s * math.sqrt(want))
     steps = [2 * math.pi * b / (want + 1 + law.modulus_growth(c, height, float(b))) for b in widths]
     widest = int(np.argmax(steps))
-    return node_rule(height, float(widths[widest]), min(steps[widest], 1.9 * law.s), *kept_window(law, c, law.cumulants(c)[0] - want, height))
+    window = kept_window(law, c, law.cumulants(c)[0] - want, height)
+    return node_rule(height, float(widths[widest]), min(steps[widest], 1.9 * law.s), *window)
 
 
 def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:

@@ -122,7 +122,8 @@ class FloatLaw:
         if p < 0:
             return log_normal_tail(right / self.s) + p * float(np.logaddexp(self.log_rest, log_odds))
         ratio = self.log_q + float(np.logaddexp(0.0, self.log_rest - log_odds))
-        bound = p * ratio + p * (p - 1) / (2 * self.variance) + (log_normal_tail((right - p) / self.s) if right >= p else 0.7)
+        tail = log_normal_tail((right - p) / self.s) if right >= p else 0.7
+        bound = p * ratio + p * (p - 1) / (2 * self.variance) + tail
         return bound - x * self.log_rest if self.order == "symmetric" else bound
 
     def angle(self, right: float, height: float) -> float:
