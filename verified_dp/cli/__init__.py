@@ -1,0 +1,59 @@
+"""The command line: `verified-dp delta | epsilon | certify | verify`.
+
+Arithmetic is imported inside functions: help and usage errors need none of it, and each command only its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from verified_dp.cli.arguments import UsageError, attached, parser
+from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Output, escaped
+from verified_dp.errors import VerifiedDPError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. `argv` holds the arguments after the program's name."""
+    arguments = attached(sys.argv[1:] if argv is None else argv)
+    try:
+        _accept_any_text()
+        code = _run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        return PIPE_CLOSED
+    except OSError as error:
+        sys.stderr.write(escaped(f"verified-dp: cannot write the results: {error}") + "\n")
+        _drop_output()
+        return UNDECIDED
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    out = Output(as_json="--json" in options)
+    try:
+        args = parser().parse_args(arguments)
+        return int(args.run(args, out))
+    except (UsageError, VerifiedDPError) as error:
+        return out.error(error)
+    except SystemExit as finished:  # argparse, after --help and --version
+        return finished.code if isinstance(finished.code, int) else WRONG
+
+
+def _accept_any_text() -> None:
+    """What a stream cannot encode is escaped, so that a title never stops a verdict."""
+    for stream in (sys.stdout, sys.stderr):
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Nothing more can be written: keep Python from trying, and complaining, when it exits."""
+    with suppress(OSError, ValueError):  # standard output may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

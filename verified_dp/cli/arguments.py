@@ -1,0 +1,180 @@
+"""What may be typed: commands, options, their checks and their help."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn
+
+from verified_dp import __version__
+from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
+from verified_dp.errors import InvalidInput, Unsupported
+
+PROGRAM = "verified-dp"
+METHODS = ("auto", "closed-form", "contour", "lattice", "fourier", "prv", "saddlepoint", "berry-esseen",
+           "edgeworth", "renyi")
+MAX_SECONDS = 10**8
+
+_EXIT_CODES = """\
+exit codes:
+  0  answered, proved, or valid; 1  refuted, or an invalid certificate;
+  2  wrong input; 3  undecided or unsupported.
+  Of several inputs: 2 if any is wrong, else 1, else 3, else 0."""
+
+_DELTA = """\
+examples:
+  verified-dp delta claim.toml --epsilon 3.01
+  verified-dp delta claim.toml --epsilon -1/2 --digits 30 --json"""
+
+_EPSILON = """\
+examples:
+  verified-dp epsilon claim.toml --delta 1e-5
+  verified-dp epsilon claim.toml --delta 1/60000 --digits 30 --json"""
+
+_CERTIFY = """\
+examples:
+  verified-dp certify claim.toml
+  verified-dp certify claims/*.toml --out certificates --json"""
+
+_VERIFY = """\
+examples:
+  verified-dp verify certificates/claim.json
+  verified-dp verify --independent certificates/*.json"""
+
+
+class UsageError(Exception):
+    """Arguments that are no call of the program; `key` is the option concerned."""
+
+    def __init__(self, message: str, program: str) -> None:
+        super().__init__(message, program)
+        option = next((word for word in message.split() if word.startswith("-")), "arguments")
+        self.key = option.lstrip("-").partition("=")[0].rstrip(":,")
+
+    def __str__(self) -> str:
+        message, program = self.args
+        return f"{message} (see {program} --help)"
+
+
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, self.prog)
+
+
+_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds")
+
+
+def attached(arguments: Iterable[str]) -> list[str]:
+    """The arguments with negative numbers attached to their option: argparse takes "-1/2" for an option.
+
+    >>> attached(["delta", "spec.toml", "--epsilon", "-1/2", "--json"])
+    ['delta', 'spec.toml', '--epsilon=-1/2', '--json']
+    """
+    found: list[str] = []
+    for word in arguments:
+        if found and found[-1] in _VALUED and word.startswith("-") and not word.startswith("--"):
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
+
+
+def parser() -> ArgumentParser:
+    """The parser of all commands; the namespace it returns has the command's function as `run`."""
+    top = _Parser(prog=PROGRAM, allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter,
+                  description="Differential-privacy accounting with proved digits.", epilog=_EXIT_CODES)
+    top.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, summary: str, examples: str) -> ArgumentParser:
+        return commands.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
+            formatter_class=RawDescriptionHelpFormatter, epilog=f"{examples}\n\n{_EXIT_CODES}")
+
+    _delta(command("delta", "enclose delta at a given epsilon", _DELTA))
+    _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
+    _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
+    _verify(command("verify", "check certificates", _VERIFY))
+    return top
+
+
+def _delta(command: ArgumentParser) -> None:
+    command.set_defaults(run=run_delta)
+    command.add_argument("files", nargs="+", metavar="SPEC", help="specification (TOML)")
+    command.add_argument("--epsilon", required=True, metavar="E",
+                         help="any rational number, taken exactly: 1.5, 1/3, -1e-3")
+    _numeric(command)
+
+
+def _epsilon(command: ArgumentParser) -> None:
+    command.set_defaults(run=run_epsilon)
+    command.add_argument("files", nargs="+", metavar="SPEC", help="specification (TOML)")
+    command.add_argument("--delta", required=True, metavar="D",
+                         help="a rational number between 0 and 1, taken exactly: 1e-5, 1/60000")
+    _numeric(command)
+
+
+def _certify(command: ArgumentParser) -> None:
+    command.set_defaults(run=run_certify)
+    command.add_argument("files", nargs="+", metavar="CLAIM", help="specification with a [claim] (TOML)")
+    command.add_argument("--out", metavar="DIR", help="write the certificate of NAME.toml to DIR/NAME.json")
+    _numeric(command)
+
+
+def _verify(command: ArgumentParser) -> None:
+    command.set_defaults(run=run_verify)
+    command.add_argument("files", nargs="+", metavar="CERT", help="certificate (JSON)")
+    command.add_argument("--independent", action="store_true",
+                         help="check once more, with code and arithmetic of its own")
+    _json(command)
+
+
+def _numeric(command: ArgumentParser) -> None:
+    command.add_argument("--digits", default="12", metavar="N", help="significant digits to prove (12)")
+    command.add_argument("--method", default="auto", metavar="M", help="auto, closed-form or contour (auto)")
+    command.add_argument("--max-seconds", metavar="S",
+                         help="stop refining after about S seconds; what is proved until then is the answer")
+    _json(command)
+
+
+def _json(command: ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON object per line")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How exactly, by which method and for how long to compute."""
+
+    digits: int
+    method: str
+    max_seconds: float | None
+
+    @classmethod
+    def of(cls, args: Namespace) -> Limits:
+        """The options, checked: InvalidInput names the option, Unsupported a method that is not built."""
+        return cls(_digits(args.digits), _method(args.method), _seconds(args.max_seconds))
+
+
+def _digits(text: str) -> int:
+    from verified_dp.profile import MAX_DIGITS
+
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= MAX_DIGITS):
+        raise InvalidInput("digits", text, f"an integer from 1 to {MAX_DIGITS}")
+    return int(text)
+
+
+def _method(name: str) -> str:
+    from verified_dp.profile import METHODS as BUILT
+
+    if name not in METHODS:
+        raise InvalidInput("method", name, "one of " + ", ".join(BUILT))
+    if name not in BUILT:
+        raise Unsupported(f"{name} is not built yet: use one of {', '.join(BUILT)}", "method")
+    return name
+
+
+def _seconds(text: str | None) -> float | None:
+    from verified_dp.exact import positive
+
+    return None if text is None else float(min(positive(text, "max-seconds"), Fraction(MAX_SECONDS)))

@@ -1,0 +1,272 @@
+"""The commands: files and options in, rows of JSON or text out, an exit code back."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
+from verified_dp.errors import InvalidInput, Unsupported
+
+if TYPE_CHECKING:
+    from verified_dp.certificate.checker import Check
+    from verified_dp.cli.arguments import Limits
+    from verified_dp.enclosure import Enclosure
+    from verified_dp.report.text import Judged
+
+SOURCES_OF_ERROR = ("quadrature", "aliasing", "frequency_tail", "node_tail", "rounding")
+"""Always present in `error_budget`; "0" where the method has no such error."""
+
+
+def run_delta(args: Namespace, out: Output) -> int:
+    """verified-dp delta SPEC... --epsilon E"""
+    from verified_dp.exact import exact
+
+    return _answers(args, out, "delta", "epsilon", exact(args.epsilon, "epsilon"))
+
+
+def run_epsilon(args: Namespace, out: Output) -> int:
+    """verified-dp epsilon SPEC... --delta D"""
+    from verified_dp.exact import open_unit
+
+    return _answers(args, out, "epsilon", "delta", open_unit(args.delta, "delta"))
+
+
+def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
+    """Enclose the quantity for each specification, `given` the other one."""
+    from verified_dp.cli.arguments import Limits
+
+    limits, typed = Limits.of(args), getattr(args, given)
+    several = len(args.files) > 1
+
+    def work(file: str) -> int:
+        enclosure = _enclose(file, quantity, at, limits)
+        out.result(result_row(enclosure, given, typed),
+                   lambda: _answer_text(enclosure, f"{given} = {typed}", file if several else None))
+        return ANSWERED
+
+    return for_each(args.files, work, out)
+
+
+def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
+    from verified_dp.profile import privacy_profile
+    from verified_dp.report.terminal import Progress
+    from verified_dp.spec import load_spec
+
+    with Progress(file) as progress:
+        profile = privacy_profile(load_spec(file), progress=progress)
+        solve = profile.delta if quantity == "delta" else profile.epsilon
+        return solve(at, limits.digits, limits.method, limits.max_seconds)
+
+
+def result_row(enclosure: Enclosure, given: str, typed: str) -> Row:
+    """The object of delta and epsilon; `given` names the number that was typed."""
+    from verified_dp.dyadic import Dyadic, decimal_up
+
+    budget = {**dict.fromkeys(SOURCES_OF_ERROR, Dyadic(0)), **enclosure.budget}
+    return {
+        "schema": schema("result"),
+        "quantity": enclosure.quantity,
+        given: typed,
+        "relation": str(enclosure.relation),
+        "order": enclosure.order,
+        "status": enclosure.status,
+        **_ends(enclosure),
+        "digits": enclosure.digits,
+        "method": enclosure.method,
+        "methods": list(enclosure.methods),
+        "error_budget": {source: decimal_up(size, 3) for source, size in budget.items()},
+        "convention": enclosure.convention,
+        "seconds": round(enclosure.seconds, 6),
+    }
+
+
+def _ends(enclosure: Enclosure) -> Row:
+    return {"lower": enclosure.lower_decimal, "upper": enclosure.upper_decimal}
+
+
+def _answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str]:
+    from verified_dp.report.terminal import paint
+    from verified_dp.report.text import answer_lines, clipped, printable
+
+    lines = answer_lines(enclosure, clipped(printable(given), 60), paint)
+    return lines if file is None else [f"{printable(file)}:", *lines, ""]
+
+
+def run_certify(args: Namespace, out: Output) -> int:
+    """verified-dp certify CLAIM... [--out DIR]"""
+    from verified_dp.cli.arguments import Limits
+
+    limits, places = Limits.of(args), certificate_paths(args.files, args.out)
+    table = Table(out, len(args.files)) if len(args.files) > 1 else None
+
+    def work(file: str) -> int:
+        place = next(places)
+        judged = certify(file, limits, place)
+        out.result(verdict_row(judged), lambda: table.row(judged) if table else _verdict_text(judged))
+        return {"proved": ANSWERED, "refuted": REFUTED}.get(judged.verdict, UNDECIDED)
+
+    code = for_each(args.files, work, out)
+    if table is not None and not out.as_json:
+        table.end()
+    return code
+
+
+def certificate_paths(files: Sequence[str], folder: str | None) -> Iterator[str | None]:
+    """Where each claim's certificate goes: FOLDER/NAME.json, NAME-2.json for a second file of that name, ...
+
+    The folder is made here; InvalidInput if that is impossible.
+    """
+    if folder is None:
+        return iter([None] * len(files))
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise InvalidInput("out", folder, f"a directory that can be written ({_reason(error)})") from None
+    stems: list[str] = []
+    for file in files:
+        stem, number = Path(file).stem, 1
+        while (name := stem if number == 1 else f"{stem}-{number}") in stems:
+            number += 1
+        stems.append(name)
+    return iter([str(Path(folder, f"{stem}.json")) for stem in stems])
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def certify(file: str, limits: Limits, place: str | None) -> Judged:
+    """Judge the claim in a file, and write its certificate if there is a place for it."""
+    from verified_dp.certificate.record import build_certificate, certificate_bytes
+    from verified_dp.profile import privacy_profile
+    from verified_dp.report.terminal import Progress
+    from verified_dp.report.text import Judged
+    from verified_dp.spec import load_spec
+
+    spec = load_spec(file)
+    if spec.claim is None:
+        raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
+    with Progress(file) as progress:
+        profile = privacy_profile(spec, progress=progress)
+        delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
+        certificate = build_certificate(spec, delta, epsilon)
+    if place is not None:
+        _store(place, certificate_bytes(certificate))
+    return Judged(
+        file=file, claim=spec.claim, verdict=certificate["verdict"],
+        short_by_rounding=certificate["short_by_rounding"], delta=delta.enclosure, epsilon=epsilon.enclosure,
+        assumptions=tuple(certificate["assumptions"]), certificate=place)
+
+
+def _store(place: str, data: bytes) -> None:
+    try:
+        Path(place).write_bytes(data)
+    except OSError as error:
+        raise InvalidInput("out", place, f"a file that can be written ({_reason(error)})") from None
+
+
+def verdict_row(judged: Judged) -> Row:
+    """The object of certify."""
+    claim = judged.claim
+    return {
+        "schema": schema("verdict"),
+        "file": judged.file,
+        "title": claim.title,
+        "verdict": judged.verdict,
+        "short_by_rounding": judged.short_by_rounding,
+        "claimed": {"epsilon": claim.epsilon_text, "delta": claim.delta_text},
+        "epsilon": _ends(judged.epsilon),
+        "delta": _ends(judged.delta),
+        "relation": str(judged.delta.relation),
+        "order": judged.delta.order,
+        "certificate": judged.certificate,
+    }
+
+
+def _verdict_text(judged: Judged) -> list[str]:
+    from verified_dp.report.terminal import paint
+    from verified_dp.report.text import verdict_lines
+
+    return verdict_lines(judged, paint)
+
+
+class Table:
+    """Several claims, one line each, as they are judged."""
+
+    def __init__(self, out: Output, files: int) -> None:
+        self._out, self._files, self._judged = out, files, list[Judged]()
+
+    def row(self, judged: Judged) -> list[str]:
+        """The claim's line, after the head of the table if it is the first."""
+        from verified_dp.report.terminal import paint
+        from verified_dp.report.text import table_head, table_row
+
+        self._judged.append(judged)
+        return [*([table_head()] if len(self._judged) == 1 else []), table_row(judged, paint)]
+
+    def end(self) -> None:
+        """The counts and the conventions."""
+        from verified_dp.report.text import table_foot
+
+        verdicts = [judged.verdict for judged in self._judged]
+        verdicts += ["not judged"] * (self._files - len(verdicts))
+        self._out.write(table_foot(verdicts, [judged.delta.convention for judged in self._judged]))
+
+
+def run_verify(args: Namespace, out: Output) -> int:
+    """verified-dp verify [--independent] CERT..."""
+
+    def work(file: str) -> int:
+        found = check(file, independent=args.independent)
+        out.result(check_row(file, found), lambda: _check_text(file, found))
+        return ANSWERED if found.valid else REFUTED
+
+    return for_each(args.files, work, out)
+
+
+def check(file: str, *, independent: bool) -> Check:
+    """Check a certificate's file; with `independent`, once more by the independent checker."""
+    from verified_dp.certificate.checker import verify
+    from verified_dp.report.terminal import Progress
+
+    try:
+        data = Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        raise InvalidInput("file", file, f"a certificate that can be read ({_reason(error)})", file) from None
+    with Progress(file):
+        found = verify(data)
+        return _check_independently(data) if independent and found.valid else found
+
+
+def _check_independently(data: bytes) -> Check:
+    from importlib import import_module
+
+    try:
+        checker = import_module("verified_dp.certificate.independent")
+    except ModuleNotFoundError:
+        raise Unsupported("the independent checker is not built yet", "independent") from None
+    found: Check = checker.verify(data)
+    return found
+
+
+def check_row(file: str, found: Check) -> Row:
+    """The object of verify."""
+    return {
+        "schema": schema("check"),
+        "file": file,
+        "valid": found.valid,
+        "verdict": found.verdict,
+        "field": found.field,
+        "reason": found.reason,
+    }
+
+
+def _check_text(file: str, found: Check) -> list[str]:
+    from verified_dp.report.terminal import paint
+    from verified_dp.report.text import check_line
+
+    return [check_line(file, found.verdict if found.valid else None, found.field, found.reason, paint)]

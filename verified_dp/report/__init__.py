@@ -1,0 +1,1 @@
+"""Results for people: terminal text. Nothing here computes a bound."""

@@ -1,0 +1,79 @@
+"""What depends on the terminal: colour, and signs of life during long work."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import TextIO
+
+PATIENCE = 2.0
+"""Seconds of silence before progress is shown."""
+
+_COLOURS = {
+    "proved": "32", "valid": "32", "certified": "32",
+    "refuted": "31", "invalid": "31",
+    "undecided": "33", "wide": "33",
+}
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether people read the stream as it is written."""
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def paint(words: str, verdict: str) -> str:
+    """The words in the verdict's colour if standard output is a terminal and NO_COLOR is not set."""
+    colour = _COLOURS.get(verdict)
+    if colour is None or os.environ.get("NO_COLOR") or not is_terminal(sys.stdout):
+        return words
+    return f"\x1b[{colour}m{words}\x1b[0m"
+
+
+class Progress:
+    """Shows on a terminal's standard error what runs, once it has run for more than PATIENCE seconds.
+
+    A context manager; call it with a short text before each long step. Without a terminal it is silent.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title, self._text = title, "working"
+        self._start, self._done = time.monotonic(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, text: str) -> None:
+        self._text = text
+
+    def __enter__(self) -> Progress:
+        if is_terminal(sys.stderr):
+            self._thread = threading.Thread(target=self._show, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _show(self) -> None:
+        """One line, written over every second and wiped at the end."""
+        wait, shown = PATIENCE, False
+        while not self._done.wait(wait):
+            seconds = time.monotonic() - self._start
+            line = f"{self._title}: {self._text} ({seconds:.0f} s so far)"
+            sys.stderr.write(f"\r\x1b[K{line[:_columns()]}")
+            sys.stderr.flush()
+            wait, shown = 1.0, True
+        if shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _columns() -> int:
+    try:
+        return max(os.get_terminal_size(sys.stderr.fileno()).columns - 1, 20)
+    except (OSError, ValueError):
+        return 79
