@@ -103,9 +103,11 @@ class LawTable:
         common = height * height / (2 * law.variance) - np.minimum(w, 0) * height / law.variance * 2
         room = (sizes - common)[:, None]
         cosine = math.log(math.cos(height / (2 * law.variance)))
-        ends = np.linspace(0, 1, 80)
-        low = ends * max(-float(self.t[0]), 16 * law.s)
-        high = ends * max(self.right, float(np.max(-x if law.order == "add" else x + 1)) + 14 * law.s)
+        p = -x if law.order == "add" else x + 1
+        lobe = np.maximum(p * law.log_q + p * (p - 1) / (2 * law.variance), 0) - np.abs(x) * law.log_rest
+        reach = law.s * (4 + math.sqrt(2 * max(0.0, float((lobe - room[:, 0]).max()))))
+        low = np.linspace(0, max(-float(self.t[0]), reach), 80)
+        high = np.linspace(0, max(self.right, float(p.max()) + reach), 100)
         left = self._left_tails(x[:, None], low, cosine)
         right = self._right_tails(x[:, None], w[:, None], high, height, cosine)
         return -_first(low, (left < room).all(axis=0)), _first(high, (right < room).all(axis=0))
@@ -187,7 +189,8 @@ class Landscape:
         left, low = x.min(axis=1), w.min(axis=1)
         reach = np.maximum(left, low)
         kernel = np.sqrt(np.maximum(reach, 1e-300) * np.maximum(np.maximum(left + 1, low), 1e-300))
-        totals = self.rest(x, low[:, None], kernel[:, None])
+        gaussian = np.maximum((x * (x + 1)).max(axis=1), 0) - np.square(np.maximum(low, 0))
+        totals = self.loss.mean_shift_squared / 2 * gaussian[:, None] - x * self.epsilon - 2 * np.log(kernel)[:, None]
         heights = np.zeros((len(corners), len(self.tables)), dtype=int)
         for i, table in enumerate(self.tables):
             logs = table.logs(x.ravel(), w.ravel(), lines).reshape(*x.shape, -1)

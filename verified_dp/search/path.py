@@ -32,7 +32,7 @@ def climb(landscape: Landscape, saddle: Saddle, target: float) -> list[Point] | 
     corners = [(saddle.tilt, 0.0)]
     for _ in range(_MOST_BLOCKS):
         bend = _valley(landscape, saddle.tilt, side, w, bend)
-        x = saddle.tilt + side * _BEND * bend * landscape.spread * math.sqrt(w)
+        x = saddle.tilt + side * min(_BEND * bend * landscape.spread * math.sqrt(w), w / 2)
         corners.append((x, w))
         if landscape.values(np.array([x]), np.array([w]))[0] + math.log(w) < target:
             return corners
@@ -71,14 +71,18 @@ def _rectangles(start: Point, end: Point, along: np.ndarray, across: np.ndarray)
                      for point, back, turn in shifts], axis=1)
 
 
-def _cut(landscape: Landscape, start: Point, end: Point, target: float, near: float | None) -> PieceShape | None:
-    """Choose panels, Gauss points and ellipse with the least work. near: the margin to expect, over spread sqrt(w)."""
+def _cut(landscape: Landscape, start: Point, end: Point, target: float, near: float | None,
+         along: float = 0.5) -> PieceShape | None:
+    """Choose panels, Gauss points and ellipse with the least work.
+
+    near: the margin to expect, over spread sqrt(w). along: the margin at the ends, over the one at the sides.
+    """
     length, scale = math.dist(start, end), landscape.spread * math.sqrt(end[1])
     across = (_ACROSS if near is None else near * _NEARBY) * scale
     across = across[across < (0.85 * start[0] if start[1] == 0 else 0.95 * max(start))]
     if not len(across):
         return None
-    suprema, _ = landscape.suprema(_rectangles(start, end, 0.4 * across, across), slice(None, None, 2))
+    suprema, _ = landscape.suprema(_rectangles(start, end, along * across, across), slice(None, None, 2))
     best: tuple[float, float, int, float] | None = None
     for beta, supremum in zip(across, suprema, strict=True):
         if not math.isfinite(supremum):
@@ -204,7 +208,7 @@ def _cut_all(landscape: Landscape, corners: list[Point], aim: float) -> list[Pie
     shapes: list[PieceShape] = []
     near = None
     for start, end in pairwise(corners):
-        shape = _cut(landscape, start, end, aim, near) or _cut(landscape, start, end, aim, None)
+        shape = _cut(landscape, start, end, aim, near) or _cut(landscape, start, end, aim, None, 1.0)
         if shape is None:
             return None
         shapes.append(shape)
