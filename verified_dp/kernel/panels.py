@@ -62,13 +62,13 @@ class PanelWitness:
 
 @dataclass(frozen=True)
 class BlockValues:
-    """A block before eps is known: terms = weight * M / (z(z+1)) dz at points z; error masses; log bounds at the corners."""
+    """A block before eps is known: terms = weight * M / (z(z+1)) dz at points z, their errors; bounds at the corners."""
 
     points: list[acb]
     terms: list[acb]
     ends: list[acb]
-    quadrature: arb
-    node_tail: arb
+    quadrature: list[arb]
+    node_tail: list[arb]
     corners: list[acb]
     corner_masses: list[arb]
 
@@ -129,7 +129,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
 
 def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns: list[list[acb]],
               errors: list[tuple[arb, arb]], ends: list[acb], corners: list[acb], masses: list[arb]) -> BlockValues:
-    terms, quadrature, node_tail = [], arb(0), arb(0)
+    terms, quadrature, node_tail = [], [], []
     for m, (z, weight) in enumerate(zip(points, weights, strict=True)):
         product, by_quadrature, by_tail = enclose_product(
             [Transform(column[m], *error, count)
@@ -138,9 +138,9 @@ def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns
         factor = weight / (z * (z + 1))
         size = factor.abs_upper()
         terms.append(product * factor)
-        quadrature += by_quadrature * size
-        node_tail += by_tail * size
-    return BlockValues(points, terms, ends, upper_end(quadrature), upper_end(node_tail), corners, masses)
+        quadrature.append(by_quadrature * size)
+        node_tail.append(by_tail * size)
+    return BlockValues(points, terms, ends, quadrature, node_tail, corners, masses)
 
 
 def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, offsets: list[acb]) -> list[acb]:
@@ -213,10 +213,15 @@ def bound_panels(values: BlockValues, block: Block, epsilon: Fraction) -> arb:
     return upper_end(half_length * supremum * 64 / 15 * rho ** (-2 * block.points) / (1 - rho**-2))
 
 
-def _sum_block(values: BlockValues, epsilon: arb) -> tuple[acb, arb]:
-    """(sum of the terms times e^{-z eps}, the largest |e^{-z eps}| on the piece)."""
-    total = sum((term * (-z * epsilon).exp() for z, term in zip(values.points, values.terms, strict=True)), acb(0))
-    return total, largest([(-z.real * epsilon).exp() for z in values.ends])
+def _sum_block(values: BlockValues, epsilon: arb) -> tuple[acb, arb, arb]:
+    """(sum of the terms times e^{-z eps}, the sums of their quadrature errors and node tails times |e^{-z eps}|)."""
+    turns = [(-z * epsilon).exp() for z in values.points]
+    total = sum((term * turn for turn, term in zip(turns, values.terms, strict=True)), acb(0))
+    with ctx.workprec(BOUND_BITS):
+        sizes = [turn.abs_upper() for turn in turns]
+        quadrature, node_tail = (sum((error * size for error, size in zip(errors, sizes, strict=True)), arb(0))
+                                 for errors in (values.quadrature, values.node_tail))
+    return total, quadrature, node_tail
 
 
 @proved_by("T01-inversion", "T05-frequency-truncation", "T18-contour-shift", "T20-panel-enclosure")
@@ -224,11 +229,11 @@ def enclose_on_path(values: PanelValues, epsilon: Fraction) -> Bounds:
     """Enclose D(eps) = (1/pi) Im int_path, panel errors, transform errors and the final ray on both sides."""
     with ctx.workprec(values.witness.prec):
         sums = [_sum_block(block, ball(epsilon)) for block in values.blocks]
-        total = sum((part for part, _ in sums), acb(0)).imag / arb.pi()
+        total = sum((part for part, _, _ in sums), acb(0)).imag / arb.pi()
     with ctx.workprec(BOUND_BITS):
         errors = {
-            "quadrature": _weigh([b.quadrature for b in values.blocks], sums),
-            "node_tail": _weigh([b.node_tail for b in values.blocks], sums),
+            "quadrature": sum((size for _, size, _ in sums), arb(0)) / arb.pi(),
+            "node_tail": sum((size for _, _, size in sums), arb(0)) / arb.pi(),
             "panels": sum((bound_panels(block, shape, epsilon) for block, shape
                            in zip(values.blocks, values.witness.blocks, strict=True)), arb(0)) / arb.pi(),
             "frequency_tail": values.beyond * (-values.top.real * ball(epsilon)).exp() / (arb.pi() * values.top.imag),
@@ -236,6 +241,3 @@ def enclose_on_path(values: PanelValues, epsilon: Fraction) -> Bounds:
     with ctx.workprec(values.witness.prec):
         return bounds_from_sum(total, errors, {"aliasing": arb(0)})
 
-
-def _weigh(sizes: list[arb], sums: list[tuple[acb, arb]]) -> arb:
-    return sum((size * scale for size, (_, scale) in zip(sizes, sums, strict=True)), arb(0)) / arb.pi()
