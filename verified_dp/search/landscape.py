@@ -58,11 +58,7 @@ class LawTable:
         p = (-x if law.order == "add" else x + 1)[:, None]
         lobe = p * law.log_q + p * (p - 1) / (2 * law.variance) + log_tail((self.right - p) / law.s)
         lobe = np.where(p > 0, lobe, -np.inf) - w[:, None] * heights / law.variance + heights**2 / (2 * law.variance)
-        return lobe if law.order != "symmetric" else np.where(x[:, None] < 0, np.inf, lobe + self._turned(x, heights))
-
-    def _turned(self, x: np.ndarray, heights: np.ndarray) -> np.ndarray:
-        """log of (1-q)^-x cos^-x."""
-        return -x[:, None] * (self.law.log_rest + np.log(np.cos(heights / (2 * self.law.variance))))
+        return lobe if law.order != "symmetric" else np.where(x[:, None] < 0, np.inf, lobe - x[:, None] * law.log_rest)
 
     def widest_cell(self, heights: np.ndarray | float) -> np.ndarray:
         """The widest cells worth a try on lines of these heights."""
@@ -87,7 +83,7 @@ class LawTable:
 
     def _looseness(self, height: float, half: float) -> np.ndarray:
         """How far an enclosure of v'' over a cell reaches beyond its value at the centre, on the grid."""
-        law, growth = self.law, 1.2 * math.expm1(half / self.law.variance)
+        law, growth = self.law, 1.4 * math.expm1(half / self.law.variance)
         rest, turn = math.exp(law.log_rest), height / law.variance
         total = np.zeros_like(self.t)
         for t in (self.t, -self.t) if law.order == "symmetric" else (self.t,):
