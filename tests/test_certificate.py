@@ -138,7 +138,8 @@ def test_without_a_claim_there_is_no_certificate(certificate: dict[str, Any]) ->
     spec = sampled(10)
     profile = privacy_profile(spec)
     with pytest.raises(InvalidInput, match="claim"):
-        build_certificate(Spec(spec.relation, spec.composition), profile.solve_delta("1"), profile.solve_epsilon("0.01"))
+        bare = Spec(spec.relation, spec.composition)
+        build_certificate(bare, profile.solve_delta("1", 4), profile.solve_epsilon("0.01", 4))
 
 
 def test_evaluations_of_another_claim_are_refused() -> None:
@@ -279,8 +280,9 @@ def test_number_text_reads_back(value: Fraction) -> None:
     "text", ["2*2^0", "1*2^-0", "+1*2^1", "1.5", "2/4", "1e3", "1", "nan", "inf", "", " 1*2^0", "1*2^99999999999",
              "1*2^-60000", 1, True, None, ["1*2^0"]])
 def test_numbers_have_one_form(text: Any) -> None:
-    with pytest.raises(InvalidCertificate, match="^x: "):
+    with pytest.raises(InvalidCertificate) as caught:
         read_number(text, "x")
+    assert caught.value.field == "x"
 
 
 def entries_of(spec: Spec, digits: int = 6) -> list[tuple[ComposedLoss, Evaluation]]:
@@ -305,9 +307,13 @@ def evaluations() -> dict[str, list[tuple[ComposedLoss, Evaluation]]]:
 Evaluations = dict[str, list[tuple[ComposedLoss, Evaluation]]]
 
 
+def every(evaluations: Evaluations) -> list[tuple[ComposedLoss, Evaluation]]:
+    return [entry for entries in evaluations.values() for entry in entries]
+
+
 def test_witnesses_read_back(evaluations: Evaluations) -> None:
     kinds = set()
-    for _, evaluation in sum(evaluations.values(), []):
+    for _, evaluation in every(evaluations):
         table = json.loads(canonical(witness_record(evaluation.witness)))
         assert read_witness(table, "w") == evaluation.witness
         kinds.add(table["kind"])
@@ -365,7 +371,7 @@ def test_theorems_of_a_certificate() -> None:
 
 
 def test_recorded_ends_are_a_little_outside(evaluations: Evaluations) -> None:
-    for _, evaluation in sum(evaluations.values(), []):
+    for _, evaluation in every(evaluations):
         lower, upper = widened(evaluation, Fraction(2), 6)
         assert 0 <= lower <= evaluation.lower and evaluation.upper <= upper <= 1
         width = evaluation.upper.as_fraction() - evaluation.lower.as_fraction()
@@ -376,7 +382,7 @@ def test_recorded_ends_are_a_little_outside(evaluations: Evaluations) -> None:
 
 
 def test_widening_keeps_what_is_decided(evaluations: Evaluations) -> None:
-    for _, evaluation in sum(evaluations.values(), []):
+    for _, evaluation in every(evaluations):
         if evaluation.lower < evaluation.upper:
             target = evaluation.upper.as_fraction()
             assert widened(evaluation, target, 6)[1] == evaluation.upper

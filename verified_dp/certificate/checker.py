@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from flint import ctx
 
 from verified_dp.certificate.basis import pairs_record, theorems_record
+from verified_dp.certificate.check import Check, refused
 from verified_dp.certificate.cost import check_costs
 from verified_dp.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
 from verified_dp.certificate.entries import Entry, is_budget_for, read_entries
@@ -43,16 +43,6 @@ Losses = Mapping[str, ComposedLoss]
 _GUARD_BITS = 64
 
 
-@dataclass(frozen=True)
-class Check:
-    """The verdict that a valid certificate proves, or the path of the first bad field of another."""
-
-    valid: bool
-    verdict: str | None
-    field: str | None
-    reason: str
-
-
 def verify(certificate: bytes | str | Document) -> Check:
     """Check a certificate (JSON, or the plain dict); never raises for what a certificate may hold.
 
@@ -62,18 +52,14 @@ def verify(certificate: bytes | str | Document) -> Check:
         document = read_document(certificate)
         altered = altered_keys(document)
     except InvalidCertificate as error:
-        return _invalid(error)
+        return refused(error)
     try:
         reason = check_content(document)
     except InvalidCertificate as error:
-        return _invalid(_located(error, altered))
+        return refused(_located(error, altered))
     if altered:
-        return _invalid(InvalidCertificate(altered[0], "does not match its hash"))
+        return refused(InvalidCertificate(altered[0], "does not match its hash"))
     return Check(True, document["verdict"], None, reason)
-
-
-def _invalid(error: InvalidCertificate) -> Check:
-    return Check(False, None, error.field or None, error.reason)
 
 
 def _located(error: InvalidCertificate, altered: list[str]) -> InvalidCertificate:
@@ -149,7 +135,7 @@ def _check_enclosures(entries: list[Entry], losses: Losses) -> None:
             if key not in known:
                 known[key] = evaluate(losses[entry.statement.order], entry.witness)
             _check_enclosure(entry, known[key], path)
-        except (InvalidInput, Undecided, ArithmeticError, ValueError) as error:
+        except (InvalidInput, Undecided, ArithmeticError, LookupError, ValueError) as error:
             raise InvalidCertificate(f"{path}.witness", f"cannot be evaluated: {error}") from None
 
 
