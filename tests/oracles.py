@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import mpmath
 import numpy as np
@@ -147,6 +148,7 @@ def single_delta(order: str, q: object, s: object, epsilon: mpf) -> mpf:
     return mixed - alpha * ((1 - q) * beyond(0) + q * beyond(-1))
 
 
+@lru_cache(maxsize=1000)
 @high_precision
 def chernoff_constant(exponent: object) -> mpf:
     """max over x > 0 of e^{-l x} (1 - e^{-x}), by golden section on the function itself."""
@@ -255,3 +257,21 @@ def inside(bounds: object, value: object, uncertainty: object = 0) -> bool:
 def width(bounds: object) -> Fraction:
     """Relative width, upper - lower over upper."""
     return (exact(bounds.upper) - exact(bounds.lower)) / exact(bounds.upper)
+
+
+def modulus_integral(order: str, q: float, s: float, z: complex, height: float, shift: float) -> float:
+    """int |g(r + i shift)| dr, g the analytic continuation in tau of |f_z(tau + i height)| from real tau."""
+    reach = 2 * abs(z.real) + 2
+    edges, (x, w) = np.linspace(-reach - 14 * s, reach + 14 * s, 401), np.polynomial.legendre.leggauss(12)
+    half = (edges[1] - edges[0]) / 2
+    tau = (edges[:-1, None] + half) + half * x + 1j * shift
+
+    def exponents(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ell = np.log(1 - q + q * np.exp((2 * t - 1) / (2 * s * s)))
+        back = np.log(1 - q + q * np.exp((-2 * t - 1) / (2 * s * s)))
+        return {"remove": (ell, ell), "add": (0 * t, -ell), "symmetric": (ell, ell - back)}[order]
+
+    (u1, v1), (u2, v2) = exponents(tau + 1j * height), exponents(tau - 1j * height)
+    log_g = (height * height - tau * tau) / (2 * s * s) - np.log(s * np.sqrt(2 * np.pi))
+    log_g = log_g + (u1 + z.real * v1 + u2 + z.real * v2) / 2 - z.imag / 2j * (v1 - v2)
+    return float(half * (np.exp(log_g.real) * w).sum())
