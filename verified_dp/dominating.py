@@ -7,6 +7,7 @@ from verified_dp.errors import Unsupported
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.mechanisms import Composition, Gaussian, Mechanism, PoissonSampled, Relation
+from verified_dp.theorems import proved_by
 
 ORDERS = {
     Relation.ADD_OR_REMOVE: ("remove", "add"),
@@ -35,6 +36,7 @@ def describe_pairs(composition: Composition, relation: Relation) -> tuple[Domina
     return tuple(dict.fromkeys(pairs))
 
 
+@proved_by("T21-pair-poisson", "T22-pair-poisson-replace", "T23-pair-gaussian", "T24-pair-zero-out")
 def _describe(mechanism: Mechanism, order: str, relation: Relation) -> DominatingPair:
     extra = ("T24-pair-zero-out",) if relation is Relation.ZERO_OUT else ()
     if isinstance(mechanism, Gaussian):
@@ -51,6 +53,7 @@ def _describe(mechanism: Mechanism, order: str, relation: Relation) -> Dominatin
     return DominatingPair(order, P, Q, ("T21-pair-poisson", *extra), True)
 
 
+@proved_by("T25-composition")
 def privacy_losses(composition: Composition, relation: Relation) -> tuple[ComposedLoss, ...]:
     """The loss of the whole composition in each order of the relation."""
     return tuple(_compose(composition, relation, order) for order in ORDERS[relation])
