@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from verified_dp.cli.arguments import UsageError, attached, parser
-from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Output, escaped
+from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, escaped
 from verified_dp.errors import VerifiedDPError
 
 
@@ -44,6 +44,10 @@ def _run(arguments: list[str]) -> int:
         return out.error(error)
     except SystemExit as finished:  # argparse, after --help and --version
         return finished.code if isinstance(finished.code, int) else WRONG
+    except OSError:
+        raise
+    except Exception as error:  # a traceback would exit with 1, which says "refuted"
+        return out.error(Failure(error))
 
 
 def _accept_any_text() -> None:

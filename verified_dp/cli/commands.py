@@ -198,7 +198,8 @@ class Table:
     """Several claims, one line each, as they are judged."""
 
     def __init__(self, out: Output, files: int) -> None:
-        self._out, self._files, self._judged = out, files, list[Judged]()
+        self._out, self._files = out, files
+        self._judged: list[Judged] = []
 
     def row(self, judged: Judged) -> list[str]:
         """The claim's line, after the head of the table if it is the first."""

@@ -1,0 +1,71 @@
+"""The example programs run, answer the question in their docstring, and answer it right."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+def load(name: str) -> ModuleType:
+    """An example as a module; nothing runs yet."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run an example's main with arguments; what it prints."""
+
+    def run(name: str, *arguments: Any) -> str:
+        load(name).main(*arguments)
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_answers_a_question(name: str) -> None:
+    assert "?" in (load(name).__doc__ or "")
+
+
+def test_every_example_is_tested() -> None:
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    assert all(f'"{name}"' in tests for name in PROGRAMS)
+
+
+def test_noise_for_a_budget(printed: Any) -> None:
+    answer, enough, too_little = printed("which_noise_for_my_budget").splitlines()
+    assert answer.startswith("noise multiplier 1.415 is the smallest")
+    assert enough.startswith("  with 1.415: delta <= 9.943146") and enough.endswith("e-6")
+    assert too_little.startswith("  with 1.414: delta >= 1.009320") and too_little.endswith("e-5")
+
+
+def test_a_published_epsilon_short_by_rounding(printed: Any) -> None:
+    shown = printed("is_this_published_epsilon_true")
+    assert "(2.75, 1e-5)-DP" in shown and "refuted: the true epsilon is 2.752384417" in shown
+    assert "too small by 0.00238" in shown
+
+
+def test_a_published_epsilon_with_slack(printed: Any) -> None:
+    shown = printed("is_this_published_epsilon_true", EXAMPLES / "claims" / "tfp-mnist-60.toml")
+    assert "proved: the true epsilon is 2.381689726" in shown and "too large by 0.628" in shown
+
+
+def test_tiny_deltas(printed: Any) -> None:
+    head, *rows = printed("tiny_deltas").splitlines()
+    assert head.split()[0] == "epsilon"
+    powers = [int(re.split("e", row.split("]")[1].split()[0])[1]) for row in rows]
+    assert powers == sorted(powers, reverse=True) and powers[0] == -6 and powers[-1] < -500
+    floats = [float(row.split()[-1]) for row in rows]
+    assert abs(floats[0] / 2.70605611526e-6 - 1) < 1e-3 and min(floats[1:]) <= 0
