@@ -33,12 +33,12 @@ class NodeRule:
 
     def is_line(self, law: SampledGaussianLoss) -> bool:
         """What the bound of the integral of |integrand| along the line asks: 0 < A < pi s^2, 0 < h, a window."""
-        return 0 < self.height and 0 < self.step and self.first < self.last and self.cells >= 0 and bool(
+        return self.height > 0 and self.step > 0 and self.first < self.last and self.cells >= 0 and bool(
             ball(self.height) < law.enclose_strip())
 
     def _is_shaped(self, law: SampledGaussianLoss) -> bool:
         """The line, 0 < h <= 2s, 0 < b, A + b < pi s^2."""
-        fits = 0 < self.half_width and self.step <= 2 * law.noise_multiplier
+        fits = self.half_width > 0 and self.step <= 2 * law.noise_multiplier
         return fits and self.is_line(law) and bool(ball(self.height + self.half_width) < law.enclose_strip())
 
     def is_inside(self, law: SampledGaussianLoss) -> bool:
@@ -66,7 +66,7 @@ class NodeSet:
         return [(base + z * loss).exp() for base, loss in zip(self.bases, self.losses, strict=True)]
 
     def bound_tails(self, z: acb) -> arb:
-        """Bound the sum of |W_j(z)| over the nodes outside the window (T10: decreasing terms against their integral)."""
+        """Bound the sum of |W_j(z)| over the nodes outside the window (T10)."""
         rule = self.rule
         return upper_end(self.law.bound_tails(
             z, ball(rule.height), ball(rule.step * rule.first), ball(rule.step * rule.last)))
@@ -130,11 +130,13 @@ def _absolute_sum(nodes: NodeSet, z: acb) -> arb:
 
 
 @proved_by("T19-line-integral")
-def bound_line_integrals(law: SampledGaussianLoss, rule: NodeRule, height: Fraction, corners: Sequence[acb]) -> list[arb]:
+def bound_line_integrals(law: SampledGaussianLoss, rule: NodeRule, height: Fraction,
+                         corners: Sequence[acb]) -> list[arb]:
     """Bound int |phi_s e^{u + zv}| along the line |Im t| = height for each z in corners.
 
-    With g = Re(log phi_s + u + zv) on a cell of centre m and half-width d, g(m+r) <= g(m) + r g'(m) + G r^2/2, G >= sup g'',
-    so that the cell's integral is at most 2d e^{g(m)} sinh(x)/x e^{G_+ d^2/2}, x = d g'(m), and sinh(x)/x <= e^{min(x^2/6, |x|)}.
+    With g = Re(log phi_s + u + zv) on a cell of centre m and half-width d, g(m+r) <= g(m) + r g'(m) + G r^2/2 with
+    G >= sup g'', so that the cell's integral is at most 2d e^{g(m)} sinh(x)/x e^{G_+ d^2/2}, x = d g'(m), and
+    sinh(x)/x <= e^{min(x^2/6, |x|)}.
     Beyond the cells T10 bounds the integral.
     """
     count = rule.cells or rule.last - rule.first
@@ -142,7 +144,8 @@ def bound_line_integrals(law: SampledGaussianLoss, rule: NodeRule, height: Fract
     half, imaginary = ball(rule.step * (rule.last - rule.first) / (2 * count)), ball(law.side * height)
     cells = law.expansions([acb(ends[0] + half * (2 * j + 1), imaginary) for j in range(count)], half)
     pairs = [cell[i:i + 2] for i in (0, 2, 4) for cell in cells]
-    table = arb_mat([[base.real for base, _ in pairs], [loss.real for _, loss in pairs], [loss.imag for _, loss in pairs]])
+    table = arb_mat([[base.real for base, _ in pairs], [loss.real for _, loss in pairs],
+                     [loss.imag for _, loss in pairs]])
     rows = (arb_mat([[1, z.real, -z.imag] for z in corners]) * table).tolist()
     return [upper_end(_bound_cells(row, half) + law.bound_tails(z, ball(height), *ends))
             for row, z in zip(rows, corners, strict=True)]
@@ -159,7 +162,7 @@ def _bound_cells(row: Sequence[arb], half: arb) -> arb:
 
 @proved_by("T19-line-integral", "T20-panel-enclosure")
 def bound_on_line(law: SampledGaussianLoss, rule: NodeRule, corners: Sequence[acb]) -> list[arb]:
-    """Bound |M(z)| <= int |phi_s e^{u + zv}| along the rule's own line, for each z in corners (log-convex in (Re z, Im z))."""
+    """Bound |M(z)| <= int |phi_s e^{u + zv}| along the rule's own line, for each z in corners (log-convex in z)."""
     if not rule.is_line(law):
         return [arb.pos_inf() for _ in corners]
     return bound_line_integrals(law, rule, rule.height, corners)

@@ -1,8 +1,8 @@
 """The contour method on a bent path: Gauss-Legendre panels along a polygon, for few compositions (T17 to T20).
 
-With few steps the transform decays slowly along a vertical line, but it decays faster along a path that bends away from the
-axis, and there it oscillates slowly. The path starts at c > 0 on the real axis, climbs through the corners of a polygon and
-ends with a vertical ray:
+With few steps the transform decays slowly along a vertical line, but it decays faster along a path that bends away
+from the axis, and there it oscillates slowly. The path starts at c > 0 on the real axis, climbs through the corners of
+a polygon and ends with a vertical ray:
 
     D(eps) = (1/pi) Im int_path M(z) e^{-z eps} / (z(z+1)) dz.
 
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from flint import acb, acb_mat, arb, ctx
 
@@ -37,7 +38,7 @@ Corner = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Block:
-    """A straight piece that ends at `end`: `panels` equal panels of `points` Gauss points, analytic in ellipses of parameter `ellipse`.
+    """A straight piece up to `end`: `panels` equal panels of `points` Gauss points, on ellipses of parameter `ellipse`.
 
     nodes: one rule per law for the transform on the piece; bound_nodes: one per law for |M| on the ellipses.
     """
@@ -62,7 +63,7 @@ class PanelWitness:
 
 @dataclass(frozen=True)
 class BlockValues:
-    """A block before eps is known: terms = weight * M / (z(z+1)) dz at points z, their errors; bounds at the corners."""
+    """A block before eps is known: terms = weight * M / (z(z+1)) dz at points z, their errors; corner bounds."""
 
     points: list[acb]
     terms: list[acb]
@@ -86,7 +87,7 @@ class PanelValues:
 def check_path(witness: PanelWitness, laws: int) -> bool:
     """The side conditions of T18 and T17 that are plain comparisons of exact numbers."""
     heights = [Fraction(0)] + [block.end[1] for block in witness.blocks]
-    climbs = all(low < high for low, high in zip(heights, heights[1:], strict=False))
+    climbs = all(low < high for low, high in pairwise(heights))
     shaped = all(block.panels >= 1 and block.points >= 2 and block.ellipse > 1
                  and len(block.nodes) == len(block.bound_nodes) == laws for block in witness.blocks)
     return witness.tilt > 0 and climbs and shaped and len(witness.blocks) >= 1 and len(witness.ray_nodes) == laws
@@ -176,7 +177,7 @@ def _corners(ends: list[acb], block: Block) -> list[acb]:
 
 @proved_by("T20-panel-enclosure")
 def _bound_products(loss: ComposedLoss, rules: Sequence[NodeRule], corners: list[acb]) -> list[arb]:
-    """Bound |M| of the composition on the polygon of `corners` by log-convex values at them, Gaussian steps by their supremum."""
+    """Bound |M| of the composition on the polygon of `corners` by log-convex values, Gaussian steps by a supremum."""
     lowest = smallest([z.imag for z in corners]).max(arb(0))
     gaussian = largest([loss.enclose_gaussian_exponent(acb(z.real)).real for z in corners])
     gaussian += loss.enclose_gaussian_exponent(acb(0, lowest)).real
@@ -205,10 +206,14 @@ def _bound_integrand(loss: ComposedLoss, block: Block, corners: list[acb]) -> li
 
 @proved_by("T17-gauss-legendre", "T20-panel-enclosure")
 def bound_panels(values: BlockValues, block: Block, epsilon: Fraction) -> arb:
-    """Bound the Gauss-Legendre error of a block: panels * r * (64/15) U rho^{-2n} / (1 - rho^{-2}), U = sup |integrand| on the ellipses."""
+    """Bound the Gauss-Legendre error of a block: panels * r * (64/15) U rho^{-2n} / (1 - rho^{-2}).
+
+    U bounds |integrand| on the ellipses.
+    """
     rho = ball(block.ellipse)
     tilt = -ball(epsilon)
-    supremum = largest([mass * (z.real * tilt).exp() for z, mass in zip(values.corners, values.corner_masses, strict=True)])
+    supremum = largest([mass * (z.real * tilt).exp()
+                        for z, mass in zip(values.corners, values.corner_masses, strict=True)])
     half_length = (values.ends[1] - values.ends[0]).abs_upper() / 2
     return upper_end(half_length * supremum * 64 / 15 * rho ** (-2 * block.points) / (1 - rho**-2))
 

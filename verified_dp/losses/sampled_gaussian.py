@@ -63,7 +63,7 @@ class SampledGaussianLoss:
 
     @proved_by("T19-line-integral")
     def expansions(self, centres: Iterable[acb], radius: arb) -> list[tuple[acb, ...]]:
-        """Enclose both `exponents` and their first derivatives at each centre t, and their second ones over [t +- radius].
+        """Enclose both `exponents` and their first derivatives at each centre t, their second ones over t +- radius.
 
         (log phi_s + u, v, first derivatives, second derivatives); with r = (1-q)/m: l' = (1-r)/s^2, l'' = r(1-r)/s^4.
         """
@@ -135,7 +135,7 @@ class SampledGaussianLoss:
         return tail * self._least_modulus(height, left, False) ** exponent if exponent < 0 else arb.pos_inf()
 
     def _bound_mirror_left(self, x: arb, height: arb, left: arb) -> arb:
-        """|m(t)^{x+1} m(-t)^{-x}| for Re t <= left <= 0 and x >= 0: at most cos^-x, and at most |m(-t)|^-x since |m(t)| <= 1."""
+        """Bound |m(t)^{x+1} m(-t)^{-x}|, Re t <= left <= 0 <= x, by cos^-x, and by |m(-t)|^-x since |m(t)| <= 1."""
         if not x >= 0:
             return arb.pos_inf()
         return self._cosine(-x, height).min(self._least_modulus(height, -left, True) ** -x)
@@ -145,7 +145,8 @@ class SampledGaussianLoss:
         if exponent >= 0 and right >= 0:
             bound = self._bound_growing(exponent, right)
         elif exponent < 0 and right >= 0:
-            bound = self._least_modulus(height, right, True) ** exponent * normal_tail(right / ball(self.noise_multiplier))
+            tail = normal_tail(right / ball(self.noise_multiplier))
+            bound = self._least_modulus(height, right, True) ** exponent * tail
         else:
             return arb.pos_inf()
         if self.order != "symmetric":
@@ -153,7 +154,7 @@ class SampledGaussianLoss:
         return bound * self._least_modulus(height, -right, False) ** -x if x >= 0 else arb.pos_inf()
 
     def _least_modulus(self, height: arb, end: arb, rightwards: bool) -> arb:
-        """Bound |m| from below on a line beyond `end`: |m| >= cos(theta/2) m(Re t), and |m| >= |1 - q - q e^{Re X}|."""
+        """Bound |m| from below on a line beyond `end`: |m| >= cos(theta/2) m(Re t), |m| >= |1 - q - q e^{Re X}|."""
         q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
         part = q * ((2 * end - 1) / (2 * s * s)).exp()
         cosine = self._cosine(arb(1), height)

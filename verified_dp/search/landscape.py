@@ -65,7 +65,7 @@ class LawTable:
         return np.minimum(min(1.2 * self.law.s, 0.9 * self.law.variance), 0.8 * (self.law.strip - np.asarray(heights)))
 
     def coarsest_cells(self, x: np.ndarray, w: np.ndarray, index: int, allowed: np.ndarray) -> float:
-        """The widest cells for which the kernel's bound of the integral is at most e^allowed times it, at every point."""
+        """The widest cells for which the kernel's bound of the integral exceeds it at most e^allowed times."""
         g = self.exponents(x, w, slice(index, index + 1))[:, 0]
         slope, bend = np.gradient(g, self.step, axis=1), _second(g, self.step)
         size = np.hypot(np.abs(x) + 1, w)[:, None]
@@ -180,7 +180,7 @@ class Landscape:
         return total
 
     def suprema(self, corners: np.ndarray, lines: slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """For each rectangle (rows of 4 points (x, w)): log of the kernel's bound, and which of `lines` gives it per law."""
+        """For each rectangle (4 points (x, w)): log of the kernel's bound, and which of `lines` gives it per law."""
         x, w = corners[..., 0], corners[..., 1]
         left, low = x.min(axis=1), w.min(axis=1)
         reach = np.maximum(left, low)
