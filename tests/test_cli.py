@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from verified_dp import __version__, profile
+from verified_dp import Gaussian, __version__, privacy_profile, profile
 from verified_dp.certificate.checker import Check
 from verified_dp.cli import commands, main
 from verified_dp.cli.arguments import attached
 from verified_dp.cli.output import Output, for_each
 from verified_dp.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
+from verified_dp.exact import exact
 from verified_dp.report import terminal
+from verified_dp.report.numbers import next_claim, slack
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAIN = 'relation = "{relation}"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
@@ -174,6 +176,30 @@ def test_text_of_an_answer(run: Any) -> None:
     for words in ("between", "add-or-remove (order remove)", "contour", "aliasing", "noise_multiplier ="):
         assert words in shown
     assert "\x1b" not in shown and max(map(len, rest)) <= 100
+
+
+def test_text_across_a_power_of_ten(run: Any) -> None:
+    shown = run("delta", "plain.toml", "--epsilon", "-50").out
+    assert re.match(r"certified: delta in \[0\.999999999999, 1\.0{11}\] at epsilon = -50\n", shown)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "shown"),
+    [("3", "1.00"), ("1.993091404416", "8.80e-13"), ("1.99309140441", "-5.11e-12"), ("1e9", "9.99e8"), ("0", "-1.99"),
+     ("5000", "4.99e3")],
+)
+def test_slack_is_rounded_towards_zero(claimed: str, shown: str) -> None:
+    delta = privacy_profile(Gaussian("2"), "add-or-remove").epsilon("1e-5", digits=30)
+    assert slack(exact(claimed), delta) == shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [("1.99", "2.00"), ("1", "2"), (" 1.9930914 ", "1.9930915"), ("19e-1", "2.0"), ("1/2", ""), ("1e1", ""),
+     ("1e-99999", ""), ("0." + "0" * 50, "")],
+)
+def test_next_claim_is_rounded_up(typed: str, shown: str) -> None:
+    assert next_claim(typed, privacy_profile(Gaussian("2"), "add-or-remove").epsilon("1e-5")) == shown
 
 
 # certify

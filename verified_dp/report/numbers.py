@@ -16,8 +16,9 @@ _PLACES = 40
 
 def certain(enclosure: Enclosure, most: int = 60) -> str:
     """The number as far as it is certain, cut after `most` characters: "2.3816897...", "0", "[0.1, 0.4]"."""
-    if not (digits := enclosure.certain_digits):
-        return f"[{decimal_down(enclosure.lower, 4)}, {decimal_up(enclosure.upper, 4)}]"
+    if not (digits := enclosure.certain_digits):  # wide, or across a power of ten: [0.99999, 1.00000]
+        significant = enclosure.digits if enclosure.status == "certified" and most > enclosure.digits else 4
+        return f"[{decimal_down(enclosure.lower, significant)}, {decimal_up(enclosure.upper, significant)}]"
     if digits == enclosure.lower_decimal == enclosure.upper_decimal:
         return _without_zeros(digits)
     mantissa, e, power = digits.partition("e")
@@ -48,7 +49,8 @@ def slack(claimed: Fraction, epsilon: Enclosure) -> str:
 def _shown(number: Fraction, rounding: str) -> str:
     """Three significant digits."""
     ratio = Context(prec=3, rounding=rounding).divide(Decimal(number.numerator), Decimal(number.denominator))
-    return str(ratio).lower().replace("e+", "e")
+    text = f"{ratio:e}" if ratio.adjusted() < -4 else str(ratio)
+    return text.lower().replace("e+", "e")
 
 
 def next_claim(text: str, epsilon: Enclosure) -> str:

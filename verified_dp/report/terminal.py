@@ -73,7 +73,8 @@ class Progress:
 
 
 def _columns() -> int:
+    """The width of the terminal, less one so that the line does not wrap; some terminals say 0."""
     try:
-        return max(os.get_terminal_size(sys.stderr.fileno()).columns - 1, 20)
+        return (os.get_terminal_size(sys.stderr.fileno()).columns or 80) - 1
     except (OSError, ValueError):
         return 79
