@@ -196,6 +196,7 @@ def node_sum(order: str, q: float, s: float, z: complex, height: float, step: fl
 
 # Several steps.
 
+@lru_cache(maxsize=1000)
 @high_precision
 def two_step_delta(order: str, first: Sequence[object], second: Sequence[object], epsilon: object) -> mpf:
     """delta of two steps (q, s), conditioning on the first: E_{t ~ P1} delta_2(eps - L1(t))."""
