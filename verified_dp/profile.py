@@ -118,6 +118,9 @@ class PrivacyProfile:
         brackets = [(first.loss.order, bracket_epsilon(first, target, digits, method, budget))]
         for order in rest:
             top = brackets[0][1].upper
+            if not order.loss.parts:  # plain Gaussian steps: both orders are the same law (T23)
+                brackets.append((order.loss.order, brackets[0][1]))
+                continue
             shown = _show_below(order, top.epsilon, target, method, budget) if top is not None else None
             if shown is not None:
                 brackets.append((order.loss.order, Bracket(None, shown)))

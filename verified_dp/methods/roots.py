@@ -14,6 +14,10 @@ from verified_dp.search.line import dyadic
 from verified_dp.theorems import proved_by
 
 
+FEW_STEPS = 50
+"""With at most so many steps, one large loss decides."""
+
+
 @dataclass(frozen=True)
 class Bracket:
     """lower: delta(lower.epsilon) > target, or None where 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
@@ -90,8 +94,17 @@ def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]
         low, high = (middle, high) if size > goal else (low, middle)
         if abs(size - goal) < 0.01 or high / low < 1 + 1e-13:
             break
-    epsilon = point(high)[0]
-    return dyadic(max(epsilon, 1e-9), 40), high
+    epsilon = dyadic(max(point(high)[0], 1e-9), 40)
+    if order.loss.order == "add" or sum(count for _, count in order.loss.parts) > FEW_STEPS:
+        return epsilon, high
+    return _jump_start(order, target, epsilon)
+
+
+def _jump_start(order: SingleOrder, target: Fraction, above: Fraction) -> tuple[Fraction, float]:
+    """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
+    epsilon = _jump_guess(order, target, Fraction(0), above)
+    fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
+    return epsilon, max(fall / (0.01 * float(epsilon)), 1e-3)
 
 
 def log_of(value: Fraction) -> arb:
@@ -129,17 +142,31 @@ def _locate(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction
     high: Fraction | None = None
     previous: tuple[Fraction, float] | None = None
     for _ in range(30):
-        ball_gap = _log_gap(order.enclose(epsilon, 8.0, method, budget), target)
-        if ball_gap is None or abs(gap := float(ball_gap)) < 0.3 or budget.spent:
+        answer = order.enclose(epsilon, 8.0, method, budget)
+        ball_gap = _log_gap(answer, target)
+        if budget.spent or (ball_gap is not None and abs(float(ball_gap)) < 0.3):
+            break
+        gap = -math.inf if ball_gap is None else float(ball_gap)
+        if ball_gap is None and not is_below(answer, target):
             break
         low, high = (epsilon, high) if gap > 0 else (low, epsilon)
-        if previous is not None and previous[0] != epsilon:
+        if previous is not None and previous[0] != epsilon and math.isfinite(gap):
             slope = min((gap - previous[1]) / float(epsilon - previous[0]), -1e-9)
-        previous = epsilon, gap
-        moved = _moved(epsilon, -gap / slope, 20.0)
+        moved = _jump_guess(order, target, low, epsilon)
+        if math.isfinite(gap):
+            previous, moved = (epsilon, gap), _moved(epsilon, -gap / slope, 20.0)
         inside = moved > low and (high is None or moved < high)
         epsilon = moved if inside else _moved((low + high) / 2 if high else 2 * low, 0.0, 20.0)
     return epsilon
+
+
+def _jump_guess(order: SingleOrder, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
+    """Where delta would equal the target if one large loss decided, by bisection between low and high."""
+    goal = float(log_of(target))
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if order.log_jump(middle) > goal else (low, middle)
+    return _moved(high, 0.0, 30.0)
 
 
 def _moved(epsilon: Fraction, move: float, bits: float) -> Fraction:
@@ -151,7 +178,9 @@ def _moved(epsilon: Fraction, move: float, bits: float) -> Fraction:
 
 
 def _log_gap(answer: Answer, target: Fraction) -> arb | None:
-    """log(delta / target) from the middle of the enclosure (it only steers the search)."""
+    """log(delta / target) from the middle of the enclosure, None where that says nothing (it only steers the search)."""
+    if width_bits(answer.bounds) < 1:
+        return None
     middle = ((answer.bounds.lower + answer.bounds.upper) / 2).mid()
     return (middle.log() - log_of(target)).mid() if middle > 0 else None
 

@@ -13,12 +13,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from flint import ctx
+from flint import arb, ctx
 
 from verified_dp.errors import InconsistentEnclosures, Unsupported
+from verified_dp.kernel.balls import ball
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form
+from verified_dp.kernel.closed import (
+    ClosedFormWitness,
+    enclose_single_remove,
+    enclose_single_symmetric,
+    has_closed_form,
+)
 from verified_dp.kernel.evaluate import (
     SupportWitness,
     Values,
@@ -35,6 +41,10 @@ from verified_dp.search.transforms import FloatLoss, float_loss
 
 SLOW_LINE = 0.1
 """Where a line would take more seconds than this, a bent path is tried."""
+MAX_TILT, LARGEST_TILT = 1e5, 1e8
+"""Beyond such tilts no path is tried, and beyond the second no line: only Chernoff bounds delta there."""
+MANY_NODES = 50_000
+"""A bound that only has to be cheap uses at most so many nodes."""
 DEFAULT_SECONDS = 120.0
 """The budget of one question where none is stated."""
 
@@ -99,7 +109,12 @@ def width_bits(bounds: Bounds) -> float:
 
 def path_seconds(plan: PathPlan) -> float:
     """A rough prediction of the kernel's time on a path."""
-    return 0.05 + 3e-7 * predicted_cost(plan)
+    return 0.02 + 2.5e-7 * predicted_cost(plan)
+
+
+def as_float(epsilon: Fraction) -> float:
+    """epsilon for the search, cut to +-1e300."""
+    return float(max(min(epsilon, Fraction(10) ** 300), -(Fraction(10) ** 300)))
 
 
 class SingleOrder:
@@ -118,7 +133,7 @@ class SingleOrder:
 
     def saddle(self, epsilon: Fraction, start: float = 1.0) -> Saddle:
         """The saddle point at eps; needs at least one step with noise."""
-        return choose_saddle(self.model, float(epsilon), start)
+        return choose_saddle(self.model, as_float(epsilon), start)
 
     def log_estimate(self, epsilon: Fraction) -> float:
         """log of a first-order estimate of delta(eps), -inf past the support."""
@@ -163,11 +178,29 @@ class SingleOrder:
             if best is None or reached > best_bits:
                 best, best_bits = answer, reached
                 self._shortfall = min(max(asked - 3.0 - reached, 0.0), 40.0)
-            if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness):
+            if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness | SupportWitness):
                 break
-            asked += max(4.0, bits - reached + 3) if reached > 0 else asked + 20
+            if reached > 0:
+                asked += max(4.0, bits - reached + 3)
+            else:
+                asked = self._ask_after_nothing(answer.epsilon, bits, asked)
         assert best is not None
         return best
+
+    def _ask_after_nothing(self, epsilon: Fraction, bits: float, asked: float) -> float:
+        """Bits to ask where delta was lost in its error: it is far below its first-order estimate."""
+        missed = (self.log_estimate(epsilon) - self.log_jump(epsilon)) / math.log(2)
+        return bits + missed + 10 if asked < bits + missed < bits + 400 else 2 * asked + 20
+
+    def log_jump(self, epsilon: Fraction) -> float:
+        """log of delta if one large loss decided and all other steps lost least; -inf where that cannot be."""
+        if self.loss.order == "add":
+            return -math.inf
+        with ctx.workprec(128):
+            least = sum((count * (1 - ball(law.sampling_probability)).log() for law, count in self.loss.parts), arb(0))
+            single = enclose_single_symmetric if self.loss.order == "symmetric" else enclose_single_remove
+            jump = sum((count * single(law, ball(epsilon) - least) for law, count in self.loss.parts), arb(0)).mid()
+            return float(jump.log()) if jump > 0 else -math.inf
 
     def _closed(self, epsilon: Fraction, bits: float) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation."""
@@ -177,18 +210,20 @@ class SingleOrder:
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The cheaper of a line and a bent path; where neither fits the budget, what Chernoff gives."""
         saddle = self.saddle(epsilon)
-        line = plan_line(self.model, float(epsilon), saddle, bits)
+        if saddle.tilt > LARGEST_TILT:
+            return self.chernoff(epsilon, saddle.tilt)
+        line = plan_line(self.model, as_float(epsilon), saddle, bits)
         choose: Callable[[], Witness] = partial(choose_line, self.model, line)
         seconds = line.seconds
-        if seconds > SLOW_LINE:
-            path = plan_path(self.model, float(epsilon), saddle, bits)
+        if seconds > SLOW_LINE and saddle.tilt < MAX_TILT:
+            path = plan_path(self.model, as_float(epsilon), saddle, bits)
             if path is not None and path_seconds(path) < seconds:
                 choose, seconds = partial(choose_path, path), path_seconds(path)
         if not budget.allows(seconds):
             return self.chernoff(epsilon, saddle.tilt)
         if seconds > 1:
             digits = bits / math.log2(10)
-            budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({float(epsilon):.6g})")
+            budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({as_float(epsilon):.6g})")
         return self.evaluate(epsilon, choose(), "contour")
 
     def evaluate(self, epsilon: Fraction, witness: Witness, method: str) -> Answer:
@@ -197,8 +232,11 @@ class SingleOrder:
         return Answer(epsilon, method, witness, values, enclose_delta(values, epsilon))
 
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
-        """A cheap upper bound on delta(eps)."""
+        """A cheap upper bound on delta(eps); the exponent is kept so small that a few thousand nodes do."""
+        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in self.model.parts])
         rules = tuple(choose_nodes(law, tilt, 8 + math.log2(count)) for law, count in self.model.parts)
+        if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
+            return self.evaluate(epsilon, SupportWitness(256), "contour")  # 0 <= delta <= 1 is all that is cheap
         prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.model.parts), default=0)
         return self.evaluate(epsilon, ChernoffWitness(dyadic(tilt), rules, prec), "contour")
 
