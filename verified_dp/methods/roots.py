@@ -13,14 +13,13 @@ from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
 from verified_dp.search.line import dyadic
 from verified_dp.theorems import proved_by
 
-
 FEW_STEPS = 50
 """With at most so many steps, one large loss decides."""
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """lower: delta(lower.epsilon) > target, or None where 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
+    """lower: delta(lower.epsilon) > target, None where 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
 
     lower: Answer | None
     upper: Answer | None
@@ -178,7 +177,7 @@ def _moved(epsilon: Fraction, move: float, bits: float) -> Fraction:
 
 
 def _log_gap(answer: Answer, target: Fraction) -> arb | None:
-    """log(delta / target) from the middle of the enclosure, None where that says nothing (it only steers the search)."""
+    """log(delta / target) at the middle of the enclosure, None where that says nothing (it only steers the search)."""
     if width_bits(answer.bounds) < 1:
         return None
     middle = ((answer.bounds.lower + answer.bounds.upper) / 2).mid()
