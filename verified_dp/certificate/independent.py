@@ -128,6 +128,9 @@ def _read_entries(found: Any) -> list[Entry]:
 
 def _read_entry(table: Any, path: str) -> Entry:
     check_keys(table, ("quantity", "order", "at", "side", "method", "witness", "enclosure", "error_budget"), path)
+    for key in ("quantity", "order", "at", "side"):
+        check_equal(type(table[key]) is str, True, f"{path}.{key}", "must be text")
+    check_equal(type(table["witness"]) is dict, True, f"{path}.witness", "must be an object")
     enclosure = table["enclosure"]
     check_keys(enclosure, ("lower", "upper", "lower_decimal", "upper_decimal"), f"{path}.enclosure")
     lower, upper = Dyadic.parse(enclosure["lower"]), Dyadic.parse(enclosure["upper"])
@@ -162,7 +165,7 @@ class _Evaluator:
     def confirm(self, entry: Entry, model: Model) -> None:
         """Return if the true delta is shown to be where the entry says, raise otherwise."""
         kind = entry.witness.get("kind")
-        enclose = _ENCLOSE.get(kind) if isinstance(kind, str) else None
+        enclose = _ENCLOSE.get(str(kind))
         if enclose is None:
             raise NotCovered(f"a witness of kind {kind}")
         try:
