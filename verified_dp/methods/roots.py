@@ -19,7 +19,7 @@ FEW_STEPS = 50
 
 @dataclass(frozen=True)
 class Bracket:
-    """lower: delta(lower.epsilon) > target, None where 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
+    """delta(lower.epsilon) > target (None where 0 is not excluded) and delta(upper.epsilon) <= target (or None)."""
 
     lower: Answer | None
     upper: Answer | None
@@ -94,16 +94,16 @@ def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]
         if abs(size - goal) < 0.01 or high / low < 1 + 1e-13:
             break
     epsilon = dyadic(max(point(high)[0], 1e-9), 40)
-    if order.loss.order == "add" or sum(count for _, count in order.loss.parts) > FEW_STEPS:
-        return epsilon, high
-    return _jump_start(order, target, epsilon)
+    steps = sum(count for _, count in order.loss.parts)
+    few = 0 < steps <= FEW_STEPS and not order.loss.mean_shift_squared and order.loss.order != "add"
+    return _jump_start(order, target, epsilon, high) if few else (epsilon, high)
 
 
-def _jump_start(order: SingleOrder, target: Fraction, above: Fraction) -> tuple[Fraction, float]:
+def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
     epsilon = _jump_guess(order, target, Fraction(0), above)
     fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
-    return epsilon, max(fall / (0.01 * float(epsilon)), 1e-3)
+    return (epsilon, fall / (0.01 * float(epsilon))) if 0 < fall < math.inf else (above, tilt)
 
 
 def log_of(value: Fraction) -> arb:
