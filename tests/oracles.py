@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -206,8 +207,21 @@ def two_step_delta(order: str, first: Sequence[object], second: Sequence[object]
     def conditional(t: mpf) -> mpf:
         return P(t) * single_delta_fast(order, second, eps - mp.log(P(t) / Q(t)))
 
+    # Where the second step's delta becomes trivial the integrand is smooth but not analytic: finer towards it.
+    rest = mp.log(1 - real(second[0]))
+    edge = threshold(order, q, s, mp.exp(eps - rest if order == "remove" else eps + rest))
+    ends = [x * s for x in range(-12, 13)]
+    if edge is not None:
+        ends += [edge + side * s * mpf(2) ** -j for j in range(1, 45) for side in (-1, 1)] + [edge]
+    ends = sorted(x for x in set(ends) if abs(x) <= 12 * s)
+    nodes, weights = np.polynomial.legendre.leggauss(14)
+    total = mpf(0)
     with mp.workdps(22):
-        return mpmath.quad(conditional, [x * s for x in (-11, -7, -4, -2, -1, 0, 1, 2, 3, 4, 6, 8, 11)])
+        for low, high in pairwise(ends):
+            middle, half = (low + high) / 2, (high - low) / 2
+            values = [conditional(middle + half * mpf(x)) for x in nodes]
+            total += half * mp.fsum(mpf(w) * value for w, value in zip(weights, values, strict=True))
+    return total
 
 
 def single_delta_fast(order: str, part: Sequence[object], epsilon: mpf) -> mpf:
