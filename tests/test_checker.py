@@ -166,7 +166,7 @@ DESCRIPTIVE = re.compile(r"claim\.(title|source)|versions\..*")
 TRUE_ANYWAY = re.compile(r"claim\.delta|evaluations\[\d\]\.(witness\..*|error_budget\..*)")
 
 
-@pytest.mark.parametrize("name", ["refuted", "closed", "mixed"])
+@pytest.mark.parametrize("name", ["refuted", "closed"])
 def test_fresh_hashes_make_nothing_false_pass(name: str, examples: dict[str, Document]) -> None:
     passed = set()
     for path, document in tampered(examples[name]):
