@@ -61,6 +61,7 @@ class LineValues:
     left_mass: arb
 
 
+@proved_by("T06-trapezoidal-enclosure")
 def check_line(witness: LineWitness, laws: int) -> bool:
     """The side conditions of T02, T04 and T06 that are plain comparisons of exact numbers."""
     ordered = 0 <= witness.left < witness.tilt < witness.right
@@ -86,6 +87,7 @@ def bound_mass(loss: ComposedLoss, node_sets: list[NodeSet], exponent: Fraction)
     return upper_end(log_mass.exp() * bound_chernoff_factor(point))
 
 
+@proved_by("T06-trapezoidal-enclosure")
 def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int) -> list[acb]:
     """Enclose sum_j W_j e^{i m eta v_j} for m = 0..count by baby and giant steps: one matrix product."""
     babies = _split(count)
@@ -162,6 +164,7 @@ def bound_aliases(values: LineValues, epsilon: Fraction) -> arb:
     return upper_end(from_right + from_left)
 
 
+@proved_by("T04-alias-bounds")
 def _geometric_tail(rate: arb) -> arb:
     """Enclose r / (1 - r), r = e^{-rate}."""
     return 1 / rate.expm1()

@@ -151,6 +151,7 @@ def bound_line_integrals(law: SampledGaussianLoss, rule: NodeRule, height: Fract
             for row, z in zip(rows, corners, strict=True)]
 
 
+@proved_by("T19-line-integral")
 def _bound_cells(row: Sequence[arb], half: arb) -> arb:
     """Sum of 2d e^{g + min(x^2/6, |x|) + G_+ d^2/2} over the cells, row = (all g, all g', all G)."""
     count = len(row) // 3

@@ -84,6 +84,7 @@ class PanelValues:
     beyond: arb
 
 
+@proved_by("T18-contour-shift")
 def check_path(witness: PanelWitness, laws: int) -> bool:
     """The side conditions of T18 and T17 that are plain comparisons of exact numbers."""
     heights = [Fraction(0)] + [block.end[1] for block in witness.blocks]
@@ -128,6 +129,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
         return _assemble(loss, points, weights, columns, errors, ends, corners, masses)
 
 
+@proved_by("T12-powers")
 def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns: list[list[acb]],
               errors: list[tuple[arb, arb]], ends: list[acb], corners: list[acb], masses: list[arb]) -> BlockValues:
     terms, quadrature, node_tail = [], [], []
@@ -144,6 +146,7 @@ def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns
     return BlockValues(points, terms, ends, quadrature, node_tail, corners, masses)
 
 
+@proved_by("T20-panel-enclosure")
 def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, offsets: list[acb]) -> list[acb]:
     """Enclose sum_j W_j(first + i stride + offset) for i < count and all offsets, i by i: one matrix product."""
     leaps = [powers((loss * stride).exp(), count) for loss in nodes.losses]
@@ -160,11 +163,13 @@ def _gauss_rule(points: int, prec: int) -> list[tuple[arb, arb]]:
         return [arb.legendre_p_root(points, i, True) for i in range(points)]
 
 
+@proved_by("T20-panel-enclosure")
 def _worst(errors: list[tuple[arb, arb]]) -> tuple[arb, arb]:
     """The bounds at the ends of a straight piece bound it all: they are log-convex along it (T20)."""
     return largest([quadrature for quadrature, _ in errors]), largest([tail for _, tail in errors])
 
 
+@proved_by("T20-panel-enclosure")
 def _corners(ends: list[acb], block: Block) -> list[acb]:
     """The rectangle along the piece that holds every panel's ellipse."""
     first, last = ends
@@ -188,6 +193,7 @@ def _bound_products(loss: ComposedLoss, rules: Sequence[NodeRule], corners: list
     return [upper_end(bound.exp()) for bound in log_bounds]
 
 
+@proved_by("T20-panel-enclosure")
 def _bound_law(law: SampledGaussianLoss, rule: NodeRule, corners: list[acb]) -> list[arb]:
     """Bound one law's |M| at the corners: cells of the line alone (half-width 0), or a node sum and its error."""
     if not rule.half_width:
@@ -195,6 +201,7 @@ def _bound_law(law: SampledGaussianLoss, rule: NodeRule, corners: list[acb]) -> 
     return bound_transforms(enclose_nodes(law, rule), bound_node_errors(law, rule, corners), corners)
 
 
+@proved_by("T20-panel-enclosure")
 def _bound_integrand(loss: ComposedLoss, block: Block, corners: list[acb]) -> list[arb]:
     """Bound |M / (z(z+1))| at the corners, the kernel by its largest value on the whole rectangle."""
     left, low = smallest([z.real for z in corners]), smallest([z.imag for z in corners])
@@ -218,6 +225,7 @@ def bound_panels(values: BlockValues, block: Block, epsilon: Fraction) -> arb:
     return upper_end(half_length * supremum * 64 / 15 * rho ** (-2 * block.points) / (1 - rho**-2))
 
 
+@proved_by("T12-powers")
 def _sum_block(values: BlockValues, epsilon: arb) -> tuple[acb, arb, arb]:
     """(sum of the terms times e^{-z eps}, the sums of their quadrature errors and node tails times |e^{-z eps}|)."""
     turns = [(-z * epsilon).exp() for z in values.points]

@@ -19,6 +19,7 @@ class Transform:
     count: int
 
 
+@proved_by("T12-powers")
 def enclose_power(x: acb, count: int) -> acb:
     """Enclose x^count as exp(count log x), the branch cut turned away; a disc where x is not clearly away from 0."""
     largest, smallest = x.abs_upper(), x.abs_lower()

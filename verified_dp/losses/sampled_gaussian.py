@@ -1,6 +1,7 @@
 """Privacy loss of one Poisson-sampled Gaussian release, in the three orders in which it is composed.
 
-Write m(t) = 1 - q + q e^{X(t)}, X(t) = (2t - 1)/(2 s^2), l = log m, phi_s the density of N(0, s^2). Every order has the form
+Write m(t) = 1 - q + q e^{X(t)}, X(t) = (2t - 1)/(2 s^2), l = log m, phi_s the density of N(0, s^2).
+Every order has the form
 
     M(z) = int phi_s(t) e^{u(t) + z v(t)} dt,        u = log dP/dN(0, s^2),  v = the privacy loss,
 
@@ -101,16 +102,20 @@ class SampledGaussianLoss:
 
     @proved_by("T11-tail-for-free")
     def enclose_modulus_factor(self, tilt: arb, height: arb, half_width: arb) -> arb:
-        """Enclose N' / M(tilt): what the modulus of the integrand, continued to half_width around its line, carries at most."""
+        """Enclose N' / M(tilt): the modulus of the integrand, continued around its line, carries at most N'.
+
+        N' / M = e^{(A^2+b^2)/(2s^2)}, times cos((A+b)/(2s^2))^{-tilt} in the add and symmetric orders.
+        """
         squares = height * height + half_width * half_width
         growth = (squares / (2 * ball(self.noise_multiplier) ** 2)).exp()
         return growth if self.order == "remove" else growth * self._cosine(-tilt, height + half_width)
 
     @proved_by("T10-node-tails")
     def bound_tails(self, z: acb, height: arb, left: arb, right: arb) -> arb:
-        """Bound int |phi_s e^{u + zv}| over Re t < left and Re t > right on the line of the given height (0 <= height < pi s^2).
+        """Bound int |phi_s e^{u + zv}| over Re t < left and Re t > right on the line of the given height.
 
-        The same number bounds h * (sum over nodes beyond) for every step h <= 2s. +inf unless left <= 0 <= right.
+        Asks 0 <= height < pi s^2. The same number bounds h * (sum over nodes beyond) for every step h <= 2s.
+        +inf unless left <= 0 <= right.
         """
         x, w, double_variance = z.real, z.imag, 2 * ball(self.noise_multiplier) ** 2
         turn = self._enclose_angle(height, right) if w > 0 else arb(0)
@@ -118,11 +123,13 @@ class SampledGaussianLoss:
         angle = 2 * height / double_variance * (2 if self.order == "symmetric" else 1)
         return both * (height * height / double_variance + angle * (-w).max(arb(0))).exp()
 
+    @proved_by("T10-node-tails")
     def _enclose_angle(self, height: arb, right: arb) -> arb:
-        """arg m(right + i height): beyond `right` Im v is at least this, since the argument of m grows along the line."""
+        """Enclose arg m(right + i height): beyond `right` Im v is at least this, as arg m grows along the line."""
         q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
         return (1 - q + q * (acb(2 * right - 1, 2 * height) / (2 * s * s)).exp()).arg()
 
+    @proved_by("T10-node-tails")
     def _bound_left(self, x: arb, height: arb, left: arb) -> arb:
         if not left <= 0:
             return arb.pos_inf()
@@ -134,12 +141,14 @@ class SampledGaussianLoss:
             return tail
         return tail * self._least_modulus(height, left, False) ** exponent if exponent < 0 else arb.pos_inf()
 
+    @proved_by("T10-node-tails")
     def _bound_mirror_left(self, x: arb, height: arb, left: arb) -> arb:
         """Bound |m(t)^{x+1} m(-t)^{-x}|, Re t <= left <= 0 <= x, by cos^-x, and by |m(-t)|^-x since |m(t)| <= 1."""
         if not x >= 0:
             return arb.pos_inf()
         return self._cosine(-x, height).min(self._least_modulus(height, -left, True) ** -x)
 
+    @proved_by("T10-node-tails")
     def _bound_right(self, x: arb, height: arb, right: arb) -> arb:
         exponent = -x if self.order == "add" else x + 1
         if exponent >= 0 and right >= 0:
@@ -153,6 +162,7 @@ class SampledGaussianLoss:
             return bound
         return bound * self._least_modulus(height, -right, False) ** -x if x >= 0 else arb.pos_inf()
 
+    @proved_by("T10-node-tails")
     def _least_modulus(self, height: arb, end: arb, rightwards: bool) -> arb:
         """Bound |m| from below on a line beyond `end`: |m| >= cos(theta/2) m(Re t), |m| >= |1 - q - q e^{Re X}|."""
         q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
@@ -162,6 +172,7 @@ class SampledGaussianLoss:
             return (cosine * (1 - q + part)).max(part - (1 - q))
         return (cosine * (1 - q)).max(1 - q - part)
 
+    @proved_by("T10-node-tails")
     def _bound_growing(self, exponent: arb, right: arb) -> arb:
         """int_right^inf phi_s m^p for p >= 0: m <= q e^X (1 + (1-q)/(q e^{X(right)})), then a Gaussian centred at p.
 
@@ -173,6 +184,7 @@ class SampledGaussianLoss:
         tail = normal_tail((right - exponent) / s) if right >= exponent else arb(2)
         return (q * (1 + (1 - q) / at_right)) ** exponent * shift * tail
 
+    @proved_by("T10-node-tails")
     def _cosine(self, exponent: arb, height: arb) -> arb:
         """cos(theta/2)^exponent with theta = height / s^2: the price of a negative exponent off the real line."""
         return (height / (2 * ball(self.noise_multiplier) ** 2)).cos() ** exponent
