@@ -27,7 +27,7 @@ def claims() -> Claims:
     yield "M_replace(z) = M_replace(-1-z)", swapped, replace
 
     square = -(t**2) / (2 * s**2) + (2 * rho * t - tau0) / (2 * s**2)
-    yield "T10 (6)", square, -((t - rho) ** 2) / (2 * s**2) + (rho**2 - tau0) / (2 * s**2)
+    yield "T10 (7)", square, -((t - rho) ** 2) / (2 * s**2) + (rho**2 - tau0) / (2 * s**2)
     yield "sum of r X: sigma = +", p * tilt(t, s), (2 * p * t - p) / (2 * s**2)
     yield "sum of r X: sigma = -", p * tilt(-t, s), (2 * (-p) * t - p) / (2 * s**2)
     yield "remove, right tail", ((c + 1) ** 2 - (c + 1)), c * (c + 1)
