@@ -301,4 +301,5 @@ def test_a_narrow_window_is_paid_for(oracle: ModuleType, order: str) -> None:
             quadrature, tails = bound_line_error(nodes, arb(2))
             found = node_transform(nodes, acb(2), oracle)
         assert abs(found - mass) <= oracle.real(quadrature.upper()) + oracle.real(tails.upper())
+        assert oracle.real(quadrature.upper()) >= kappa(oracle, law, "2", rule) * mass, "the sum misses a part of M(c)"
         assert ends[1] > 14 or abs(found - mass) > oracle.mpf("1e-3"), "the window is not narrow"
