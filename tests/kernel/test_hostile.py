@@ -1,0 +1,245 @@
+"""Witnesses from outside: whatever they hold, the enclosure contains delta, or the witness is refused.
+
+Good witnesses are altered at random, in every field; the truth comes from closed forms and from quadrature.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from verified_dp.certificate.cost import cost_of
+from verified_dp.errors import InvalidCertificate, InvalidInput, Undecided
+from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
+from verified_dp.kernel.bounds import Bounds
+from verified_dp.kernel.chernoff import ChernoffWitness
+from verified_dp.kernel.contour import LineWitness
+from verified_dp.kernel.evaluate import Witness, enclose_delta, evaluate
+from verified_dp.kernel.nodes import NodeRule
+from verified_dp.kernel.panels import PanelWitness
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.methods.single import SingleOrder
+from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
+from verified_dp.search.path import choose_path, plan_path
+
+REFUSALS = (InvalidInput, InvalidCertificate, Undecided, ArithmeticError, LookupError, ValueError)
+"""What the certificate's checker takes for a refusal."""
+STEPS = [
+    ("remove", (("3/10", "1"),), "1/2"), ("add", (("9/10", "1/2"),), "1"), ("symmetric", (("3/10", "1"),), "1/2"),
+    ("remove", (("3/10", "1"),), "-1/4"), ("symmetric", (("1/100", "3/5"),), "2"), ("add", (("3/10", "1"),), "-1/4"),
+    ("remove", (("1/5", "1"), ("1/10", "7/10")), "3/4"), ("add", (("9/10", "1"), ("1/2", "4/5")), "1/2"),
+    ("remove", (), "1"),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A loss, an eps, delta there with its relative uncertainty, and a good witness."""
+
+    loss: ComposedLoss
+    epsilon: Fraction
+    truth: object
+    witness: Witness
+
+
+def proposals(loss: ComposedLoss, epsilon: Fraction, bits: float) -> Iterator[Witness]:
+    """A line, a path, a Chernoff exponent."""
+    order = SingleOrder(loss)
+    saddle = order.saddle(epsilon)
+    yield choose_line(order.model, plan_line(order.model, float(epsilon), saddle, bits))
+    path = plan_path(order.model, float(epsilon), saddle, bits)
+    if path is not None:
+        yield choose_path(path)
+    if loss.parts:
+        rules = tuple(choose_nodes(law, saddle.tilt, 8.0) for law, _ in order.model.parts)
+        yield ChernoffWitness(dyadic(saddle.tilt), rules, 80)
+
+
+@pytest.fixture(scope="module")
+def cases(oracle: ModuleType) -> list[Case]:
+    found = []
+    for order, steps, eps in STEPS:
+        parts = tuple((SampledGaussianLoss(Fraction(q), Fraction(s), order), 1) for q, s in steps)
+        loss, epsilon = ComposedLoss(order, parts, Fraction(0 if steps else 1)), Fraction(eps)
+        if len(steps) == 2:
+            truth = oracle.two_step_delta(order, steps_of(steps[0]), steps_of(steps[1]), epsilon)
+        else:
+            truth = oracle.single_delta(order, *steps_of(steps[0]), epsilon) if steps else oracle.gaussian_delta(
+                1, epsilon)
+        found += [Case(loss, epsilon, truth, witness) for bits in (4.0, 12.0)
+                  for witness in proposals(loss, epsilon, bits) if cost_of(witness).work < 10**7]
+    return found
+
+
+def steps_of(step: tuple[str, str]) -> tuple[Fraction, Fraction]:
+    return Fraction(step[0]), Fraction(step[1])
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every number and every list of a witness, with its place."""
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from leaves(getattr(value, field.name), (*path, field.name))
+        return
+    if value != ():
+        yield path, value
+    for index, item in enumerate(value if isinstance(value, tuple) else ()):
+        yield from leaves(item, (*path, index))
+
+
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    if is_dataclass(value):
+        return replace(value, **{path[0]: put(getattr(value, path[0]), path[1:], new)})  # type: ignore[type-var]
+    return tuple(put(item, path[1:], new) if index == path[0] else item for index, item in enumerate(value))
+
+
+def altered(rng: random.Random, value: Any) -> Any:
+    if isinstance(value, tuple):
+        if len(value) == 2 and isinstance(value[0], Fraction):
+            return value[::-1]
+        return rng.choice([value[::-1], value[:-1], value + value[-1:]])
+    if isinstance(value, int):
+        return rng.choice([value + 1, value - 1, 0, 1, 2, 3, -value, 2 * value, value // 2, value + rng.randint(-9, 9)])
+    if rng.random() < 0.5:
+        return value * Fraction(rng.randint(300, 2500), 1000)
+    return rng.choice([-value, Fraction(0), value + 1, value - 1, 1000 * value, value / 1000, value * (1 + Fraction(
+        rng.choice([-1, 1]), 2 ** rng.randint(1, 80))), 1 + Fraction(1, 2**40), 2 * value, value / 2])
+
+
+def mutated(rng: random.Random, witness: Any) -> Witness:
+    """One to three fields altered, or given the value of another."""
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        found = list(leaves(witness))
+        names = sorted({path[-1] for path, _ in found if isinstance(path[-1], str)})
+        name = rng.choice(names)
+        path, value = rng.choice([leaf for leaf in found if name in leaf[0][-2:]])
+        new = altered(rng, value)
+        if path[-1] == "prec":
+            new = rng.choice([2, 3, 4, 6, 10, 20, 30, 53, 64, 100])
+        elif not isinstance(value, tuple) and rng.random() < 0.15:
+            new = rng.choice([other for _, other in found if type(other) is type(value)])
+        witness = put(witness, path, new)
+    return witness  # type: ignore[no-any-return]
+
+
+def enclose(case: Case, witness: Witness) -> Bounds | None:
+    """The enclosure, None where the witness is refused or dear."""
+    try:
+        if cost_of(witness).work > 1_500_000:
+            return None
+        return enclose_delta(evaluate(case.loss, witness), case.epsilon)
+    except REFUSALS:
+        return None
+
+
+def attack(oracle: ModuleType, cases: list[Case], seed: int, count: int) -> tuple[int, int]:
+    """How many altered witnesses were evaluated, and how many of them still enclose delta within a quarter."""
+    rng, evaluated, narrow = random.Random(seed), 0, 0
+    for _ in range(count):
+        case = rng.choice(cases)
+        witness = mutated(rng, case.witness)
+        bounds = enclose(case, witness)
+        if bounds is not None:
+            lower_dyadic(bounds.lower), upper_dyadic(bounds.upper)
+            assert 0 <= bounds.lower <= bounds.upper <= 1, (case, witness)
+            assert oracle.inside(bounds, case.truth, "1e-14"), (case, witness)
+            evaluated += 1
+            narrow += bool(oracle.width(bounds) < Fraction(1, 4))
+    return evaluated, narrow
+
+
+@pytest.mark.theorem("T06-trapezoidal-enclosure", "T20-panel-enclosure", "T10-node-tails", "T11-tail-for-free")
+def test_altered_witnesses_prove_nothing_false(oracle: ModuleType, cases: list[Case]) -> None:
+    evaluated, narrow = attack(oracle, cases, 3, 700)
+    assert evaluated > 400 and narrow > 100
+
+
+@pytest.mark.long
+def test_many_altered_witnesses_prove_nothing_false(oracle: ModuleType, cases: list[Case]) -> None:
+    evaluated, narrow = attack(oracle, cases, 4, 12_000)
+    assert evaluated > 6000 and narrow > 1500
+
+
+BAD_RULES: dict[str, Callable[[NodeRule], NodeRule]] = {
+    "negative step": lambda rule: replace(rule, step=-rule.step),
+    "step 0": lambda rule: replace(rule, step=Fraction(0)),
+    "negative step, mirrored window": lambda rule: replace(
+        rule, step=-rule.step, first=-rule.last, last=-rule.first),
+    "window backwards": lambda rule: replace(rule, first=rule.last, last=rule.first),
+    "window of one node": lambda rule: replace(rule, first=0, last=0),
+    "window left of 0": lambda rule: replace(rule, last=-1),
+    "window right of 0": lambda rule: replace(rule, first=1),
+    "line on the axis": lambda rule: replace(rule, height=Fraction(0)),
+    "line on the wrong side": lambda rule: replace(rule, height=-rule.height),
+    "line beyond the strip": lambda rule: replace(rule, height=rule.height + 4),
+    "strip too wide": lambda rule: replace(rule, half_width=rule.half_width + 4),
+    "negative strip": lambda rule: replace(rule, half_width=-1 - rule.half_width),
+    "step above 2 s": lambda rule: replace(rule, step=Fraction(21, 10)),
+    "negative cells": lambda rule: replace(rule, cells=-1),
+}
+
+
+def spoiled(witness: Witness, alter: Callable[[NodeRule], NodeRule]) -> Iterator[Witness]:
+    """The witness with the node rules of one of its places altered."""
+    if isinstance(witness, PanelWitness):
+        rays = [alter(rule) for rule in witness.ray_nodes]
+        yield replace(witness, ray_nodes=tuple(rays))
+        first, *rest = witness.blocks
+        for name in ("nodes", "bound_nodes"):
+            block = replace(first, **{name: tuple(alter(rule) for rule in getattr(first, name))})
+            yield replace(witness, blocks=(block, *rest))
+        return
+    assert isinstance(witness, LineWitness | ChernoffWitness)
+    for name in ("nodes", "tail_nodes") if isinstance(witness, LineWitness) else ("nodes",):
+        yield replace(witness, **{name: tuple(alter(rule) for rule in getattr(witness, name))})
+
+
+@pytest.mark.parametrize("name", BAD_RULES)
+@pytest.mark.theorem("T08-shifted-line", "T10-node-tails", "T11-tail-for-free", "T19-line-integral")
+def test_inadmissible_rules_prove_nothing(cases: list[Case], name: str) -> None:
+    """s = 1: height + 4 is beyond pi s^2. A bound by the line alone (half-width 0) does not ask h <= 2s."""
+    chosen = {(case.loss.order, type(case.witness)): case for case in reversed(cases)
+              if [law.noise_multiplier for law, _ in case.loss.parts] == [1]}
+    for case in chosen.values():
+        for witness in spoiled(case.witness, BAD_RULES[name]):
+            bounds = enclose(case, witness)
+            nothing = bounds is None or (bounds.lower == 0 and bounds.upper == 1)
+            assert nothing or (name == "step above 2 s" and isinstance(witness, PanelWitness)), witness
+    assert {kind for _, kind in chosen} == {LineWitness, PanelWitness, ChernoffWitness}
+
+
+@pytest.mark.parametrize("change", [
+    {"left": "tilt"}, {"right": "tilt"}, {"tilt": Fraction(0)}, {"tilt": Fraction(-1)}, {"step": Fraction(0)},
+    {"step": Fraction(-1)}, {"count": 0}, {"count": -5}, {"nodes": ()}, {"tail_nodes": ()}, {"prec": 1},
+    {"left": Fraction(-1)}])
+def test_inadmissible_lines_are_refused(cases: list[Case], change: dict[str, Any]) -> None:
+    case = next(case for case in cases if isinstance(case.witness, LineWitness))
+    new = {name: getattr(case.witness, value) if isinstance(value, str) else value for name, value in change.items()}
+    with pytest.raises(InvalidInput):
+        evaluate(case.loss, replace(case.witness, **new))
+
+
+def test_inadmissible_paths_are_refused(cases: list[Case]) -> None:
+    case = next(case for case in cases if isinstance(case.witness, PanelWitness))
+    witness = case.witness
+    assert isinstance(witness, PanelWitness)
+    first, *rest = witness.blocks
+    bad = [replace(first, **{name: value}) for name, value in (
+        ("ellipse", Fraction(1)), ("ellipse", Fraction(-3)), ("points", 1), ("points", 0), ("panels", 0),
+        ("panels", -1), ("nodes", ()), ("end", (Fraction(1), Fraction(0))), ("end", (Fraction(1), Fraction(-1))))]
+    for blocks in ((), (*rest, first), witness.blocks[::-1], (first, *witness.blocks),
+                   *((block, *rest) for block in bad)):
+        with pytest.raises(InvalidInput):
+            evaluate(case.loss, replace(witness, blocks=tuple(blocks)))
+    near_one = replace(first, ellipse=1 + Fraction(1, 2**80))
+    bounds = enclose_delta(evaluate(case.loss, replace(witness, blocks=(near_one, *rest))), case.epsilon)
+    assert bounds.lower == 0 and bounds.upper == 1
