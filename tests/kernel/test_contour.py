@@ -27,7 +27,7 @@ from verified_dp.kernel.contour import (
     evaluate_line,
 )
 from verified_dp.kernel.evaluate import enclose_delta, evaluate
-from verified_dp.kernel.nodes import NodeRule, enclose_nodes
+from verified_dp.kernel.nodes import NodeRule, bound_line_error, enclose_nodes
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 
@@ -230,6 +230,23 @@ def test_equal_laws_and_counts_agree(composed: Build) -> None:
         a, b = enclose_delta(joined, epsilon), enclose_delta(parted, epsilon)
         assert a.lower <= b.upper and b.lower <= a.upper
         assert a.budget["quadrature"] * arb("0.99") <= b.budget["quadrature"] <= a.budget["quadrature"] * arb("1.01")
+
+
+@pytest.mark.theorem("T12-powers")
+def test_transform_errors_are_summed_over_all_frequencies(oracle: ModuleType, composed: Build) -> None:
+    """T12 (2) for one step: (eta/2pi) e^{-c eps} e (1/|c(c+1)| + 2 sum 1/|z_m(z_m+1)|), e the node rule's error."""
+    rough = NodeRule(Fraction(1), Fraction(1), Fraction(2, 5), -4, 8)
+    loss = composed("remove", "1/10", 1)
+    values = evaluate_line(loss, line("2", "1/2", 9, "11/4", "1", 90, (rough,)))
+    with ctx.workprec(90):
+        errors = [oracle.real(e.upper()) for e in bound_line_error(enclose_nodes(loss.parts[0][0], rough), arb(2))]
+    points = [oracle.mpmath.mpc(2, oracle.mpf(m) / 2) for m in range(-9, 10)]
+    spread = sum(1 / abs(z * (z + 1)) for z in points)
+    bounds = enclose_on_line(values, Fraction(1, 3))
+    for name, error in zip(("quadrature", "node_tail"), errors, strict=True):
+        expected = error * spread * oracle.mp.exp(-oracle.mpf(2) / 3) / (4 * oracle.mp.pi)
+        found = oracle.real(bounds.budget[name])
+        assert expected * (1 - oracle.mpf("1e-12")) <= found <= expected * (1 + oracle.mpf("1e-6"))
 
 
 @pytest.mark.parametrize("change", [

@@ -145,6 +145,40 @@ def test_corners_bound_the_whole_rectangle(oracle: ModuleType, composed: Build, 
 
 
 @pytest.mark.theorem("T20-panel-enclosure")
+@pytest.mark.parametrize(("start", "end"), [((3, 0), (3, 2)), ((1, 9), (2, 12)), ((-4, 6), (-5, 8))])
+def test_kernel_is_bounded_on_the_rectangle(
+        composed: Build, start: tuple[int, int], end: tuple[int, int]) -> None:
+    """Gaussian steps alone: 1/|z(z+1)| where M is nearly 1, then with a visible M; the bounds are close."""
+    block = Block((Fraction(end[0]), Fraction(end[1])), 8, 20, Fraction(3, 2), (), ())
+    with ctx.workprec(64):
+        corners = panels._corners([acb(*start), acb(*end)], block)
+        places = [point_at(corners, i / 8, j / 8) for i in range(9) for j in range(9)]
+        for shift_squared, excess in (("1e-12", "1.4"), ("1/9", "2.5")):
+            loss = composed("remove", "1/2", 1, 0, shift_squared)
+            supremum = panels.largest(panels._bound_integrand(loss, block, corners))
+            sizes = [(loss.enclose_gaussian_exponent(z).exp() / (z * (z + 1))).abs_upper() for z in places]
+            assert panels.largest(sizes) * arb("0.999999") <= supremum <= panels.largest(sizes) * arb(excess)
+
+
+@pytest.mark.theorem("T12-powers", "T20-panel-enclosure")
+def test_transform_errors_are_summed_over_the_path(oracle: ModuleType, composed: Build) -> None:
+    """T12 (3) for one step: (1/pi) sum of r w_n e / |z_n(z_n+1)|, e the worse end's node error."""
+    rough = NodeRule(Fraction(1), Fraction(1), Fraction(1, 3), -6, 9)
+    block = Block((Fraction(4), Fraction(6)), 3, 12, Fraction(2), (rough,), (BOUND,))
+    loss = composed("remove", "1/2", 1)
+    values = evaluate(loss, PanelWitness(Fraction(3), (block,), (BOUND,), 80))
+    with ctx.workprec(64):
+        errors = panels._worst(bound_node_errors(loss.parts[0][0], rough, [acb(3, 0), acb(4, 6)]))
+        errors = [float(error) for error in errors]
+    x, w = np.polynomial.legendre.leggauss(12)
+    z = np.concatenate([3 + (1 + 6j) * (2 * i + 1 + x) / 6 for i in range(3)])
+    spread = float((np.tile(w, 3) * math.hypot(1, 6) / 6 / np.abs(z * (z + 1))).sum())
+    bounds = enclose_delta(values, Fraction(0))
+    for name, error in zip(("quadrature", "node_tail"), errors, strict=True):
+        assert math.isclose(float(bounds.budget[name]), error * spread / math.pi, rel_tol=1e-9)
+
+
+@pytest.mark.theorem("T20-panel-enclosure")
 def test_rectangle_around_a_pole_bounds_nothing(composed: Build) -> None:
     block = Block((Fraction(1), Fraction(1)), 1, 20, Fraction(9), (NODES,), (BOUND,))
     with ctx.workprec(64):
