@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from flint import arb
 
 from verified_dp.certificate.cost import cost_of
 from verified_dp.errors import InvalidCertificate, InvalidInput, Undecided
@@ -21,7 +22,7 @@ from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness
 from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.evaluate import Witness, enclose_delta, evaluate
-from verified_dp.kernel.nodes import NodeRule
+from verified_dp.kernel.nodes import NodeRule, bound_line_error, bound_transform_beyond, enclose_nodes
 from verified_dp.kernel.panels import PanelWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
@@ -243,3 +244,14 @@ def test_inadmissible_paths_are_refused(cases: list[Case]) -> None:
     near_one = replace(first, ellipse=1 + Fraction(1, 2**80))
     bounds = enclose_delta(evaluate(case.loss, replace(witness, blocks=(near_one, *rest))), case.epsilon)
     assert bounds.lower == 0 and bounds.upper == 1
+
+
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
+@pytest.mark.theorem("T09-total-mass", "T11-tail-for-free")
+def test_strip_too_thin_for_its_step_bounds_nothing(order: str) -> None:
+    """kappa >= 1: the relative error of the node sum exceeds 1, and kappa / (1 - kappa) would be negative."""
+    law = SampledGaussianLoss(Fraction(1, 5), Fraction(1), order)
+    nodes = enclose_nodes(law, NodeRule(Fraction(1), Fraction(1, 1000), Fraction(1, 2), -30, 40))
+    assert nodes.rule.is_inside(law) and nodes.rule.is_central(law)
+    assert bound_line_error(nodes, arb(1))[0] == arb.pos_inf()
+    assert bound_transform_beyond(nodes, arb(1), arb(2)) == arb.pos_inf()
