@@ -17,7 +17,7 @@ from typing import Any
 
 CLAIMS = Path(__file__).parent / "claims"
 DIGITS = 10
-ROW = "{:<34}{:>12}{:>10}   {:<28}{:<24}{}"
+ROW = "{:<28}{:>20}{:>22}   {:<28}{:<14}{}"
 
 
 def verdicts(files: list[Path]) -> Iterator[dict[str, Any]]:
@@ -51,7 +51,7 @@ def in_words(result: dict[str, Any]) -> str:
 def row(stem: str, result: dict[str, Any], recorded: dict[str, Any] | None) -> str:
     """One line of the table."""
     if "verdict" not in result:
-        return f"{stem:<34}{result.get('message', result)}"
+        return f"{stem:<28}{result.get('message', result)}"
     agrees = "as recorded" if recorded and in_words(result) == in_words(recorded) else "NOT AS RECORDED"
     claimed, true = result["claimed"], result["epsilon"]
     shown = certain(true["lower"], true["upper"])
