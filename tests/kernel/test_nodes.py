@@ -263,17 +263,17 @@ def test_line_integral_of_a_narrow_window(oracle: ModuleType, order: str) -> Non
 @pytest.mark.parametrize("cells", [1, 2, 3, 5])
 def test_cells_hold_where_the_exponent_is_convex(oracle: ModuleType, cells: int) -> None:
     """Between two lobes the exponent has a minimum: its curvature must enter, or the cells fall short."""
-    law, z = law_of("remove", "1/1000", "1"), complex(7, 0)
-    needed = 0
-    for end in range(2, 33):
+    law, z = law_of("remove", "1/100", "1"), complex(12, 0)
+    useful = 0
+    for end in range(2, 60):
         rule = NodeRule(Fraction(1, 8), Fraction(1, 8), Fraction(1, 4), 0, end, cells)
         with ctx.workprec(64):
-            bound = bound_line_integrals(law, rule, Fraction(1, 8), [acb(7)])[0]
-            bound = float(bound - law.bound_tails(acb(7), arb("0.125"), arb(0), arb(end) / 4))
-        exact = oracle.line_integral("remove", 0.001, 1.0, z, 0.125, 0.0, end / 4)
+            bound = bound_line_integrals(law, rule, Fraction(1, 8), [acb(12)])[0]
+            bound = float(bound - law.bound_tails(acb(12), arb("0.125"), arb(0), arb(end) / 4))
+        exact = oracle.line_integral("remove", 0.01, 1.0, z, 0.125, 0.0, end / 4)
         assert exact * (1 - 1e-9) <= bound, end
-        needed += bound < 1.05 * exact
-    assert needed or cells == 1
+        useful += bound < 3 * exact
+    assert useful >= 3 or cells == 1
 
 
 @pytest.mark.theorem("T19-line-integral", "T20-panel-enclosure")
