@@ -145,7 +145,7 @@ def test_epsilon_and_delta_are_inverse(q: Fraction, s: Fraction, k: int, target:
 
 
 @pytest.mark.long
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(probabilities, noises, counts, epsilons, relations, factors, deltas)
 def test_all_properties_at_length(q: Fraction, s: Fraction, k: int, epsilon: Fraction, relation: str, factor: Fraction,
                                   target: Fraction) -> None:
