@@ -13,7 +13,9 @@ from verified_dp.dominating import DominatingPair
 from verified_dp.kernel import chernoff, closed, contour, evaluate, nodes, panels, powers
 from verified_dp.kernel.evaluate import Witness
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.gaussian import enclose_gaussian_profile
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.losses.single_step import SINGLE_STEP
 from verified_dp.mechanisms import Composition, PoissonSampled
 
 Functions = Sequence[Callable[..., Any]]
@@ -73,18 +75,13 @@ LAWS: Mapping[type[Any], Functions] = {
 }
 """Those that run besides where sampled steps are composed."""
 
-_SINGLE: Mapping[str, Callable[..., Any]] = {
-    "remove": closed.enclose_single_remove,
-    "add": closed.enclose_single_add,
-    "symmetric": closed.enclose_single_symmetric,
-}
 
 
 def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., Any]]:
     """The proved functions behind one evaluation."""
     used = [*ENGINES[type(witness)], *(LAWS[type(witness)] if loss.parts else ())]
     if isinstance(witness, closed.ClosedFormWitness):
-        return [_SINGLE[loss.order] if loss.parts else closed.enclose_gaussian]
+        return [SINGLE_STEP[loss.order] if loss.parts else enclose_gaussian_profile]
     if loss.mean_shift_squared and not isinstance(witness, evaluate.SupportWitness):
         used.append(ComposedLoss.enclose_gaussian_exponent)
     return used
