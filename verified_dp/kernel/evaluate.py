@@ -10,7 +10,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import BOUND_BITS, ball
+from verified_dp.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness, bound_delta
 from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
@@ -49,15 +49,15 @@ def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
     if not 2 <= witness.prec <= MAX_BITS:
         raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
     if isinstance(witness, LineWitness):
-        _require(check_line(witness, len(loss.parts)), witness)
+        _require(loss.has_transform and check_line(witness, len(loss.node_parts)), witness)
         return evaluate_line(loss, witness)
     if isinstance(witness, PanelWitness):
-        _require(check_path(witness, len(loss.parts)), witness)
+        _require(not loss.direct_parts and check_path(witness, len(loss.parts)), witness)
         return evaluate_path(loss, witness)
     if isinstance(witness, ClosedFormWitness):
         _require(has_closed_form(loss), witness)
     if isinstance(witness, ChernoffWitness):
-        _require(witness.exponent > 0 and len(witness.nodes) == len(loss.parts), witness)
+        _require(witness.exponent > 0 and len(witness.nodes) == len(loss.node_parts) and loss.has_transform, witness)
     return DirectValues(loss, witness)
 
 
@@ -81,8 +81,8 @@ def enclose_delta(values: Values, epsilon: Fraction) -> Bounds:
 
 @proved_by("T07-ends")
 def enclose_past_support(loss: ComposedLoss, epsilon: Fraction, prec: int = BOUND_BITS) -> Bounds:
-    """delta(eps) = 0 exactly where eps is at least the largest possible loss; else only 0 <= delta <= 1 is known."""
+    """delta(eps) is the infinity mass where eps is at least the largest finite loss; else at least that, at most 1."""
     with ctx.workprec(prec):
-        largest = loss.enclose_largest_loss()
+        largest, infinity_mass = loss.enclose_largest_loss(), loss.enclose_infinity_mass()
         past = largest is not None and bool(ball(epsilon) >= largest)
-        return Bounds(arb(0), arb(0) if past else arb(1), {})
+        return Bounds(lower_end(infinity_mass).max(arb(0)), upper_end(infinity_mass) if past else arb(1), {})
