@@ -1,4 +1,4 @@
-"""Closed forms: plain Gaussian steps, and a single sampled Gaussian step in each order (T14, T15)."""
+"""Closed forms: plain Gaussian steps, a single step of any law, steps made of atoms and uniform pieces."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,6 +7,7 @@ from flint import ctx
 
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.kernel.pieces import MAX_WORK, count_pieces, enclose_exactly
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.gaussian import enclose_gaussian_profile
 
@@ -19,16 +20,27 @@ class ClosedFormWitness:
 
 
 def has_closed_form(loss: ComposedLoss) -> bool:
-    """Gaussian steps alone, or one sampled Gaussian step alone."""
-    single = len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared
-    return single or not loss.parts
+    """Gaussian steps alone, one step of any law alone, or few enough steps made of atoms and uniform pieces."""
+    return not loss.parts or _is_single(loss) or is_exact(loss)
+
+
+def _is_single(loss: ComposedLoss) -> bool:
+    return len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared
+
+
+def is_exact(loss: ComposedLoss) -> bool:
+    """Whether the composition of pieces is a sum of few enough terms."""
+    work = count_pieces(loss)
+    return work is not None and work <= MAX_WORK
 
 
 def enclose_closed_form(loss: ComposedLoss, witness: ClosedFormWitness, epsilon: Fraction) -> Bounds:
-    """Enclose D(eps) of a loss that has a closed form; its only error is rounding."""
+    """Enclose delta(eps) of a loss that has a closed form; its only error is rounding."""
     with ctx.workprec(witness.prec):
-        if loss.parts:
+        if not loss.parts:
+            delta = enclose_gaussian_profile(loss.mean_shift_squared, ball(epsilon))
+        elif _is_single(loss):
             delta = loss.parts[0][0].enclose_hockey_stick(ball(epsilon))
         else:
-            delta = enclose_gaussian_profile(loss.mean_shift_squared, ball(epsilon))
+            delta = enclose_exactly(loss, ball(epsilon))
         return bounds_from_sum(delta, {}, {})
