@@ -8,26 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol
 
 from flint import arb, ctx
 
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import ball, lower_end, upper_end
+from verified_dp.losses.law import Law
 from verified_dp.theorems import proved_by
 
 TANGENT_BITS = 48
 """A tangent is a secant over 2^-48 of its cell, moved down by what it may exceed the profile in between."""
-
-
-class Law(Protocol):
-    """What the lattice needs of one step's privacy loss."""
-
-    def enclose_hockey_stick(self, epsilon: arb) -> arb:
-        """Enclose H_{e^eps}(P || Q), the infinity mass included."""
-
-    def enclose_infinity_mass(self) -> arb:
-        """Enclose P(L = inf)."""
 
 
 @dataclass(frozen=True)

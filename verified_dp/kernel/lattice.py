@@ -13,9 +13,8 @@ from flint import arb, ctx, fmpz_poly
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import ball, lower_end, upper_end
 from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.grid import Law, LawGrid, StepMasses, enclose_step
+from verified_dp.kernel.grid import LawGrid, StepMasses, enclose_step
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.gaussian import GaussianLoss
 from verified_dp.theorems import proved_by
 
 
@@ -50,14 +49,6 @@ class LatticeValues:
     below: Measure
     infinity_above: arb
     infinity_below: arb
-
-
-def lattice_laws(loss: ComposedLoss) -> list[tuple[Law, int]]:
-    """Every law with its count; all plain Gaussian steps are one law."""
-    laws: list[tuple[Law, int]] = list(loss.parts)
-    if loss.mean_shift_squared:
-        laws.append((GaussianLoss(loss.mean_shift_squared), 1))
-    return laws
 
 
 def products(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -96,8 +87,9 @@ class Above:
     @staticmethod
     @proved_by("T28-tilted-rounding")
     def halve(weights: fmpz_poly, times: int) -> fmpz_poly:
-        """Each weight over 2^times, rounded up."""
-        return -(-weights // (1 << times))
+        """Each weight (>= 0) over 2^times, rounded up."""
+        almost = fmpz_poly([(1 << times) - 1] * weights.length())
+        return (weights + almost) // (1 << times)  # >= 0 only: a negative poly // n need not be rounded down
 
     @classmethod
     @proved_by("T29-window-cut")
@@ -123,7 +115,7 @@ class Below:
     @staticmethod
     @proved_by("T28-tilted-rounding")
     def halve(weights: fmpz_poly, times: int) -> fmpz_poly:
-        """Each weight over 2^times, rounded down."""
+        """Each weight (>= 0) over 2^times, rounded down."""
         return weights // (1 << times)
 
     @classmethod
@@ -176,10 +168,11 @@ def shorten(side: Side, measure: Measure, bits: int) -> Measure:
 
 @proved_by("T30-lattice-composition")
 def multiply(side: Side, a: Measure, b: Measure, window: tuple[int, int], witness: LatticeWitness) -> Measure:
-    """The law of the sum of two independent losses, cut to a window and rounded to the safe side."""
+    """The law of the sum of two independent losses, of which the factors are rounded first, and the product is cut."""
     ratio = (-ball(witness.tilt * witness.step)).exp()
+    a, b = (shorten(side, factor, witness.bits) for factor in (a, b))
     product = Measure(a.weights * b.weights, a.low + b.low, a.exponent + b.exponent, upper_end(a.lost + b.lost))
-    return shorten(side, side.cut(product, window, ratio), witness.bits)
+    return side.cut(product, window, ratio)
 
 
 @proved_by("T30-lattice-composition")
@@ -210,10 +203,9 @@ def compose_infinity(masses: Sequence[arb], counts: Sequence[int]) -> arb:
 def evaluate_lattice(loss: ComposedLoss, witness: LatticeWitness) -> LatticeValues:
     """Compose all laws of the loss from above and from below."""
     with ctx.workprec(witness.prec):
-        laws = lattice_laws(loss)
-        counts = [count for _, count in laws]
+        counts = [count for _, count in loss.laws]
         steps = [enclose_step(law, grid, witness.step, witness.bits)
-                 for (law, _), grid in zip(laws, witness.grids, strict=True)]
+                 for (law, _), grid in zip(loss.laws, witness.grids, strict=True)]
         above = compose(Above, [tilt_masses(Above, s.vertices, s.above, witness) for s in steps], counts, witness)
         below = compose(Below, [tilt_masses(Below, s.vertices, s.below, witness) for s in steps], counts, witness)
         return LatticeValues(witness, above, below, *_infinities(steps, counts))

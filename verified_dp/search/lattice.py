@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,9 +10,10 @@ import numpy as np
 from flint import arb, ctx
 
 from verified_dp.kernel.balls import ball
-from verified_dp.kernel.grid import Law, LawGrid, enclose_step
-from verified_dp.kernel.lattice import LatticeWitness, lattice_laws, products
+from verified_dp.kernel.grid import LawGrid, enclose_step
+from verified_dp.kernel.lattice import LatticeWitness, products
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.law import Law
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import log_sum, log_sums
@@ -137,8 +137,8 @@ def _log(x: arb) -> float:
 def _range(law: Law, log_infinity: float, floor: float) -> tuple[Fraction, Fraction]:
     """Where the loss lives: all but a mass e^floor on either side."""
     with ctx.workprec(320):
-        smallest = getattr(law, "enclose_smallest_loss", lambda: None)()
-        largest = getattr(law, "enclose_largest_loss", lambda: None)()
+        smallest = law.enclose_smallest_loss()
+        largest = law.enclose_largest_loss()
         infinity = law.enclose_infinity_mass()
 
         def right(x: Fraction) -> float:
@@ -169,7 +169,7 @@ class LatticeModel:
 
     def __init__(self, loss: ComposedLoss, floor: float = _FLOOR) -> None:
         self.loss, self._floor = loss, floor
-        self.laws = lattice_laws(loss)
+        self.laws = loss.laws
         self.parts = [(LawModel(law, floor), float(count)) for law, count in self.laws]
         largest = loss.enclose_largest_loss()
         self.largest = math.inf if largest is None else float(largest)
@@ -225,9 +225,9 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     return total
 
 
-def law_grid(law: LawModel, tilt: float, step: Fraction) -> LawGrid | None:
-    """A law's grid for a step; None where its range holds too few or too many steps."""
-    first, last = math.floor(law.low / step), math.ceil(law.high / step)
+def law_grid(law: LawModel, tilt: float, step: Fraction, low: int = -(10**12), high: int = 10**12) -> LawGrid | None:
+    """A law's grid for a step, cut to [low, high] where that is shorter; None where it holds too many steps."""
+    first, last = max(math.floor(law.low / step), low), min(math.ceil(law.high / step), high)
     first, last = min(first, -1), max(last, 1)
     if last - first > MAX_CELLS:
         return None
@@ -272,8 +272,7 @@ def _atoms(law: Law) -> list[Fraction]:
     """Sizes of the extreme losses of a law bounded on both sides, where atoms are likely."""
     ends = []
     with ctx.workprec(200):
-        for name in ("enclose_smallest_loss", "enclose_largest_loss"):
-            end = getattr(law, name, lambda: None)()
+        for end in (law.enclose_smallest_loss(), law.enclose_largest_loss()):
             if end is None:
                 return []
             mantissa, exponent = abs(end).lower().man_exp()
@@ -289,7 +288,9 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
         step = choose_step(model, tilt, width)
     windows = choose_windows(model, epsilon, saddle, step, width)
     cells = max((high - low for low, high in windows), default=1)
-    grids = tuple(law_grid(law, tilt, step) for law, _ in model.parts)
+    cells = max(high - low for low, high in windows)
+    single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
+    grids = tuple(law_grid(law, tilt, step, *ends) for (law, _), ends in zip(model.parts, single, strict=True))
     total = sum(count for _, count in model.parts)
     bits = math.ceil(12 + math.log2(max(cells, 2)) + math.log2(total) - math.log2(width) + 8)
     prec = bits + 112 + 2 * max(math.ceil(-math.log2(step)), 0)
@@ -305,11 +306,17 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
 @proved_by("T32-chernoff-window")
 def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fraction,
                    width: float) -> tuple[tuple[int, int], ...]:
-    """For each product the window outside of which nothing adds more than a small share of `width` to delta."""
+    """For each law and each product the window outside of which nothing adds more than a small share of `width`.
+
+    With K the sum of log moments of the steps held, and a loss of e^g allowed: a mass at infinity right of
+    min_l (K(l) - g) / l or min_l (K(l) + eps - g) / (l + 1) costs at most that, and so does moving what is left of
+    max_{l<c} (g + c eps - K_rest(c) - K(l)) / (c - l) to that place.
+    """
     tilt, scale = saddle.tilt, math.sqrt(max(model.cumulants(saddle.tilt)[2], 1e-300))
     counts = np.array([count for _, count in model.parts])
     whole = int(counts.sum())
-    schedule = list(products([count for _, count in model.laws]))
+    units = np.eye(len(counts), dtype=int).tolist()
+    schedule = [*units, *products([count for _, count in model.laws])]
     spread = np.concatenate([-np.geomspace(1e4, 1e-2, 60), np.geomspace(1e-2, 1e4, 60)]) / scale
     exponents = tilt + spread
     table = model.log_table(exponents)
@@ -326,12 +333,7 @@ def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fr
         high = np.min((k_held[right] - goal) / exponents[right])
         high = min(high, np.min((k_held[right] + epsilon - goal) / (exponents[right] + 1)))
         low = np.max((goal + tilt * epsilon - k_rest - k_held[left]) / (tilt - exponents[left]))
-        if sum(held) == whole:
+        if sum(held) == whole and whole > 1:
             low = max(low, epsilon - 3 / tilt)
         windows.append((math.floor(low / float(step)) - 1, math.ceil(max(high, low) / float(step)) + 1))
     return tuple(windows)
-
-
-def window_cells(windows: Iterable[tuple[int, int]]) -> int:
-    """The longest window."""
-    return max((high - low for low, high in windows), default=0)
