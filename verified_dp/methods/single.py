@@ -28,6 +28,8 @@ from verified_dp.kernel.evaluate import (
     evaluate,
 )
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.methods.lattice import LatticeEngine
+from verified_dp.search.lattice import LatticeModel
 from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
 from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.saddle import Saddle, choose_saddle
@@ -107,17 +109,32 @@ class SingleOrder:
 
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
-        self._model: FloatLoss | None = None
+        self.lattice = LatticeEngine(loss)
+        self._model: FloatLoss | LatticeModel | None = None
         self._shortfall = 0.0  # bits by which the last width missed its prediction
 
     @property
-    def model(self) -> FloatLoss:
+    def model(self) -> FloatLoss | LatticeModel:
         if self._model is None:
-            self._model = float_loss(self.loss)
+            self._model = float_loss(self.loss) if self.has_contour else self.lattice.model
         return self._model
+
+    @property
+    def _float_model(self) -> FloatLoss:
+        """The contour's model. Raises Unsupported where some law has no transform."""
+        if not isinstance(self.model, FloatLoss):
+            raise Unsupported("the contour method needs the transform of every step; one of them has none: use lattice")
+        return self.model
+
+    @property
+    def has_contour(self) -> bool:
+        """Whether the contour method applies: every law has a transform."""
+        return self.loss.has_transform
 
     def saddle(self, epsilon: Fraction, start: float = 1.0) -> Saddle:
         """The saddle point at eps; needs at least one step with noise."""
+        if isinstance(self.model, LatticeModel):
+            return self.model.saddle(float(epsilon))
         return choose_saddle(self.model, float(epsilon), start)
 
     def log_estimate(self, epsilon: Fraction) -> float:
@@ -133,25 +150,35 @@ class SingleOrder:
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise."""
-        past = self._past_support(epsilon)
+        past = self._past_support(epsilon, bits)
         if past is not None:
             return past
         answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, method, budget)]
+        if method == "lattice" or not answers:
+            answers.append(self._lattice(epsilon, bits, budget))
         return _best(answers)
 
-    def _past_support(self, epsilon: Fraction) -> Answer | None:
-        witness = SupportWitness(256)
+    def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
+        if self.is_trivial:
+            raise Unsupported("nothing depends on the data: there is no law to compose")
+        run = self.lattice.solve(epsilon, 2.0**-bits, lambda: budget.left, budget.say)
+        return Answer(epsilon, "lattice", run.witness, run.values, run.bounds)
+
+    def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
+        """delta(eps) = P(S = inf) past the largest finite loss."""
+        witness = SupportWitness(max(256, math.ceil(bits) + 64))
         bounds = enclose_past_support(self.loss, epsilon, witness.prec)
-        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper == 0 else None
+        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper < 1 else None
 
     def _attempts(self, epsilon: Fraction, method: str, budget: Budget) -> Iterator[Callable[[float], Answer]]:
         """The ways that apply: a closed form where there is one; the contour elsewhere, beside a Gaussian's, or if asked."""
         closed = has_closed_form(self.loss)
         if method == "closed-form" and not closed:
             raise Unsupported("no closed form: it exists for Gaussian steps alone and for one sampled step alone")
-        if closed and method != "contour":
+        if closed and method in ("auto", "closed-form"):
             yield lambda bits: self._closed(epsilon, bits)
-        if method == "contour" or (method == "auto" and not self.is_trivial and not (closed and self.loss.parts)):
+        beside = method == "auto" and self.has_contour and not self.is_trivial and not (closed and self.loss.parts)
+        if method == "contour" or beside:
             yield lambda bits: self._contour(epsilon, bits, budget)
 
     def _climb(self, attempt: Callable[[float], Answer], bits: float, budget: Budget) -> Answer:
@@ -176,12 +203,13 @@ class SingleOrder:
 
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The cheaper of a line and a bent path; where neither fits the budget, what Chernoff gives."""
+        model = self._float_model
         saddle = self.saddle(epsilon)
-        line = plan_line(self.model, float(epsilon), saddle, bits)
-        choose: Callable[[], Witness] = partial(choose_line, self.model, line)
+        line = plan_line(model, float(epsilon), saddle, bits)
+        choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds
-        if seconds > SLOW_LINE:
-            path = plan_path(self.model, float(epsilon), saddle, bits)
+        if seconds > SLOW_LINE and not self.loss.direct_parts:
+            path = plan_path(model, float(epsilon), saddle, bits)
             if path is not None and path_seconds(path) < seconds:
                 choose, seconds = partial(choose_path, path), path_seconds(path)
         if not budget.allows(seconds):
@@ -198,8 +226,8 @@ class SingleOrder:
 
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
         """A cheap upper bound on delta(eps)."""
-        rules = tuple(choose_nodes(law, tilt, 8 + math.log2(count)) for law, count in self.model.parts)
-        prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.model.parts), default=0)
+        rules = tuple(choose_nodes(law, tilt, 8 + math.log2(count)) for law, count in self._float_model.parts)
+        prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)
         return self.evaluate(epsilon, ChernoffWitness(dyadic(tilt), rules, prec), "contour")
 
 
