@@ -28,7 +28,7 @@ from verified_dp.methods.single import Answer, Budget, SingleOrder
 from verified_dp.methods.solution import Evaluation, Solution
 from verified_dp.theorems import proved_by
 
-METHODS = ("auto", "closed-form", "contour")
+METHODS = ("auto", "closed-form", "contour", "lattice")
 MAX_DIGITS = 1000
 
 
@@ -161,7 +161,7 @@ class PrivacyProfile:
 
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
     """Enclose the order that seems smaller: by Chernoff, then with few bits, then with as many as decide or match."""
-    if order.loss.parts and method != "closed-form" and eps < order.model.largest:
+    if order.loss.parts and order.has_contour and method in ("auto", "contour") and eps < order.model.largest:
         answer = order.chernoff(eps, order.saddle(eps).tilt)
         if answer.bounds.upper <= first.bounds.lower:
             return answer
@@ -176,7 +176,8 @@ def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float,
 def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str, budget: Budget) -> Answer | None:
     """An answer that proves delta(eps) <= target, or None."""
     gap = order.log_estimate(eps) - float(log_of(target))
-    if gap < -0.5 and order.loss.parts and eps < order.model.largest and method != "closed-form":
+    usable = order.loss.parts and order.has_contour and method in ("auto", "contour")
+    if gap < -0.5 and usable and eps < order.model.largest:
         answer = order.chernoff(eps, order.saddle(eps).tilt)
         if is_below(answer, target):
             return answer

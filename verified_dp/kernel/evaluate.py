@@ -15,6 +15,7 @@ from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness, bound_delta
 from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
 from verified_dp.kernel.contour import LineValues, LineWitness, check_line, enclose_on_line, evaluate_line
+from verified_dp.kernel.lattice import LatticeValues, LatticeWitness, check_lattice, enclose_on_lattice, evaluate_lattice
 from verified_dp.kernel.panels import PanelValues, PanelWitness, check_path, enclose_on_path, evaluate_path
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by
@@ -27,7 +28,7 @@ class SupportWitness:
     prec: int
 
 
-Witness = LineWitness | PanelWitness | ClosedFormWitness | ChernoffWitness | SupportWitness
+Witness = LineWitness | PanelWitness | LatticeWitness | ClosedFormWitness | ChernoffWitness | SupportWitness
 
 MAX_BITS = 10**6
 """No witness may ask for more bits: a guard against witnesses from outside."""
@@ -41,7 +42,7 @@ class DirectValues:
     witness: ClosedFormWitness | ChernoffWitness | SupportWitness
 
 
-Values = LineValues | PanelValues | DirectValues
+Values = LineValues | PanelValues | LatticeValues | DirectValues
 
 
 def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
@@ -54,6 +55,9 @@ def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
     if isinstance(witness, PanelWitness):
         _require(not loss.direct_parts and check_path(witness, len(loss.parts)), witness)
         return evaluate_path(loss, witness)
+    if isinstance(witness, LatticeWitness):
+        _require(check_lattice(witness, [count for _, count in loss.laws]), witness)
+        return evaluate_lattice(loss, witness)
     if isinstance(witness, ClosedFormWitness):
         _require(has_closed_form(loss), witness)
     if isinstance(witness, ChernoffWitness):
@@ -72,6 +76,8 @@ def enclose_delta(values: Values, epsilon: Fraction) -> Bounds:
         return enclose_on_line(values, epsilon)
     if isinstance(values, PanelValues):
         return enclose_on_path(values, epsilon)
+    if isinstance(values, LatticeValues):
+        return enclose_on_lattice(values, epsilon)
     if isinstance(values.witness, ClosedFormWitness):
         return enclose_closed_form(values.loss, values.witness, epsilon)
     if isinstance(values.witness, ChernoffWitness):

@@ -202,11 +202,12 @@ class LatticeModel:
 
 @dataclass(frozen=True)
 class LatticePlan:
-    """A witness, and what it should cost (seconds, the largest window) and reach (relative width)."""
+    """A witness (None where it would take too much memory), the seconds it should take, its longest window."""
 
-    witness: LatticeWitness
+    witness: LatticeWitness | None
     seconds: float
     cells: int
+    step: Fraction
 
 
 def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
@@ -214,9 +215,10 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     total = 0.0
     with ctx.workprec(256):
         for law, count in model.parts:
-            grid = law_grid(law, tilt, step)
-            if grid is None:
+            first, last = grid_ends(law, step)
+            if last - first > MAX_CELLS:
                 return math.inf
+            grid = LawGrid(first, law.strides(tilt, step, first, last))
             masses = enclose_step(law.law, grid, step, 100)
             weights = [(ball(step * i) * arb(tilt)).exp() for i in masses.vertices]
             above = sum((m * w for m, w in zip(masses.above, weights, strict=True)), arb(0))
@@ -225,13 +227,10 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     return total
 
 
-def law_grid(law: LawModel, tilt: float, step: Fraction, low: int = -(10**12), high: int = 10**12) -> LawGrid | None:
-    """A law's grid for a step, cut to [low, high] where that is shorter; None where it holds too many steps."""
+def grid_ends(law: LawModel, step: Fraction, low: int = -(10**12), high: int = 10**12) -> tuple[int, int]:
+    """The first and last index of a law's range, cut to [low, high]; the first one is negative."""
     first, last = max(math.floor(law.low / step), low), min(math.ceil(law.high / step), high)
-    first, last = min(first, -1), max(last, 1)
-    if last - first > MAX_CELLS:
-        return None
-    return LawGrid(first, law.strides(tilt, step, first, last))
+    return min(first, -1), max(last, 1)
 
 
 def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
@@ -290,17 +289,19 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
     cells = max((high - low for low, high in windows), default=1)
     cells = max(high - low for low, high in windows)
     single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
-    grids = tuple(law_grid(law, tilt, step, *ends) for (law, _), ends in zip(model.parts, single, strict=True))
+    ends = [grid_ends(law, step, *window) for (law, _), window in zip(model.parts, single, strict=True)]
+    cells = max(high - low for low, high in (*ends, *windows))
+    if cells > MAX_CELLS:
+        return LatticePlan(None, math.inf, cells, step)
+    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last))
+                  for (law, _), (first, last) in zip(model.parts, ends, strict=True))
     total = sum(count for _, count in model.parts)
-    bits = math.ceil(12 + math.log2(max(cells, 2)) + math.log2(total) - math.log2(width) + 8)
+    bits = math.ceil(20 + math.log2(max(cells, 2)) + math.log2(total) - math.log2(width))
     prec = bits + 112 + 2 * max(math.ceil(-math.log2(step)), 0)
-    lengths = [high - low for low, high in windows]
-    evaluations = sum(sum(cells for cells, _ in grid.blocks) for grid in grids if grid)
-    seconds = 1.2e-4 * evaluations + 3e-6 * (bits / 64) * sum(lengths)
-    proper = tuple(grid if grid is not None else LawGrid(-1, ((2, 1),)) for grid in grids)
-    if None in grids:
-        cells = MAX_CELLS + 1
-    return LatticePlan(LatticeWitness(step, dyadic(tilt, 12), bits, proper, windows, prec), seconds, cells)
+    evaluations = sum(sum(cells for cells, _ in grid.blocks) for grid in grids)
+    seconds = 1.2e-4 * evaluations + 4e-6 * (bits / 64) * sum(high - low for low, high in windows)
+    witness = LatticeWitness(step, dyadic(tilt, 12), bits, grids, windows, prec)
+    return LatticePlan(witness, seconds, cells, step)
 
 
 @proved_by("T32-chernoff-window")
