@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 from verified_dp.losses.composed import ComposedLoss
@@ -11,7 +10,7 @@ from verified_dp.losses.law import Law
 from verified_dp.mechanisms import Composition, Mechanism, Relation
 from verified_dp.pairs import DominatingPair, Step, step_of
 
-__all__ = ["ORDERS", "DominatingPair", "describe_pairs", "is_proven", "privacy_losses"]
+__all__ = ["NOT_PROVEN", "ORDERS", "DominatingPair", "describe_pairs", "is_proven", "privacy_losses"]
 
 ORDERS = {
     Relation.ADD_OR_REMOVE: ("remove", "add"),
@@ -27,6 +26,9 @@ def describe_pairs(composition: Composition, relation: Relation) -> tuple[Domina
     """The pair of every step in every order of the relation, without repetitions."""
     steps = (_step(mechanism, order, relation) for order in ORDERS[relation] for mechanism, _ in composition.parts)
     return tuple(dict.fromkeys(step.pair for step in steps))
+
+
+NOT_PROVEN = "the pair of a mechanism is not proven to dominate this relation, so nothing can be certified with it"
 
 
 def is_proven(composition: Composition, relation: Relation) -> bool:

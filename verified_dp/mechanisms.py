@@ -76,9 +76,6 @@ class PoissonSampled:
     probability: Fraction
 
     def __init__(self, mechanism: Samplable, probability: object) -> None:
-        if not isinstance(mechanism, Samplable):
-            names = "a Gaussian, Laplace, DiscreteLaplace, DiscreteGaussian or Finite"
-            raise InvalidInput("mechanism", mechanism, f"{names}, which alone can be sampled")
         _check_sampled(mechanism)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "probability", exact.probability(probability, "probability"))
@@ -256,7 +253,10 @@ def _mechanism(value: object) -> Mechanism:
     return value
 
 
-def _check_sampled(mechanism: Samplable) -> None:
+def _check_sampled(mechanism: object) -> None:
+    if not isinstance(mechanism, Samplable):
+        names = "a Gaussian, Laplace, DiscreteLaplace, DiscreteGaussian or Finite"
+        raise InvalidInput("mechanism", mechanism, f"{names}, which alone can be sampled")
     if isinstance(mechanism, Gaussian) and mechanism.sigma is not None:
         raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")
 

@@ -1,4 +1,4 @@
-"""One step's dominating pair in one order: in words with its theorem, and as a law. Unsupported where none is proven."""
+"""One step's dominating pair in one order: in words with its theorem, and as a law; Unsupported without one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class DominatingPair:
 
 @dataclass(frozen=True)
 class Step:
-    """One step in one order: its law, or the squared mean shift of a plain Gaussian, or neither (it reveals nothing)."""
+    """One step in one order: its law, or the squared mean shift of a Gaussian, or neither (nothing is revealed)."""
 
     pair: DominatingPair
     law: Law | None = None

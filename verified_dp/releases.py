@@ -24,6 +24,7 @@ class Release:
 
     kind: ClassVar[str]
     convention: ClassVar[str]
+    assumption: ClassVar[str]
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
@@ -45,11 +46,13 @@ class Laplace(Release):
 
     kind = "laplace"
     convention = "laplace: one real number, which neighbours change by at most the stated sensitivity"
+    assumption = "laplace: exact Laplace noise of the stated scale, fresh in each release"
     scale: Fraction
     sensitivity: Fraction
 
     def __post_init__(self) -> None:
-        self._set(scale=exact.positive(self.scale, "scale"), sensitivity=exact.positive(self.sensitivity, "sensitivity"))
+        sensitivity = exact.positive(self.sensitivity, "sensitivity")
+        self._set(scale=exact.positive(self.scale, "scale"), sensitivity=sensitivity)
 
     @property
     def ratio(self) -> Fraction:
@@ -59,10 +62,11 @@ class Laplace(Release):
 
 @dataclass(frozen=True)
 class DiscreteLaplace(Release):
-    """Noise of mass proportional to e^{-|x| / scale} on one integer that neighbours change by at most `sensitivity`."""
+    """Noise of mass proportional to e^{-|x| / scale} on one integer, changed by at most `sensitivity`."""
 
     kind = "discrete-laplace"
     convention = "discrete-laplace: one integer, which neighbours change by at most the stated sensitivity"
+    assumption = "discrete-laplace: exact noise of the stated scale, fresh in each release"
     scale: Fraction
     sensitivity: int
 
@@ -72,10 +76,11 @@ class DiscreteLaplace(Release):
 
 @dataclass(frozen=True)
 class DiscreteGaussian(Release):
-    """Noise of mass proportional to e^{-x^2 / (2 sigma_squared)} on one integer, changed by at most `sensitivity`."""
+    """Noise of mass ~ e^{-x^2 / (2 sigma_squared)} on one integer that neighbours change by at most `sensitivity`."""
 
     kind = "discrete-gaussian"
     convention = "discrete-gaussian: one integer, which neighbours change by at most the stated sensitivity"
+    assumption = "discrete-gaussian: exact noise of the stated parameter sigma_squared, fresh in each release"
     sigma_squared: Fraction
     sensitivity: int
 
@@ -94,6 +99,7 @@ class RandomizedResponse(Release):
 
     kind = "randomized-response"
     convention = "randomized-response: every neighbour answers, one of them differently"
+    assumption = "randomized-response: every answer is drawn afresh with exactly the stated probabilities"
     categories: int
     noise_probability: Fraction | None = None
     epsilon: Fraction | None = None
@@ -119,10 +125,11 @@ class RandomizedResponse(Release):
 
 @dataclass(frozen=True)
 class Finite(Release):
-    """Finitely many outcomes: `P` their probabilities with the record (or for one neighbour), `Q` without (or for the other)."""
+    """Finitely many outcomes: `P` their probabilities with the record (replace: for one neighbour), `Q` without it."""
 
     kind = "finite"
     convention = "finite: P is the outcome's law with the record, Q without it (replace: of either neighbour)"
+    assumption = "finite: the outcome has exactly the law P or Q, whatever was released before"
     P: tuple[Fraction, ...]
     Q: tuple[Fraction, ...]
 
@@ -152,6 +159,7 @@ class ApproximateDP(Release):
 
     kind = "approximate-dp"
     convention = "approximate-dp: the guarantee holds between neighbours of this relation in both directions"
+    assumption = "approximate-dp: the stated guarantee holds whatever was released before"
     epsilon: Fraction
     delta: Fraction
 
@@ -168,6 +176,7 @@ class GaussianDP(Release):
 
     kind = "gaussian-dp"
     convention = "gaussian-dp: the guarantee holds between neighbours of this relation in both directions"
+    assumption = "gaussian-dp: the stated guarantee holds whatever was released before"
     mu: Fraction
 
     def __post_init__(self) -> None:
@@ -176,11 +185,12 @@ class GaussianDP(Release):
 
 @dataclass(frozen=True)
 class MixtureOfGaussians(Release):
-    """Noise N(0, sigma^2 I) on a sum to which the record adds a vector of norm at most sensitivities[i] with probabilities[i]."""
+    """Noise N(0, sigma^2 I) on a sum; the record adds a norm of at most sensitivities[i] with probabilities[i]."""
 
     kind = "mixture-of-gaussians"
     convention = (
         "mixture-of-gaussians: which sensitivity applies is drawn independently of the data and not revealed")
+    assumption = "mixture-of-gaussians: exact noise; what other records add is independent of the draw"
     sigma: Fraction
     sensitivities: tuple[Fraction, ...]
     probabilities: tuple[Fraction, ...]
@@ -200,13 +210,14 @@ class MixtureOfGaussians(Release):
 
 @dataclass(frozen=True)
 class Exponential(Release):
-    """A selection of bounded range: log-probabilities of neighbours differ, over outcomes, within an interval of that length.
+    """A selection of bounded range: log(P/Q) between neighbours stays, over outcomes, in an interval of that length.
 
     The exponential mechanism with weights e^{epsilon u / (2 D)}, D the sensitivity of u, has bounded range epsilon.
     """
 
     kind = "exponential"
     convention = "exponential: bounded_range bounds max - min over outcomes of log(P/Q) between neighbours"
+    assumption = "exponential: the stated range holds whatever was released before"
     bounded_range: Fraction
 
     def __post_init__(self) -> None:
@@ -215,10 +226,11 @@ class Exponential(Release):
 
 @dataclass(frozen=True)
 class FourierAccountantPair(Release):
-    """The pair that Koskela, Jaelkoe and Honkela (2020) use for sampling without replacement; it is not dominating there."""
+    """The pair of Koskela, Jaelkoe and Honkela (2020) for sampling without replacement; it is not dominating there."""
 
     kind = "fourier-accountant-pair"
     convention = "fourier-accountant-pair: the paper's pair for sampling without replacement, which is NOT dominating"
+    assumption = "fourier-accountant-pair: none; nothing may be certified with it"
     noise_multiplier: Fraction
     probability: Fraction
 

@@ -131,9 +131,9 @@ def _gaussian(table: dict[str, Any]) -> Mechanism:
 def _release(table: dict[str, Any]) -> Mechanism:
     """A mechanism of `releases`: its fields are the keys; `sampling` where a theorem covers it."""
     release = RELEASES[table["kind"]]
-    samplable = issubclass(release, Samplable)
-    _check_keys(table, ("kind", *release.keys(), *(("sampling",) if samplable else ()), "count"))
-    mechanism = release(**{key: table.get(key) for key in release.keys()})
+    samplable, keys = issubclass(release, Samplable), release.keys()
+    _check_keys(table, ("kind", *keys, *(("sampling",) if samplable else ()), "count"))
+    mechanism = release(**{key: table.get(key) for key in keys})
     if "sampling" in table and isinstance(mechanism, Samplable):
         return _sampled(mechanism, table["sampling"])
     return mechanism
@@ -149,12 +149,13 @@ def _sampled(mechanism: Samplable, sampling: object) -> Mechanism:
     if not isinstance(sampling, dict):
         raise InvalidInput("sampling", sampling, 'a table like { scheme = "poisson", probability = "0.1" }')
     with _located("sampling."):
-        scheme = sampling.get("scheme")
-        if not _is_text(scheme):
-            raise InvalidInput("scheme", scheme, 'the string "poisson" (or "with-", "without-replacement")')
-        if scheme not in _SCHEMES:
+        stated = sampling.get("scheme")
+        if not _is_text(stated):
+            raise InvalidInput("scheme", stated, 'the string "poisson" (or "with-", "without-replacement")')
+        scheme = str(stated)
+        if scheme not in SCHEMES:
             raise Unsupported(f"{scheme!r} has no proof here, {_OTHERS}", "scheme")
-        build, readers = _SCHEMES[scheme]
+        build, readers = SCHEMES[scheme]
         _check_keys(sampling, ("scheme", *readers))
         numbers = [read(sampling.get(key), key) for key, read in readers.items()]
         if scheme != "poisson" and not isinstance(mechanism, Gaussian):
@@ -162,11 +163,12 @@ def _sampled(mechanism: Samplable, sampling: object) -> Mechanism:
     return build(mechanism, *numbers)
 
 
-_SCHEMES: Mapping[str, tuple[Callable[..., Mechanism], Mapping[str, Callable[..., object]]]] = {
+SCHEMES: Mapping[str, tuple[Callable[..., Mechanism], Mapping[str, Callable[..., object]]]] = {
     "poisson": (PoissonSampled, {"probability": exact.probability}),
     "without-replacement": (WithoutReplacement, {"probability": exact.probability}),
     "with-replacement": (WithReplacement, {"draws": read_draws, "population": exact.count}),
 }
+"""scheme -> (class, its numbers and how to read them)."""
 _OTHERS = 'only "poisson", "without-replacement" and "with-replacement" have: shuffled epochs are another mechanism'
 
 

@@ -21,10 +21,11 @@ class ClosedFormWitness:
 
 def has_closed_form(loss: ComposedLoss) -> bool:
     """Gaussian steps alone, one step of any law alone, or few enough steps made of atoms and uniform pieces."""
-    return not loss.parts or _is_single(loss) or is_exact(loss)
+    return not loss.parts or is_single(loss) or is_exact(loss)
 
 
-def _is_single(loss: ComposedLoss) -> bool:
+def is_single(loss: ComposedLoss) -> bool:
+    """One step of one law, nothing else."""
     return len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared
 
 
@@ -39,7 +40,7 @@ def enclose_closed_form(loss: ComposedLoss, witness: ClosedFormWitness, epsilon:
     with ctx.workprec(witness.prec):
         if not loss.parts:
             delta = enclose_gaussian_profile(loss.mean_shift_squared, ball(epsilon))
-        elif _is_single(loss):
+        elif is_single(loss):
             delta = loss.parts[0][0].enclose_hockey_stick(ball(epsilon))
         else:
             delta = enclose_exactly(loss, ball(epsilon))

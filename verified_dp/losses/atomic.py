@@ -18,14 +18,20 @@ Atom = tuple[arb, arb]
 
 
 class AtomicLaw:
-    """What the laws with finitely many outcomes share; a subclass gives `enclose_atoms`."""
+    """What the laws with finitely many outcomes share; a subclass gives `enclose_atoms`, `order` and `in_order`."""
+
+    order: str
+
+    def in_order(self, order: str) -> AtomicLaw:
+        """The same step composed in another order."""
+        raise NotImplementedError
 
     def enclose_atoms(self) -> list[Atom]:
         """Enclose the masses of the outcomes under P and under Q (exact zeros where they are 0)."""
         raise NotImplementedError
 
     def lattice(self) -> tuple[arb, list[int]] | None:
-        """(step x, indices n): the i-th finite atom of positive P mass has loss n_i x; None where no such x is known."""
+        """(step x, indices n): the i-th finite atom has loss n_i x; None where no such x is known."""
         return None
 
     def enclose_finite_atoms(self) -> list[Atom]:

@@ -79,7 +79,7 @@ _WIDEST = 100
 
 def _integer(end: arb) -> int:
     """An exact integral ball as an integer."""
-    return int(end.unique_fmpz())
+    return int(str(end.unique_fmpz()))
 
 
 def _one_sided(top: acb, ratio: acb, bend: arb) -> acb:

@@ -27,9 +27,9 @@ class FixedBatchLoss:
         """The same law in every order."""
         return replace(self, order=order)
 
-    @proved_by("T52-without-replacement")
+    @proved_by("T52-without-replacement", "T14-single-step")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
-        """Enclose h(eps) for eps >= 0, 1 - e^eps + e^eps h(-eps) for eps < 0, h of the sampled Gaussian at distance 2."""
+        """Enclose h(eps) for eps >= 0, 1 - e^eps + e^eps h(-eps) below; h: the sampled Gaussian at distance 2."""
         if epsilon >= 0:
             return self._base(epsilon)
         below = -epsilon.expm1() + epsilon.exp() * self._base((-epsilon).max(arb(0)))

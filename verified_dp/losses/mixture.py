@@ -1,4 +1,4 @@
-"""Two mixtures of Gaussians on a line, every mean of P at or right of every mean of Q: the loss grows along it (T51)."""
+"""Two mixtures of Gaussians on a line, no mean of P left of a mean of Q: the loss grows along it (T51)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Component = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class MixtureLoss:
-    """P = sum of weights N(mean, sigma^2) over `above`, Q over `below`; each sorted by mean, means pairwise different."""
+    """P = sum of weight N(mean, sigma^2) over `above`, Q over `below`; sorted by mean, means pairwise different."""
 
     sigma: Fraction
     above: tuple[Component, ...]
@@ -65,11 +65,11 @@ class MixtureLoss:
 
     def _density(self, mixture: Sequence[Component], t: arb) -> arb:
         s = ball(self.sigma)
-        norm = 1 / (s * (2 * arb.pi()).sqrt())
-        return norm * sum((ball(weight) * (-(((t - ball(mean)) / s) ** 2) / 2).exp() for mean, weight in mixture), arb(0))
+        shares = (ball(weight) * (-(((t - ball(mean)) / s) ** 2) / 2).exp() for mean, weight in mixture)
+        return sum(shares, arb(0)) / (s * (2 * arb.pi()).sqrt())
 
     def _enclose_loss(self, t: arb) -> tuple[arb, arb]:
-        """(loss, its derivative) at t: log-sums of w e^{(2 m t - m^2)/(2 s^2)}, derivative = difference of mean means."""
+        """(loss, its derivative) at t: log-sums of w e^{(2 m t - m^2)/(2 s^2)}; difference of the averaged means."""
         rows = []
         for mixture in (self.above, self.below):
             terms = [ball(weight) * (ball(mean) * (2 * t - ball(mean)) / (2 * ball(self.sigma) ** 2)).exp()

@@ -40,6 +40,7 @@ class SampledGaussianLoss:
         """The same step in another order."""
         return replace(self, order=order)
 
+    @proved_by("T14-single-step")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose H_{e^eps}(P || Q) of one step, any real eps."""
         return SINGLE_STEP[self.order](self.sampling_probability, self.noise_multiplier, epsilon)
