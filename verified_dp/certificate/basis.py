@@ -10,11 +10,10 @@ from typing import Any
 
 from verified_dp.certificate.document import Document
 from verified_dp.dominating import DominatingPair
-from verified_dp.kernel import chernoff, closed, contour, evaluate, nodes, panels, pieces, powers
+from verified_dp.kernel import chernoff, closed, contour, evaluate, grid, lattice, nodes, panels, pieces, powers
 from verified_dp.kernel.evaluate import Witness
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.gaussian import GaussianLoss, enclose_gaussian_profile
-from verified_dp.losses.law import Law
+from verified_dp.losses.gaussian import enclose_gaussian_profile
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.mechanisms import Composition, PoissonSampled
 
@@ -79,7 +78,6 @@ LAWS: Mapping[type[Any], Functions] = {
         SampledGaussianLoss.enclose_modulus_factor,
     ),
     panels.PanelWitness: _LAW_ON_PATH,
-    lattice.LatticeWitness: (),
     chernoff.ChernoffWitness: _LAW_ON_LINE,
     closed.ClosedFormWitness: (),
     evaluate.SupportWitness: (),
@@ -90,6 +88,7 @@ _TRANSFORM = ("enclose_transform", "enclose_moment", "bound_transform_beyond", "
 METHODS: Mapping[type[Any], Sequence[str]] = {
     contour.LineWitness: _TRANSFORM,
     panels.PanelWitness: (),
+    lattice.LatticeWitness: ("enclose_hockey_stick", "enclose_infinity_mass"),
     chernoff.ChernoffWitness: ("enclose_moment", "enclose_infinity_mass"),
     closed.ClosedFormWitness: (),
     evaluate.SupportWitness: ("enclose_largest_loss", "enclose_infinity_mass"),
@@ -101,16 +100,22 @@ def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., A
     """The proved functions behind one evaluation."""
     if isinstance(witness, closed.ClosedFormWitness):
         return _closed_functions(loss)
+    if isinstance(witness, lattice.LatticeWitness):
+        return _lattice_functions(loss)
     kind, support = type(witness), isinstance(witness, evaluate.SupportWitness)
     laws = [law for law, _ in (loss.parts if support else loss.direct_parts)]
     used = [*ENGINES[kind], *(LAWS[kind] if loss.node_parts else ()), *_methods(laws, METHODS[kind])]
-    if isinstance(witness, lattice.LatticeWitness):
-        return [*used, *(function for law, _ in loss.laws for function in _profile_functions(law))]
     if loss.mean_shift_squared and not support:
         used.append(ComposedLoss.enclose_gaussian_exponent)
     if laws:
         used.append(ComposedLoss.enclose_infinity_mass)
     return used
+
+
+def _lattice_functions(loss: ComposedLoss) -> list[Callable[..., Any]]:
+    gaussian = [enclose_gaussian_profile] if loss.mean_shift_squared else []
+    laws = [law for law, _ in loss.parts]
+    return [*ENGINES[lattice.LatticeWitness], *gaussian, *_methods(laws, METHODS[lattice.LatticeWitness])]
 
 
 def _closed_functions(loss: ComposedLoss) -> list[Callable[..., Any]]:
@@ -131,16 +136,6 @@ def _methods(laws: Iterable[Any], names: Sequence[str]) -> Iterator[Callable[...
         yield from (method for method in found if method is not None and hasattr(method, "__theorems__"))
         if hasattr(law, "base"):
             yield from _methods([law.base], names)
-
-
-def _profile_functions(law: Law) -> list[Callable[..., Any]]:
-    """The proved functions behind a law's hockey-stick and infinity mass."""
-    if isinstance(law, SampledGaussianLoss):
-        return [SINGLE_STEP[law.order]]
-    if isinstance(law, GaussianLoss):
-        return [enclose_gaussian_profile]
-    methods = (type(law).enclose_hockey_stick, type(law).enclose_infinity_mass)
-    return [method for method in methods if hasattr(method, "__theorems__")]
 
 
 def theorems_of(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -15,7 +15,13 @@ from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness, bound_delta
 from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
 from verified_dp.kernel.contour import LineValues, LineWitness, check_line, enclose_on_line, evaluate_line
-from verified_dp.kernel.lattice import LatticeValues, LatticeWitness, check_lattice, enclose_on_lattice, evaluate_lattice
+from verified_dp.kernel.lattice import (
+    LatticeValues,
+    LatticeWitness,
+    check_lattice,
+    enclose_on_lattice,
+    evaluate_lattice,
+)
 from verified_dp.kernel.panels import PanelValues, PanelWitness, check_path, enclose_on_path, evaluate_path
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by

@@ -43,7 +43,7 @@ class LawGrid:
 
 @dataclass(frozen=True)
 class StepMasses:
-    """Masses at the grid indices: upper bounds of a dominating law's and lower bounds of a dominated one's (exact balls).
+    """Masses at the grid indices: upper bounds of a dominating law's, lower bounds of a dominated one's (exact balls).
 
     infinity_above: upper bound of the dominating law's infinity mass; infinity: encloses the law's own.
     """
@@ -79,7 +79,7 @@ def kink_masses(alphas: Sequence[arb], values: Sequence[arb], at_zero: arb) -> l
 
 @proved_by("T26-connect-the-dots")
 def connect_the_dots(alphas: Sequence[arb], sticks: Sequence[arb]) -> list[arb]:
-    """Bound from above the finite masses of the polyline through (0, 1), (alpha_i, H_i); its infinity mass is the last H."""
+    """Bound the masses of the polyline through (0, 1), (alpha_i, H_i) from above; its infinity mass is the last H."""
     return [upper_end(mass).max(arb(0)) for mass in kink_masses(alphas, sticks, arb(1))]
 
 

@@ -68,7 +68,7 @@ def products(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def check_lattice(witness: LatticeWitness, counts: Sequence[int]) -> bool:
     """The side conditions: h > 0, c >= 0, proper grids, a window per product, more bits in balls than in weights."""
-    shape = 0 < witness.step and 0 <= witness.tilt and 2 <= witness.bits <= witness.prec - 16
+    shape = witness.step > 0 and witness.tilt >= 0 and 2 <= witness.bits <= witness.prec - 16
     grids = len(witness.grids) == len(counts) > 0 and all(grid.is_proper() for grid in witness.grids)
     windows = len(witness.windows) == sum(1 for _ in products(counts))
     return shape and grids and windows and all(low <= high for low, high in witness.windows)
@@ -132,7 +132,7 @@ Side = type[Above] | type[Below]
 
 
 def _split(measure: Measure, window: tuple[int, int]) -> tuple[fmpz_poly, fmpz_poly, fmpz_poly]:
-    """Weights left of the window (from the measure's low), in it (from the window's), right of it (from its high + 1)."""
+    """Weights left of the window (from the measure's low), in it (from its low), right of it (from its high + 1)."""
     start, end = window[0] - measure.low, window[1] + 1 - measure.low
     weights = measure.weights
     left = weights.truncate(start) if start > 0 else fmpz_poly()

@@ -52,7 +52,8 @@ class LatticeEngine:
             self._model = LatticeModel(self.loss)
         return self._model
 
-    def solve(self, epsilon: Fraction, width: float, allowed: Callable[[], float], say: Callable[[str], None]) -> LatticeRun:
+    def solve(self, epsilon: Fraction, width: float, allowed: Callable[[], float],
+              say: Callable[[str], None]) -> LatticeRun:
         """Refine the grid until delta(eps) has the relative width, or no more seconds are allowed; the narrowest run.
 
         Raises Unsupported where not even the coarsest grid fits.
@@ -71,7 +72,7 @@ class LatticeEngine:
             step = float(best.witness.step) * min(math.sqrt(0.7 * width / best.width), 0.7)
             plan = self._affordable(self._plan(epsilon, width, step), epsilon, width, allowed())
             if plan.witness is None or plan.step >= best.witness.step or plan.seconds > allowed():
-                say(f"lattice: a relative width of {best.width:.2g} was reached; a narrower one takes a finer grid: more time")
+                say(f"lattice: relative width {best.width:.2g} reached; a finer grid, so more time, would narrow it")
                 break
         assert best is not None
         self._best = best
@@ -96,7 +97,8 @@ class LatticeEngine:
             plan = self._plan(epsilon, width, float(plan.step) * min(max(ratio, 1.3), 1e3))
         return plan
 
-    def _after_pilot(self, plan: LatticePlan, epsilon: Fraction, width: float, allowed: Callable[[], float]) -> LatticePlan:
+    def _after_pilot(self, plan: LatticePlan, epsilon: Fraction, width: float,
+                     allowed: Callable[[], float]) -> LatticePlan:
         """The step rescaled by the width which a run with an eight times coarser one reaches."""
         pilot = self._run(self._plan(epsilon, width, 8 * float(plan.step)), epsilon, width, lambda text: None)
         if not 0 < pilot.width < 0.3:
@@ -108,7 +110,7 @@ class LatticeEngine:
         if plan.witness is None:
             raise Unsupported("the lattice method needs a grid of too many points here")
         if plan.seconds > 1:
-            say(f"lattice: about {plan.seconds:.0f} s for a relative width of {width:.1g} of delta({float(epsilon):.6g})")
+            say(f"lattice: about {plan.seconds:.0f} s for relative width {width:.1g} of delta({float(epsilon):.6g})")
         try:
             values = evaluate(self.loss, plan.witness)
         except (InvalidInput, ValueError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ from verified_dp.theorems import proved_by
 
 @dataclass(frozen=True)
 class Bracket:
-    """lower: delta(lower.epsilon) > target, or None where 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
+    """lower: delta(lower.epsilon) > target; None: 0 is not excluded. upper: delta(upper.epsilon) <= target, or None."""
 
     lower: Answer | None
     upper: Answer | None
@@ -84,9 +85,10 @@ def _guess_on_lattice(order: SingleOrder, target: Fraction) -> tuple[Fraction, f
 
 
 def _bisect(answer: Answer, target: Fraction, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
-    """The answers next to where the lower bound stops to exceed the target, and where the upper bound falls below it."""
+    """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it."""
+    tests: list[Callable[[Answer], bool]] = [lambda one: not is_above(one, target), lambda one: is_below(one, target)]
     found = []
-    for crossed in (lambda one: not is_above(one, target), lambda one: is_below(one, target)):
+    for crossed in tests:
         low, high = epsilon / 2, 2 * epsilon
         while high - low > epsilon / 2 ** int(bits + 6):
             middle = _moved((low + high) / 2, 0.0, bits + 8)

@@ -171,7 +171,7 @@ class SingleOrder:
         return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper < 1 else None
 
     def _attempts(self, epsilon: Fraction, method: str, budget: Budget) -> Iterator[Callable[[float], Answer]]:
-        """The ways that apply: a closed form where there is one; the contour elsewhere, beside a Gaussian's, or if asked."""
+        """What applies but the lattice: a closed form; the contour elsewhere, or beside a Gaussian's, or if asked."""
         closed = has_closed_form(self.loss)
         if method == "closed-form" and not closed:
             raise Unsupported("no closed form: it exists for Gaussian steps alone and for one sampled step alone")

@@ -125,7 +125,7 @@ def _blocks(first: int, last: int, edges: list[int], levels: list[int]) -> tuple
 
 def _enclosed(function: object) -> arb:
     with ctx.workprec(128):
-        return function()  # type: ignore[operator, no-any-return]
+        return function()  # type: ignore[operator]
 
 
 def _log(x: arb) -> float:
@@ -153,7 +153,7 @@ def _range(law: Law, log_infinity: float, floor: float) -> tuple[Fraction, Fract
 
 
 def _reach(log_tail: object, floor: float, end: float | None) -> Fraction:
-    """The least x, up to a factor 1.1, beyond which the tail is below the floor; a little past the end where there is one."""
+    """The least x, up to a factor 1.1, beyond which the tail is below the floor; at most a little past the end."""
     limit = Fraction(4096) if end is None else dyadic(max(end, 1e-9) * (1 + 1e-9), 50)
     if log_tail(limit) > floor:  # type: ignore[operator]
         return limit
@@ -180,7 +180,8 @@ class LatticeModel:
         """(K, K', K'') of the composition at c."""
         rows = [law.cumulants(c) for law, _ in self.parts]
         counts = [count for _, count in self.parts]
-        return tuple(sum(k * row[n] for k, row in zip(counts, rows, strict=True)) for n in range(3))  # type: ignore[return-value]
+        k0, k1, k2 = (sum(k * row[n] for k, row in zip(counts, rows, strict=True)) for n in range(3))
+        return k0, k1, k2
 
     def saddle(self, epsilon: float) -> Saddle:
         """The saddle point; the meshes are made finer where its tilt puts the mass, and longer where delta is tiny."""
