@@ -9,6 +9,7 @@ from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import Law
 from verified_dp.mechanisms import Composition, Mechanism, Relation
 from verified_dp.pairs import DominatingPair, Step, step_of
+from verified_dp.theorems import proved_by
 
 __all__ = ["NOT_PROVEN", "ORDERS", "DominatingPair", "describe_pairs", "is_proven", "privacy_losses"]
 
@@ -40,11 +41,13 @@ def _step(mechanism: Mechanism, order: str, relation: Relation) -> Step:
     return step_of(mechanism, order, relation)
 
 
+@proved_by("T25-composition")
 def privacy_losses(composition: Composition, relation: Relation) -> tuple[ComposedLoss, ...]:
     """The loss of the whole composition in each order of the relation."""
     return tuple(_compose(composition, relation, order) for order in ORDERS[relation])
 
 
+@proved_by("T15-gaussian", "T07-ends")
 def _compose(composition: Composition, relation: Relation, order: str) -> ComposedLoss:
     """Plain Gaussians merge into one (T15); equal laws share a count, so equal steps are one step with a count."""
     laws: dict[Law, int] = {}

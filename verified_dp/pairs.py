@@ -36,6 +36,7 @@ from verified_dp.releases import (
     MixtureOfGaussians,
     RandomizedResponse,
 )
+from verified_dp.theorems import proved_by
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ def step_of(mechanism: Mechanism, order: str, relation: Relation) -> Step:
 
 
 @step_of.register
-def _(mechanism: Gaussian, order: str, relation: Relation) -> Step:
+@proved_by("T23-pair-gaussian", "T24-pair-zero-out")
+def _gaussian(mechanism: Gaussian, order: str, relation: Relation) -> Step:
     shift = mechanism.mean_distance(relation)
     return Step(DominatingPair(order, f"N({shift}, 1)", "N(0, 1)", ("T23-pair-gaussian", *_zero_out(relation)), True),
                 shift_squared=shift**2)
@@ -91,7 +93,8 @@ def _zero_out(relation: Relation) -> tuple[str, ...]:
 
 
 @step_of.register
-def _(mechanism: PoissonSampled, order: str, relation: Relation) -> Step:
+@proved_by("T49-sampled", "T24-pair-zero-out")
+def _poisson(mechanism: PoissonSampled, order: str, relation: Relation) -> Step:
     q, inner = mechanism.probability, mechanism.mechanism
     if isinstance(inner, Gaussian):
         return _sampled_gaussian(inner, q, order, relation)
@@ -117,6 +120,7 @@ def _sample(law: Law, q: Fraction, order: str) -> Law | None:
     return SampledLoss(law, q, order)
 
 
+@proved_by("T21-pair-poisson", "T22-pair-poisson-replace", "T24-pair-zero-out", "T07-ends")
 def _sampled_gaussian(gaussian: Gaussian, q: Fraction, order: str, relation: Relation) -> Step:
     """q = 0 adds nothing, q = 1 is the plain Gaussian (T07)."""
     s = gaussian.noise_multiplier
@@ -138,7 +142,8 @@ def _gaussian_step(pair: DominatingPair, gaussian: Gaussian, q: Fraction, order:
 
 
 @step_of.register
-def _(mechanism: WithoutReplacement, order: str, relation: Relation) -> Step:
+@proved_by("T52-without-replacement")
+def _without(mechanism: WithoutReplacement, order: str, relation: Relation) -> Step:
     """q = 1 uses every record, hence is the plain Gaussian; q = 0 uses none."""
     q, s = mechanism.probability, Fraction(mechanism.mechanism.noise_multiplier or 0)
     if relation is not Relation.REPLACE:
@@ -152,7 +157,8 @@ def _(mechanism: WithoutReplacement, order: str, relation: Relation) -> Step:
 
 
 @step_of.register
-def _(mechanism: WithReplacement, order: str, relation: Relation) -> Step:
+@proved_by("T53-with-replacement")
+def _with(mechanism: WithReplacement, order: str, relation: Relation) -> Step:
     s = Fraction(mechanism.mechanism.noise_multiplier or 0)
     if relation is not Relation.REPLACE:
         _refuse("sampling with replacement", relation, "no theorem covers a change of the number of records")
@@ -165,27 +171,31 @@ def _(mechanism: WithReplacement, order: str, relation: Relation) -> Step:
 
 
 @step_of.register
-def _(mechanism: Laplace, order: str, relation: Relation) -> Step:
+@proved_by("T42-pair-shift")
+def _laplace(mechanism: Laplace, order: str, relation: Relation) -> Step:
     mu = mechanism.ratio
     return Step(_pair(order, f"Laplace({mu}, 1)", "Laplace(0, 1)", "T42-pair-shift"), LaplaceLoss(mu))
 
 
 @step_of.register
-def _(mechanism: DiscreteLaplace, order: str, relation: Relation) -> Step:
+@proved_by("T42-pair-shift")
+def _discrete_laplace(mechanism: DiscreteLaplace, order: str, relation: Relation) -> Step:
     b, shift = mechanism.scale, mechanism.sensitivity
     pair = _pair(order, f"discrete Laplace({shift}, {b})", f"discrete Laplace(0, {b})", "T42-pair-shift")
     return Step(pair, DiscreteLaplaceLoss(b, shift))
 
 
 @step_of.register
-def _(mechanism: DiscreteGaussian, order: str, relation: Relation) -> Step:
+@proved_by("T42-pair-shift")
+def _discrete_gaussian(mechanism: DiscreteGaussian, order: str, relation: Relation) -> Step:
     s2, shift = mechanism.sigma_squared, mechanism.sensitivity
     pair = _pair(order, f"discrete Gaussian({shift}, {s2})", f"discrete Gaussian(0, {s2})", "T42-pair-shift")
     return Step(pair, DiscreteGaussianLoss(s2, shift))
 
 
 @step_of.register
-def _(mechanism: RandomizedResponse, order: str, relation: Relation) -> Step:
+@proved_by("T54-randomized-response")
+def _randomized_response(mechanism: RandomizedResponse, order: str, relation: Relation) -> Step:
     if relation is not Relation.REPLACE:
         _refuse("randomised response", relation, "an answer that is missing tells who is missing; use replace")
     k, law = mechanism.categories, _response(mechanism)
@@ -205,7 +215,8 @@ def _response(mechanism: RandomizedResponse) -> Law | None:
 
 
 @step_of.register
-def _(mechanism: Finite, order: str, relation: Relation) -> Step:
+@proved_by("T55-finite")
+def _finite(mechanism: Finite, order: str, relation: Relation) -> Step:
     if order == "symmetric" and not mechanism.is_symmetric():
         _refuse("a finite pair that is not its own mirror image", relation,
                 "neighbours may come in either direction at every step")
@@ -215,7 +226,8 @@ def _(mechanism: Finite, order: str, relation: Relation) -> Step:
 
 
 @step_of.register
-def _(mechanism: ApproximateDP, order: str, relation: Relation) -> Step:
+@proved_by("T56-approximate-dp")
+def _approximate_dp(mechanism: ApproximateDP, order: str, relation: Relation) -> Step:
     e, d = mechanism.epsilon, mechanism.delta
     pair = _pair(order, f"{d} at 'surely P', {1 - d} (e^{e}, 1)/(1 + e^{e})",
                  f"{d} at 'surely Q', {1 - d} (1, e^{e})/(1 + e^{e})", "T56-approximate-dp", tight=False)
@@ -223,13 +235,15 @@ def _(mechanism: ApproximateDP, order: str, relation: Relation) -> Step:
 
 
 @step_of.register
-def _(mechanism: GaussianDP, order: str, relation: Relation) -> Step:
+@proved_by("T57-gaussian-dp")
+def _gaussian_dp(mechanism: GaussianDP, order: str, relation: Relation) -> Step:
     pair = _pair(order, f"N({mechanism.mu}, 1)", "N(0, 1)", "T57-gaussian-dp", tight=False)
     return Step(pair, shift_squared=mechanism.mu**2)
 
 
 @step_of.register
-def _(mechanism: MixtureOfGaussians, order: str, relation: Relation) -> Step:
+@proved_by("T58-pair-mixture")
+def _mixture(mechanism: MixtureOfGaussians, order: str, relation: Relation) -> Step:
     if order == "symmetric":
         _refuse("a mixture of Gaussians", relation, "no theorem is implemented; use add-or-remove")
     s, above = mechanism.sigma, tuple(zip(mechanism.sensitivities, mechanism.probabilities, strict=True))
@@ -241,14 +255,16 @@ def _(mechanism: MixtureOfGaussians, order: str, relation: Relation) -> Step:
 
 
 @step_of.register
-def _(mechanism: Exponential, order: str, relation: Relation) -> Step:
+@proved_by("T43-bounded-range")
+def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step:
     mu = mechanism.bounded_range
     curve = f"sup over all pairs of range {mu}"
     return Step(_pair(order, curve, curve, "T43-bounded-range", tight=False), BoundedRangeLoss(mu))
 
 
 @step_of.register
-def _(mechanism: FourierAccountantPair, order: str, relation: Relation) -> Step:
+@proved_by("T52-without-replacement")
+def _fourier_accountant(mechanism: FourierAccountantPair, order: str, relation: Relation) -> Step:
     """The pair of T22 under the name of another mechanism, for which it is not dominating (T52)."""
     if relation is not Relation.REPLACE:
         _refuse("the Fourier accountant's pair", relation, "the paper states it for replacing a record")
