@@ -86,7 +86,10 @@ def connect_the_dots(alphas: Sequence[arb], sticks: Sequence[arb]) -> list[arb]:
 @proved_by("T27-convex-minorant")
 def bound_cells(law: Law, step: Fraction, vertices: Sequence[int], alphas: Sequence[arb], values: Sequence[arb],
                 infinity: arb) -> list[tuple[arb, arb]]:
-    """For each cell the two end values of a line that is at most D on the whole cell, and not negative there."""
+    """For each cell the two end values of a line that is at most D on the whole cell, and not negative there.
+
+    A tangent near the middle; where that falls below 0 within the cell, the value of D at its end.
+    """
     lines = []
     for n, (i, j) in enumerate(pairwise(vertices)):
         middle, reach = step * (i + j) / 2, step * (j - i) / 2 ** (TANGENT_BITS + 1)
@@ -96,14 +99,18 @@ def bound_cells(law: Law, step: Fraction, vertices: Sequence[int], alphas: Seque
         slope, before = (high - low) / (end - start), (low - values[n]) / (start - alphas[n])
         excess = upper_end((slope - before) * (end - start)).max(arb(0))
         left, right = (lower_end(low + slope * (alpha - start) - excess) for alpha in alphas[n : n + 2])
-        lines.append((left, right) if left >= right >= 0 else (arb(0), arb(0)))
+        least = lower_end(values[n + 1]).max(arb(0))
+        lines.append((left, right) if left >= right >= 0 else (least, least))
     return lines
 
 
 @proved_by("T27-convex-minorant")
 def join_cells(alphas: Sequence[arb], lines: Sequence[tuple[arb, arb]], infinity: arb) -> list[arb]:
-    """At each vertex a value such that the polyline through them is at most every cell's line; the last is 0."""
-    first = lower_end(1 - infinity - alphas[0]).min(lines[0][0]).max(arb(0))
+    """At each vertex a value such that the polyline through them is at most every cell's line; the last is 0.
+
+    The first is negative, which no masses meet, where alpha_0 > 1 - P(L = inf).
+    """
+    first = lower_end(1 - infinity - alphas[0]).min(lines[0][0])
     inner = [left.min(right) for (_, left), (right, _) in pairwise(lines)]
     return [first, *inner, arb(0)]
 

@@ -96,9 +96,9 @@ class Above:
     def cut(cls, measure: Measure, window: tuple[int, int], ratio: arb) -> Measure:
         """Keep the window. ratio: e^{-ch}."""
         left, middle, right = _split(measure, window)
-        low, high = window
+        low, start = window[0], _right_start(measure, window)
         moved = cls.integer(left(ratio) * ratio ** (measure.low - low)) if left else 0
-        lost = right(ratio) * ratio ** (high + 1) * arb((1, measure.exponent)) if right else arb(0)
+        lost = right(ratio) * ratio**start * arb((1, measure.exponent)) if right else arb(0)
         return replace(measure, weights=middle + moved, low=low, lost=upper_end(measure.lost + lost))
 
 
@@ -124,7 +124,7 @@ class Below:
         """Keep the window. ratio: e^{-ch}."""
         _, middle, right = _split(measure, window)
         low, high = window
-        moved = cls.integer(right(ratio) * ratio) if right else 0
+        moved = cls.integer(right(ratio) * ratio ** (_right_start(measure, window) - high)) if right else 0
         return replace(measure, weights=middle + fmpz_poly([moved]).left_shift(high - low), low=low)
 
 
@@ -132,15 +132,20 @@ Side = type[Above] | type[Below]
 
 
 def _split(measure: Measure, window: tuple[int, int]) -> tuple[fmpz_poly, fmpz_poly, fmpz_poly]:
-    """Weights left of the window (from the measure's low), in it (from its low), right of it (from its high + 1)."""
+    """Weights left of the window (from the measure's low), in it (from its low), right of it (from `_right_start`)."""
     start, end = window[0] - measure.low, window[1] + 1 - measure.low
     weights = measure.weights
     left = weights.truncate(start) if start > 0 else fmpz_poly()
     if end <= 0:
-        return weights, fmpz_poly(), fmpz_poly()
+        return fmpz_poly(), fmpz_poly(), weights
     inside = weights.truncate(end)
     middle = inside.right_shift(start) if start >= 0 else inside.left_shift(-start)
     return left, middle, weights.right_shift(end)
+
+
+def _right_start(measure: Measure, window: tuple[int, int]) -> int:
+    """The index of the first weight right of the window."""
+    return max(window[1] + 1, measure.low)  # exact: integers
 
 
 @proved_by("T28-tilted-rounding")

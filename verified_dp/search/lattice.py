@@ -23,6 +23,8 @@ _FINEST = 40
 """The coarse model's cells are at least 2^-40 of the range."""
 _FLOOR = -80.0
 """log of the tail masses that the coarse model leaves out at first."""
+_DEEPEST = 20_000.0
+"""No smaller delta than e^-20000 is looked for."""
 MAX_CELLS = 8_000_000
 """Of one window: about a gigabyte while it is multiplied."""
 
@@ -94,7 +96,8 @@ class LawModel:
         logs = self.log_masses + tilt * self.points
         density = np.logaddexp(logs[:-1], logs[1:]) - np.log(np.diff(self.points))
         wide = np.floor(np.maximum(density.max() - density, 0.0) / math.log(8) - 0.5)
-        wide = np.clip(wide, 0, 30).astype(int)
+        short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
+        wide = np.clip(wide, 0, min(math.floor(short), 30)).astype(int)
         edges = np.floor(self.points / float(step)).astype(object)
         return _blocks(first, last, [int(e) for e in edges], [int(w) for w in wide])
 
@@ -185,16 +188,26 @@ class LatticeModel:
 
     def saddle(self, epsilon: float) -> Saddle:
         """The saddle point; the meshes are made finer where its tilt puts the mass, and longer where delta is tiny."""
+        while math.isinf(self.largest) and self._reach() < 1.2 * epsilon and self._floor > -_DEEPEST:
+            self._lengthen(2 * self._floor)
         saddle = choose_saddle(self, epsilon)  # type: ignore[arg-type]
         for _ in range(3):
             needed = min(saddle.log_delta, 0.0) - 50 - math.log(sum(count for _, count in self.parts))
-            if needed < self._floor and needed > -5000:
-                self._floor = needed - 20
-                self.parts = [(LawModel(law.law, self._floor), count) for law, count in self.parts]
+            if -_DEEPEST < needed < self._floor:
+                self._lengthen(needed - 20)
             for law, _ in self.parts:
                 law.refine(saddle.tilt)
             saddle = choose_saddle(self, epsilon, saddle.tilt)  # type: ignore[arg-type]
         return saddle
+
+    def _reach(self) -> float:
+        """The largest loss in the model."""
+        return sum(count * float(law.high) for law, count in self.parts)
+
+    def _lengthen(self, floor: float) -> None:
+        """Include losses as rare as e^floor."""
+        self._floor = floor
+        self.parts = [(LawModel(law.law, floor), count) for law, count in self.parts]
 
     def log_table(self, exponents: np.ndarray) -> np.ndarray:
         """K of each law at each exponent."""
@@ -231,7 +244,8 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
 def grid_ends(law: LawModel, step: Fraction, low: int = -(10**12), high: int = 10**12) -> tuple[int, int]:
     """The first and last index of a law's range, cut to [low, high]; the first one is negative."""
     first, last = max(math.floor(law.low / step), low), min(math.ceil(law.high / step), high)
-    return min(first, -1), max(last, 1)
+    finite = math.log1p(-math.exp(law.infinity)) if law.infinity < 0 else 0.0
+    return min(first, math.floor(finite / step) - 1), max(last, 1)
 
 
 def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
