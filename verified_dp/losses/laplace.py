@@ -93,7 +93,7 @@ class BoundedRangeLoss:
         mu = ball(self.bounded_range)
         inner = epsilon.max(-mu).min(mu)
         root = -((inner - mu) / 2).expm1()
-        below = (inner.exp() - epsilon.exp()).max(arb(0))
+        below = ((-mu).exp() - epsilon.exp()).max(arb(0))
         return root * root / -(-mu).expm1() + below
 
     def enclose_infinity_mass(self) -> arb:

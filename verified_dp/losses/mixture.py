@@ -65,7 +65,8 @@ class MixtureLoss:
 
     def _density(self, mixture: Sequence[Component], t: arb) -> arb:
         s = ball(self.sigma)
-        shares = (ball(weight) * (-(((t - ball(mean)) / s) ** 2) / 2).exp() for mean, weight in mixture)
+        places = ((weight, (t - ball(mean)) / s) for mean, weight in mixture)
+        shares = (ball(weight) * (-(place * place).max(arb(0)) / 2).exp() for weight, place in places)
         return sum(shares, arb(0)) / (s * (2 * arb.pi()).sqrt())
 
     def _enclose_loss(self, t: arb) -> tuple[arb, arb]:
@@ -104,7 +105,8 @@ class MixtureLoss:
         newton = middle - (loss - epsilon) / slope
         if not newton.is_finite():
             return [middle]
-        error = ((newton - middle) ** 2 / (4 * ball(self.sigma)) + newton.rad() * 4).max(goal / 4)
+        move = newton - middle
+        error = (move * move / (4 * ball(self.sigma)) + newton.rad() * 4).max(goal / 4)
         cuts = [lower_end(newton - error), upper_end(newton + error)]
         return [*(cut for cut in cuts if low < cut < high), middle]
 
