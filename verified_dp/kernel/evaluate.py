@@ -95,6 +95,7 @@ def enclose_delta(values: Values, epsilon: Fraction) -> Bounds:
 def enclose_past_support(loss: ComposedLoss, epsilon: Fraction, prec: int = BOUND_BITS) -> Bounds:
     """delta(eps) is the infinity mass where eps is at least the largest finite loss; else at least that, at most 1."""
     with ctx.workprec(prec):
-        largest, infinity_mass = loss.enclose_largest_loss(), loss.enclose_infinity_mass()
-        past = largest is not None and bool(ball(epsilon) >= largest)
+        exact, infinity_mass = loss.largest_loss(), loss.enclose_infinity_mass()
+        largest = loss.enclose_largest_loss() if exact is None else None
+        past = epsilon >= exact if exact is not None else largest is not None and bool(ball(epsilon) >= largest)
         return Bounds(lower_end(infinity_mass).max(arb(0)), upper_end(infinity_mass) if past else arb(1), {})

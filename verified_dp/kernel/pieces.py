@@ -11,7 +11,7 @@ a composition is a sum of one-sided powers: with weights w_{x,m} at places x and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
 
@@ -142,13 +142,28 @@ def _multisets(losses: list[arb], weights: list[arb], count: int) -> Iterator[tu
 @proved_by("T45-pieces")
 def enclose_exactly(loss: ComposedLoss, epsilon: arb) -> arb:
     """Enclose delta(eps) = P(S = inf) + D(eps) of a composition of pieces."""
-    spare = 3 * sum(count for law, count in loss.parts if not isinstance(law, AtomicLaw)) + 24
-    with ctx.workprec(ctx.prec + spare):
-        pieces: list[Piece] = [(arb(0), [arb(1)])]
-        for law, count in loss.parts:
-            pieces = _combine(pieces, enclose_pieces(law, count))
+    with ctx.workprec(ctx.prec + _spare_bits(loss)):
+        pieces = _enclose_all(loss, ctx.prec)
         total = sum((_enclose_tail(place - epsilon, weights) for place, weights in pieces), arb(0))
         return loss.enclose_infinity_mass() + (epsilon / 2).exp() * total
+
+
+def _spare_bits(loss: ComposedLoss) -> int:
+    """Bits for the cancellation of the signs, at most about 3 k min(1, sqrt(mu)) for k steps of range mu."""
+    bits = arb(24)
+    for law, count in loss.parts:
+        if isinstance(law, LaplaceLoss | BoundedRangeLoss):
+            bits += 3 * count * ball(law.largest_loss()).sqrt().min(arb(1))
+    return int(str(bits.ceil().upper().ceil().unique_fmpz()))
+
+
+@lru_cache(maxsize=4)
+def _enclose_all(loss: ComposedLoss, prec: int) -> list[Piece]:
+    """The pieces of the whole composition at the current precision, kept for the next eps."""
+    pieces: list[Piece] = [(arb(0), [arb(1)])]
+    for law, count in loss.parts:
+        pieces = _combine(pieces, enclose_pieces(law, count))
+    return pieces
 
 
 def _combine(first: list[Piece], second: list[Piece]) -> list[Piece]:

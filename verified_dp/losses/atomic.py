@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 from flint import acb, arb
 
@@ -21,6 +22,7 @@ class AtomicLaw:
     """What the laws with finitely many outcomes share; a subclass gives `enclose_atoms`, `order` and `in_order`."""
 
     order: str
+    decays: ClassVar[bool] = False
 
     def in_order(self, order: str) -> AtomicLaw:
         """The same step composed in another order."""
@@ -150,6 +152,11 @@ class OddsLoss(AtomicLaw):
         sure = ball(self.infinity_mass)
         return [(sure, arb(0)), (large, unit), (unit, large), *neutral, (arb(0), sure)]
 
+    @proved_by("T46-atoms")
+    def largest_loss(self) -> Fraction:
+        """eps."""
+        return self.epsilon
+
     @proved_by("T47-enumeration")
     def lattice(self) -> tuple[arb, list[int]] | None:
         """Losses eps, -eps and 0."""
@@ -177,6 +184,11 @@ class DiscreteLaplaceLoss(AtomicLaw):
         end, inner = 1 / (1 + ratio), -(-ball(1 / self.scale)).expm1() / (1 + ratio)
         between = [(inner * powers[x], inner * powers[shift - x]) for x in range(1, shift)]
         return [(end, end * powers[shift]), *between, (end * powers[shift], end)]
+
+    @proved_by("T48-discrete-laplace")
+    def largest_loss(self) -> Fraction:
+        """D/scale."""
+        return self.sensitivity / self.scale
 
     @proved_by("T47-enumeration")
     def lattice(self) -> tuple[arb, list[int]] | None:

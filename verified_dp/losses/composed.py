@@ -9,7 +9,7 @@ from flint import acb, arb
 
 from verified_dp.kernel.balls import ball
 from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.law import DirectLaw, Law
+from verified_dp.losses.law import DirectLaw, Law, RationalEnd
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
 
@@ -41,6 +41,11 @@ class ComposedLoss:
         """Whether every part has a transform, by nodes or directly: what the contour needs."""
         return len(self.node_parts) + len(self.direct_parts) == len(self.parts)
 
+    @property
+    def decays(self) -> bool:
+        """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
+        return bool(self.mean_shift_squared or self.node_parts) or any(law.decays for law, _ in self.direct_parts)
+
     @cached_property
     def laws(self) -> tuple[tuple[Law, int], ...]:
         """All laws, the Gaussian one included."""
@@ -55,6 +60,13 @@ class ComposedLoss:
     def enclose_largest_loss(self) -> arb | None:
         """Enclose the supremum of S where it is finite: the sum of the laws' suprema; None where that is infinite."""
         return _sum_of((law.enclose_largest_loss(), count) for law, count in self.laws)
+
+    @proved_by("T07-ends")
+    def largest_loss(self) -> Fraction | None:
+        """The supremum of S where every law's is a known rational number; None elsewhere."""
+        ends = [(law.largest_loss() if isinstance(law, RationalEnd) else None, count) for law, count in self.laws]
+        known = [end * count for end, count in ends if end is not None]
+        return sum(known, Fraction(0)) if len(known) == len(ends) else None
 
     @proved_by("T07-ends")
     def enclose_smallest_loss(self) -> arb | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
+from typing import ClassVar
 
 from flint import acb, arb, ctx
 
@@ -22,6 +23,7 @@ class DiscreteGaussianLoss:
     sigma_squared: Fraction
     sensitivity: int
     order: str = "symmetric"
+    decays: ClassVar[bool] = False
 
     def in_order(self, order: str) -> DiscreteGaussianLoss:
         """The same law in every order."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from flint import acb, arb
 
@@ -23,6 +24,7 @@ class LaplaceLoss:
 
     ratio: Fraction
     order: str = "symmetric"
+    decays: ClassVar[bool] = True
 
     def in_order(self, order: str) -> LaplaceLoss:
         """The same law in every order."""
@@ -38,9 +40,13 @@ class LaplaceLoss:
         return arb(0)
 
     @proved_by("T40-laplace")
+    def largest_loss(self) -> Fraction:
+        """mu."""
+        return self.ratio
+
     def enclose_largest_loss(self) -> arb | None:
         """Enclose mu."""
-        return ball(self.ratio)
+        return ball(self.largest_loss())
 
     @proved_by("T40-laplace")
     def enclose_smallest_loss(self) -> arb | None:
@@ -82,6 +88,7 @@ class BoundedRangeLoss:
 
     bounded_range: Fraction
     order: str = "symmetric"
+    decays: ClassVar[bool] = True
 
     def in_order(self, order: str) -> BoundedRangeLoss:
         """The same law in every order."""
@@ -101,9 +108,13 @@ class BoundedRangeLoss:
         return arb(0)
 
     @proved_by("T43-bounded-range")
+    def largest_loss(self) -> Fraction:
+        """mu."""
+        return self.bounded_range
+
     def enclose_largest_loss(self) -> arb | None:
         """Enclose mu."""
-        return ball(self.bounded_range)
+        return ball(self.largest_loss())
 
     @proved_by("T43-bounded-range")
     def enclose_smallest_loss(self) -> arb | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from fractions import Fraction
+from typing import ClassVar, Protocol, runtime_checkable
 
 from flint import acb, arb
 
@@ -34,8 +35,21 @@ class Law(Protocol):
 
 
 @runtime_checkable
+class RationalEnd(Protocol):
+    """A law whose largest finite loss is a known rational number."""
+
+    def largest_loss(self) -> Fraction:
+        """The supremum of the finite loss."""
+
+
+@runtime_checkable
 class DirectLaw(Law, Protocol):
-    """A law whose transform is known in closed form: the contour needs no nodes for it."""
+    """A law whose transform is known in closed form: the contour needs no nodes for it.
+
+    decays: whether |M| becomes smaller than M on the real axis by a fixed factor far out.
+    """
+
+    decays: ClassVar[bool]
 
     def enclose_transform(self, z: acb) -> acb:
         """Enclose M(z) = E[e^{zL}; L < inf] for Re z > 0."""

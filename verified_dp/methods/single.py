@@ -35,6 +35,8 @@ from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import FloatLoss, float_loss
 
+COARSE = 14.0
+"""Where the contour gives fewer bits than this, the lattice is asked for as many."""
 SLOW_LINE = 0.1
 """Where a line would take more seconds than this, a bent path is tried."""
 DEFAULT_SECONDS = 120.0
@@ -128,8 +130,8 @@ class SingleOrder:
 
     @property
     def has_contour(self) -> bool:
-        """Whether the contour method applies: every law has a transform."""
-        return self.loss.has_transform
+        """Whether the contour method applies: every law has a transform, and their product decays."""
+        return self.loss.has_transform and self.loss.decays
 
     def saddle(self, epsilon: Fraction, start: float = 1.0) -> Saddle:
         """The saddle point at eps; needs at least one step with noise."""
@@ -156,6 +158,8 @@ class SingleOrder:
         answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, method, budget)]
         if method == "lattice" or not answers:
             answers.append(self._lattice(epsilon, bits, budget))
+        elif method == "auto" and not self.is_trivial and max(width_bits(a.bounds) for a in answers) < COARSE:
+            answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
         return _best(answers)
 
     def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
@@ -202,9 +206,23 @@ class SingleOrder:
         return self.evaluate(epsilon, witness, "closed-form")
 
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
-        """The cheaper of a line and a bent path; where neither fits the budget, what Chernoff gives."""
-        model = self._float_model
+        """The cheaper of a line and a bent path; fewer bits where neither fits the budget; then what Chernoff gives."""
         saddle = self.saddle(epsilon)
+        while bits > 8:
+            choose, seconds = self._plan(epsilon, saddle, bits)
+            if budget.allows(seconds):
+                break
+            bits *= 0.8
+        else:
+            return self.chernoff(epsilon, saddle.tilt)
+        if seconds > 1:
+            digits = bits / math.log2(10)
+            budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({float(epsilon):.6g})")
+        return self.evaluate(epsilon, choose(), "contour")
+
+    def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
+        """How to choose the cheaper of a line and a bent path, and its seconds."""
+        model = self._float_model
         line = plan_line(model, float(epsilon), saddle, bits)
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds
@@ -212,12 +230,7 @@ class SingleOrder:
             path = plan_path(model, float(epsilon), saddle, bits)
             if path is not None and path_seconds(path) < seconds:
                 choose, seconds = partial(choose_path, path), path_seconds(path)
-        if not budget.allows(seconds):
-            return self.chernoff(epsilon, saddle.tilt)
-        if seconds > 1:
-            digits = bits / math.log2(10)
-            budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({float(epsilon):.6g})")
-        return self.evaluate(epsilon, choose(), "contour")
+        return choose, seconds
 
     def evaluate(self, epsilon: Fraction, witness: Witness, method: str) -> Answer:
         """Run the kernel on a witness."""
