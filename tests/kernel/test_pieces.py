@@ -187,3 +187,28 @@ def test_what_is_too_long_is_not_called_closed() -> None:
     assert not has_closed_form(composed((SampledLoss(LaplaceLoss(F(1)), F(1, 2), "remove"), 2)))
     assert count_pieces(composed((SampledLoss(LaplaceLoss(F(1)), F(1, 2), "remove"), 2))) is None
     assert is_exact(composed((SampledAtomicLoss(DiscreteLaplaceLoss(F(1), 2), F(1, 2), "remove"), 20)))
+
+
+@pytest.mark.theorem("T59-truncated-pieces")
+def test_many_releases_of_small_loss() -> None:
+    """k = 4000, b = 100 against the contour; the bound of the rest holds and is needed."""
+    from verified_dp.kernel.balls import ball
+    from verified_dp.kernel.pieces import enclose_splines, enclose_tail
+    from verified_dp.kernel.truncated import bound_rest, enclose_truncated
+    from verified_dp.methods.single import Budget, SingleOrder
+
+    many = composed((LaplaceLoss(F(1, 100)), 2000))
+    answer = SingleOrder(many).enclose(F(3), 20.0, "contour", Budget(20))
+    assert not is_exact(many)
+    with ctx.workprec(80):
+        found = enclose_truncated(many, ball(F(3)))
+        assert answer.bounds.lower < found < answer.bounds.upper and found.rad() < found * 1e-15
+    few = composed((LaplaceLoss(F(1, 10)), 60))
+    with ctx.workprec(200):
+        epsilon, mu = ball(F(1)), ball(F(1, 10))
+        whole = enclose_closed_form(few, ClosedFormWitness(200), F(1)).lower
+        for kept in (0, 2, 5, 9):
+            pieces = enclose_splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, 60, kept)
+            part = (epsilon / 2).exp() * sum(enclose_tail(place - epsilon, weights) for place, weights in pieces)
+            rest = bound_rest(LaplaceLoss(F(1, 10)), 60, kept, epsilon)
+            assert part < whole < part + rest and rest < 40 * (whole - part)

@@ -10,7 +10,19 @@ from typing import Any
 
 from verified_dp.certificate.document import Document
 from verified_dp.dominating import DominatingPair
-from verified_dp.kernel import chernoff, closed, contour, evaluate, grid, lattice, nodes, panels, pieces, powers
+from verified_dp.kernel import (
+    chernoff,
+    closed,
+    contour,
+    evaluate,
+    grid,
+    lattice,
+    nodes,
+    panels,
+    pieces,
+    powers,
+    truncated,
+)
 from verified_dp.kernel.evaluate import Witness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.gaussian import enclose_gaussian_profile
@@ -124,6 +136,8 @@ def _closed_functions(loss: ComposedLoss) -> list[Callable[..., Any]]:
         return [enclose_gaussian_profile]
     if closed.is_single(loss):
         return list(_methods(laws, ("enclose_hockey_stick",)))
+    if not closed.is_exact(loss):
+        return [truncated.enclose_truncated, truncated.bound_rest, contour.bound_chernoff_factor]
     by_kind = [pieces.enclose_pieces.dispatch(type(law)) for law in laws]
     shared: list[Callable[..., Any]] = [pieces.enclose_exactly, ComposedLoss.enclose_infinity_mass]
     return [*shared, *by_kind, *_methods(laws, ("enclose_atoms", "lattice", "enclose_infinity_mass"))]

@@ -7,7 +7,8 @@ from flint import ctx
 
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
-from verified_dp.kernel.pieces import MAX_WORK, count_pieces, enclose_exactly
+from verified_dp.kernel.pieces import MAX_EASY_WORK, MAX_WORK, atoms_matter, count_pieces, enclose_exactly
+from verified_dp.kernel.truncated import enclose_truncated, is_truncated
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.gaussian import enclose_gaussian_profile
 
@@ -21,7 +22,13 @@ class ClosedFormWitness:
 
 def has_closed_form(loss: ComposedLoss) -> bool:
     """Gaussian steps alone, one step of any law alone, or few enough steps made of atoms and uniform pieces."""
-    return not loss.parts or is_single(loss) or is_exact(loss)
+    return not loss.parts or is_single(loss) or is_exact(loss) or is_truncated(loss)
+
+
+def is_quick(loss: ComposedLoss) -> bool:
+    """Whether the closed form takes no time: no sum, or a short one."""
+    work = count_pieces(loss)
+    return not loss.parts or is_single(loss) or (work is not None and work <= MAX_EASY_WORK)
 
 
 def is_single(loss: ComposedLoss) -> bool:
@@ -30,9 +37,9 @@ def is_single(loss: ComposedLoss) -> bool:
 
 
 def is_exact(loss: ComposedLoss) -> bool:
-    """Whether the composition of pieces is a sum of few enough terms."""
+    """Whether the composition of pieces is a sum of few enough terms: very few where the contour is good."""
     work = count_pieces(loss)
-    return work is not None and work <= MAX_WORK
+    return work is not None and work <= (MAX_WORK if atoms_matter(loss) else MAX_EASY_WORK)
 
 
 def enclose_closed_form(loss: ComposedLoss, witness: ClosedFormWitness, epsilon: Fraction) -> Bounds:
@@ -42,6 +49,8 @@ def enclose_closed_form(loss: ComposedLoss, witness: ClosedFormWitness, epsilon:
             delta = enclose_gaussian_profile(loss.mean_shift_squared, ball(epsilon))
         elif is_single(loss):
             delta = loss.parts[0][0].enclose_hockey_stick(ball(epsilon))
-        else:
+        elif is_exact(loss):
             delta = enclose_exactly(loss, ball(epsilon))
+        else:
+            delta = enclose_truncated(loss, ball(epsilon))
         return bounds_from_sum(delta, {}, {})

@@ -11,6 +11,7 @@ a composition is a sum of one-sided powers: with weights w_{x,m} at places x and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import lru_cache, singledispatch
 
 from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
@@ -27,6 +28,20 @@ Piece = tuple[arb, list[arb]]
 
 MAX_WORK = 400_000
 """Products of weights and powers that are worth their time: a second or two."""
+
+
+MAX_EASY_WORK = 3000
+"""The same where the contour gives many digits at once: 50 steps."""
+
+
+def atoms_matter(loss: ComposedLoss) -> bool:
+    """Whether the transform falls too little: the atoms keep a share of at least about 2^-64 of every step's mass."""
+    rest = Fraction(0)
+    for law, count in loss.parts:
+        if isinstance(law, BoundedRangeLoss):
+            return False
+        rest += count * law.ratio if isinstance(law, LaplaceLoss) else 0
+    return rest < 90
 
 
 def count_pieces(loss: ComposedLoss) -> int | None:
@@ -58,7 +73,7 @@ def _(law: AtomicLaw, count: int) -> tuple[int, int] | None:
     lattice = law.lattice()
     if lattice is None:
         atoms = len(law.enclose_finite_atoms())
-        return (_comb(count + atoms - 1, atoms - 1) if atoms < 50 and count < 10**6 else MAX_WORK + 1), 0
+        return (binomial(count + atoms - 1, atoms - 1) if atoms < 50 and count < 10**6 else MAX_WORK + 1), 0
     indices = lattice[1]
     span = max(indices, default=0) - min(indices, default=0)  # exact: integers
     return count * span // _stride(indices) + 1, 0
@@ -72,7 +87,7 @@ def _stride(indices: Sequence[int]) -> int:
     return int(divisor) or 1
 
 
-def _comb(n: int, k: int) -> int:
+def binomial(n: int, k: int) -> int:
     return int(fmpz.bin_uiui(n, k))
 
 
@@ -87,7 +102,7 @@ def enclose_pieces(law: Law, count: int) -> list[Piece]:
 def _laplace(law: LaplaceLoss, count: int) -> list[Piece]:
     """Two atoms of weight e^{-mu/2}/2 at +-mu and the density e^{-mu/2}/4 between."""
     mu = ball(law.ratio)
-    return _splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, count)
+    return enclose_splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, count, count)
 
 
 @enclose_pieces.register
@@ -95,17 +110,29 @@ def _laplace(law: LaplaceLoss, count: int) -> list[Piece]:
 def _range(law: BoundedRangeLoss, count: int) -> list[Piece]:
     """The density 1 / (4 sinh(mu/2)) on [-mu, mu]."""
     mu = ball(law.bounded_range)
-    return _splines(mu, arb(0), 1 / (4 * (mu / 2).sinh()), count)
+    return enclose_splines(mu, arb(0), 1 / (4 * (mu / 2).sinh()), count, count)
 
 
-def _splines(mu: arb, atom: arb, density: arb, count: int) -> list[Piece]:
-    """Weights comb(k,m) a^{k-m} b^m [y^j] (y-1)^m (y+1)^{k-m} at (2j - k) mu: m uniform pieces, k - m atoms."""
-    minus, plus = fmpz_poly([-1, 1]), fmpz_poly([1, 1])
-    rows = []
-    for m in range(count + 1):
-        factor = _comb(count, m) * atom ** (count - m) * density**m
-        rows.append([factor * arb(c) for c in (minus**m * plus ** (count - m)).coeffs()])
-    return [((2 * j - count) * mu, [row[j] for row in rows]) for j in range(count + 1)]
+def enclose_splines(mu: arb, atom: arb, density: arb, count: int, kept: int) -> list[Piece]:
+    """Weights comb(k,m) a^{k-m} b^m [y^j] (y-1)^m (y+1)^{k-m} at (2j - k) mu, m <= kept: m uniform pieces."""
+    row = list((fmpz_poly([1, 1]) ** count).coeffs())
+    columns: list[list[arb]] = [[] for _ in row]
+    for m in range(kept + 1):
+        factor = binomial(count, m) * atom ** (count - m) * density**m
+        for column, coefficient in zip(columns, row, strict=True):
+            column.append(factor * arb(coefficient))
+        row = _replace_factor(row) if m < count else row
+    return [((2 * j - count) * mu, column) for j, column in enumerate(columns)]
+
+
+def _replace_factor(row: list[fmpz]) -> list[fmpz]:
+    """The coefficients of p(y) (y-1) / (y+1), p divisible by y + 1."""
+    previous, last, changed = fmpz(0), fmpz(0), []
+    for coefficient in row:
+        last = previous - coefficient - last
+        changed.append(last)
+        previous = coefficient
+    return changed
 
 
 @enclose_pieces.register
@@ -134,7 +161,7 @@ def _multisets(losses: list[arb], weights: list[arb], count: int) -> Iterator[tu
         yield losses[0] * count, weights[0] ** count
         return
     for first in range(count + 1):
-        factor, place = _comb(count, first) * weights[0] ** first, losses[0] * first
+        factor, place = binomial(count, first) * weights[0] ** first, losses[0] * first
         for rest, weight in _multisets(losses[1:], weights[1:], count - first):
             yield place + rest, factor * weight
 
@@ -142,13 +169,13 @@ def _multisets(losses: list[arb], weights: list[arb], count: int) -> Iterator[tu
 @proved_by("T45-pieces")
 def enclose_exactly(loss: ComposedLoss, epsilon: arb) -> arb:
     """Enclose delta(eps) = P(S = inf) + D(eps) of a composition of pieces."""
-    with ctx.workprec(ctx.prec + _spare_bits(loss)):
+    with ctx.workprec(ctx.prec + spare_bits(loss)):
         pieces = _enclose_all(loss, ctx.prec)
-        total = sum((_enclose_tail(place - epsilon, weights) for place, weights in pieces), arb(0))
+        total = sum((enclose_tail(place - epsilon, weights) for place, weights in pieces), arb(0))
         return loss.enclose_infinity_mass() + (epsilon / 2).exp() * total
 
 
-def _spare_bits(loss: ComposedLoss) -> int:
+def spare_bits(loss: ComposedLoss) -> int:
     """Bits for the cancellation of the signs, at most about 3 k min(1, sqrt(mu)) for k steps of range mu."""
     bits = arb(24)
     for law, count in loss.parts:
@@ -174,7 +201,7 @@ def _combine(first: list[Piece], second: list[Piece]) -> list[Piece]:
     return [(x + y, (arb_poly(v) * arb_poly(w)).coeffs()) for x, v in first for y, w in second]
 
 
-def _enclose_tail(distance: arb, weights: list[arb]) -> arb:
+def enclose_tail(distance: arb, weights: list[arb]) -> arb:
     """Enclose sum_m w_m F_m(T) at T = distance; 0 where T <= 0 (F_m vanishes at 0, so an undecided T is cut there)."""
     if distance <= 0:
         return arb(0)

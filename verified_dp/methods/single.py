@@ -18,7 +18,7 @@ from flint import ctx
 from verified_dp.errors import InconsistentEnclosures, Unsupported
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form
+from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.kernel.evaluate import (
     SupportWitness,
     Values,
@@ -155,7 +155,7 @@ class SingleOrder:
         past = self._past_support(epsilon, bits)
         if past is not None:
             return past
-        answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, method, budget)]
+        answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, bits, method, budget)]
         if method == "lattice" or not answers:
             answers.append(self._lattice(epsilon, bits, budget))
         elif method == "auto" and not self.is_trivial and max(width_bits(a.bounds) for a in answers) < COARSE:
@@ -174,11 +174,16 @@ class SingleOrder:
         bounds = enclose_past_support(self.loss, epsilon, witness.prec)
         return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper < 1 else None
 
-    def _attempts(self, epsilon: Fraction, method: str, budget: Budget) -> Iterator[Callable[[float], Answer]]:
-        """What applies but the lattice: a closed form; the contour elsewhere, or beside a Gaussian's, or if asked."""
+    def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
+        """Whether the contour is faster than a long sum."""
+        return self.has_contour and self._plan(epsilon, self.saddle(epsilon), bits + 3)[1] < SLOW_LINE
+
+    def _attempts(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Iterator[Callable[[float], Answer]]:
+        """What applies but the lattice: a closed form; the contour elsewhere, beside a Gaussian's, or if asked."""
         closed = has_closed_form(self.loss)
         if method == "closed-form" and not closed:
             raise Unsupported("no closed form: it exists for Gaussian steps alone and for one sampled step alone")
+        closed = closed and (method != "auto" or is_quick(self.loss) or not self._is_easy_line(epsilon, bits))
         if closed and method in ("auto", "closed-form"):
             yield lambda bits: self._closed(epsilon, bits)
         beside = method == "auto" and self.has_contour and not self.is_trivial and not (closed and self.loss.parts)
