@@ -296,8 +296,8 @@ def test_windows_cost_a_small_share(composed: Callable[..., ComposedLoss], order
     wider = enclose_delta(evaluate(loss, wide), Fraction(eps))
     assert bounds.upper <= wider.upper + arb(width / 4) * bounds.upper
     assert bounds.lower >= wider.lower - arb(width / 4) * bounds.upper
-    windows = choose_windows(model, float(Fraction(eps)), model.saddle(float(Fraction(eps))), plan.step, width)
-    narrow = choose_windows(model, float(Fraction(eps)), model.saddle(float(Fraction(eps))), plan.step, 0.5)
+    windows, _ = choose_windows(model, float(Fraction(eps)), model.saddle(float(Fraction(eps))), plan.step, width)
+    narrow, _ = choose_windows(model, float(Fraction(eps)), model.saddle(float(Fraction(eps))), plan.step, 0.5)
     assert all(a <= b and d <= c for (a, c), (b, d) in zip(windows, narrow, strict=True))
 
 

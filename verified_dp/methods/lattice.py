@@ -65,11 +65,11 @@ class LatticeEngine:
         plan = self._affordable(plan_lattice(self.model, float(epsilon), width), epsilon, width, allowed())
         if plan.seconds > _PILOT:
             plan = self._after_pilot(plan, epsilon, width, allowed)
-        for _ in range(5):
+        for _ in range(7):
             best = self._narrower(best, self._run(plan, epsilon, width, say))
             if best.width <= width:
                 break
-            step = float(best.witness.step) * min(math.sqrt(0.7 * width / best.width), 0.7)
+            step = float(best.witness.step) * min(math.sqrt(0.7 * width / best.width), 0.6)
             plan = self._affordable(self._plan(epsilon, width, step), epsilon, width, allowed())
             if plan.witness is None or plan.step >= best.witness.step or plan.seconds > allowed():
                 say(f"lattice: relative width {best.width:.2g} reached; a finer grid, so more time, would narrow it")

@@ -98,32 +98,32 @@ class LawModel:
         wide = np.floor(np.maximum(density.max() - density, 0.0) / math.log(8) - 0.5)
         short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
         wide = np.clip(wide, 0, min(math.floor(short), 30)).astype(int)
-        edges = np.floor(self.points / float(step)).astype(object)
-        return _blocks(first, last, [int(e) for e in edges], [int(w) for w in wide])
+        edges = np.floor(self.points / float(step))
+        return _blocks(first, last, edges, wide)
 
 
-def _blocks(first: int, last: int, edges: list[int], levels: list[int]) -> tuple[tuple[int, int], ...]:
-    """Blocks (cells, stride) from first to last, with a stride of at most 2^level within each mesh cell."""
+def _blocks(first: int, last: int, edges: np.ndarray, levels: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """Blocks (cells, stride) from first to last: aligned strides of at most 2^level of every mesh cell they meet."""
     blocks: list[list[int]] = []
-    place, cell = first, 0
+    place = first
     while place < last:
-        while cell < len(levels) - 1 and edges[cell + 1] <= place:
-            cell += 1
-        end = last if cell == len(levels) - 1 else min(edges[cell + 1], last)
-        stride = 1 << levels[cell]
-        while stride > 1 and (place % stride or place + stride > max(end, place + 1)):
-            stride >>= 1
-        cells = max((end - place) // stride, 1)
-        if place + cells * stride > last:
-            cells, stride = last - place, 1
-        if stride << 1 <= 1 << levels[cell] and cells > 1:
-            cells = 1  # climb towards the wide stride as the alignment allows
-        if blocks and blocks[-1][1] == stride:
-            blocks[-1][0] += cells
+        level = int(_least_level(place, 1, edges, levels))
+        while level and (place % (1 << level) or place + (1 << level) > last
+                         or _least_level(place, 1 << level, edges, levels) < level):
+            level -= 1
+        if blocks and blocks[-1][1] == 1 << level:
+            blocks[-1][0] += 1
         else:
-            blocks.append([cells, stride])
-        place += cells * stride
+            blocks.append([1, 1 << level])
+        place += 1 << level
     return tuple((cells, stride) for cells, stride in blocks)
+
+
+def _least_level(place: int, stride: int, edges: np.ndarray, levels: np.ndarray) -> int:
+    """The least level of the mesh cells that meet [place, place + stride]."""
+    start = min(max(int(np.searchsorted(edges, place, "right")) - 1, 0), len(levels) - 1)
+    end = max(int(np.searchsorted(edges, place + stride, "left")), start + 1)
+    return int(levels[start:end].min())
 
 
 def _enclosed(function: object) -> arb:
@@ -300,7 +300,7 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
     tilt = min(saddle.tilt, 1e7)
     if step is None:
         step = choose_step(model, tilt, width)
-    windows = choose_windows(model, epsilon, saddle, step, width)
+    windows, noise = choose_windows(model, epsilon, saddle, step, width)
     cells = max((high - low for low, high in windows), default=1)
     cells = max(high - low for low, high in windows)
     single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
@@ -311,7 +311,7 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
     grids = tuple(LawGrid(first, law.strides(tilt, step, first, last))
                   for (law, _), (first, last) in zip(model.parts, ends, strict=True))
     total = sum(count for _, count in model.parts)
-    bits = math.ceil(20 + math.log2(max(cells, 2)) + math.log2(total) - math.log2(width))
+    bits = math.ceil(math.log2(max(cells, 2)) + max(20 + math.log2(total) - math.log2(width), 4 + noise))
     prec = bits + 112 + 2 * max(math.ceil(-math.log2(step)), 0)
     evaluations = sum(sum(cells for cells, _ in grid.blocks) for grid in grids)
     seconds = 1.2e-4 * evaluations + 4e-6 * (bits / 64) * sum(high - low for low, high in windows)
@@ -321,25 +321,26 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
 
 @proved_by("T32-chernoff-window")
 def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fraction,
-                   width: float) -> tuple[tuple[int, int], ...]:
+                   width: float) -> tuple[tuple[tuple[int, int], ...], float]:
     """For each law and each product the window outside of which nothing adds more than a small share of `width`.
 
     With K the sum of log moments of the steps held, and a loss of e^g allowed: a mass at infinity right of
-    min_l (K(l) - g) / l or min_l (K(l) + eps - g) / (l + 1) costs at most that, and so does moving what is left of
-    max_{l<c} (g + c eps - K_rest(c) - K(l)) / (c - l) to that place.
+    min_l (K(l) - g) / l or, at the end, min_l (K(l) + eps - g) / (l + 1) costs at most that, and so does moving what is left of
+    max_{l<=0} (g + c eps - K_rest(c) - K(l)) / (c - l) to that place. Second, the bits that keep the rounding of the
+    weights next to a window's right end, where a mass at infinity weighs e^{K(c) - c b}, below the same loss.
     """
     tilt, scale = saddle.tilt, math.sqrt(max(model.cumulants(saddle.tilt)[2], 1e-300))
     counts = np.array([count for _, count in model.parts])
     whole = int(counts.sum())
     units = np.eye(len(counts), dtype=int).tolist()
     schedule = [*units, *products([count for _, count in model.laws])]
-    spread = np.concatenate([-np.geomspace(1e4, 1e-2, 60), np.geomspace(1e-2, 1e4, 60)]) / scale
-    exponents = tilt + spread
+    spread = np.geomspace(1e-3, 1e4, 80) / scale
+    exponents = np.concatenate([-spread, [0.0], tilt - spread[spread < tilt], [tilt], tilt + spread])
     table = model.log_table(exponents)
     at_tilt = model.log_table(np.array([tilt]))[:, 0]
     log_delta = max(saddle.log_delta, math.log(model.infinity) if model.infinity > 0 else -math.inf)
-    right, left = exponents > 0, exponents < tilt
-    windows = []
+    right, left = exponents > 0, exponents <= 0
+    windows, noise = [], 0.0
     for held in schedule:
         held_counts = np.array(held, dtype=float)
         k_held = held_counts @ table
@@ -347,9 +348,11 @@ def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fr
         goal = log_delta + share
         k_rest = float((counts - held_counts) @ at_tilt)
         high = np.min((k_held[right] - goal) / exponents[right])
-        high = min(high, np.min((k_held[right] + epsilon - goal) / (exponents[right] + 1)))
+        if sum(held) == whole:  # before that, what several copies lose is added up: it must be small itself
+            high = min(high, np.min((k_held[right] + epsilon - goal) / (exponents[right] + 1)))
         low = np.max((goal + tilt * epsilon - k_rest - k_held[left]) / (tilt - exponents[left]))
         if sum(held) == whole and whole > 1:
             low = max(low, epsilon - 3 / tilt)
         windows.append((math.floor(low / float(step)) - 1, math.ceil(max(high, low) / float(step)) + 1))
-    return tuple(windows)
+        noise = max(noise, float(held_counts @ at_tilt - tilt * high - goal) / math.log(2))
+    return tuple(windows), noise
