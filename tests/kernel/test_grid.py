@@ -117,6 +117,9 @@ def test_larger_masses_fail_the_check(index: int) -> None:
         larger[index] = larger[index] * (1 + arb("1e-3"))
         assert not is_below(alphas, larger, limits, arb(1))
         assert not is_below(alphas, masses.below, limits, arb("0.99"))
+        moved = list(masses.below)
+        moved[index], moved[index + 8] = arb(0), moved[index + 8] + moved[index]
+        assert not is_below(alphas, moved, limits, arb(1)), "the same total, but further to the right"
 
 
 @pytest.mark.theorem("T27-convex-minorant")

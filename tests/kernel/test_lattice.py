@@ -26,6 +26,7 @@ from verified_dp.kernel.lattice import (
     compose,
     compose_infinity,
     enclose_finite_part,
+    multiply,
     products,
     shorten,
     tilt_masses,
@@ -183,6 +184,29 @@ def test_composition_brackets_the_exact_one(counts: list[int], window: tuple[int
             at = Fraction(-1, 20)
             both = [enclose_finite_part(result, at, w) for result in results]
             assert abs(both[0] - both[1]) < arb("0.001") and results[0].lost == 0
+
+
+@pytest.mark.theorem("T30-lattice-composition")
+def test_lost_mass_adds_up() -> None:
+    w = witness(windows=(WIDE,))
+    a, b = (Measure(fmpz_poly([5, 6]), 0, -10, arb(lost)) for lost in (1, 2))
+    with ctx.workprec(w.prec):
+        assert multiply(Above, a, b, (0, 2), w).lost >= 3
+        assert multiply(Above, b, a, (0, 0), w).lost > 3
+
+
+@pytest.mark.theorem("T31-lattice-delta", "T29-window-cut")
+@pytest.mark.parametrize("cut", ["1/2", "3/4", "9/10"])
+def test_narrow_windows_only_cost_width(composed: Callable[..., ComposedLoss], cut: str) -> None:
+    """A large part of the mass is lost to infinity, and the enclosure still holds delta."""
+    loss = composed("remove", "1/10", 1, 20)
+    plan = plan_lattice(LatticeModel(loss), 0.5, 1e-3)
+    assert plan.witness is not None
+    windows = tuple((low, min(high, int(Fraction(cut) / plan.step))) for low, high in plan.witness.windows)
+    bounds = enclose_delta(evaluate(loss, replace(plan.witness, windows=windows)), Fraction(1, 2))
+    narrow = SingleOrder(loss).enclose(Fraction(1, 2), 40.0, "contour", Budget(60)).bounds
+    assert bounds.lower <= narrow.upper and narrow.lower <= bounds.upper
+    assert bounds.budget["truncation"] > narrow.lower / 20
 
 
 @pytest.mark.theorem("T30-lattice-composition")

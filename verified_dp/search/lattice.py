@@ -325,9 +325,10 @@ def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fr
     """For each law and each product the window outside of which nothing adds more than a small share of `width`.
 
     With K the sum of log moments of the steps held, and a loss of e^g allowed: a mass at infinity right of
-    min_l (K(l) - g) / l or, at the end, min_l (K(l) + eps - g) / (l + 1) costs at most that, and so does moving what is left of
-    max_{l<=0} (g + c eps - K_rest(c) - K(l)) / (c - l) to that place. Second, the bits that keep the rounding of the
-    weights next to a window's right end, where a mass at infinity weighs e^{K(c) - c b}, below the same loss.
+    min_l (K(l) - g) / l or, at the end, min_l (K(l) + eps - g) / (l + 1) costs at most that, and so does
+    moving what is left of max_{l<=0} (g + c eps - K_rest(c) - K(l)) / (c - l) to that place.
+    Second, the bits that keep the rounding of the weights next to a window's right end, where a mass at infinity
+    weighs e^{K(c) - c b}, below the same loss.
     """
     tilt, scale = saddle.tilt, math.sqrt(max(model.cumulants(saddle.tilt)[2], 1e-300))
     counts = np.array([count for _, count in model.parts])
