@@ -9,9 +9,10 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.errors import InvalidInput
+from verified_dp.kernel.chernoff import ChernoffWitness
 from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form
 from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.evaluate import enclose_past_support, evaluate
+from verified_dp.kernel.evaluate import enclose_delta, enclose_past_support, evaluate
 from verified_dp.losses.atomic import OddsLoss
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
@@ -96,6 +97,20 @@ def test_past_the_largest_loss_delta_is_the_infinity_mass() -> None:
         exact = arb(19) / 100
         assert not past.lower > exact and not past.upper < exact and past.upper - past.lower < 1e-20
         assert before.upper == 1 and not before.lower > exact
+
+
+@pytest.mark.theorem("T03-chernoff", "T04-alias-bounds", "T44-infinity-mass")
+def test_bounds_from_moments_in_closed_form() -> None:
+    """Chernoff's bound, and a line whose step is too coarse: its aliases are bounded by the same moments."""
+    loss = ComposedLoss("symmetric", ((LaplaceLoss(F(1, 2)), 20), (OddsLoss(F(1, 2), F(1, 50), 0), 3)), F(0))
+    truth = enclose_closed_form(loss, ClosedFormWitness(200), F(3)).lower
+    bound = enclose_delta(evaluate(loss, ChernoffWitness(F(1, 2), (), 100)), F(3))
+    assert bound.lower < truth < bound.upper < 3 * truth
+    for step, narrow in ((F(1), False), (F(1, 8), True)):
+        line = LineWitness(F(1, 2), step, 4000, (), (), F(1), F(1, 4), 100)
+        bounds = enclose_delta(evaluate(loss, line), F(3))
+        assert bounds.lower < truth < bounds.upper
+        assert (bounds.budget["aliasing"] < 1e-4) is narrow
 
 
 def test_the_contour_needs_a_transform_of_every_law() -> None:

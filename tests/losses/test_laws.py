@@ -122,6 +122,19 @@ def test_moments_and_transforms_belong_to_the_curve(law: Law) -> None:
             assert law.enclose_transform(acb(-1)).real.overlaps(1 - never)
 
 
+@pytest.mark.theorem("T49-sampled")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_moments_of_a_sample_with_impossible_outcomes(order: str) -> None:
+    """Exact sums over the mixed masses: where the record makes an outcome impossible, the add order still counts it."""
+    q, exponent = F(1, 3), 2
+    law = SampledLoss(FiniteLoss(PAIR, "remove"), q, order)
+    mixed = [((1 - q) * b + q * a, b) for a, b in PAIR]
+    pairs = mixed if order == "remove" else [(b, a) for a, b in mixed]
+    exact = sum(p * (p / b) ** exponent for p, b in pairs if b and p)
+    with ctx.workprec(100):
+        assert law.enclose_moment(arb(exponent)).upper() > ball(exact)
+
+
 @pytest.mark.theorem("T41-laplace-tail", "T43-bounded-range", "T46-atoms", "T50-discrete-gaussian")
 @pytest.mark.parametrize("law", [law for law in LAWS if isinstance(law, DirectLaw)], ids=repr)
 def test_transform_bound_holds_beyond(law: DirectLaw) -> None:

@@ -178,7 +178,8 @@ class SingleOrder:
         """Whether the contour is faster than a long sum."""
         return self.has_contour and self._plan(epsilon, self.saddle(epsilon), bits + 3)[1] < SLOW_LINE
 
-    def _attempts(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Iterator[Callable[[float], Answer]]:
+    def _attempts(self, epsilon: Fraction, bits: float, method: str,
+                  budget: Budget) -> Iterator[Callable[[float], Answer]]:
         """What applies but the lattice: a closed form; the contour elsewhere, beside a Gaussian's, or if asked."""
         closed = has_closed_form(self.loss)
         if method == "closed-form" and not closed:
