@@ -158,7 +158,7 @@ class SingleOrder:
         answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, bits, method, budget)]
         if method == "lattice" or not answers:
             answers.append(self._lattice(epsilon, bits, budget))
-        elif method == "auto" and not self.is_trivial and max(width_bits(a.bounds) for a in answers) < min(bits, COARSE):
+        elif method == "auto" and not self.is_trivial and width_bits(_best(answers).bounds) < min(bits, COARSE):
             answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
         return _best(answers)
 
