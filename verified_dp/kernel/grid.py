@@ -22,10 +22,14 @@ TANGENT_BITS = 48
 
 @dataclass(frozen=True)
 class LawGrid:
-    """Witness: the first vertex's index, then blocks (cells, stride): so many cells of so many grid steps each."""
+    """Witness: the first vertex's index, then blocks (cells, stride): so many cells of so many grid steps each.
+
+    start: what is left of this index goes to the safe side at once (nothing is, at or before `first`).
+    """
 
     first: int
     blocks: tuple[tuple[int, int], ...]
+    start: int = -(1 << 62)
 
     def is_proper(self) -> bool:
         """At least two cells, the first vertex at a negative loss."""

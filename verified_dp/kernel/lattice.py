@@ -91,6 +91,16 @@ class Above:
         almost = fmpz_poly([(1 << times) - 1] * weights.length())
         return (weights + almost) // (1 << times)  # >= 0 only: a negative poly // n need not be rounded down
 
+    @staticmethod
+    @proved_by("T29-window-cut")
+    def gather(vertices: Sequence[int], masses: Sequence[arb], start: int) -> list[tuple[int, arb]]:
+        """(index, mass) from `start` on; what is left of it moves there."""
+        pairs = list(zip(vertices, masses, strict=True))
+        if vertices[0] >= start:
+            return pairs
+        moved = sum((mass for i, mass in pairs if i < start), arb(0))
+        return [(start, moved), *((i, mass) for i, mass in pairs if i >= start)]
+
     @classmethod
     @proved_by("T29-window-cut")
     def cut(cls, measure: Measure, window: tuple[int, int], ratio: arb) -> Measure:
@@ -117,6 +127,13 @@ class Below:
     def halve(weights: fmpz_poly, times: int) -> fmpz_poly:
         """Each weight (>= 0) over 2^times, rounded down."""
         return weights // (1 << times)
+
+    @staticmethod
+    @proved_by("T29-window-cut")
+    def gather(vertices: Sequence[int], masses: Sequence[arb], start: int) -> list[tuple[int, arb]]:
+        """(index, mass) from `start` on; what is left of it is dropped."""
+        kept = [(i, mass) for i, mass in zip(vertices, masses, strict=True) if i >= start]
+        return kept or [(start, arb(0))]
 
     @classmethod
     @proved_by("T29-window-cut")
@@ -149,17 +166,18 @@ def _right_start(measure: Measure, window: tuple[int, int]) -> int:
 
 
 @proved_by("T28-tilted-rounding")
-def tilt_masses(side: Side, vertices: Sequence[int], masses: Sequence[arb], witness: LatticeWitness) -> Measure:
-    """Masses at grid indices as a tilted measure whose weights sum to about 2^bits."""
+def tilt_masses(side: Side, pairs: Sequence[tuple[int, arb]], witness: LatticeWitness) -> Measure:
+    """(Index, mass), by increasing index, as a tilted measure whose weights sum to about 2^bits."""
     rate = ball(witness.tilt * witness.step)
-    tilted = [mass * (rate * i).exp() for i, mass in zip(vertices, masses, strict=True)]
-    mantissa, power = upper_end(sum(tilted, arb(0))).man_exp()
+    tilted = [(i, mass * (rate * i).exp()) for i, mass in pairs]
+    mantissa, power = upper_end(sum((mass for _, mass in tilted), arb(0))).man_exp()
     exponent = int(mantissa).bit_length() + int(power) - witness.bits
     scale = arb((1, -exponent))
-    weights = [0] * (vertices[-1] - vertices[0] + 1)
-    for i, mass in zip(vertices, tilted, strict=True):
-        weights[i - vertices[0]] = side.integer(mass * scale)
-    return Measure(fmpz_poly(weights), vertices[0], exponent, arb(0))
+    low = pairs[0][0]
+    weights = [0] * (pairs[-1][0] - low + 1)
+    for i, mass in tilted:
+        weights[i - low] += side.integer(mass * scale)
+    return Measure(fmpz_poly(weights), low, exponent, arb(0))
 
 
 @proved_by("T28-tilted-rounding")
@@ -211,9 +229,12 @@ def evaluate_lattice(loss: ComposedLoss, witness: LatticeWitness) -> LatticeValu
         counts = [count for _, count in loss.laws]
         steps = [enclose_step(law, grid, witness.step, witness.bits)
                  for (law, _), grid in zip(loss.laws, witness.grids, strict=True)]
-        above = compose(Above, [tilt_masses(Above, s.vertices, s.above, witness) for s in steps], counts, witness)
-        below = compose(Below, [tilt_masses(Below, s.vertices, s.below, witness) for s in steps], counts, witness)
-        return LatticeValues(witness, above, below, *_infinities(steps, counts))
+        starts = [grid.start for grid in witness.grids]
+        above = [Above.gather(s.vertices, s.above, start) for s, start in zip(steps, starts, strict=True)]
+        below = [Below.gather(s.vertices, s.below, start) for s, start in zip(steps, starts, strict=True)]
+        upper = compose(Above, [tilt_masses(Above, pairs, witness) for pairs in above], counts, witness)
+        lower = compose(Below, [tilt_masses(Below, pairs, witness) for pairs in below], counts, witness)
+        return LatticeValues(witness, upper, lower, *_infinities(steps, counts))
 
 
 def _infinities(steps: Sequence[StepMasses], counts: Sequence[int]) -> tuple[arb, arb]:

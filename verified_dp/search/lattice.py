@@ -91,14 +91,14 @@ class LawModel:
         mean = float(weights @ self.points)
         return total, mean, float(weights @ (self.points - mean) ** 2)
 
-    def strides(self, tilt: float, step: Fraction, first: int, last: int) -> tuple[tuple[int, int], ...]:
+    def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int) -> tuple[tuple[int, int], ...]:
         """Cells of 1, 2, 4, ... grid steps: the rarer the loss under the tilt, the wider."""
         logs = self.log_masses + tilt * self.points
         density = np.logaddexp(logs[:-1], logs[1:]) - np.log(np.diff(self.points))
         wide = np.floor(np.maximum(density.max() - density, 0.0) / math.log(8) - 0.5)
         short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
-        wide = np.clip(wide, 0, min(math.floor(short), 30)).astype(int)
         edges = np.floor(self.points / float(step))
+        wide = np.clip(wide, 0, np.where(edges[1:] < start, 30, min(math.floor(short), 30))).astype(int)
         return _blocks(first, last, edges, wide)
 
 
@@ -232,7 +232,7 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
             first, last = grid_ends(law, step)
             if last - first > MAX_CELLS:
                 return math.inf
-            grid = LawGrid(first, law.strides(tilt, step, first, last))
+            grid = LawGrid(first, law.strides(tilt, step, first, last, first))
             masses = enclose_step(law.law, grid, step, 100)
             weights = [(ball(step * i) * arb(tilt)).exp() for i in masses.vertices]
             above = sum((m * w for m, w in zip(masses.above, weights, strict=True)), arb(0))
@@ -241,9 +241,9 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     return total
 
 
-def grid_ends(law: LawModel, step: Fraction, low: int = -(10**12), high: int = 10**12) -> tuple[int, int]:
-    """The first and last index of a law's range, cut to [low, high]; the first one is negative."""
-    first, last = max(math.floor(law.low / step), low), min(math.ceil(law.high / step), high)
+def grid_ends(law: LawModel, step: Fraction, high: int = 10**12) -> tuple[int, int]:
+    """The first and last index of a law's range, the last one at most `high`, the first one left of the finite mass."""
+    first, last = math.floor(law.low / step), min(math.ceil(law.high / step), high)
     finite = math.log1p(-math.exp(law.infinity)) if law.infinity < 0 else 0.0
     return min(first, math.floor(finite / step) - 1), max(last, 1)
 
@@ -301,15 +301,14 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
     if step is None:
         step = choose_step(model, tilt, width)
     windows, noise = choose_windows(model, epsilon, saddle, step, width)
-    cells = max((high - low for low, high in windows), default=1)
-    cells = max(high - low for low, high in windows)
     single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
-    ends = [grid_ends(law, step, *window) for (law, _), window in zip(model.parts, single, strict=True)]
+    ends = [grid_ends(law, step, high) for (law, _), (_, high) in zip(model.parts, single, strict=True)]
     cells = max(high - low for low, high in (*ends, *windows))
     if cells > MAX_CELLS:
         return LatticePlan(None, math.inf, cells, step)
-    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last))
-                  for (law, _), (first, last) in zip(model.parts, ends, strict=True))
+    starts = [max(first, min(low, last)) for (first, last), (low, _) in zip(ends, single, strict=True)]
+    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last, start), start)
+                  for (law, _), (first, last), start in zip(model.parts, ends, starts, strict=True))
     total = sum(count for _, count in model.parts)
     bits = math.ceil(math.log2(max(cells, 2)) + max(20 + math.log2(total) - math.log2(width), 4 + noise))
     prec = bits + 112 + 2 * max(math.ceil(-math.log2(step)), 0)
