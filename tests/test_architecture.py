@@ -28,8 +28,8 @@ LAYERS: dict[str, int] = {
         [
             ("errors", "theorems"),
             ("exact", "dyadic", "enclosure", "kernel.balls"),
-            ("mechanisms", "losses"),
-            ("spec", "dominating", "kernel"),
+            ("mechanisms", "releases", "losses"),
+            ("spec", "pairs", "dominating", "kernel"),
             ("search", "symbolic"),
             ("methods",),
             ("profile",),

@@ -23,30 +23,64 @@ if TYPE_CHECKING:
         Unsupported,
         VerifiedDPError,
     )
-    from verified_dp.mechanisms import Claim, Composition, Gaussian, PoissonSampled, Relation, Spec, compose
+    from verified_dp.mechanisms import (
+        Claim,
+        Composition,
+        Gaussian,
+        PoissonSampled,
+        Relation,
+        Spec,
+        WithoutReplacement,
+        WithReplacement,
+        compose,
+    )
     from verified_dp.profile import PrivacyProfile, privacy_profile
+    from verified_dp.releases import (
+        ApproximateDP,
+        DiscreteGaussian,
+        DiscreteLaplace,
+        Exponential,
+        Finite,
+        FourierAccountantPair,
+        GaussianDP,
+        Laplace,
+        MixtureOfGaussians,
+        RandomizedResponse,
+    )
     from verified_dp.spec import load_spec
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ApproximateDP",
     "Claim",
     "Composition",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Dyadic",
     "Enclosure",
     "Estimate",
+    "Exponential",
+    "Finite",
+    "FourierAccountantPair",
     "Gaussian",
+    "GaussianDP",
     "InconsistentEnclosures",
     "InexactInput",
     "InvalidCertificate",
     "InvalidInput",
+    "Laplace",
+    "MixtureOfGaussians",
     "PoissonSampled",
     "PrivacyProfile",
+    "RandomizedResponse",
     "Relation",
     "Spec",
     "Undecided",
     "Unsupported",
     "VerifiedDPError",
+    "WithReplacement",
+    "WithoutReplacement",
     "__version__",
     "compose",
     "errors",
@@ -56,10 +90,14 @@ __all__ = [
 
 _ERRORS = ("InconsistentEnclosures", "InexactInput", "InvalidCertificate", "InvalidInput", "Undecided",
            "Unsupported", "VerifiedDPError")
-_MECHANISMS = ("Claim", "Composition", "Gaussian", "PoissonSampled", "Relation", "Spec", "compose")
+_MECHANISMS = ("Claim", "Composition", "Gaussian", "PoissonSampled", "Relation", "Spec", "WithReplacement",
+               "WithoutReplacement", "compose")
+_RELEASES = ("ApproximateDP", "DiscreteGaussian", "DiscreteLaplace", "Exponential", "Finite", "FourierAccountantPair",
+             "GaussianDP", "Laplace", "MixtureOfGaussians", "RandomizedResponse")
 _HOMES = {
     **dict.fromkeys(_ERRORS, "errors"),
     **dict.fromkeys(_MECHANISMS, "mechanisms"),
+    **dict.fromkeys(_RELEASES, "releases"),
     "Dyadic": "dyadic",
     "Enclosure": "enclosure",
     "Estimate": "enclosure",

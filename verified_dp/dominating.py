@@ -1,13 +1,17 @@
 """From what was run to the relation's dominating pairs, each with its theorem, and to their privacy losses."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Iterator
 from fractions import Fraction
 
-from verified_dp.errors import Unsupported
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.mechanisms import Composition, Gaussian, Mechanism, PoissonSampled, Relation
+from verified_dp.losses.law import Law
+from verified_dp.mechanisms import Composition, Mechanism, Relation
+from verified_dp.pairs import DominatingPair, Step, step_of
 from verified_dp.theorems import proved_by
+
+__all__ = ["NOT_PROVEN", "ORDERS", "DominatingPair", "describe_pairs", "is_proven", "privacy_losses"]
 
 ORDERS = {
     Relation.ADD_OR_REMOVE: ("remove", "add"),
@@ -19,38 +23,22 @@ ORDERS = {
 """The orders in which a relation's pair is composed; where there are two, the larger delta is the answer (T25)."""
 
 
-@dataclass(frozen=True)
-class DominatingPair:
-    """One step's pair in one order, in words, its theorems, and whether data sets of the relation realise it."""
-
-    order: str
-    P: str
-    Q: str
-    theorems: tuple[str, ...]
-    tight: bool
-
-
 def describe_pairs(composition: Composition, relation: Relation) -> tuple[DominatingPair, ...]:
     """The pair of every step in every order of the relation, without repetitions."""
-    pairs = [_describe(mechanism, order, relation) for order in ORDERS[relation] for mechanism, _ in composition.parts]
-    return tuple(dict.fromkeys(pairs))
+    steps = (_step(mechanism, order, relation) for order in ORDERS[relation] for mechanism, _ in composition.parts)
+    return tuple(dict.fromkeys(step.pair for step in steps))
 
 
-@proved_by("T21-pair-poisson", "T22-pair-poisson-replace", "T23-pair-gaussian", "T24-pair-zero-out")
-def _describe(mechanism: Mechanism, order: str, relation: Relation) -> DominatingPair:
-    extra = ("T24-pair-zero-out",) if relation is Relation.ZERO_OUT else ()
-    if isinstance(mechanism, Gaussian):
-        shift = mechanism.mean_distance(relation)
-        return DominatingPair(order, f"N({shift}, 1)", "N(0, 1)", ("T23-pair-gaussian", *extra), True)
-    if not isinstance(mechanism, PoissonSampled):
-        raise Unsupported(f"no dominating pair is proven for {type(mechanism).__name__}")
-    s, q = mechanism.mechanism.noise_multiplier, mechanism.probability
-    mixed, plain = f"{1 - q} N(0, ({s})^2) + {q} N(1, ({s})^2)", f"N(0, ({s})^2)"
-    if order == "symmetric":
-        mirrored = f"{1 - q} N(0, ({s})^2) + {q} N(-1, ({s})^2)"
-        return DominatingPair(order, mixed, mirrored, ("T22-pair-poisson-replace",), True)
-    P, Q = (mixed, plain) if order == "remove" else (plain, mixed)
-    return DominatingPair(order, P, Q, ("T21-pair-poisson", *extra), True)
+NOT_PROVEN = "the pair of a mechanism is not proven to dominate this relation, so nothing can be certified with it"
+
+
+def is_proven(composition: Composition, relation: Relation) -> bool:
+    """Whether every pair is a dominating one; without that nothing may be certified."""
+    return all(pair.proven for pair in describe_pairs(composition, relation))
+
+
+def _step(mechanism: Mechanism, order: str, relation: Relation) -> Step:
+    return step_of(mechanism, order, relation)
 
 
 @proved_by("T25-composition")
@@ -59,36 +47,24 @@ def privacy_losses(composition: Composition, relation: Relation) -> tuple[Compos
     return tuple(_compose(composition, relation, order) for order in ORDERS[relation])
 
 
+@proved_by("T15-gaussian", "T07-ends")
 def _compose(composition: Composition, relation: Relation, order: str) -> ComposedLoss:
-    """q = 0 adds nothing, q = 1 is the plain Gaussian (T07); plain Gaussians merge into one (T15).
-
-    Equal laws share a count, so that equal steps are one step with a count.
-    """
-    laws: dict[SampledGaussianLoss, int] = {}
+    """Plain Gaussians merge into one (T15); equal laws share a count, so equal steps are one step with a count."""
+    laws: dict[Law, int] = {}
     shift_squared = Fraction(0)
-    for mechanism, count in composition.merged():
-        probability, gaussian = _parts(mechanism)
-        if probability == 1:
-            shift_squared += count * gaussian.mean_distance(relation) ** 2
-        elif probability > 0:
-            law = SampledGaussianLoss(probability, _multiplier(gaussian), order)
-            laws[law] = laws.get(law, 0) + count
+    for step, count in _steps(composition, relation, order):
+        shift_squared += count * step.shift_squared
+        if step.law is not None:
+            laws[step.law] = laws.get(step.law, 0) + count
     return ComposedLoss(order, tuple(sorted(laws.items(), key=_sort_key)), shift_squared)
 
 
-def _parts(mechanism: Mechanism) -> tuple[Fraction, Gaussian]:
-    """A mechanism as (sampling probability, Gaussian)."""
-    if isinstance(mechanism, PoissonSampled):
-        return mechanism.probability, mechanism.mechanism
-    return Fraction(1), mechanism
+def _steps(composition: Composition, relation: Relation, order: str) -> Iterator[tuple[Step, int]]:
+    for mechanism, count in composition.merged():
+        yield _step(mechanism, order, relation), count
 
 
-def _multiplier(gaussian: Gaussian) -> Fraction:
-    if gaussian.noise_multiplier is None:
-        raise Unsupported("a sampled Gaussian needs its noise_multiplier")
-    return gaussian.noise_multiplier
-
-
-def _sort_key(item: tuple[SampledGaussianLoss, int]) -> tuple[Fraction, Fraction]:
+def _sort_key(item: tuple[Law, int]) -> tuple[str, str]:
+    """By kind, then by parameters: any fixed rule that the writer and the checker of a certificate share."""
     law, _ = item
-    return law.sampling_probability, law.noise_multiplier
+    return type(law).__name__, repr(law)

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from math import comb
 
 from verified_dp import exact
 from verified_dp.errors import InvalidInput
+from verified_dp.releases import DiscreteGaussian, DiscreteLaplace, Finite, Laplace, Release
 
 
 class Relation(StrEnum):
@@ -62,23 +64,70 @@ class Gaussian:
         return Fraction(self.sensitivity or 0) / Fraction(self.sigma or 1)  # both are set in this form
 
 
+Samplable = Gaussian | Laplace | DiscreteLaplace | DiscreteGaussian | Finite
+"""What may run on a Poisson sample."""
+
+
 @dataclass(frozen=True)
 class PoissonSampled:
-    """A Gaussian on a batch which each record enters independently with `probability`, in [0, 1]."""
+    """A mechanism on a batch which each record enters independently with `probability`, in [0, 1]."""
+
+    mechanism: Samplable
+    probability: Fraction
+
+    def __init__(self, mechanism: Samplable, probability: object) -> None:
+        _check_sampled(mechanism)
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "probability", exact.probability(probability, "probability"))
+
+
+@dataclass(frozen=True)
+class WithoutReplacement:
+    """A Gaussian on a batch of fixed size drawn without replacement; `probability` = batch size / number of records."""
 
     mechanism: Gaussian
     probability: Fraction
 
     def __init__(self, mechanism: Gaussian, probability: object) -> None:
-        if not isinstance(mechanism, Gaussian):
-            raise InvalidInput("mechanism", mechanism, "a Gaussian, the only one that can be sampled")
-        if mechanism.sigma is not None:
-            raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")
+        _check_gaussian(mechanism)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "probability", exact.probability(probability, "probability"))
 
 
-Mechanism = Gaussian | PoissonSampled
+@dataclass(frozen=True)
+class WithReplacement:
+    """A Gaussian on `draws` records drawn with replacement from `population` records; a record may enter repeatedly."""
+
+    mechanism: Gaussian
+    draws: int
+    population: int
+
+    def __init__(self, mechanism: Gaussian, draws: object, population: object) -> None:
+        _check_gaussian(mechanism)
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "draws", read_draws(draws))
+        object.__setattr__(self, "population", exact.count(population, "population"))
+
+    def multiplicities(self) -> tuple[Fraction, ...]:
+        """The probabilities that a record is drawn 0, 1, ..., draws times."""
+        share, rest = Fraction(1, self.population), Fraction(self.population - 1, self.population)
+        return tuple(comb(self.draws, n) * share**n * rest ** (self.draws - n) for n in range(self.draws + 1))
+
+
+MAX_DRAWS = 512
+"""More draws would take too long: every one adds a component to the mixture."""
+
+
+def read_draws(value: object, key: str = "draws") -> int:
+    """The value as an integer from 1 to MAX_DRAWS."""
+    number = exact.count(value, key)
+    if number > MAX_DRAWS:
+        raise InvalidInput(key, value, f"an integer from 1 to {MAX_DRAWS}")
+    return number
+
+
+Sampled = PoissonSampled | WithoutReplacement | WithReplacement
+Mechanism = Gaussian | Sampled | Release
 
 
 @dataclass(frozen=True)
@@ -134,18 +183,31 @@ class Spec:
     claim: Claim | None = None
 
 
+def unsampled(mechanism: Mechanism) -> Gaussian | Release:
+    """The mechanism that runs on the sample, or the mechanism itself."""
+    return mechanism.mechanism if isinstance(mechanism, Sampled) else mechanism
+
+
 def convention(composition: Composition, relation: Relation) -> str:
     """Words on what the noise is relative to, printed with every result, because libraries disagree on it."""
-    gaussians = [m.mechanism if isinstance(m, PoissonSampled) else m for m, _ in composition.parts]
-    sampled = any(isinstance(m, PoissonSampled) for m, _ in composition.parts)
+    bare = [unsampled(mechanism) for mechanism, _ in composition.parts]
+    gaussians = [mechanism for mechanism in bare if isinstance(mechanism, Gaussian)]
+    sampled = {type(mechanism) for mechanism, _ in composition.parts if isinstance(mechanism, Sampled)}
     texts = []
     if any(gaussian.noise_multiplier is not None for gaussian in gaussians):
         texts.append(f"{_MULTIPLIER}; {_NEIGHBOURS[relation]}")
-    if sampled:
-        texts.append("Poisson sampling: records enter each batch independently, batches are not revealed")
+    texts += [words for kind, words in _SCHEMES.items() if kind in sampled]
     if any(gaussian.sigma is not None for gaussian in gaussians):
         texts.append(f"with sigma, sensitivity is the query's L2 sensitivity under {relation} itself")
+    texts += dict.fromkeys(mechanism.convention for mechanism in bare if isinstance(mechanism, Release))
     return "; ".join(texts)
+
+
+_SCHEMES: dict[type, str] = {
+    PoissonSampled: "Poisson sampling: records enter each batch independently, batches are not revealed",
+    WithoutReplacement: "sampling without replacement: batches have a fixed size and are not revealed",
+    WithReplacement: "sampling with replacement: each draw is uniform and independent, draws are not revealed",
+}
 
 
 _MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
@@ -186,9 +248,23 @@ _ZERO_MEANS = {
 
 
 def _mechanism(value: object) -> Mechanism:
-    if not isinstance(value, Gaussian | PoissonSampled):
-        raise InvalidInput("mechanism", value, "a Gaussian or a PoissonSampled, or (mechanism, count)")
+    if not isinstance(value, Mechanism):
+        raise InvalidInput("mechanism", value, "a mechanism such as Gaussian or PoissonSampled, or (mechanism, count)")
     return value
+
+
+def _check_sampled(mechanism: object) -> None:
+    if not isinstance(mechanism, Samplable):
+        names = "a Gaussian, Laplace, DiscreteLaplace, DiscreteGaussian or Finite"
+        raise InvalidInput("mechanism", mechanism, f"{names}, which alone can be sampled")
+    if isinstance(mechanism, Gaussian) and mechanism.sigma is not None:
+        raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")
+
+
+def _check_gaussian(mechanism: object) -> None:
+    if not isinstance(mechanism, Gaussian):
+        raise InvalidInput("mechanism", mechanism, "a Gaussian, which alone has a theorem for batches of fixed size")
+    _check_sampled(mechanism)
 
 
 def _pairs(part: object) -> Iterator[tuple[Mechanism, int]]:

@@ -22,14 +22,18 @@ from verified_dp.enclosure import Enclosure
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.kernel.bounds import reverse_bounds
+from verified_dp.kernel.closed import has_closed_form
 from verified_dp.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
+from verified_dp.methods.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.methods.roots import Bracket, bracket_epsilon, is_below, log_of
 from verified_dp.methods.single import Answer, Budget, SingleOrder
 from verified_dp.methods.solution import Evaluation, Solution
 from verified_dp.theorems import proved_by
 
-METHODS = ("auto", "closed-form", "contour")
+METHODS = ("auto", "closed-form", "contour", "lattice")
 MAX_DIGITS = 1000
+DEFAULT_DIGITS = 12
+"""What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
 
 
 class PrivacyProfile:
@@ -47,16 +51,17 @@ class PrivacyProfile:
         self._orders = [SingleOrder(loss) for loss in privacy_losses(composition, self.relation)]
         self._progress = progress
 
-    def delta(self, epsilon: object, digits: int = 12, method: str = "auto",
+    def delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
 
+        digits: 12 where it is not given, but 4 where only the lattice method applies, whose cost grows with the digits.
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
         return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
 
-    def epsilon(self, delta: object, digits: int = 12, method: str = "auto",
+    def epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
         """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
 
@@ -64,9 +69,10 @@ class PrivacyProfile:
         """
         return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
 
-    def solve_delta(self, epsilon: object, digits: int = 12, method: str = "auto",
+    def solve_delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
         """`delta` together with the evaluations that prove it."""
+        digits = self._default_digits(method) if digits is None else digits
         eps, budget = exact.exact(epsilon, "epsilon"), self._budget(digits, method, max_seconds)
         bits = digits * math.log2(10) + 1
         with ctx.workprec(math.ceil(bits) + 64):
@@ -96,9 +102,10 @@ class PrivacyProfile:
         answer = other.enclose(-eps, bits, method, budget)
         return Answer(eps, answer.method, answer.witness, None, reverse_bounds(answer.bounds, eps))
 
-    def solve_epsilon(self, delta: object, digits: int = 12, method: str = "auto",
+    def solve_epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
+        digits = self._default_digits(method) if digits is None else digits
         target, budget = exact.open_unit(delta, "delta"), self._budget(digits, method, max_seconds)
         with ctx.workprec(4 * digits + 64):
             brackets = self._bracket_largest(target, digits, method, budget)
@@ -128,12 +135,13 @@ class PrivacyProfile:
                 brackets.append((order.loss.order, bracket_epsilon(order, target, digits, method, budget)))
         return brackets
 
-    def solve_claim(self, claim: Claim, digits: int = 12, method: str = "auto",
+    def solve_claim(self, claim: Claim, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> tuple[Solution, Solution]:
         """delta at the claimed epsilon, with as many digits as decide the claim, and epsilon at the claimed delta.
 
         epsilon gets at least three digits more than the claim prints, so that rounding to them can be judged.
         """
+        digits = self._default_digits(method) if digits is None else digits
         asked, limit = digits, Budget(max_seconds)
         while True:
             delta = self.solve_delta(claim.epsilon, asked, method, limit.left)
@@ -143,6 +151,11 @@ class PrivacyProfile:
             asked *= 2
         printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
         return delta, self.solve_epsilon(claim.delta, max(digits, printed + 3), method, limit.left)
+
+    def _default_digits(self, method: str) -> int:
+        """12, or the lattice method's few where no other applies or it is asked for."""
+        sharp = all(order.has_contour or has_closed_form(order.loss) for order in self._orders)
+        return DEFAULT_DIGITS if sharp and method != "lattice" else LATTICE_DIGITS
 
     def _budget(self, digits: int, method: str, max_seconds: float | None) -> Budget:
         if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
@@ -164,7 +177,7 @@ class PrivacyProfile:
 
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
     """Enclose the order that seems smaller: by Chernoff, then with few bits, then with as many as decide or match."""
-    if order.loss.parts and method != "closed-form" and eps < order.model.largest:
+    if order.loss.parts and order.has_contour and method in ("auto", "contour") and eps < order.model.largest:
         answer = order.chernoff(eps, order.saddle(eps).tilt)
         if answer.bounds.upper <= first.bounds.lower:
             return answer
@@ -179,7 +192,8 @@ def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float,
 def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str, budget: Budget) -> Answer | None:
     """An answer that proves delta(eps) <= target, or None."""
     gap = order.log_estimate(eps) - float(log_of(target))
-    if gap < -0.5 and order.loss.parts and eps < order.model.largest and method != "closed-form":
+    usable = order.loss.parts and order.has_contour and method in ("auto", "contour")
+    if gap < -0.5 and usable and eps < order.model.largest:
         answer = order.chernoff(eps, order.saddle(eps).tilt)
         if is_below(answer, target):
             return answer

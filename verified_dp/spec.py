@@ -4,9 +4,25 @@
     [[mechanism]]
     kind = "gaussian"
     noise_multiplier = "1.1"            # or sigma and sensitivity
-    sampling = { scheme = "poisson", probability = "256/60000" }   # optional
+    sampling = { scheme = "poisson", probability = "256/60000" }   # optional; or without-, with-replacement
     count = 14063                       # optional, 1
     [claim]                             # optional: title, source, epsilon, delta
+
+Other kinds, with their keys:
+
+    laplace                 scale, sensitivity                      (sampling)
+    discrete-laplace        scale, sensitivity (integer)            (sampling)
+    discrete-gaussian       sigma_squared, sensitivity (integer)    (sampling)
+    finite                  P = [..], Q = [..]                      (sampling)
+    randomized-response     categories, and noise_probability or epsilon
+    approximate-dp          epsilon, delta
+    gaussian-dp             mu
+    mixture-of-gaussians    sigma, sensitivities = [..], probabilities = [..]
+    exponential             bounded_range
+    fourier-accountant-pair noise_multiplier, probability
+
+Sampling schemes: poisson (probability), without-replacement (probability = batch size / number of records) and
+with-replacement (draws, population), the last two for the Gaussian with noise_multiplier.
 
 Numbers may be quoted or not: TOML's own numbers are taken as the decimals that are written. Keys in messages
 count from 1: `mechanism[2].sampling.probability` belongs to the second [[mechanism]].
@@ -30,9 +46,14 @@ from verified_dp.mechanisms import (
     Mechanism,
     PoissonSampled,
     Relation,
+    Samplable,
     Spec,
+    WithoutReplacement,
+    WithReplacement,
     compose,
+    read_draws,
 )
+from verified_dp.releases import RELEASES
 
 
 class Written(str):
@@ -107,24 +128,48 @@ def _gaussian(table: dict[str, Any]) -> Mechanism:
     return _sampled(gaussian, table["sampling"]) if "sampling" in table else gaussian
 
 
-_KINDS: Mapping[str, Callable[[dict[str, Any]], Mechanism]] = {"gaussian": _gaussian}
+def _release(table: dict[str, Any]) -> Mechanism:
+    """A mechanism of `releases`: its fields are the keys; `sampling` where a theorem covers it."""
+    release = RELEASES[table["kind"]]
+    samplable, keys = issubclass(release, Samplable), release.keys()
+    _check_keys(table, ("kind", *keys, *(("sampling",) if samplable else ()), "count"))
+    mechanism = release(**{key: table.get(key) for key in keys})
+    if "sampling" in table and isinstance(mechanism, Samplable):
+        return _sampled(mechanism, table["sampling"])
+    return mechanism
 
 
-def _sampled(mechanism: Gaussian, sampling: object) -> Mechanism:
+_KINDS: Mapping[str, Callable[[dict[str, Any]], Mechanism]] = {
+    **dict.fromkeys(RELEASES, _release),
+    "gaussian": _gaussian,
+}
+
+
+def _sampled(mechanism: Samplable, sampling: object) -> Mechanism:
     if not isinstance(sampling, dict):
         raise InvalidInput("sampling", sampling, 'a table like { scheme = "poisson", probability = "0.1" }')
     with _located("sampling."):
-        scheme = sampling.get("scheme")
-        if not _is_text(scheme):
-            raise InvalidInput("scheme", scheme, 'the string "poisson"')
-        if scheme != "poisson":
-            raise Unsupported(f'{scheme!r} has no proof here, only "poisson" has: {_OTHERS}', "scheme")
-        _check_keys(sampling, ("scheme", "probability"))
-        probability = exact.probability(sampling.get("probability"), "probability")
-    return PoissonSampled(mechanism, probability)
+        stated = sampling.get("scheme")
+        if not _is_text(stated):
+            raise InvalidInput("scheme", stated, 'the string "poisson" (or "with-", "without-replacement")')
+        scheme = str(stated)
+        if scheme not in SCHEMES:
+            raise Unsupported(f"{scheme!r} has no proof here, {_OTHERS}", "scheme")
+        build, readers = SCHEMES[scheme]
+        _check_keys(sampling, ("scheme", *readers))
+        numbers = [read(sampling.get(key), key) for key, read in readers.items()]
+        if scheme != "poisson" and not isinstance(mechanism, Gaussian):
+            raise Unsupported(f"{scheme!r} has a proof for the Gaussian only", "scheme")
+    return build(mechanism, *numbers)
 
 
-_OTHERS = "batches of fixed size, with or without replacement, and shuffled epochs are other mechanisms"
+SCHEMES: Mapping[str, tuple[Callable[..., Mechanism], Mapping[str, Callable[..., object]]]] = {
+    "poisson": (PoissonSampled, {"probability": exact.probability}),
+    "without-replacement": (WithoutReplacement, {"probability": exact.probability}),
+    "with-replacement": (WithReplacement, {"draws": read_draws, "population": exact.count}),
+}
+"""scheme -> (class, its numbers and how to read them)."""
+_OTHERS = 'only "poisson", "without-replacement" and "with-replacement" have: shuffled epochs are another mechanism'
 
 
 def _claim(table: object) -> Claim | None:

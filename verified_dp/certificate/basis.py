@@ -5,14 +5,27 @@ The theorems are read off the functions that ran (`__theorems__`), so they canno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from verified_dp.certificate.document import Document
 from verified_dp.dominating import DominatingPair
-from verified_dp.kernel import chernoff, closed, contour, evaluate, nodes, panels, powers
+from verified_dp.kernel import (
+    chernoff,
+    closed,
+    contour,
+    evaluate,
+    grid,
+    lattice,
+    nodes,
+    panels,
+    pieces,
+    powers,
+    truncated,
+)
 from verified_dp.kernel.evaluate import Witness
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.gaussian import enclose_gaussian_profile
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.mechanisms import Composition, PoissonSampled
 
@@ -47,6 +60,16 @@ ENGINES: Mapping[type[Any], Functions] = {
         panels._bound_products,
         powers.enclose_product,
     ),
+    lattice.LatticeWitness: (
+        grid.connect_the_dots,
+        grid.bound_cells,
+        grid.is_below,
+        lattice.tilt_masses,
+        lattice.Above.cut,
+        lattice.Below.cut,
+        lattice.compose,
+        lattice.enclose_on_lattice,
+    ),
     chernoff.ChernoffWitness: (chernoff.bound_delta, *_BOUND_MASS),
     closed.ClosedFormWitness: (),
     evaluate.SupportWitness: (evaluate.enclose_past_support, ComposedLoss.enclose_largest_loss),
@@ -69,25 +92,64 @@ LAWS: Mapping[type[Any], Functions] = {
     panels.PanelWitness: _LAW_ON_PATH,
     chernoff.ChernoffWitness: _LAW_ON_LINE,
     closed.ClosedFormWitness: (),
-    evaluate.SupportWitness: (SampledGaussianLoss.enclose_largest_loss,),
+    evaluate.SupportWitness: (),
 }
-"""Those that run besides where sampled steps are composed."""
+"""Those that run besides where sampled Gaussians are composed."""
 
-_SINGLE: Mapping[str, Callable[..., Any]] = {
-    "remove": closed.enclose_single_remove,
-    "add": closed.enclose_single_add,
-    "symmetric": closed.enclose_single_symmetric,
+_TRANSFORM = ("enclose_transform", "enclose_moment", "bound_transform_beyond", "enclose_infinity_mass")
+METHODS: Mapping[type[Any], Sequence[str]] = {
+    contour.LineWitness: _TRANSFORM,
+    panels.PanelWitness: (),
+    lattice.LatticeWitness: ("enclose_hockey_stick", "enclose_infinity_mass"),
+    chernoff.ChernoffWitness: ("enclose_moment", "enclose_infinity_mass"),
+    closed.ClosedFormWitness: (),
+    evaluate.SupportWitness: ("enclose_largest_loss", "enclose_infinity_mass"),
 }
+"""The methods of the other laws that run."""
 
 
 def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., Any]]:
     """The proved functions behind one evaluation."""
-    used = [*ENGINES[type(witness)], *(LAWS[type(witness)] if loss.parts else ())]
     if isinstance(witness, closed.ClosedFormWitness):
-        return [_SINGLE[loss.order] if loss.parts else closed.enclose_gaussian]
-    if loss.mean_shift_squared and not isinstance(witness, evaluate.SupportWitness):
+        return _closed_functions(loss)
+    if isinstance(witness, lattice.LatticeWitness):
+        return _lattice_functions(loss)
+    kind, support = type(witness), isinstance(witness, evaluate.SupportWitness)
+    laws = [law for law, _ in (loss.parts if support else loss.direct_parts)]
+    used = [*ENGINES[kind], *(LAWS[kind] if loss.node_parts else ()), *_methods(laws, METHODS[kind])]
+    if loss.mean_shift_squared and not support:
         used.append(ComposedLoss.enclose_gaussian_exponent)
+    if laws:
+        used.append(ComposedLoss.enclose_infinity_mass)
     return used
+
+
+def _lattice_functions(loss: ComposedLoss) -> list[Callable[..., Any]]:
+    gaussian = [enclose_gaussian_profile] if loss.mean_shift_squared else []
+    laws = [law for law, _ in loss.parts]
+    return [*ENGINES[lattice.LatticeWitness], *gaussian, *_methods(laws, METHODS[lattice.LatticeWitness])]
+
+
+def _closed_functions(loss: ComposedLoss) -> list[Callable[..., Any]]:
+    laws = [law for law, _ in loss.parts]
+    if not laws:
+        return [enclose_gaussian_profile]
+    if closed.is_single(loss):
+        return list(_methods(laws, ("enclose_hockey_stick",)))
+    if not closed.is_exact(loss):
+        return [truncated.enclose_truncated, truncated.bound_rest, contour.bound_chernoff_factor]
+    by_kind = [pieces.enclose_pieces.dispatch(type(law)) for law in laws]
+    shared: list[Callable[..., Any]] = [pieces.enclose_exactly, ComposedLoss.enclose_infinity_mass]
+    return [*shared, *by_kind, *_methods(laws, ("enclose_atoms", "lattice", "enclose_infinity_mass"))]
+
+
+def _methods(laws: Iterable[Any], names: Sequence[str]) -> Iterator[Callable[..., Any]]:
+    """The proved methods of these names, those of a sampled step's own law included."""
+    for law in laws:
+        found = [getattr(type(law), name, None) for name in names]
+        yield from (method for method in found if method is not None and hasattr(method, "__theorems__"))
+        if hasattr(law, "base"):
+            yield from _methods([law.base], names)
 
 
 def theorems_of(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from verified_dp.certificate.entries import Entry, is_budget_for, read_entries
 from verified_dp.certificate.statement import assumptions, read_spec
 from verified_dp.certificate.verdict import judge
 from verified_dp.certificate.versions import VERSIONS, current_versions
-from verified_dp.dominating import describe_pairs, privacy_losses
+from verified_dp.dominating import NOT_PROVEN, describe_pairs, is_proven, privacy_losses
 from verified_dp.dyadic import Dyadic
 from verified_dp.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
 from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
@@ -98,10 +98,15 @@ def check_content(document: Document) -> str:
 
 
 def _read(document: Document) -> Spec:
+    """The specification, whose every pair must be proven to dominate."""
     try:
-        return read_spec(document)
+        spec = read_spec(document)
+        proven = is_proven(spec.composition, spec.relation)
     except Unsupported as error:
         raise InvalidCertificate("input", str(error)) from None
+    if not proven:
+        raise InvalidCertificate("input", NOT_PROVEN)
+    return spec
 
 
 def _check_judgement(

@@ -16,6 +16,7 @@ from verified_dp.kernel.chernoff import ChernoffWitness
 from verified_dp.kernel.closed import ClosedFormWitness
 from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.evaluate import SupportWitness, Witness
+from verified_dp.kernel.lattice import LatticeWitness
 from verified_dp.kernel.nodes import NodeRule
 from verified_dp.kernel.panels import PanelWitness
 
@@ -105,6 +106,17 @@ def _block_costs(witness: PanelWitness) -> Iterator[Cost]:
         products = nodes * frequencies + _EXPONENTIAL * (nodes * sides + frequencies * (len(block.nodes) + 1))
         bounds = 16 * _EXPONENTIAL * (nodes + _nodes(block.bound_nodes))
         yield Cost((products + block.points**2) * words + bounds, (nodes * sides + 4 * frequencies) * size)
+
+
+@cost_of.register
+def _(witness: LatticeWitness) -> Cost:
+    spans = [abs(high - low) + 1 for low, high in witness.windows]
+    cells = [abs(cells) for grid in witness.grids for cells, _ in grid.blocks]
+    spans += [sum(abs(cells * stride) for cells, stride in grid.blocks) + 1 for grid in witness.grids]
+    words = _words(witness.prec)
+    products = 64 * sum(spans) * words + 32 * _EXPONENTIAL * sum(cells) * words
+    widest = sorted(spans)[-1] if spans else 0
+    return Cost(products, 6 * widest * (64 + witness.bits // 4))
 
 
 @cost_of.register

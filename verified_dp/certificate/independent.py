@@ -30,7 +30,7 @@ from verified_dp.certificate.verdict import Recorded, decimals, judge
 from verified_dp.dyadic import Dyadic
 from verified_dp.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.exact import exact as read_exact
-from verified_dp.mechanisms import Composition, PoissonSampled, Relation
+from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, Relation
 
 FACTORS = (1.25, 1.6, 2.1)
 """How much finer than the witness's the parameters are made, one after the other until it is decided."""
@@ -106,15 +106,20 @@ def _check(document: Document) -> tuple[list[Entry], list[str]]:
 
 
 def model_of(composition: Composition, relation: Relation, order: str) -> Model:
-    """Sampled steps with 0 < q < 1, equal ones together; all plain Gaussian steps as one; q = 0 does nothing."""
+    """Sampled steps with 0 < q < 1, equal ones together; all plain Gaussian steps as one; q = 0 does nothing.
+
+    Raises: Unsupported for anything but Gaussians and Poisson samples of them.
+    """
     counts: dict[tuple[Fraction, Fraction], int] = {}
     shift_squared = Fraction(0)
     for mechanism, count in composition.parts:
+        plain = mechanism.mechanism if isinstance(mechanism, PoissonSampled) else mechanism
+        if not isinstance(plain, Gaussian):
+            raise Unsupported(f"{type(plain).__name__} is not covered", "independent")
         if isinstance(mechanism, PoissonSampled) and mechanism.probability < 1:
-            key = mechanism.probability, Fraction(mechanism.mechanism.noise_multiplier or 0)
+            key = mechanism.probability, Fraction(plain.noise_multiplier or 0)
             counts[key] = counts.get(key, 0) + count
         else:
-            plain = mechanism.mechanism if isinstance(mechanism, PoissonSampled) else mechanism
             shift_squared += count * plain.mean_distance(relation) ** 2
     laws = tuple(Law(q, s, k, order) for (q, s), k in sorted(counts.items()) if q > 0)
     return Model(order, laws, shift_squared)

@@ -26,7 +26,7 @@ from verified_dp.certificate.entries import Entry, budget_text, entry_record
 from verified_dp.certificate.statement import assumptions, claim_record, input_record
 from verified_dp.certificate.verdict import Recorded, judge
 from verified_dp.certificate.versions import current_versions
-from verified_dp.dominating import ORDERS, describe_pairs, privacy_losses
+from verified_dp.dominating import NOT_PROVEN, ORDERS, describe_pairs, is_proven, privacy_losses
 from verified_dp.dyadic import Dyadic, exact_ball
 from verified_dp.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
@@ -51,6 +51,8 @@ def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Documen
     """
     if spec.claim is None:
         raise InvalidInput("claim", None, "given: a certificate states a claim")
+    if not is_proven(spec.composition, spec.relation):
+        raise Unsupported(NOT_PROVEN, "certificate")
     entries = _entries(spec, spec.claim, delta, epsilon)
     try:
         check_costs([entry.witness for entry in entries])

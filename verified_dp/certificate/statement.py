@@ -7,7 +7,7 @@ typed (without redundant signs and zeros in front), because `short_by_rounding` 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -22,9 +22,15 @@ from verified_dp.mechanisms import (
     Mechanism,
     PoissonSampled,
     Relation,
+    Sampled,
     Spec,
+    WithoutReplacement,
+    WithReplacement,
     convention,
+    unsampled,
 )
+from verified_dp.releases import RELEASES, Release
+from verified_dp.spec import SCHEMES
 
 _TYPED = re.compile(r"\+?([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,20}))?")
 _MAX_INPUT_TEXT = 500_000
@@ -90,14 +96,28 @@ def input_record(composition: Composition, relation: Relation) -> Document:
 
 
 def _mechanism_record(mechanism: Mechanism) -> Document:
-    if isinstance(mechanism, PoissonSampled):
-        sampling = {"scheme": "poisson", "probability": fraction_text(mechanism.probability)}
-        return {**_mechanism_record(mechanism.mechanism), "sampling": sampling}
-    stated = {key: getattr(mechanism, key) for key in ("noise_multiplier", "sigma", "sensitivity")}
-    return {
-        "kind": "gaussian",
-        **{key: fraction_text(value) for key, value in stated.items() if value is not None},
-    }
+    if isinstance(mechanism, Sampled):
+        return {**_mechanism_record(mechanism.mechanism), "sampling": _sampling_record(mechanism)}
+    if isinstance(mechanism, Release):
+        return {"kind": mechanism.kind, **_fields(mechanism, mechanism.keys())}
+    return {"kind": "gaussian", **_fields(mechanism, ("noise_multiplier", "sigma", "sensitivity"))}
+
+
+def _sampling_record(mechanism: Sampled) -> Document:
+    scheme = next(name for name, (build, _) in SCHEMES.items() if build is type(mechanism))
+    return {"scheme": scheme, **_fields(mechanism, SCHEMES[scheme][1])}
+
+
+def _fields(source: object, keys: Iterable[str]) -> Document:
+    """The stated fields: fractions as text, integers as such, vectors as lists of texts."""
+    stated = {key: getattr(source, key) for key in keys}
+    return {key: _field(value) for key, value in stated.items() if value is not None}
+
+
+def _field(value: Fraction | int | tuple[Fraction, ...]) -> Any:
+    if isinstance(value, tuple):
+        return [fraction_text(number) for number in value]
+    return value if isinstance(value, int) else fraction_text(value)
 
 
 def read_input(table: Any) -> tuple[Composition, Relation]:
@@ -118,9 +138,8 @@ def read_input(table: Any) -> tuple[Composition, Relation]:
 
 def _check_lengths(entries: list[Any]) -> None:
     tables = [table for entry in entries if type(entry) is dict for table in (entry, entry.get("sampling"))]
-    texts = [
-        value for table in tables if type(table) is dict for value in table.values() if type(value) is str
-    ]
+    values = [value for table in tables if type(table) is dict for value in table.values()]
+    texts = [text for value in values for text in (value if type(value) is list else [value]) if type(text) is str]
     if sum(map(len, texts)) > _MAX_INPUT_TEXT:
         raise InvalidCertificate("input.mechanisms", f"more than {_MAX_INPUT_TEXT} characters of numbers")
 
@@ -128,24 +147,45 @@ def _check_lengths(entries: list[Any]) -> None:
 def _read_part(entry: Any, path: str) -> tuple[Mechanism, int]:
     if type(entry) is not dict:
         raise InvalidCertificate(path, "must be an object")
-    form = ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
-    sampling = ("sampling",) if "sampling" in entry else ()
+    kind, sampling = entry.get("kind"), ("sampling",) if "sampling" in entry else ()
+    if type(kind) is not str or kind not in (*RELEASES, "gaussian"):
+        raise InvalidCertificate(f"{path}.kind", "not a kind of this schema")
+    form = _form(kind, entry)
     check_keys(entry, ("kind", "count", *form, *sampling), path)
-    check_equal(entry["kind"], "gaussian", f"{path}.kind", "not a kind of this schema")
     if type(entry["count"]) is not int:
         raise InvalidCertificate(f"{path}.count", "must be an integer")
     with _located(path):
-        gaussian = Gaussian(**{key: _text(entry, key, path) for key in form})
-        mechanism = _read_sampled(gaussian, entry["sampling"], f"{path}.sampling") if sampling else gaussian
+        build: Callable[..., Any] = RELEASES.get(kind, Gaussian)
+        bare = build(**{key: _value(entry, key, path) for key in form})
+        mechanism = _read_sampled(bare, entry["sampling"], f"{path}.sampling") if sampling else bare
         return Composition(((mechanism, entry["count"]),)).parts[0]
 
 
-def _read_sampled(gaussian: Gaussian, table: Any, path: str) -> Mechanism:
-    check_keys(table, ("scheme", "probability"), path)
-    check_equal(table["scheme"], "poisson", f"{path}.scheme", "not a scheme of this schema")
-    probability = _text(table, "probability", path)
+def _form(kind: str, entry: Document) -> tuple[str, ...]:
+    """The keys of a mechanism, those that may be absent only where they are stated."""
+    if kind == "gaussian":
+        return ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
+    keys, release = RELEASES[kind].keys(), RELEASES[kind]
+    return tuple(key for key in keys if key in entry or not hasattr(release, key))
+
+
+def _read_sampled(bare: Any, table: Any, path: str) -> Mechanism:
+    scheme = table.get("scheme") if type(table) is dict else None
+    if type(scheme) is not str or scheme not in SCHEMES:
+        raise InvalidCertificate(f"{path}.scheme", "not a scheme of this schema")
+    build, readers = SCHEMES[scheme]
+    check_keys(table, ("scheme", *readers), path)
+    numbers = [_value(table, key, path) for key in readers]
     with _located(path):
-        return PoissonSampled(gaussian, probability)
+        return build(bare, *numbers)
+
+
+def _value(table: Document, key: str, path: str) -> Any:
+    """A number as it is recorded: text, an integer, or a list of texts; the mechanism checks the rest."""
+    value = table[key]
+    if type(value) not in (str, int, list) or (type(value) is list and any(type(x) is not str for x in value)):
+        raise InvalidCertificate(f"{path}.{key}", "must be text, an integer or a list of texts")
+    return value
 
 
 def _text(table: Document, key: str, path: str) -> str:
@@ -165,13 +205,19 @@ def _located(path: str) -> Iterator[None]:
 
 def assumptions(composition: Composition, relation: Relation) -> list[str]:
     """What is taken for granted, in words: no certificate can check how the mechanism was run."""
-    gaussians = [m.mechanism if isinstance(m, PoissonSampled) else m for m, _ in composition.parts]
+    bare = [unsampled(mechanism) for mechanism, _ in composition.parts]
+    gaussians = [mechanism for mechanism in bare if isinstance(mechanism, Gaussian)]
+    schemes = {type(mechanism) for mechanism, _ in composition.parts}
+    kinds = dict.fromkeys(type(mechanism) for mechanism in bare if isinstance(mechanism, Release))
     holds: list[tuple[bool, str]] = [
         (True, f"neighbours and noise: {convention(composition, relation)}"),
-        (any(isinstance(m, PoissonSampled) for m, _ in composition.parts), _SAMPLING),
+        (PoissonSampled in schemes, _SAMPLING),
+        (WithoutReplacement in schemes, _WITHOUT),
+        (WithReplacement in schemes, _WITH),
         (any(g.noise_multiplier is not None for g in gaussians), _CLIPPING),
         (any(g.sigma is not None for g in gaussians), _SENSITIVITY),
-        (True, _NOISE),
+        (bool(gaussians), _NOISE),
+        *((True, kind.assumption) for kind in kinds),
         (True, _RELEASED),
         (True, _PARAMETERS),
         (True, _REALS),
@@ -182,6 +228,14 @@ def assumptions(composition: Composition, relation: Relation) -> list[str]:
 _SAMPLING = (
     "sampling: every record enters each batch with exactly the stated probability, independently of "
     "all other records, of the data, of the noise and of the other steps (Poisson sampling)"
+)
+_WITHOUT = (
+    "sampling: every batch is a uniformly random subset of the stated share of the records, fresh in each "
+    "step, independent of the data, of the noise and of the other steps (sampling without replacement)"
+)
+_WITH = (
+    "sampling: every batch is the stated number of uniformly random records, drawn independently, fresh in each "
+    "step, independent of the data, of the noise and of the other steps (sampling with replacement)"
 )
 _CLIPPING = (
     "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which "

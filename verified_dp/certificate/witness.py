@@ -20,11 +20,13 @@ from verified_dp.kernel.chernoff import ChernoffWitness
 from verified_dp.kernel.closed import ClosedFormWitness
 from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.evaluate import SupportWitness, Witness
+from verified_dp.kernel.lattice import LatticeWitness
 from verified_dp.kernel.panels import PanelWitness
 
 KINDS: Mapping[str, tuple[type[Any], str]] = {
     "line": (LineWitness, "contour"),
     "panels": (PanelWitness, "contour"),
+    "lattice": (LatticeWitness, "lattice"),
     "chernoff": (ChernoffWitness, "contour"),
     "closed-form": (ClosedFormWitness, "closed-form"),
     "support": (SupportWitness, "closed-form"),
@@ -32,7 +34,7 @@ KINDS: Mapping[str, tuple[type[Any], str]] = {
 """Kind -> (type of the witness, name of the method)."""
 
 MAX_NUMBER_BITS = 50_000
-"""No numerator or denominator of a witness is longer: searches use 24 bits."""
+"""No numerator or denominator of a witness is longer: searches use at most 200 bits."""
 
 
 def kind_of(witness: Witness) -> str:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.kernel.balls import ball, upper_end
+from verified_dp.kernel.balls import ball, lower_end, upper_end
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.contour import bound_mass
 from verified_dp.kernel.nodes import NodeRule, enclose_nodes
@@ -24,9 +24,10 @@ class ChernoffWitness:
 
 @proved_by("T03-chernoff")
 def bound_delta(loss: ComposedLoss, witness: ChernoffWitness, epsilon: Fraction) -> Bounds:
-    """0 <= D(eps) <= C(l) M(l) e^{-l eps}."""
+    """P(S = inf) <= delta(eps) <= P(S = inf) + C(l) M(l) e^{-l eps}."""
     with ctx.workprec(witness.prec):
-        nodes = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.parts, witness.nodes, strict=True)]
+        nodes = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.node_parts, witness.nodes, strict=True)]
         upper = bound_mass(loss, nodes, witness.exponent) * (-ball(witness.exponent * epsilon)).exp()
-        bound = upper_end(upper).min(arb(1))
-        return Bounds(arb(0), bound, {"chernoff": bound})
+        infinity_mass = loss.enclose_infinity_mass()
+        bound = upper_end(infinity_mass + upper).min(arb(1))
+        return Bounds(lower_end(infinity_mass).max(arb(0)), bound, {"chernoff": upper_end(upper).min(arb(1))})

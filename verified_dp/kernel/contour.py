@@ -50,6 +50,7 @@ class LineValues:
 
     terms: the composed transform over z(z+1) at z = tilt + i m step, twice for m >= 1. quadrature, node_tail: what the
     transforms' errors add to their sum. beyond: bound on |M| past the last frequency. right_mass, left_mass: C(l) M(l).
+    infinity_mass: P(S = inf), which delta adds to D.
     """
 
     witness: LineWitness
@@ -59,6 +60,7 @@ class LineValues:
     beyond: arb
     right_mass: arb
     left_mass: arb
+    infinity_mass: arb
 
 
 @proved_by("T06-trapezoidal-enclosure")
@@ -80,7 +82,9 @@ def bound_mass(loss: ComposedLoss, node_sets: list[NodeSet], exponent: Fraction)
     """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0."""
     point = ball(exponent)
     log_mass = loss.enclose_gaussian_exponent(acb(point)).real
-    for nodes, (_, count) in zip(node_sets, loss.parts, strict=True):
+    for law, count in loss.direct_parts:
+        log_mass += count * law.enclose_moment(point).log()
+    for nodes, (_, count) in zip(node_sets, loss.node_parts, strict=True):
         quadrature, node_tail = bound_line_error(nodes, point)
         value = sum(nodes.weights(acb(point)), acb(0)).abs_upper()
         log_mass += count * (value + quadrature + node_tail).log()
@@ -113,16 +117,16 @@ def evaluate_line(loss: ComposedLoss, witness: LineWitness) -> LineValues:
     """Enclose the composed transform on the witness's line, and bound everything else that does not depend on eps."""
     with ctx.workprec(witness.prec):
         tilt, step = ball(witness.tilt), ball(witness.step)
-        node_sets = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.parts, witness.nodes, strict=True)]
+        node_sets = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.node_parts, witness.nodes, strict=True)]
         errors = [bound_line_error(nodes, tilt) for nodes in node_sets]
         columns = [enclose_transforms_on_line(nodes, tilt, step, witness.count) for nodes in node_sets]
         terms, quadrature, node_tail = [], arb(0), arb(0)
         for m in range(witness.count + 1):
             z = acb(tilt, m * step)
+            by_nodes = [Transform(column[m], *error, count)
+                        for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
             product, by_quadrature, by_tail = enclose_product(
-                [Transform(column[m], *error, count)
-                 for column, error, (_, count) in zip(columns, errors, loss.parts, strict=True)],
-                loss.enclose_gaussian_exponent(z))
+                by_nodes + enclose_direct_transforms(loss, z), loss.enclose_gaussian_exponent(z))
             kernel = z * (z + 1)
             sides = 2 if m else 1
             terms.append(sides * product / kernel)
@@ -132,7 +136,15 @@ def evaluate_line(loss: ComposedLoss, witness: LineWitness) -> LineValues:
         right = bound_mass(loss, node_sets, witness.right)
         left = bound_mass(loss, node_sets, witness.left) if witness.left else arb(1)
         beyond = _bound_beyond(loss, witness)
-    return LineValues(witness, terms, upper_end(quadrature), upper_end(node_tail), beyond, right, left)
+    with ctx.workprec(witness.prec):
+        infinity_mass = loss.enclose_infinity_mass()
+    return LineValues(
+        witness, terms, upper_end(quadrature), upper_end(node_tail), beyond, right, left, infinity_mass)
+
+
+def enclose_direct_transforms(loss: ComposedLoss, z: acb) -> list[Transform]:
+    """Enclose the transforms at z that need no nodes: their only error is rounding."""
+    return [Transform(law.enclose_transform(z), arb(0), arb(0), count) for law, count in loss.direct_parts]
 
 
 @proved_by("T11-tail-for-free")
@@ -140,7 +152,9 @@ def _bound_beyond(loss: ComposedLoss, witness: LineWitness) -> arb:
     """Bound |M(c+iw)| of the composition for every w >= Omega = m0 eta."""
     tilt, frequency = ball(witness.tilt), ball(witness.step * witness.count)
     log_bound = loss.enclose_gaussian_exponent(acb(tilt, frequency)).real
-    for (law, count), rule in zip(loss.parts, witness.tail_nodes, strict=True):
+    for direct, count in loss.direct_parts:
+        log_bound += count * direct.bound_transform_beyond(tilt, frequency).log()
+    for (law, count), rule in zip(loss.node_parts, witness.tail_nodes, strict=True):
         log_bound += count * bound_transform_beyond(enclose_nodes(law, rule), tilt, frequency).log()
     return upper_end(log_bound.exp())
 
@@ -172,7 +186,7 @@ def _geometric_tail(rate: arb) -> arb:
 
 @proved_by("T01-inversion", "T02-aliasing", "T06-trapezoidal-enclosure")
 def enclose_on_line(values: LineValues, epsilon: Fraction) -> Bounds:
-    """Enclose D(eps): (sum) - (frequency tail) - (aliases) <= D <= (sum) + (frequency tail).
+    """Enclose delta(eps) = P(S = inf) + D(eps): (sum) - (frequency tail) - (aliases) <= D <= (sum) + (frequency tail).
 
     The transforms' errors widen both sides.
     """
@@ -187,4 +201,4 @@ def enclose_on_line(values: LineValues, epsilon: Fraction) -> Bounds:
         errors["frequency_tail"] = bound_frequency_tail(values, epsilon)
         aliasing = bound_aliases(values, epsilon)
     with ctx.workprec(witness.prec):
-        return bounds_from_sum(total, errors, {"aliasing": aliasing})
+        return bounds_from_sum(total + values.infinity_mass, errors, {"aliasing": aliasing})

@@ -10,11 +10,18 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import BOUND_BITS, ball
+from verified_dp.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness, bound_delta
 from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
 from verified_dp.kernel.contour import LineValues, LineWitness, check_line, enclose_on_line, evaluate_line
+from verified_dp.kernel.lattice import (
+    LatticeValues,
+    LatticeWitness,
+    check_lattice,
+    enclose_on_lattice,
+    evaluate_lattice,
+)
 from verified_dp.kernel.panels import PanelValues, PanelWitness, check_path, enclose_on_path, evaluate_path
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by
@@ -27,7 +34,7 @@ class SupportWitness:
     prec: int
 
 
-Witness = LineWitness | PanelWitness | ClosedFormWitness | ChernoffWitness | SupportWitness
+Witness = LineWitness | PanelWitness | LatticeWitness | ClosedFormWitness | ChernoffWitness | SupportWitness
 
 MAX_BITS = 10**6
 """No witness may ask for more bits: a guard against witnesses from outside."""
@@ -41,7 +48,7 @@ class DirectValues:
     witness: ClosedFormWitness | ChernoffWitness | SupportWitness
 
 
-Values = LineValues | PanelValues | DirectValues
+Values = LineValues | PanelValues | LatticeValues | DirectValues
 
 
 def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
@@ -49,15 +56,18 @@ def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
     if not 2 <= witness.prec <= MAX_BITS:
         raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
     if isinstance(witness, LineWitness):
-        _require(check_line(witness, len(loss.parts)), witness)
+        _require(loss.has_transform and check_line(witness, len(loss.node_parts)), witness)
         return evaluate_line(loss, witness)
     if isinstance(witness, PanelWitness):
-        _require(check_path(witness, len(loss.parts)), witness)
+        _require(not loss.direct_parts and check_path(witness, len(loss.parts)), witness)
         return evaluate_path(loss, witness)
+    if isinstance(witness, LatticeWitness):
+        _require(check_lattice(witness, [count for _, count in loss.laws]), witness)
+        return evaluate_lattice(loss, witness)
     if isinstance(witness, ClosedFormWitness):
         _require(has_closed_form(loss), witness)
     if isinstance(witness, ChernoffWitness):
-        _require(witness.exponent > 0 and len(witness.nodes) == len(loss.parts), witness)
+        _require(witness.exponent > 0 and len(witness.nodes) == len(loss.node_parts) and loss.has_transform, witness)
     return DirectValues(loss, witness)
 
 
@@ -72,6 +82,8 @@ def enclose_delta(values: Values, epsilon: Fraction) -> Bounds:
         return enclose_on_line(values, epsilon)
     if isinstance(values, PanelValues):
         return enclose_on_path(values, epsilon)
+    if isinstance(values, LatticeValues):
+        return enclose_on_lattice(values, epsilon)
     if isinstance(values.witness, ClosedFormWitness):
         return enclose_closed_form(values.loss, values.witness, epsilon)
     if isinstance(values.witness, ChernoffWitness):
@@ -81,8 +93,9 @@ def enclose_delta(values: Values, epsilon: Fraction) -> Bounds:
 
 @proved_by("T07-ends")
 def enclose_past_support(loss: ComposedLoss, epsilon: Fraction, prec: int = BOUND_BITS) -> Bounds:
-    """delta(eps) = 0 exactly where eps is at least the largest possible loss; else only 0 <= delta <= 1 is known."""
+    """delta(eps) is the infinity mass where eps is at least the largest finite loss; else at least that, at most 1."""
     with ctx.workprec(prec):
-        largest = loss.enclose_largest_loss()
-        past = largest is not None and bool(ball(epsilon) >= largest)
-        return Bounds(arb(0), arb(0) if past else arb(1), {})
+        exact, infinity_mass = loss.largest_loss(), loss.enclose_infinity_mass()
+        largest = loss.enclose_largest_loss() if exact is None else None
+        past = epsilon >= exact if exact is not None else largest is not None and bool(ball(epsilon) >= largest)
+        return Bounds(lower_end(infinity_mass).max(arb(0)), upper_end(infinity_mass) if past else arb(1), {})

@@ -113,7 +113,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
     with ctx.workprec(BOUND_BITS):
         ends = [acb(ball(x), ball(w)) for x, w in (start, block.end)]
         errors = [_worst(bound_node_errors(law, rule, ends))
-                  for (law, _), rule in zip(loss.parts, block.nodes, strict=True)]
+                  for (law, _), rule in zip(loss.node_parts, block.nodes, strict=True)]
         corners = _corners(ends, block)
         masses = _bound_integrand(loss, block, corners)
     with ctx.workprec(prec):
@@ -124,7 +124,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
         offsets = [half * x for x, _ in gauss]
         points = [middle + offset for middle in middles for offset in offsets]
         columns = [_enclose_transforms(enclose_nodes(law, rule), middles[0], 2 * half, block.panels, offsets)
-                   for (law, _), rule in zip(loss.parts, block.nodes, strict=True)]
+                   for (law, _), rule in zip(loss.node_parts, block.nodes, strict=True)]
         weights = [half * weight for _ in middles for _, weight in gauss]
         return _assemble(loss, points, weights, columns, errors, ends, corners, masses)
 
@@ -136,7 +136,7 @@ def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns
     for m, (z, weight) in enumerate(zip(points, weights, strict=True)):
         product, by_quadrature, by_tail = enclose_product(
             [Transform(column[m], *error, count)
-             for column, error, (_, count) in zip(columns, errors, loss.parts, strict=True)],
+             for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)],
             loss.enclose_gaussian_exponent(z))
         factor = weight / (z * (z + 1))
         size = factor.abs_upper()
@@ -187,7 +187,7 @@ def _bound_products(loss: ComposedLoss, rules: Sequence[NodeRule], corners: list
     gaussian = largest([loss.enclose_gaussian_exponent(acb(z.real)).real for z in corners])
     gaussian += loss.enclose_gaussian_exponent(acb(0, lowest)).real
     log_bounds = [gaussian for _ in corners]
-    for (law, count), rule in zip(loss.parts, rules, strict=True):
+    for (law, count), rule in zip(loss.node_parts, rules, strict=True):
         bounds = _bound_law(law, rule, corners)
         log_bounds = [total + count * bound.log() for total, bound in zip(log_bounds, bounds, strict=True)]
     return [upper_end(bound.exp()) for bound in log_bounds]

@@ -1,11 +1,15 @@
 """The privacy loss of a composition: independent laws with counts, all Gaussian steps merged into one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from flint import acb, arb
 
 from verified_dp.kernel.balls import ball
+from verified_dp.losses.gaussian import GaussianLoss
+from verified_dp.losses.law import DirectLaw, Law, RationalEnd
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
 
@@ -19,25 +23,73 @@ class ComposedLoss:
     """
 
     order: str
-    parts: tuple[tuple[SampledGaussianLoss, int], ...]
+    parts: tuple[tuple[Law, int], ...]
     mean_shift_squared: Fraction
+
+    @cached_property
+    def node_parts(self) -> tuple[tuple[SampledGaussianLoss, int], ...]:
+        """The parts whose transform is a sum over nodes."""
+        return tuple((law, count) for law, count in self.parts if isinstance(law, SampledGaussianLoss))
+
+    @cached_property
+    def direct_parts(self) -> tuple[tuple[DirectLaw, int], ...]:
+        """The parts whose transform is known in closed form."""
+        return tuple((law, count) for law, count in self.parts if isinstance(law, DirectLaw))
+
+    @property
+    def has_transform(self) -> bool:
+        """Whether every part has a transform, by nodes or directly: what the contour needs."""
+        return len(self.node_parts) + len(self.direct_parts) == len(self.parts)
+
+    @property
+    def decays(self) -> bool:
+        """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
+        return bool(self.mean_shift_squared or self.node_parts) or any(law.decays for law, _ in self.direct_parts)
+
+    @cached_property
+    def laws(self) -> tuple[tuple[Law, int], ...]:
+        """All laws, the Gaussian one included."""
+        gaussian = GaussianLoss(self.mean_shift_squared, self.order)
+        return (*self.parts, (gaussian, 1)) if self.mean_shift_squared else self.parts
 
     def in_order(self, order: str) -> "ComposedLoss":
         """The loss of the same steps composed in another order."""
-        return replace(self, order=order, parts=tuple((replace(law, order=order), k) for law, k in self.parts))
+        return replace(self, order=order, parts=tuple((law.in_order(order), k) for law, k in self.parts))
 
     @proved_by("T07-ends")
     def enclose_largest_loss(self) -> arb | None:
-        """Enclose the supremum of S: the sum of the laws' suprema; None where it is infinite."""
-        total = arb(0)
-        for law, count in self.parts:
-            end = law.enclose_largest_loss()
-            if end is None:
-                return None
-            total += count * end
-        return total if self.mean_shift_squared == 0 else None
+        """Enclose the supremum of S where it is finite: the sum of the laws' suprema; None where that is infinite."""
+        return _sum_of((law.enclose_largest_loss(), count) for law, count in self.laws)
+
+    @proved_by("T07-ends")
+    def largest_loss(self) -> Fraction | None:
+        """The supremum of S where every law's is a known rational number; None elsewhere."""
+        ends = [(law.largest_loss() if isinstance(law, RationalEnd) else None, count) for law, count in self.laws]
+        known = [end * count for end, count in ends if end is not None]
+        return sum(known, Fraction(0)) if len(known) == len(ends) else None
+
+    @proved_by("T07-ends")
+    def enclose_smallest_loss(self) -> arb | None:
+        """Enclose the infimum of S: the sum of the laws' infima; None where it is -inf."""
+        return _sum_of((law.enclose_smallest_loss(), count) for law, count in self.laws)
+
+    @proved_by("T44-infinity-mass")
+    def enclose_infinity_mass(self) -> arb:
+        """Enclose P(S = inf) = 1 - prod (1 - m_i)^{k_i}."""
+        log_finite = sum((count * (-law.enclose_infinity_mass()).log1p() for law, count in self.parts), arb(0))
+        return -log_finite.expm1()
 
     @proved_by("T15-gaussian")
     def enclose_gaussian_exponent(self, z: acb) -> acb:
         """Enclose log of the Gaussian steps' transform: z(z+1) mu^2/2."""
         return z * (z + 1) * (ball(self.mean_shift_squared) / 2)
+
+
+def _sum_of(ends: Iterable[tuple[arb | None, int]]) -> arb | None:
+    """The sum of count * end; None where one end is None."""
+    total = arb(0)
+    for end, count in ends:
+        if end is None:
+            return None
+        total += count * end
+    return total

@@ -14,12 +14,13 @@ Im v >= 0, so that |e^{iwv}| <= 1 for every frequency w >= 0.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import acb, arb
 
 from verified_dp.kernel.balls import ball, normal_tail, plus_minus
+from verified_dp.losses.single_step import SINGLE_STEP
 from verified_dp.theorems import proved_by
 
 
@@ -35,6 +36,34 @@ class SampledGaussianLoss:
     def side(self) -> int:
         """Which side of the real axis the integration line lies on so that Im v >= 0."""
         return -1 if self.order == "add" else 1
+
+    def in_order(self, order: str) -> "SampledGaussianLoss":
+        """The same step in another order."""
+        return replace(self, order=order)
+
+    @proved_by("T14-single-step")
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose H_{e^eps}(P || Q) of one step, any real eps."""
+        return SINGLE_STEP[self.order](self.sampling_probability, self.noise_multiplier, epsilon)
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    @proved_by("T07-ends")
+    def enclose_smallest_loss(self) -> arb | None:
+        """Enclose the infimum of the loss: log(1-q) in the remove order; None where it is -inf."""
+        return (1 - ball(self.sampling_probability)).log() if self.order == "remove" else None
+
+    @proved_by("T09-total-mass")
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose E[e^{l L}], l > 0, between 0 and its bound: 1 - q + q e^{l(l+1)/(2s^2)} in the add and remove orders.
+
+        In the symmetric order (1-q) + q e^{l(l+1) 4/(2s^2)}, by joint convexity with the common part.
+        """
+        q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
+        distance = 2 if self.order == "symmetric" else 1
+        return arb(0).union(1 - q + q * (exponent * (exponent + 1) * distance**2 / (2 * s * s)).exp())
 
     def enclose_strip(self) -> arb:
         """Enclose the half-width pi s^2 of the strip in which u and v are analytic."""

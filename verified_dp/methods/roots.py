@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, ctx
 
 from verified_dp.kernel.balls import ball
+from verified_dp.kernel.closed import has_closed_form
 from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
 from verified_dp.search.line import dyadic
 from verified_dp.theorems import proved_by
@@ -44,11 +46,60 @@ def is_below(answer: Answer, target: Fraction) -> bool:
 def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget."""
     with ctx.workprec(max(64, 4 * digits)):
+        if method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
+            return _bracket_on_lattice(order, target, digits, budget)
         if order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
             at_zero = _compare_at_zero(order, target, method, budget)
             if not is_above(at_zero, target):
                 return Bracket(None, at_zero if is_below(at_zero, target) else None)
         return _bracket_positive(order, target, digits, method, budget)
+
+
+def _bracket_on_lattice(order: SingleOrder, target: Fraction, digits: int, budget: Budget) -> Bracket:
+    """One composition near the answer serves every eps: bisect its upper and its lower bounds."""
+    if order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
+        at_zero = order.enclose(Fraction(0), 12.0, "lattice", budget)
+        if not is_above(at_zero, target):
+            return Bracket(None, at_zero if is_below(at_zero, target) else None)
+    epsilon, tilt = _guess_on_lattice(order, target)
+    bracket = Bracket(None, None)
+    for bits in (8.0, digits * math.log2(10) + 1):
+        asked = max(bits - math.log2(tilt * float(epsilon)), 6.0)
+        answer = order.enclose(epsilon, asked, "lattice", budget)
+        bracket = _tighter(bracket, *_bisect(answer, target, epsilon, bits), target)
+        lower, upper = bracket.ends
+        if upper is None or budget.spent:
+            break
+        epsilon = _moved((lower + upper) / 2, 0.0, 24.0)
+    return bracket
+
+
+def _guess_on_lattice(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
+    """Where the estimate of delta equals the target, by bisection, and the tilt there."""
+    goal, low, high = float(log_of(target)), Fraction(0), Fraction(1)
+    while order.log_estimate(high) > goal and high < 10**6:
+        low, high = high, 2 * high
+    for _ in range(30):
+        middle = dyadic(float(low + high) / 2, 40)
+        low, high = (middle, high) if order.log_estimate(middle) > goal else (low, middle)
+        if high - low < high / 1000:
+            break
+    return high, order.saddle(high).tilt
+
+
+def _bisect(answer: Answer, target: Fraction, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
+    """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it."""
+    tests: list[Callable[[Answer], bool]] = [lambda one: not is_above(one, target), lambda one: is_below(one, target)]
+    found = []
+    for crossed in tests:
+        low, high = epsilon / 2, 2 * epsilon
+        while high - low > epsilon / 2 ** int(bits + 6):
+            middle = _moved((low + high) / 2, 0.0, bits + 8)
+            if middle in (low, high):
+                break
+            low, high = (low, middle) if crossed(answer.at(middle)) else (middle, high)
+        found.append((low, high))
+    return answer.at(found[0][0]), answer.at(found[1][1])
 
 
 def _compare_at_zero(order: SingleOrder, target: Fraction, method: str, budget: Budget) -> Answer:

@@ -19,12 +19,7 @@ from verified_dp.errors import InconsistentEnclosures, Unsupported
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import (
-    ClosedFormWitness,
-    enclose_single_remove,
-    enclose_single_symmetric,
-    has_closed_form,
-)
+from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.kernel.evaluate import (
     SupportWitness,
     Values,
@@ -34,11 +29,15 @@ from verified_dp.kernel.evaluate import (
     evaluate,
 )
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.methods.lattice import LatticeEngine
+from verified_dp.search.lattice import LatticeModel
 from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
 from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import FloatLoss, float_loss
 
+COARSE = 14.0
+"""Where the contour gives fewer bits than this, the lattice is asked for as many."""
 SLOW_LINE = 0.1
 """Where a line would take more seconds than this, a bent path is tried."""
 MAX_TILT, LARGEST_TILT = 1e5, 1e8
@@ -122,17 +121,32 @@ class SingleOrder:
 
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
-        self._model: FloatLoss | None = None
+        self.lattice = LatticeEngine(loss)
+        self._model: FloatLoss | LatticeModel | None = None
         self._shortfall = 0.0  # bits by which the last width missed its prediction
 
     @property
-    def model(self) -> FloatLoss:
+    def model(self) -> FloatLoss | LatticeModel:
         if self._model is None:
-            self._model = float_loss(self.loss)
+            self._model = float_loss(self.loss) if self.has_contour else self.lattice.model
         return self._model
+
+    @property
+    def _float_model(self) -> FloatLoss:
+        """The contour's model. Raises Unsupported where some law has no transform."""
+        if not isinstance(self.model, FloatLoss):
+            raise Unsupported("the contour method needs the transform of every step; one of them has none: use lattice")
+        return self.model
+
+    @property
+    def has_contour(self) -> bool:
+        """Whether the contour method applies: every law has a transform, and their product decays."""
+        return self.loss.has_transform and self.loss.decays
 
     def saddle(self, epsilon: Fraction, start: float = 1.0) -> Saddle:
         """The saddle point at eps; needs at least one step with noise."""
+        if isinstance(self.model, LatticeModel):
+            return self.model.saddle(as_float(epsilon))
         return choose_saddle(self.model, as_float(epsilon), start)
 
     def log_estimate(self, epsilon: Fraction) -> float:
@@ -148,25 +162,43 @@ class SingleOrder:
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise."""
-        past = self._past_support(epsilon)
+        past = self._past_support(epsilon, bits)
         if past is not None:
             return past
-        answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, method, budget)]
+        answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, bits, method, budget)]
+        if method == "lattice" or not answers:
+            answers.append(self._lattice(epsilon, bits, budget))
+        elif method == "auto" and not self.is_trivial and width_bits(_best(answers).bounds) < min(bits, COARSE):
+            answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
         return _best(answers)
 
-    def _past_support(self, epsilon: Fraction) -> Answer | None:
-        witness = SupportWitness(256)
-        bounds = enclose_past_support(self.loss, epsilon, witness.prec)
-        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper == 0 else None
+    def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
+        if self.is_trivial:
+            raise Unsupported("nothing depends on the data: there is no law to compose")
+        run = self.lattice.solve(epsilon, 2.0**-bits, lambda: budget.left, budget.say)
+        return Answer(epsilon, "lattice", run.witness, run.values, run.bounds)
 
-    def _attempts(self, epsilon: Fraction, method: str, budget: Budget) -> Iterator[Callable[[float], Answer]]:
-        """The ways that apply: a closed form where there is one; the contour elsewhere, for a Gaussian, or if asked."""
+    def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
+        """delta(eps) = P(S = inf) past the largest finite loss."""
+        witness = SupportWitness(max(256, math.ceil(bits) + 64))
+        bounds = enclose_past_support(self.loss, epsilon, witness.prec)
+        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper < 1 else None
+
+    def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
+        """Whether the contour is faster than a long sum."""
+        return self.has_contour and self._plan(epsilon, self.saddle(epsilon), bits + 3)[1] < SLOW_LINE
+
+    def _attempts(self, epsilon: Fraction, bits: float, method: str,
+                  budget: Budget) -> Iterator[Callable[[float], Answer]]:
+        """What applies but the lattice: a closed form; the contour elsewhere, beside a Gaussian's, or if asked."""
         closed = has_closed_form(self.loss)
         if method == "closed-form" and not closed:
             raise Unsupported("no closed form: it exists for Gaussian steps alone and for one sampled step alone")
-        if closed and method != "contour":
+        closed = closed and (method != "auto" or is_quick(self.loss) or not self._is_easy_line(epsilon, bits))
+        if closed and method in ("auto", "closed-form"):
             yield lambda bits: self._closed(epsilon, bits)
-        if method == "contour" or (method == "auto" and not self.is_trivial and not (closed and self.loss.parts)):
+        beside = method == "auto" and self.has_contour and not self.is_trivial and not (closed and self.loss.parts)
+        if method == "contour" or beside:
             yield lambda bits: self._contour(epsilon, bits, budget)
 
     def _climb(self, attempt: Callable[[float], Answer], bits: float, budget: Budget) -> Answer:
@@ -194,12 +226,13 @@ class SingleOrder:
 
     def log_jump(self, epsilon: Fraction) -> float:
         """log of delta if one large loss decided and all other steps lost least; -inf where that cannot be."""
-        if self.loss.order == "add":
+        if self.loss.order == "add" or len(self.loss.node_parts) < len(self.loss.parts):
             return -math.inf
         with ctx.workprec(128):
-            least = sum((count * (1 - ball(law.sampling_probability)).log() for law, count in self.loss.parts), arb(0))
-            single = enclose_single_symmetric if self.loss.order == "symmetric" else enclose_single_remove
-            jump = sum((count * single(law, ball(epsilon) - least) for law, count in self.loss.parts), arb(0)).mid()
+            parts = self.loss.node_parts
+            least = sum((count * (1 - ball(law.sampling_probability)).log() for law, count in parts), arb(0))
+            jumps = (count * law.enclose_hockey_stick(ball(epsilon) - least) for law, count in parts)
+            jump = sum(jumps, arb(0)).mid()
             return float(jump.log()) if jump > 0 else -math.inf
 
     def _closed(self, epsilon: Fraction, bits: float) -> Answer:
@@ -208,23 +241,33 @@ class SingleOrder:
         return self.evaluate(epsilon, witness, "closed-form")
 
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
-        """The cheaper of a line and a bent path; where neither fits the budget, what Chernoff gives."""
+        """The cheaper of a line and a bent path; fewer bits where neither fits the budget; then what Chernoff gives."""
         saddle = self.saddle(epsilon)
         if saddle.tilt > LARGEST_TILT:
             return self.chernoff(epsilon, saddle.tilt)
-        line = plan_line(self.model, as_float(epsilon), saddle, bits)
-        choose: Callable[[], Witness] = partial(choose_line, self.model, line)
-        seconds = line.seconds
-        if seconds > SLOW_LINE and saddle.tilt < MAX_TILT:
-            path = plan_path(self.model, as_float(epsilon), saddle, bits)
-            if path is not None and path_seconds(path) < seconds:
-                choose, seconds = partial(choose_path, path), path_seconds(path)
-        if not budget.allows(seconds):
+        while bits > 8:
+            choose, seconds = self._plan(epsilon, saddle, bits)
+            if budget.allows(seconds):
+                break
+            bits *= 0.8
+        else:
             return self.chernoff(epsilon, saddle.tilt)
         if seconds > 1:
             digits = bits / math.log2(10)
             budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({as_float(epsilon):.6g})")
         return self.evaluate(epsilon, choose(), "contour")
+
+    def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
+        """How to choose the cheaper of a line and a bent path, and its seconds."""
+        model = self._float_model
+        line = plan_line(model, as_float(epsilon), saddle, bits)
+        choose: Callable[[], Witness] = partial(choose_line, model, line)
+        seconds = line.seconds
+        if seconds > SLOW_LINE and saddle.tilt < MAX_TILT and not self.loss.direct_parts:
+            path = plan_path(model, as_float(epsilon), saddle, bits)
+            if path is not None and path_seconds(path) < seconds:
+                choose, seconds = partial(choose_path, path), path_seconds(path)
+        return choose, seconds
 
     def evaluate(self, epsilon: Fraction, witness: Witness, method: str) -> Answer:
         """Run the kernel on a witness."""
@@ -233,11 +276,12 @@ class SingleOrder:
 
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
         """A cheap upper bound on delta(eps); the exponent is kept so small that a few thousand nodes do."""
-        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in self.model.parts])
-        rules = tuple(choose_nodes(law, tilt, 8 + math.log2(count)) for law, count in self.model.parts)
+        parts = self._float_model.parts
+        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in parts])
+        rules = tuple(choose_nodes(law, tilt, 8 + math.log2(count)) for law, count in parts)
         if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
             return self.evaluate(epsilon, SupportWitness(256), "contour")  # 0 <= delta <= 1 is all that is cheap
-        prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.model.parts), default=0)
+        prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)
         return self.evaluate(epsilon, ChernoffWitness(dyadic(tilt), rules, prec), "contour")
 
 

@@ -54,7 +54,7 @@ class LinePlan:
     @property
     def seconds(self) -> float:
         """A rough prediction of the kernel's time."""
-        per_frequency = sum(3e-5 + 1.5e-7 * (rule.last - rule.first) for rule in self.nodes)
+        per_frequency = 3e-5 + sum(3e-5 + 1.5e-7 * (rule.last - rule.first) for rule in self.nodes)
         return self.count * per_frequency * max(1.0, self.bits / 100)
 
 
@@ -106,7 +106,7 @@ def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> 
     lines = [tail_lines(law, c, count) for law, count in loss.parts]
 
     def accept(omega: float) -> bool:
-        size = loss.mean_shift_squared / 2 * (c * (c + 1) - omega * omega)
+        size = loss.log_beyond(c, omega)
         for (_, bases, angles), (_, count) in zip(lines, loss.parts, strict=True):
             size += count * float(log_sums(bases - omega * angles).min())
         return size - c * epsilon - math.log(math.pi * omega) < target
@@ -192,6 +192,8 @@ def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
         amplification = law.strip_growth(c, float(rule.height)) / math.log(2)
         size = math.log2(1 + abs(law.cumulants(c)[0]))
         extra = max(extra, math.log2(count) + 1.5 * amplification + size)
+    for direct, count in loss.direct:
+        extra = max(extra, math.log2(count) + math.log2(1 + abs(direct.cumulants(c)[0])))
     return LineWitness(
         tilt=dyadic(c), step=dyadic(plan.step), count=plan.count, nodes=plan.nodes, tail_nodes=tuple(tails),
         right=dyadic(plan.right), left=dyadic(plan.left), prec=math.ceil(bits + extra + 24))

@@ -7,6 +7,7 @@ import numpy as np
 
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.search.direct import DirectModel
 
 _SPREAD = 11.0
 """Half-width of the integration windows in standard deviations."""
@@ -153,18 +154,19 @@ def log_sum(exponents: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class FloatLoss:
-    """The composition in floating point."""
+    """The composition in floating point: laws with nodes, laws with a transform in closed form, the Gaussian part."""
 
     parts: list[tuple[FloatLaw, float]]
     mean_shift_squared: float
     largest: float
+    direct: list[tuple[DirectModel, float]] = field(default_factory=list)
     _cache: dict[float, tuple[float, float, float]] = field(default_factory=dict)
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') of the composition at c."""
         if c not in self._cache:
-            rows = [(count * k0, count * k1, count * k2)
-                    for law, count in self.parts for k0, k1, k2 in [law.cumulants(c)]]
+            laws: list[tuple[FloatLaw | DirectModel, float]] = [*self.parts, *self.direct]
+            rows = [(count * k0, count * k1, count * k2) for law, count in laws for k0, k1, k2 in [law.cumulants(c)]]
             half = self.mean_shift_squared / 2
             rows.append((half * c * (c + 1), half * (2 * c + 1), 2 * half))
             self._cache[c] = (sum(r[0] for r in rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
@@ -173,13 +175,18 @@ class FloatLoss:
     def log_masses(self, xs: np.ndarray) -> np.ndarray:
         """K of the composition at each of xs, increasing and > 0."""
         gaussian = self.mean_shift_squared / 2 * xs * (xs + 1)
-        return sum((count * law.log_masses(xs) for law, count in self.parts), gaussian)
+        direct = sum((count * law.log_masses(xs) for law, count in self.direct), gaussian)
+        return sum((count * law.log_masses(xs) for law, count in self.parts), direct)
+
+    def log_beyond(self, c: float, omega: float) -> float:
+        """log of the bound on the factors other than the laws with nodes at c + iw, w >= omega."""
+        gaussian = self.mean_shift_squared / 2 * (c * (c + 1) - omega * omega)
+        return sum((count * law.log_beyond(c, omega) for law, count in self.direct), gaussian)
 
 
 def float_loss(loss: ComposedLoss) -> FloatLoss:
-    """The floating-point model of a composition."""
-    largest = math.inf
-    if loss.order == "add" and not loss.mean_shift_squared:
-        largest = -sum(count * math.log1p(-float(law.sampling_probability)) for law, count in loss.parts)
-    return FloatLoss([(FloatLaw(law), float(count)) for law, count in loss.parts],
-                     float(loss.mean_shift_squared), largest)
+    """The floating-point model of a composition in which every law has a transform."""
+    end = loss.enclose_largest_loss()
+    return FloatLoss([(FloatLaw(law), float(count)) for law, count in loss.node_parts],
+                     float(loss.mean_shift_squared), math.inf if end is None else float(end),
+                     [(DirectModel(law), float(count)) for law, count in loss.direct_parts])

@@ -1,0 +1,154 @@
+"""One step's loss on a grid x_i = i h: connect-the-dots above its profile, a convex minorant below it (T26, T27).
+
+With alpha = e^x, D(alpha) = H_alpha(P || Q) - P(L = inf) is convex, D(0) = 1 - P(L = inf), D >= 0. A polyline with
+kinks at alpha_i that is constant after the last one is the profile of the masses p_i = alpha_i (jump of its slope).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from flint import arb, ctx
+
+from verified_dp.errors import InvalidInput
+from verified_dp.kernel.balls import ball, lower_end, upper_end
+from verified_dp.losses.law import Law
+from verified_dp.theorems import proved_by
+
+TANGENT_BITS = 48
+"""A tangent is a secant over 2^-48 of its cell, moved down by what it may exceed the profile in between."""
+
+
+@dataclass(frozen=True)
+class LawGrid:
+    """Witness: the first vertex's index, then blocks (cells, stride): so many cells of so many grid steps each.
+
+    start: what is left of this index goes to the safe side at once (nothing is, at or before `first`).
+    """
+
+    first: int
+    blocks: tuple[tuple[int, int], ...]
+    start: int = -(1 << 62)
+
+    def is_proper(self) -> bool:
+        """At least two cells, the first vertex at a negative loss."""
+        sizes = all(cells > 0 and stride > 0 for cells, stride in self.blocks)
+        return self.first < 0 and sizes and sum(cells for cells, _ in self.blocks) >= 2
+
+    def vertices(self) -> list[int]:
+        """The indices of all vertices, increasing."""
+        found = [self.first]
+        for cells, stride in self.blocks:
+            start = found[-1]
+            found += range(start + stride, start + cells * stride + 1, stride)
+        return found
+
+
+@dataclass(frozen=True)
+class StepMasses:
+    """Masses at the grid indices: upper bounds of a dominating law's, lower bounds of a dominated one's (exact balls).
+
+    infinity_above: upper bound of the dominating law's infinity mass; infinity: encloses the law's own.
+    """
+
+    vertices: list[int]
+    above: list[arb]
+    below: list[arb]
+    infinity_above: arb
+    infinity: arb
+
+
+def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int) -> StepMasses:
+    """Both discrete laws of one step. bits: the relative margin 2^-bits that the lower one keeps from its polyline."""
+    vertices = grid.vertices()
+    alphas = [ball(step * i).exp() for i in vertices]
+    sticks = [law.enclose_hockey_stick(ball(step * i)) for i in vertices]
+    infinity = law.enclose_infinity_mass()
+    lines = bound_cells(law, step, vertices, alphas, [stick - infinity for stick in sticks], infinity)
+    values = join_cells(alphas, lines, infinity)
+    below = hull_masses(alphas, [value * (1 - arb((1, -bits))) for value in values], infinity)
+    if not is_below(alphas, below, values, lower_end(1 - infinity)):
+        raise InvalidInput("witness.prec", ctx.prec, "enough bits for the lower lattice law")
+    return StepMasses(vertices, connect_the_dots(alphas, sticks), below, upper_end(sticks[-1]), infinity)
+
+
+def kink_masses(alphas: Sequence[arb], values: Sequence[arb], at_zero: arb) -> list[arb]:
+    """Enclose alpha_i (slope after - slope before) of the polyline (0, at_zero), (alpha_i, value_i), then constant."""
+    slopes = [(values[0] - at_zero) / alphas[0]]
+    slopes += [(v1 - v0) / (a1 - a0) for (a0, a1), (v0, v1) in zip(pairwise(alphas), pairwise(values), strict=True)]
+    slopes.append(arb(0))
+    return [alpha * (after - before) for alpha, (before, after) in zip(alphas, pairwise(slopes), strict=True)]
+
+
+@proved_by("T26-connect-the-dots")
+def connect_the_dots(alphas: Sequence[arb], sticks: Sequence[arb]) -> list[arb]:
+    """Bound the masses of the polyline through (0, 1), (alpha_i, H_i) from above; its infinity mass is the last H."""
+    return [upper_end(mass).max(arb(0)) for mass in kink_masses(alphas, sticks, arb(1))]
+
+
+@proved_by("T27-convex-minorant")
+def bound_cells(law: Law, step: Fraction, vertices: Sequence[int], alphas: Sequence[arb], values: Sequence[arb],
+                infinity: arb) -> list[tuple[arb, arb]]:
+    """For each cell the two end values of a line that is at most D on the whole cell, and not negative there.
+
+    A tangent near the middle; where that falls below 0 within the cell, the value of D at its end.
+    """
+    lines = []
+    for n, (i, j) in enumerate(pairwise(vertices)):
+        middle, reach = step * (i + j) / 2, step * (j - i) / 2 ** (TANGENT_BITS + 1)
+        ends = [ball(middle - reach), ball(middle + reach)]
+        start, end = (x.exp() for x in ends)
+        low, high = (law.enclose_hockey_stick(x) - infinity for x in ends)
+        slope, before = (high - low) / (end - start), (low - values[n]) / (start - alphas[n])
+        excess = upper_end((slope - before) * (end - start)).max(arb(0))
+        left, right = (lower_end(low + slope * (alpha - start) - excess) for alpha in alphas[n : n + 2])
+        least = lower_end(values[n + 1]).max(arb(0))
+        lines.append((left, right) if left >= right >= 0 else (least, least))
+    return lines
+
+
+@proved_by("T27-convex-minorant")
+def join_cells(alphas: Sequence[arb], lines: Sequence[tuple[arb, arb]], infinity: arb) -> list[arb]:
+    """At each vertex a value such that the polyline through them is at most every cell's line; the last is 0.
+
+    The first is negative, which no masses meet, where alpha_0 > 1 - P(L = inf).
+    """
+    first = lower_end(1 - infinity - alphas[0]).min(lines[0][0])
+    inner = [left.min(right) for (_, left), (right, _) in pairwise(lines)]
+    return [first, *inner, arb(0)]
+
+
+@proved_by("T27-convex-minorant")
+def hull_masses(alphas: Sequence[arb], values: Sequence[arb], infinity: arb) -> list[arb]:
+    """Bound from below the masses of the lower convex hull of the points; 0 at the vertices above it.
+
+    Which vertices are kept is only a choice: `is_below` checks the outcome.
+    """
+    places, points = [-1], [(arb(0), lower_end(1 - infinity))]
+    for n, point in enumerate(zip(alphas, values, strict=True)):
+        while len(points) > 1 and not _slope(points[-2], points[-1]) < _slope(points[-1], point):
+            points.pop()
+            places.pop()
+        points.append(point)
+        places.append(n)
+    masses = [arb(0)] * len(alphas)
+    kinks = kink_masses([a for a, _ in points[1:]], [v for _, v in points[1:]], points[0][1])
+    for n, mass in zip(places[1:], kinks, strict=True):
+        masses[n] = lower_end(mass).max(arb(0))
+    return masses
+
+
+def _slope(left: tuple[arb, arb], right: tuple[arb, arb]) -> arb:
+    return (right[1] - left[1]) / (right[0] - left[0])
+
+
+@proved_by("T27-convex-minorant")
+def is_below(alphas: Sequence[arb], masses: Sequence[arb], values: Sequence[arb], at_zero: arb) -> bool:
+    """Whether sum_j p_j (1 - alpha / alpha_j)_+ is at most value_i at every alpha_i, and at most at_zero at 0."""
+    total, weight = arb(0), arb(0)
+    for alpha, mass, value in zip(reversed(alphas), reversed(masses), reversed(values), strict=True):
+        if not total - alpha * weight <= value:
+            return False
+        total, weight = total + mass, weight + mass / alpha
+    return bool(total <= at_zero)

@@ -1,0 +1,57 @@
+"""A Gaussian on a batch drawn without replacement, one record replaced: the proven hockey-stick curve (T52).
+
+It is a curve only, no pair of data sets: for eps >= 0 that of ((1-q) N(0) + q N(2), N(0)), mirrored for eps < 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb
+
+from verified_dp.kernel.balls import ball
+from verified_dp.losses.single_step import enclose_single_remove
+from verified_dp.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class FixedBatchLoss:
+    """0 < probability = batch / records < 1, noise_multiplier > 0; the symmetric order."""
+
+    probability: Fraction
+    noise_multiplier: Fraction
+    order: str = "symmetric"
+
+    def in_order(self, order: str) -> FixedBatchLoss:
+        """The same law in every order."""
+        return replace(self, order=order)
+
+    @proved_by("T52-without-replacement", "T14-single-step")
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose h(eps) for eps >= 0, 1 - e^eps + e^eps h(-eps) below; h: the sampled Gaussian at distance 2."""
+        if epsilon >= 0:
+            return self._base(epsilon)
+        below = -epsilon.expm1() + epsilon.exp() * self._base((-epsilon).max(arb(0)))
+        return below if epsilon < 0 else below.union(self._base(epsilon.max(arb(0))))
+
+    def _base(self, epsilon: arb) -> arb:
+        return enclose_single_remove(self.probability, self.noise_multiplier / 2, epsilon)
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    def enclose_largest_loss(self) -> arb | None:
+        """The loss is unbounded."""
+        return None
+
+    def enclose_smallest_loss(self) -> arb | None:
+        """The loss is unbounded below."""
+        return None
+
+    @proved_by("T52-without-replacement")
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose E[e^{l L}], l > 0, between 0 and 1 + 1 - q + q e^{2 l(l+1)/s^2}."""
+        q, s = ball(self.probability), ball(self.noise_multiplier)
+        return arb(0).union(2 - q + q * (2 * exponent * (exponent + 1) / (s * s)).exp())

@@ -1,0 +1,138 @@
+"""Laws on an interval whose continuous part, tilted by -1/2, is uniform: Laplace noise and bounded-range selection.
+
+    M(z) = A (e^{z mu} + e^{-(1+z) mu}) + B (e^{(z+1/2) mu} - e^{-(z+1/2) mu}) / (z + 1/2)
+
+Laplace noise of scale b on a query of sensitivity D: mu = D / b, A = 1/2, B = e^{-mu/2} / 4.
+Bounded range mu: A = 0, B = 1 / (4 sinh(mu/2)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from flint import acb, arb
+
+from verified_dp.kernel.balls import ball, upper_end
+from verified_dp.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class LaplaceLoss:
+    """Laplace noise: ratio = sensitivity / scale > 0. The pair is its own mirror image, so every order is the same."""
+
+    ratio: Fraction
+    order: str = "symmetric"
+    decays: ClassVar[bool] = True
+
+    def in_order(self, order: str) -> LaplaceLoss:
+        """The same law in every order."""
+        return LaplaceLoss(self.ratio, order)
+
+    @proved_by("T40-laplace")
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose max(0, 1 - e^{(eps - mu)/2}, 1 - e^eps)."""
+        return (-((epsilon - ball(self.ratio)) / 2).expm1()).max(-epsilon.expm1()).max(arb(0))
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    @proved_by("T40-laplace")
+    def largest_loss(self) -> Fraction:
+        """mu."""
+        return self.ratio
+
+    def enclose_largest_loss(self) -> arb | None:
+        """Enclose mu."""
+        return ball(self.largest_loss())
+
+    @proved_by("T40-laplace")
+    def enclose_smallest_loss(self) -> arb | None:
+        """Enclose -mu."""
+        return -ball(self.ratio)
+
+    @proved_by("T40-laplace")
+    def enclose_transform(self, z: acb) -> acb:
+        """Enclose (e^{z mu} (1 + z) + e^{-(1+z) mu} z) / (1 + 2z)."""
+        mu = ball(self.ratio)
+        return ((z * mu).exp() * (1 + z) + (-(1 + z) * mu).exp() * z) / (1 + 2 * z)
+
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose M(l)."""
+        return self.enclose_transform(acb(exponent)).real
+
+    @proved_by("T41-laplace-tail")
+    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(c+iw)| for w >= W: G(W), or |M(c+iW)| and G beyond pi/(2 mu) where W is at most that.
+
+        G(w) = (e^{c mu} |1+c+iw| / |1/2+c+iw| + e^{-(1+c) mu}) / 2.
+        """
+        quarter = arb.pi() / (2 * ball(self.ratio))
+        far = self._bound_far(tilt, frequency)
+        if not frequency <= quarter:
+            return far
+        near = self.enclose_transform(acb(tilt, frequency)).abs_upper()
+        return upper_end(far.min(near.max(self._bound_far(tilt, quarter))))
+
+    def _bound_far(self, tilt: arb, frequency: arb) -> arb:
+        mu = ball(self.ratio)
+        shrink = abs(acb(1 + tilt, frequency)) / abs(acb(tilt + arb(1) / 2, frequency))
+        return upper_end(((tilt * mu).exp() * shrink + (-(1 + tilt) * mu).exp()) / 2)
+
+
+@dataclass(frozen=True)
+class BoundedRangeLoss:
+    """The sup over all pairs whose loss ranges over an interval of length mu: an upper bound under composition."""
+
+    bounded_range: Fraction
+    order: str = "symmetric"
+    decays: ClassVar[bool] = True
+
+    def in_order(self, order: str) -> BoundedRangeLoss:
+        """The same law in every order."""
+        return BoundedRangeLoss(self.bounded_range, order)
+
+    @proved_by("T43-bounded-range")
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose (1 - e^{(eps - mu)/2})^2 / (1 - e^{-mu}) on [-mu, mu]; 1 - e^eps below, 0 above."""
+        mu = ball(self.bounded_range)
+        inner = epsilon.max(-mu).min(mu)
+        root = -((inner - mu) / 2).expm1()
+        below = ((-mu).exp() - epsilon.exp()).max(arb(0))
+        return root * root / -(-mu).expm1() + below
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    @proved_by("T43-bounded-range")
+    def largest_loss(self) -> Fraction:
+        """mu."""
+        return self.bounded_range
+
+    def enclose_largest_loss(self) -> arb | None:
+        """Enclose mu."""
+        return ball(self.largest_loss())
+
+    @proved_by("T43-bounded-range")
+    def enclose_smallest_loss(self) -> arb | None:
+        """Enclose -mu."""
+        return -ball(self.bounded_range)
+
+    @proved_by("T43-bounded-range")
+    def enclose_transform(self, z: acb) -> acb:
+        """Enclose sinh((z+1/2) mu) / (2 (z+1/2) sinh(mu/2))."""
+        mu, shifted = ball(self.bounded_range), z + arb(1) / 2
+        return (shifted * mu).sinh() / (2 * shifted * (mu / 2).sinh())
+
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose M(l)."""
+        return self.enclose_transform(acb(exponent)).real
+
+    @proved_by("T43-bounded-range")
+    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(c+iw)| for w >= W by cosh((c+1/2) mu) / (2 |z+1/2| sinh(mu/2)) at z = c + iW."""
+        mu, shifted = ball(self.bounded_range), acb(tilt + arb(1) / 2, frequency)
+        return upper_end((shifted.real * mu).cosh() / (2 * abs(shifted) * (mu / 2).sinh()))

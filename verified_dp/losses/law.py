@@ -1,0 +1,58 @@
+"""What every law of a privacy loss offers: one step's L = log dP/dQ under P, in one order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar, Protocol, runtime_checkable
+
+from flint import acb, arb
+
+
+class Law(Protocol):
+    """A frozen, hashable description with exact numbers; every method encloses at the current precision."""
+
+    @property
+    def order(self) -> str:
+        """remove, add or symmetric."""
+
+    def in_order(self, order: str) -> Law:
+        """The same step composed in another order."""
+
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose H_{e^eps}(P || Q), the infinity mass included; any real eps, for every point of a ball."""
+
+    def enclose_infinity_mass(self) -> arb:
+        """Enclose P(L = inf)."""
+
+    def enclose_largest_loss(self) -> arb | None:
+        """Enclose the supremum of the finite loss; None where it is infinite."""
+
+    def enclose_smallest_loss(self) -> arb | None:
+        """Enclose the infimum of the loss under P; None where it is -inf."""
+
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose E[e^{l L}; L < inf] for l > 0; its upper end is what Chernoff bounds need (it may be +inf)."""
+
+
+@runtime_checkable
+class RationalEnd(Protocol):
+    """A law whose largest finite loss is a known rational number."""
+
+    def largest_loss(self) -> Fraction:
+        """The supremum of the finite loss."""
+
+
+@runtime_checkable
+class DirectLaw(Law, Protocol):
+    """A law whose transform is known in closed form: the contour needs no nodes for it.
+
+    decays: whether |M| becomes smaller than M on the real axis by a fixed factor far out.
+    """
+
+    decays: ClassVar[bool]
+
+    def enclose_transform(self, z: acb) -> acb:
+        """Enclose M(z) = E[e^{zL}; L < inf] for Re z > 0."""
+
+    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(tilt + iw)| for every w >= frequency > 0, tilt > 0."""

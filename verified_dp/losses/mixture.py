@@ -1,0 +1,153 @@
+"""Two mixtures of Gaussians on a line, no mean of P left of a mean of Q: the loss grows along it (T51)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.kernel.balls import ball, lower_end, normal_tail, upper_end
+from verified_dp.theorems import proved_by
+
+Component = tuple[Fraction, Fraction]
+"""(mean, weight > 0)."""
+
+
+@dataclass(frozen=True)
+class MixtureLoss:
+    """P = sum of weight N(mean, sigma^2) over `above`, Q over `below`; sorted by mean, means pairwise different."""
+
+    sigma: Fraction
+    above: tuple[Component, ...]
+    below: tuple[Component, ...]
+    order: str
+
+    def in_order(self, order: str) -> MixtureLoss:
+        """The same step in another order: the pair swapped and mirrored between remove and add."""
+        if {self.order, order} != {"remove", "add"}:
+            return replace(self, order=order)
+        return MixtureLoss(self.sigma, _mirrored(self.below), _mirrored(self.above), order)
+
+    @proved_by("T51-mixtures")
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose P(t > t*) - e^eps Q(t > t*), t* where the loss is eps; 0 above the largest loss, 1 - e^eps below."""
+        largest, smallest = self.enclose_largest_loss(), self.enclose_smallest_loss()
+        if largest is not None and epsilon >= largest:
+            return arb(0)
+        if smallest is not None and epsilon <= smallest:
+            return -epsilon.expm1()
+        ends = self._bracket(epsilon)
+        if ends is None:
+            return self._bound_ends(epsilon.exp(), largest, smallest)
+        return self._enclose_between(epsilon.exp(), *ends)
+
+    def _bound_ends(self, alpha: arb, largest: arb | None, smallest: arb | None) -> arb:
+        """Where eps cannot be told from an end: (1-a)_+ <= H <= min(1, e^largest - a, 1 - a + (a - e^smallest)_+)."""
+        lower, upper = (1 - alpha).max(arb(0)), arb(1)
+        if largest is not None:
+            upper = upper.min((largest.exp() - alpha).max(arb(0)))
+        if smallest is not None:
+            upper = upper.min(1 - alpha + (alpha - smallest.exp()).max(arb(0)))
+        return lower.union(upper.max(lower))
+
+    def _enclose_between(self, alpha: arb, low: arb, high: arb) -> arb:
+        """The value at the cut `low`, and at most (high - low) sup |p - alpha q| more; the loss is eps in between."""
+        cut = self._tail(self.above, low) - alpha * self._tail(self.below, low)
+        middle = low.union(high)
+        slack = abs(self._density(self.above, middle) - alpha * self._density(self.below, middle))
+        return cut + arb(0).union(upper_end(slack * (high - low)))
+
+    def _tail(self, mixture: Sequence[Component], cut: arb) -> arb:
+        s = ball(self.sigma)
+        return sum((ball(weight) * normal_tail((cut - ball(mean)) / s) for mean, weight in mixture), arb(0))
+
+    def _density(self, mixture: Sequence[Component], t: arb) -> arb:
+        s = ball(self.sigma)
+        places = ((weight, (t - ball(mean)) / s) for mean, weight in mixture)
+        shares = (ball(weight) * (-(place * place).max(arb(0)) / 2).exp() for weight, place in places)
+        return sum(shares, arb(0)) / (s * (2 * arb.pi()).sqrt())
+
+    def _enclose_loss(self, t: arb) -> tuple[arb, arb]:
+        """(loss, its derivative) at t: log-sums of w e^{(2 m t - m^2)/(2 s^2)}; difference of the averaged means."""
+        rows = []
+        for mixture in (self.above, self.below):
+            terms = [ball(weight) * (ball(mean) * (2 * t - ball(mean)) / (2 * ball(self.sigma) ** 2)).exp()
+                     for mean, weight in mixture]
+            total = sum(terms, arb(0))
+            mean = sum((ball(m) * term for (m, _), term in zip(mixture, terms, strict=True)), arb(0)) / total
+            rows.append((total.log(), mean))
+        return rows[0][0] - rows[1][0], (rows[0][1] - rows[1][1]) / ball(self.sigma) ** 2
+
+    def _bracket(self, epsilon: arb) -> tuple[arb, arb] | None:
+        """Exact low < high with loss(low) < eps < loss(high), about 2^(-prec/2) sigma apart; None where not found."""
+        found = self._surround(epsilon)
+        if found is None:
+            return None
+        low, high = found
+        goal = ball(self.sigma) * arb(2) ** (-ctx.prec // 2)
+        for _ in range(4 * ctx.prec):
+            if high - low < goal:
+                break
+            for cut in self._cuts(epsilon, low, high, goal):
+                loss, _ = self._enclose_loss(cut)
+                if loss < epsilon and cut > low:
+                    low = cut
+                elif loss > epsilon and cut < high:
+                    high = cut
+        return low, high
+
+    def _cuts(self, epsilon: arb, low: arb, high: arb, goal: arb) -> list[arb]:
+        """Where to look next: around the Newton step from the middle, and the middle."""
+        middle = lower_end((low + high) / 2)
+        loss, slope = self._enclose_loss(middle)
+        newton = middle - (loss - epsilon) / slope
+        if not newton.is_finite():
+            return [middle]
+        move = newton - middle
+        error = (move * move / (4 * ball(self.sigma)) + newton.rad() * 4).max(goal / 4)
+        cuts = [lower_end(newton - error), upper_end(newton + error)]
+        return [*(cut for cut in cuts if low < cut < high), middle]
+
+    def _surround(self, epsilon: arb) -> tuple[arb, arb] | None:
+        """Exact ends at doubling distances from 0 with the loss below and above eps."""
+        low = high = arb(0)
+        step = upper_end(ball(self.sigma))
+        for _ in range(200):
+            below, above = self._enclose_loss(low)[0] < epsilon, self._enclose_loss(high)[0] > epsilon
+            if below and above:
+                return low, high
+            low, high = low if below else -step, high if above else step
+            step = 2 * step
+        return None
+
+    @proved_by("T51-mixtures")
+    def enclose_largest_loss(self) -> arb | None:
+        """log of the ratio of the weights of the rightmost means where these are equal; None where P's is further."""
+        return _end(self.above[-1], self.below[-1])
+
+    @proved_by("T51-mixtures")
+    def enclose_smallest_loss(self) -> arb | None:
+        """log of the ratio of the weights of the leftmost means where these are equal; None where Q's is further."""
+        return _end(self.above[0], self.below[0])
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    @proved_by("T51-mixtures")
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose E[e^{l L}], l > 0, between 0 and sum w_i v_j e^{l(l+1) (a_i - b_j)^2 / (2 s^2)}."""
+        factor = exponent * (exponent + 1) / (2 * ball(self.sigma) ** 2)
+        bound = sum((ball(w * v) * (factor * ball((a - b) ** 2)).exp()
+                     for a, w in self.above for b, v in self.below), arb(0))
+        return arb(0).union(bound)
+
+
+def _mirrored(mixture: Sequence[Component]) -> tuple[Component, ...]:
+    return tuple((-mean, weight) for mean, weight in reversed(mixture))
+
+
+def _end(p: Component, q: Component) -> arb | None:
+    return ball(p[1] / q[1]).log() if p[0] == q[0] else None
