@@ -32,6 +32,7 @@ LAYERS: dict[str, int] = {
             ("spec", "pairs", "dominating", "kernel"),
             ("search", "symbolic"),
             ("methods",),
+            ("accountant",),
             ("profile",),
             ("certificate", "report", "interop", "individual"),
             ("cli", "__main__", ""),

@@ -16,16 +16,19 @@ from fractions import Fraction
 from flint import ctx
 
 from verified_dp import exact
+from verified_dp.accountant import DEFAULT_DIGITS as PAPER_DIGITS
+from verified_dp.accountant import Accountant, PaperResult
 from verified_dp.dominating import describe_pairs, privacy_losses
 from verified_dp.dyadic import Dyadic
 from verified_dp.enclosure import Enclosure
-from verified_dp.errors import InvalidInput
+from verified_dp.errors import InvalidInput, Unsupported
 from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.kernel.bounds import reverse_bounds
 from verified_dp.kernel.closed import has_closed_form
 from verified_dp.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
 from verified_dp.methods.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
-from verified_dp.methods.roots import Bracket, bracket_epsilon, is_below, log_of
+from verified_dp.methods.paper import PAPER_METHODS, PaperMethod, paper_method
+from verified_dp.methods.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
 from verified_dp.methods.single import Answer, Budget, SingleOrder
 from verified_dp.methods.solution import Evaluation, Solution
 from verified_dp.theorems import proved_by
@@ -59,6 +62,8 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
+        if method in PAPER_METHODS:
+            return _enclosed(self.accountant(method).delta(epsilon, digits or PAPER_DIGITS, max_seconds))
         return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
 
     def epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
@@ -67,7 +72,25 @@ class PrivacyProfile:
 
         Ensures and raises as `delta`.
         """
+        if method in PAPER_METHODS:
+            return _enclosed(self.accountant(method).epsilon(delta, digits or PAPER_DIGITS, max_seconds))
         return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
+
+    def accountant(self, method: str | PaperMethod, **parameters: object) -> Accountant:
+        """One of the papers' methods on this composition; parameters are the paper's own.
+
+        Raises: InvalidInput for an unknown method or parameter.
+        """
+        found = paper_method(method, parameters) if isinstance(method, str) else method
+        words = self.relation.value, convention(self.composition, self.relation)
+        return Accountant([order.loss for order in self._orders], found, words, self._guess, self._progress)
+
+    def _guess(self, target: Fraction) -> Fraction:
+        """About where delta(eps) is the target, from the first-order estimate; 1 where there is no model to ask."""
+        try:
+            return max(guess_epsilon(order, target)[0] for order in self._orders if not order.is_trivial)
+        except (Unsupported, ValueError):
+            return Fraction(1)
 
     def solve_delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
@@ -161,7 +184,7 @@ class PrivacyProfile:
         if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
             raise InvalidInput("digits", digits, f"an integer from 1 to {MAX_DIGITS}")
         if method not in METHODS:
-            raise InvalidInput("method", method, "one of " + ", ".join(METHODS))
+            raise InvalidInput("method", method, "one of " + ", ".join((*METHODS, *PAPER_METHODS)))
         return Budget(max_seconds, self._progress)
 
     def _enclosure(self, quantity: str, lower: Dyadic, upper: Dyadic, order: str, used: Evaluation | None,
@@ -173,6 +196,14 @@ class PrivacyProfile:
             method=used.method if used else "contour", methods=methods, order=order,
             relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
             seconds=budget.elapsed)
+
+
+def _enclosed(result: PaperResult) -> Enclosure:
+    """The enclosure of a paper's method. Raises Unsupported where it only estimates."""
+    if result.enclosure is None:
+        name = result.method
+        raise Unsupported(f"{name} gives an estimate and no bounds: ask profile.accountant({name!r}) for it", "method")
+    return result.enclosure
 
 
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:

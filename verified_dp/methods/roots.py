@@ -61,7 +61,7 @@ def _bracket_on_lattice(order: SingleOrder, target: Fraction, digits: int, budge
         at_zero = order.enclose(Fraction(0), 12.0, "lattice", budget)
         if not is_above(at_zero, target):
             return Bracket(None, at_zero if is_below(at_zero, target) else None)
-    epsilon, tilt = _guess_on_lattice(order, target)
+    epsilon, tilt = guess_epsilon(order, target)
     bracket = Bracket(None, None)
     for bits in (8.0, digits * math.log2(10) + 1):
         asked = max(bits - math.log2(tilt * float(epsilon)), 6.0)
@@ -74,7 +74,7 @@ def _bracket_on_lattice(order: SingleOrder, target: Fraction, digits: int, budge
     return bracket
 
 
-def _guess_on_lattice(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
+def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
     """Where the estimate of delta equals the target, by bisection, and the tilt there."""
     goal, low, high = float(log_of(target)), Fraction(0), Fraction(1)
     while order.log_estimate(high) > goal and high < 10**6:

@@ -1,0 +1,201 @@
+"""A paper's method asked about a composition: the larger of both orders, epsilon(delta) by bracketing.
+
+    privacy_profile(spec).accountant("fourier", n=50000, L=12).delta("1")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+
+from flint import ctx
+
+from verified_dp import exact
+from verified_dp.dyadic import Dyadic
+from verified_dp.enclosure import Enclosure, Estimate
+from verified_dp.errors import InvalidInput
+from verified_dp.kernel.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.kernel.bounds import Bounds, reverse_bounds
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.methods.paper import PaperAnswer, PaperMethod
+from verified_dp.methods.single import Budget
+from verified_dp.search.line import dyadic
+from verified_dp.theorems import proved_by
+
+DEFAULT_DIGITS = 4
+"""What is asked of a paper's method where nobody says."""
+_SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
+LARGEST = 10**6
+"""epsilon(delta) is looked for up to here."""
+ESTIMATED_DIGITS = 8
+"""Of the eps at which an estimate crosses delta."""
+Ask = Callable[[Fraction], PaperAnswer]
+
+
+@dataclass(frozen=True)
+class PaperResult:
+    """What a method says of the composition: an enclosure, an estimate, or both.
+
+    estimates: further approximations by name. parameters: what was used. seconds: wall-clock time.
+    """
+
+    method: str
+    enclosure: Enclosure | None
+    estimate: Estimate | None
+    estimates: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class Accountant:
+    """One method on the orders of one composition.
+
+    Args:
+        losses: one per order of the relation. method: with its parameters. words: relation and convention, in results.
+    """
+
+    def __init__(self, losses: Sequence[ComposedLoss], method: PaperMethod, words: tuple[str, str],
+                 start: Callable[[Fraction], Fraction], progress: Callable[[str], None] | None = None) -> None:
+        self._losses, self._method, self._words = tuple(losses), method, words
+        self._start, self._progress = start, progress
+
+    def delta(self, epsilon: object, digits: int = DEFAULT_DIGITS, max_seconds: float | None = None) -> PaperResult:
+        """delta(eps) for any real eps: the larger of both orders (T25), at eps < 0 by reversal (T16).
+
+        Raises: Unsupported where the method does not apply.
+        """
+        eps, budget = exact.exact(epsilon, "epsilon"), Budget(max_seconds, self._progress)
+        with ctx.workprec(_bits(digits)):
+            if eps < 0:
+                swapped = (loss.in_order(_SWAPPED[loss.order]) for loss in self._losses)
+                answers = [_reversed(self._method.curve(loss, -eps, digits, budget).delta(-eps), eps)
+                           for loss in swapped]
+            else:
+                answers = [self._method.curve(loss, eps, digits, budget).delta(eps) for loss in self._losses]
+            bounds = [answer.bounds for answer in answers if answer.bounds is not None]
+            ends = _largest_of(bounds) if len(bounds) == len(answers) else None
+            order, shown = self._shown(answers)
+            enclosure = None if ends is None else self._enclosure("delta", *ends, order, shown, digits, budget)
+        names = dict.fromkeys(name for answer in answers for name in answer.estimates)
+        largest = {name: text for name in names if (text := _largest([a.estimates.get(name) for a in answers]))}
+        return self._result(enclosure, _largest([a.estimate for a in answers]), largest, shown, budget)
+
+    def epsilon(self, delta: object, digits: int = DEFAULT_DIGITS, max_seconds: float | None = None) -> PaperResult:
+        """The smallest eps >= 0 with delta(eps) <= delta: proved ends (T13), and where the estimates cross delta."""
+        target, budget = exact.open_unit(delta, "delta"), Budget(max_seconds, self._progress)
+        with ctx.workprec(_bits(digits)):
+            start = self._start(target)
+            asks = [cache(self._method.curve(loss, start, digits, budget).delta) for loss in self._losses]
+            answers = [ask(start) for ask in asks]
+            order, shown = self._shown(answers)
+            enclosure = None
+            if all(answer.bounds is not None for answer in answers):
+                ends = [_proved_ends(ask, target, start, digits) for ask in asks]
+                lower = max(low for low, _ in ends)
+                upper = None if any(high is None for _, high in ends) else max(high for _, high in ends if high)
+                top = Dyadic.infinity() if upper is None else Dyadic.of_fraction(upper)
+                enclosure = self._enclosure("epsilon", Dyadic.of_fraction(lower), top, order, shown, digits, budget)
+            names = dict.fromkeys(name for answer in answers for name in answer.estimates)
+            found = {name: _largest([_estimated(ask, name, target, start) for ask in asks]) for name in names}
+            estimate = _largest([_estimated(ask, None, target, start) for ask in asks])
+        return self._result(enclosure, estimate, {k: v for k, v in found.items() if v}, shown, budget)
+
+    def _shown(self, answers: Sequence[PaperAnswer]) -> tuple[str, PaperAnswer]:
+        """The order whose upper bound, or estimate, is larger; "both" where they are equal or there is no telling."""
+        sizes = [float(a.bounds.upper) if a.bounds else float(Fraction(a.estimate or 0)) for a in answers]
+        largest = max(range(len(sizes)), key=sizes.__getitem__)
+        apart = len(sizes) == 1 or sizes[largest] > min(sizes)
+        return (self._losses[largest].order if apart else "both"), answers[largest]
+
+    def _enclosure(self, quantity: str, lower: Dyadic, upper: Dyadic, order: str, shown: PaperAnswer, digits: int,
+                   budget: Budget) -> Enclosure:
+        sources = {name: upper_dyadic(size) for name, size in (shown.bounds.budget if shown.bounds else {}).items()}
+        relation, convention = self._words
+        return Enclosure(lower, upper, budget=sources, quantity=quantity, method=self._method.name, order=order,
+                         relation=relation, convention=convention, digits=digits, seconds=budget.elapsed)
+
+    def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
+                shown: PaperAnswer, budget: Budget) -> PaperResult:
+        typed = None if estimate is None else Estimate(estimate, self._method.name, shown.reason)
+        return PaperResult(self._method.name, enclosure, typed, estimates, shown.parameters, budget.elapsed)
+
+
+def _bits(digits: object) -> int:
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 1000:
+        raise InvalidInput("digits", digits, "an integer from 1 to 1000")
+    return 4 * digits + 64
+
+
+@proved_by("T16-reversal")
+def _reversed(answer: PaperAnswer, epsilon: Fraction) -> PaperAnswer:
+    """delta(eps) at eps < 0 from the swapped order's answer at -eps."""
+    bounds = None if answer.bounds is None else reverse_bounds(answer.bounds, epsilon)
+    estimates = {name: _reversed_text(text, epsilon) for name, text in answer.estimates.items()}
+    estimate = None if answer.estimate is None else _reversed_text(answer.estimate, epsilon)
+    return PaperAnswer(bounds, estimate, answer.reason, answer.parameters, estimates)
+
+
+def _reversed_text(text: str, epsilon: Fraction) -> str:
+    value = -ball(epsilon).expm1() + ball(epsilon).exp() * ball(Fraction(text))
+    return value.mid().str(15, radius=False)
+
+
+@proved_by("T25-composition")
+def _largest_of(bounds: Sequence[Bounds]) -> tuple[Dyadic, Dyadic]:
+    """The enclosure of the larger of all orders' deltas."""
+    return max(lower_dyadic(b.lower) for b in bounds), max(upper_dyadic(b.upper) for b in bounds)
+
+
+def _largest(texts: Sequence[str | None]) -> str | None:
+    """The largest of some decimals; None where one is missing."""
+    known = [text for text in texts if text is not None]
+    return max(known, key=Fraction) if known and len(known) == len(texts) else None
+
+
+@proved_by("T13-epsilon-of-delta")
+def _proved_ends(ask: Ask, target: Fraction, start: Fraction, digits: int) -> tuple[Fraction, Fraction | None]:
+    """(eps_lo, eps_hi): delta(eps_lo) > target, or eps_lo = 0; delta(eps_hi) <= target, or None where that fails."""
+
+    def is_above(epsilon: Fraction) -> bool:
+        bounds = ask(epsilon).bounds
+        return bounds is not None and bool(bounds.lower > ball(target))
+
+    def may_be_above(epsilon: Fraction) -> bool:
+        bounds = ask(epsilon).bounds
+        return bounds is None or not bool(bounds.upper <= ball(target))
+
+    low, _ = _cross(is_above, start, digits)
+    _, high = _cross(may_be_above, start, digits)
+    return low or Fraction(0), high
+
+
+def _estimated(ask: Ask, name: str | None, target: Fraction, start: Fraction) -> str | None:
+    """Where an estimate of delta falls below the target, as a decimal; None where it is missing or does not fall."""
+
+    def text(epsilon: Fraction) -> str | None:
+        answer = ask(epsilon)
+        return answer.estimate if name is None else answer.estimates.get(name)
+
+    if text(start) is None:
+        return None
+    _, high = _cross(lambda epsilon: Fraction(text(epsilon) or 0) > target, start, ESTIMATED_DIGITS)
+    return None if high is None else f"{float(high):.9g}"
+
+
+def _cross(above: Callable[[Fraction], bool], start: Fraction, digits: int) -> tuple[Fraction | None, Fraction | None]:
+    """The last eps tried that is above and the first that is not, next to each other; None where there is none."""
+    low, high = Fraction(0), start
+    while above(high):
+        low, high = high, 2 * high
+        if low > LARGEST:
+            return low, None
+    if not low and not above(low):
+        return None, low
+    while (high - low) * 10 ** (digits + 1) > high:
+        middle = dyadic(float(low + high) / 2, 52)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if above(middle) else (low, middle)
+    return low, high
