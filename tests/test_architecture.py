@@ -34,7 +34,7 @@ LAYERS: dict[str, int] = {
             ("methods",),
             ("accountant",),
             ("profile",),
-            ("certificate", "report", "interop", "individual"),
+            ("certificate", "comparison", "report", "interop", "individual"),
             ("cli", "__main__", ""),
         ]
     )

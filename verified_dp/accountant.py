@@ -93,10 +93,9 @@ class Accountant:
             enclosure = None
             if all(answer.bounds is not None for answer in answers):
                 ends = [_proved_ends(ask, target, start, digits) for ask in asks]
-                lower = max(low for low, _ in ends)
-                upper = None if any(high is None for _, high in ends) else max(high for _, high in ends if high)
-                top = Dyadic.infinity() if upper is None else Dyadic.of_fraction(upper)
-                enclosure = self._enclosure("epsilon", Dyadic.of_fraction(lower), top, order, shown, digits, budget)
+                lower = max(Dyadic.of_fraction(low) for low, _ in ends)
+                upper = max(Dyadic.infinity() if high is None else Dyadic.of_fraction(high) for _, high in ends)
+                enclosure = self._enclosure("epsilon", lower, upper, order, shown, digits, budget)
             names = dict.fromkeys(name for answer in answers for name in answer.estimates)
             found = {name: _largest([_estimated(ask, name, target, start) for ask in asks]) for name in names}
             estimate = _largest([_estimated(ask, None, target, start) for ask in asks])

@@ -183,6 +183,8 @@ class PrivacyProfile:
     def _budget(self, digits: int, method: str, max_seconds: float | None) -> Budget:
         if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
             raise InvalidInput("digits", digits, f"an integer from 1 to {MAX_DIGITS}")
+        if method in PAPER_METHODS:
+            raise Unsupported(f"nothing is certified by {method}: use auto, and `compare` to see it beside", "method")
         if method not in METHODS:
             raise InvalidInput("method", method, "one of " + ", ".join((*METHODS, *PAPER_METHODS)))
         return Budget(max_seconds, self._progress)

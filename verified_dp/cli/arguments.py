@@ -10,11 +10,10 @@ from typing import NoReturn
 
 from verified_dp import __version__
 from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
-from verified_dp.errors import InvalidInput, Unsupported
+from verified_dp.cli.comparing import run_compare
+from verified_dp.errors import InvalidInput
 
 PROGRAM = "verified-dp"
-METHODS = ("auto", "closed-form", "contour", "lattice", "fourier", "prv", "saddlepoint", "berry-esseen",
-           "edgeworth", "renyi")
 MAX_SECONDS = 10**8
 
 _EXIT_CODES = """\
@@ -32,6 +31,11 @@ _EPSILON = """\
 examples:
   verified-dp epsilon claim.toml --delta 1e-5
   verified-dp epsilon claim.toml --delta 1/60000 --digits 30 --json"""
+
+_COMPARE = """\
+examples:
+  verified-dp compare claim.toml --epsilon 1
+  verified-dp compare claim.toml --delta 1e-5 --methods auto,prv,fourier --set fourier.n=50000 --json"""
 
 _CERTIFY = """\
 examples:
@@ -62,7 +66,7 @@ class _Parser(ArgumentParser):
         raise UsageError(message, self.prog)
 
 
-_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds")
+_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set")
 
 
 def attached(arguments: Iterable[str]) -> list[str]:
@@ -94,6 +98,7 @@ def parser() -> ArgumentParser:
 
     _delta(command("delta", "enclose delta at a given epsilon", _DELTA))
     _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
+    _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
     return top
@@ -115,6 +120,18 @@ def _epsilon(command: ArgumentParser) -> None:
     _numeric(command)
 
 
+def _compare(command: ArgumentParser) -> None:
+    command.set_defaults(run=run_compare)
+    command.add_argument("files", nargs="+", metavar="SPEC", help="specification (TOML)")
+    at = command.add_mutually_exclusive_group(required=True)
+    at.add_argument("--epsilon", metavar="E", help="compare delta at this epsilon, any rational number")
+    at.add_argument("--delta", metavar="D", help="compare epsilon at this delta, between 0 and 1")
+    command.add_argument("--methods", metavar="M,...", help="only these, with commas between them (all that apply)")
+    command.add_argument("--digits", metavar="N", help="significant digits to prove (12; 4 of a paper's method)")
+    _settings(command, "METHOD.KEY=VALUE", "a parameter of one method, for example fourier.n=50000; may be repeated")
+    _limits(command)
+
+
 def _certify(command: ArgumentParser) -> None:
     command.set_defaults(run=run_certify)
     command.add_argument("files", nargs="+", metavar="CLAIM", help="specification with a [claim] (TOML)")
@@ -131,8 +148,20 @@ def _verify(command: ArgumentParser) -> None:
 
 
 def _numeric(command: ArgumentParser) -> None:
-    command.add_argument("--digits", default="12", metavar="N", help="significant digits to prove (12)")
-    command.add_argument("--method", default="auto", metavar="M", help="auto, closed-form or contour (auto)")
+    command.add_argument("--digits", metavar="N",
+                         help="significant digits to prove (12; 4 where only the lattice or a paper's method applies)")
+    command.add_argument("--method", default="auto", metavar="M",
+                         help="auto, closed-form, contour, lattice, or a paper's: fourier, prv, saddlepoint, "
+                              "berry-esseen, prawitz, edgeworth, renyi (auto)")
+    _settings(command, "KEY=VALUE", "a parameter of the paper's method, for example n=50000; may be repeated")
+    _limits(command)
+
+
+def _settings(command: ArgumentParser, form: str, text: str) -> None:
+    command.add_argument("--set", action="append", default=[], metavar=form, help=text)
+
+
+def _limits(command: ArgumentParser) -> None:
     command.add_argument("--max-seconds", metavar="S",
                          help="stop refining after about S seconds; what is proved until then is the answer")
     _json(command)
@@ -146,31 +175,36 @@ def _json(command: ArgumentParser) -> None:
 class Limits:
     """How exactly, by which method and for how long to compute."""
 
-    digits: int
+    digits: int | None
     method: str
     max_seconds: float | None
+    parameters: dict[str, str]
 
     @classmethod
     def of(cls, args: Namespace) -> Limits:
-        """The options, checked: InvalidInput names the option, Unsupported a method that is not built."""
-        return cls(_digits(args.digits), _method(args.method), _seconds(args.max_seconds))
+        """The options, checked: InvalidInput names the option."""
+        from verified_dp.cli.comparing import read_parameters
+
+        method = _method(getattr(args, "method", "auto"))
+        return cls(_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set))
 
 
-def _digits(text: str) -> int:
+def _digits(text: str | None) -> int | None:
     from verified_dp.profile import MAX_DIGITS
 
+    if text is None:
+        return None
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= MAX_DIGITS):
         raise InvalidInput("digits", text, f"an integer from 1 to {MAX_DIGITS}")
     return int(text)
 
 
 def _method(name: str) -> str:
-    from verified_dp.profile import METHODS as BUILT
+    from verified_dp.methods.paper import PAPER_METHODS
+    from verified_dp.profile import METHODS
 
-    if name not in METHODS:
-        raise InvalidInput("method", name, "one of " + ", ".join(BUILT))
-    if name not in BUILT:
-        raise Unsupported(f"{name} is not built yet: use one of {', '.join(BUILT)}", "method")
+    if name not in METHODS and name not in PAPER_METHODS:
+        raise InvalidInput("method", name, "one of " + ", ".join((*METHODS, *PAPER_METHODS)))
     return name
 
 

@@ -38,17 +38,38 @@ def run_epsilon(args: Namespace, out: Output) -> int:
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
     """Enclose the quantity for each specification, `given` the other one."""
     from verified_dp.cli.arguments import Limits
+    from verified_dp.methods.paper import PAPER_METHODS
 
     limits, typed = Limits.of(args), getattr(args, given)
+    if limits.parameters and limits.method not in PAPER_METHODS:
+        raise InvalidInput("set", next(iter(limits.parameters)), "left out: only the papers' methods have parameters")
     several = len(args.files) > 1
 
     def work(file: str) -> int:
+        if limits.method in PAPER_METHODS:
+            return _paper(file, quantity, given, at, typed, limits, out)
         enclosure = _enclose(file, quantity, at, limits)
         out.result(result_row(enclosure, given, typed),
                    lambda: _answer_text(enclosure, f"{given} = {typed}", file if several else None))
         return ANSWERED
 
     return for_each(args.files, work, out)
+
+
+def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limits: Limits, out: Output) -> int:
+    """One of the papers' methods: an enclosure, an estimate, or both."""
+    from verified_dp.cli.comparing import paper_answer, paper_row
+    from verified_dp.report.comparing import paper_lines
+    from verified_dp.report.text import clipped, printable
+
+    result, words = paper_answer(file, quantity, at, limits), f"{given} = {typed}"
+
+    def lines() -> list[str]:
+        above = [] if result.enclosure is None else _answer_text(result.enclosure, words, None)
+        return above + paper_lines(result, quantity, clipped(printable(words), 60))
+
+    out.result(paper_row(result, quantity, given, typed), lines)
+    return ANSWERED
 
 
 def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:

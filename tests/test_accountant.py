@@ -1,0 +1,194 @@
+"""The papers' methods behind one facade: the larger order, reversal, epsilon by bracketing, estimates, comparison.
+
+The methods here are made for the tests: the Gaussian's closed form with a margin, so that the truth is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import pytest
+
+from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
+from verified_dp.accountant import PaperResult
+from verified_dp.comparison import compare
+from verified_dp.enclosure import Enclosure
+from verified_dp.errors import InconsistentEnclosures, InvalidInput, Unsupported
+from verified_dp.kernel.balls import ball
+from verified_dp.kernel.bounds import Bounds
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.gaussian import enclose_gaussian_profile
+from verified_dp.methods import paper
+from verified_dp.methods.paper import PaperAnswer, paper_method
+from verified_dp.methods.single import Budget
+
+MARGIN = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """delta of Gaussian steps up to a margin; an estimate that is too large by `excess`."""
+
+    name: ClassVar[str] = "margin"
+    excess: Fraction = Fraction(0)
+    shift: Fraction = Fraction(0)
+    bounded: bool = True
+    only: str = ""
+
+    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> MarginCurve:
+        if self.only and loss.order != self.only:
+            raise Unsupported(f"for the order {self.only} only")
+        return MarginCurve(loss, self)
+
+
+@dataclass(frozen=True)
+class MarginCurve:
+    loss: ComposedLoss
+    method: Margin
+
+    def delta(self, epsilon: Fraction) -> PaperAnswer:
+        truth = enclose_gaussian_profile(self.loss.mean_shift_squared, ball(epsilon)) + ball(self.method.shift)
+        around = Bounds(truth.lower() - ball(MARGIN), truth.upper() + ball(MARGIN), {"margin": ball(2 * MARGIN)})
+        estimate = (truth * (1 + ball(self.method.excess))).mid().str(15, radius=False)
+        return PaperAnswer(around if self.method.bounded else None, estimate, "made for a test",
+                           {"excess": str(self.method.excess)}, {"twice": (2 * truth).mid().str(15, radius=False)})
+
+
+PROFILE = privacy_profile(Gaussian("2"), "add-or-remove")
+
+
+def ask(method: Margin) -> PaperResult:
+    return PROFILE.accountant(method).delta("1/2")
+
+
+def enclosed(result: PaperResult) -> Enclosure:
+    assert result.enclosure is not None
+    return result.enclosure
+
+
+def test_delta_holds_the_truth_and_names_what_was_used() -> None:
+    result = ask(Margin())
+    assert enclosed(result).contains(PROFILE.delta("1/2", digits=15).lower)
+    assert result.parameters == {"excess": "0"} and set(enclosed(result).budget) == {"margin"}
+    assert enclosed(result).relation == "add-or-remove" and "noise_multiplier" in enclosed(result).convention
+
+
+@pytest.mark.theorem("T16-reversal")
+@pytest.mark.parametrize("epsilon", ["-1/2", "-3", "0", "4"])
+def test_delta_at_any_real_epsilon(epsilon: str) -> None:
+    result = PROFILE.accountant(Margin()).delta(epsilon)
+    truth = PROFILE.delta(epsilon, digits=15)
+    assert enclosed(result).contains(truth.lower) and enclosed(result).contains(truth.upper)
+    assert result.estimate is not None
+    assert abs(float(result.estimate.value) - float(truth.lower)) < 1e-12
+
+
+@pytest.mark.theorem("T13-epsilon-of-delta")
+def test_epsilon_is_bracketed_no_closer_than_the_margin_allows() -> None:
+    result = PROFILE.accountant(Margin()).epsilon("1e-5", digits=6)
+    truth = PROFILE.epsilon("1e-5", digits=15)
+    assert enclosed(result).contains(truth.lower)
+    lower, upper = (PROFILE.delta(end.as_fraction()) for end in (enclosed(result).lower, enclosed(result).upper))
+    almost = MARGIN * 999 / 1000
+    assert upper.upper < Fraction(1, 10**5) - almost and lower.lower > Fraction(1, 10**5) + almost
+    assert result.estimate is not None and result.estimate.value.startswith(truth.certain_digits[:8])
+
+
+@pytest.mark.theorem("T13-epsilon-of-delta")
+def test_epsilon_without_a_proof_is_infinite() -> None:
+    """Where the margin exceeds delta no eps is ever proved."""
+    result = PROFILE.accountant(Margin()).epsilon("1e-7")
+    assert enclosed(result).upper.is_infinite
+    assert 0 < enclosed(result).lower < PROFILE.epsilon("1e-7").lower
+
+
+def test_epsilon_zero_where_delta_is_met_at_once() -> None:
+    result = PROFILE.accountant(Margin()).epsilon("1/2")
+    assert enclosed(result).lower == 0 and enclosed(result).upper == 0
+
+
+def test_estimates_only() -> None:
+    result = ask(Margin(bounded=False))
+    assert result.enclosure is None and result.estimate is not None and set(result.estimates) == {"twice"}
+
+
+@pytest.mark.theorem("T25-composition")
+def test_both_orders_are_needed() -> None:
+    with pytest.raises(Unsupported, match="order remove"):
+        ask(Margin(only="remove"))
+    one = privacy_profile(Gaussian("2"), "remove").accountant(Margin(only="remove"))
+    assert enclosed(one.delta("1")).order == "remove"
+
+
+def test_wrong_input() -> None:
+    with pytest.raises(InvalidInput, match="method must be one of"):
+        paper_method("fast")
+    for digits in (0, True, 1.5, 1001):
+        with pytest.raises(InvalidInput, match="digits"):
+            PROFILE.accountant(Margin()).delta("1", digits=digits)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="delta"):
+        PROFILE.accountant(Margin()).epsilon("0")
+    with pytest.raises(InvalidInput, match="method"):
+        PROFILE.solve_delta("1", method="magic")
+    with pytest.raises(Unsupported, match="nothing is certified by fourier"):
+        PROFILE.solve_delta("1", method="fourier")
+
+
+@pytest.mark.parametrize(("text", "hint", "value"), [
+    ("12", Fraction | None, Fraction(12)), ("1/3", Fraction, Fraction(1, 3)), ("5", int | None, 5),
+    ("true", bool, True), ("asoodeh", str, "asoodeh"), (7, int, 7),
+])
+def test_parameters_are_read_by_their_type(text: object, hint: object, value: object) -> None:
+    assert paper._read(text, hint, "m.x") == value
+
+
+@pytest.mark.parametrize(("text", "hint"), [("x", Fraction), ("1/2", int), ("yes", bool), ("", int), ("nan", int)])
+def test_wrong_parameters(text: str, hint: object) -> None:
+    with pytest.raises(InvalidInput, match=r"m\.x must be"):
+        paper._read(text, hint, "m.x")
+
+
+class Fixture:
+    """A registry with the methods of this file."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **methods: Margin) -> None:
+        made = dict(methods)
+        monkeypatch.setattr("verified_dp.comparison.PAPER_METHODS", dict.fromkeys(made, ""))
+        monkeypatch.setattr("verified_dp.comparison.ALL", ("auto", *made))
+        monkeypatch.setattr("verified_dp.profile.paper_method", lambda name, parameters: made[name])
+
+
+def test_compare_marks_estimates_outside_of_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    Fixture(monkeypatch, good=Margin(), off=Margin(excess=Fraction(-1, 100)))
+    found = compare(PROFILE, "delta", "1/2", ("auto", "good", "off"), digits=10)
+    rows = {row.method: row for row in found.rows if row.estimate is not None}
+    enclosures = [row for row in found.rows if row.enclosure is not None]
+    assert len(enclosures) == 3 and found.proved.contains(PROFILE.delta("1/2", digits=20).lower)
+    assert abs(float(rows["good"].error.removeprefix("below"))) < 1e-14  # its own fifteen digits
+    assert rows["off"].outside is True and rows["off"].error == "-0.01"
+    assert rows["off twice"].outside is True and rows["off twice"].error == "+1"
+
+
+def test_compare_refuses_disjoint_enclosures(monkeypatch: pytest.MonkeyPatch) -> None:
+    Fixture(monkeypatch, wrong=Margin(shift=Fraction(1, 10)))
+    with pytest.raises(InconsistentEnclosures):
+        compare(PROFILE, "delta", "1/2", ("auto", "wrong"))
+
+
+def test_compare_says_what_does_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
+    Fixture(monkeypatch, narrow=Margin(only="add"))
+    found = compare(PROFILE, "delta", "1/2", ("auto", "narrow"))
+    assert found.refused == {"narrow": "for the order add only"}
+    with pytest.raises(Unsupported, match="proves an interval"):
+        compare(PROFILE, "delta", "1/2", ("narrow",))
+    with pytest.raises(InvalidInput, match="methods"):
+        compare(PROFILE, "delta", "1/2", ("magic",))
+
+
+def test_the_engines_agree() -> None:
+    sampled = privacy_profile(compose((PoissonSampled(Gaussian("1"), "1/10"), 50)), "add-or-remove")
+    found = compare(sampled, "delta", "1", ("auto", "contour", "lattice"))
+    assert [row.method for row in found.rows] == ["auto", "contour", "lattice"]
+    assert all(row.enclosure is not None and found.proved.overlaps(row.enclosure) for row in found.rows)

@@ -1,0 +1,124 @@
+"""`verified-dp compare`, and the papers' methods in `delta` and `epsilon`: rows of JSON or text."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
+from verified_dp.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from verified_dp.accountant import PaperResult
+    from verified_dp.cli.arguments import Limits
+    from verified_dp.comparison import Comparison
+    from verified_dp.comparison import Row as Compared
+
+
+def read_parameters(texts: Sequence[str]) -> dict[str, str]:
+    """KEY=VALUE, as often as given. Raises InvalidInput for anything else."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value):
+            raise InvalidInput("set", text, "KEY=VALUE, for example n=50000")
+        if key in found:
+            raise InvalidInput("set", text, f"{key} once")
+        found[key] = value
+    return found
+
+
+def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
+    """Ask one of the papers' methods about the specification in a file."""
+    from verified_dp.accountant import DEFAULT_DIGITS
+    from verified_dp.profile import privacy_profile
+    from verified_dp.report.terminal import Progress
+    from verified_dp.spec import load_spec
+
+    with Progress(file) as progress:
+        accountant = privacy_profile(load_spec(file), progress=progress).accountant(limits.method, **limits.parameters)
+        solve = accountant.delta if quantity == "delta" else accountant.epsilon
+        return solve(at, limits.digits or DEFAULT_DIGITS, limits.max_seconds)
+
+
+def paper_row(result: PaperResult, quantity: str, given: str, typed: str) -> Row:
+    """The object of delta and epsilon for a method that may estimate: no ends where it proves none."""
+    from verified_dp.cli.commands import result_row
+
+    more = {"estimate": result.estimate.value if result.estimate else None, "estimates": dict(result.estimates),
+            "reason": result.estimate.reason if result.estimate else None, "parameters": dict(result.parameters)}
+    if result.enclosure is not None:
+        return {**result_row(result.enclosure, given, typed), **more}
+    return {"schema": schema("result"), "quantity": quantity, given: typed, "status": "estimate",
+            "lower": None, "upper": None, "method": result.method, "methods": [result.method],
+            "seconds": round(result.seconds, 6), **more}
+
+
+def run_compare(args: Namespace, out: Output) -> int:
+    """verified-dp compare SPEC... --epsilon E | --delta D"""
+    from verified_dp.cli.arguments import Limits
+    from verified_dp.exact import exact, open_unit
+
+    limits = Limits.of(args)
+    quantity, given = ("delta", "epsilon") if args.epsilon is not None else ("epsilon", "delta")
+    typed = getattr(args, given)
+    at = exact(typed, given) if given == "epsilon" else open_unit(typed, given)
+    several = len(args.files) > 1
+
+    def work(file: str) -> int:
+        found = _compared(file, quantity, at, args, limits)
+        if out.as_json:
+            for row in found.rows:
+                out.result(compared_row(row, found, file, given, typed), list)
+        else:
+            out.write(_text(found, f"{given} = {typed}", file if several else None))
+        return ANSWERED
+
+    return for_each(args.files, work, out)
+
+
+def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: Limits) -> Comparison:
+    from verified_dp.comparison import ALL, compare
+    from verified_dp.profile import privacy_profile
+    from verified_dp.report.terminal import Progress
+    from verified_dp.spec import load_spec
+
+    methods = tuple(args.methods.split(",")) if args.methods else ALL
+    with Progress(file) as progress:
+        profile = privacy_profile(load_spec(file), progress=progress)
+        return compare(profile, quantity, at, methods, _by_method(limits.parameters), limits.digits,
+                       limits.max_seconds)
+
+
+def _by_method(parameters: dict[str, str]) -> dict[str, dict[str, object]]:
+    """METHOD.KEY=VALUE for each method."""
+    found: dict[str, dict[str, object]] = {}
+    for key, value in parameters.items():
+        method, point, name = key.partition(".")
+        if not point:
+            raise InvalidInput("set", f"{key}={value}", "METHOD.KEY=VALUE, for example fourier.n=50000")
+        found.setdefault(method, {})[name] = value
+    return found
+
+
+def compared_row(row: Compared, found: Comparison, file: str, given: str, typed: str) -> Row:
+    """The object of one method."""
+    enclosure = row.enclosure
+    return {
+        "schema": schema("comparison"), "file": file, "quantity": found.quantity, given: typed, "method": row.method,
+        "status": enclosure.status if enclosure else "estimate",
+        "lower": enclosure.lower_decimal if enclosure else None,
+        "upper": enclosure.upper_decimal if enclosure else None,
+        "estimate": row.estimate, "outside": row.outside, "relative_error": row.error or None,
+        "parameters": dict(row.parameters), "note": row.note, "seconds": round(row.seconds, 6),
+    }
+
+
+def _text(found: Comparison, given: str, file: str | None) -> list[str]:
+    from verified_dp.report.comparing import comparison_lines
+    from verified_dp.report.text import clipped, printable
+
+    lines = comparison_lines(found, clipped(printable(given), 60))
+    return lines if file is None else [f"{printable(file)}:", *lines, ""]
