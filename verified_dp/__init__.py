@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from verified_dp.profile import PrivacyProfile, privacy_profile
     from verified_dp.releases import (
+        ZCDP,
         ApproximateDP,
         DiscreteGaussian,
         DiscreteLaplace,
@@ -46,12 +47,14 @@ if TYPE_CHECKING:
         Laplace,
         MixtureOfGaussians,
         RandomizedResponse,
+        Renyi,
     )
     from verified_dp.spec import load_spec
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ZCDP",
     "ApproximateDP",
     "Claim",
     "Composition",
@@ -75,6 +78,7 @@ __all__ = [
     "PrivacyProfile",
     "RandomizedResponse",
     "Relation",
+    "Renyi",
     "Spec",
     "Undecided",
     "Unsupported",
@@ -93,7 +97,7 @@ _ERRORS = ("InconsistentEnclosures", "InexactInput", "InvalidCertificate", "Inva
 _MECHANISMS = ("Claim", "Composition", "Gaussian", "PoissonSampled", "Relation", "Spec", "WithReplacement",
                "WithoutReplacement", "compose")
 _RELEASES = ("ApproximateDP", "DiscreteGaussian", "DiscreteLaplace", "Exponential", "Finite", "FourierAccountantPair",
-             "GaussianDP", "Laplace", "MixtureOfGaussians", "RandomizedResponse")
+             "GaussianDP", "Laplace", "MixtureOfGaussians", "RandomizedResponse", "Renyi", "ZCDP")
 _HOMES = {
     **dict.fromkeys(_ERRORS, "errors"),
     **dict.fromkeys(_MECHANISMS, "mechanisms"),

@@ -14,6 +14,7 @@ from verified_dp.losses.fixed_batch import FixedBatchLoss
 from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.losses.law import Law
 from verified_dp.losses.mixture import MixtureLoss
+from verified_dp.losses.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.losses.sampled import SampledLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.mechanisms import (
@@ -25,6 +26,7 @@ from verified_dp.mechanisms import (
     WithReplacement,
 )
 from verified_dp.releases import (
+    ZCDP,
     ApproximateDP,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -35,6 +37,7 @@ from verified_dp.releases import (
     Laplace,
     MixtureOfGaussians,
     RandomizedResponse,
+    Renyi,
 )
 from verified_dp.theorems import proved_by
 
@@ -260,6 +263,27 @@ def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step
     mu = mechanism.bounded_range
     curve = f"sup over all pairs of range {mu}"
     return Step(_pair(order, curve, curve, "T43-bounded-range", tight=False), BoundedRangeLoss(mu))
+
+
+@step_of.register
+@proved_by("T65-renyi-composition", "T66-moment-laws")
+def _zcdp(mechanism: ZCDP, order: str, relation: Relation) -> Step:
+    """No pair is known: bounds on the moments of the loss alone."""
+    law = ZCDPLoss(mechanism.rho) if mechanism.rho else None
+    return Step(_unknown(order, f"D_a <= {mechanism.rho} a for all a > 1"), law)
+
+
+@step_of.register
+@proved_by("T65-renyi-composition", "T66-moment-laws")
+def _renyi(mechanism: Renyi, order: str, relation: Relation) -> Step:
+    """No pair is known: bounds on the moments of the loss alone. A divergence of 0 means that nothing is revealed."""
+    law = RenyiLoss.of_divergences(mechanism.divergences) if all(mechanism.epsilons) else None
+    return Step(_unknown(order, ", ".join(f"D_{a} <= {e}" for a, e in mechanism.divergences)), law)
+
+
+def _unknown(order: str, bounds: str) -> DominatingPair:
+    return DominatingPair(order, f"any P with {bounds}", "any Q with the same bounds when P and Q are exchanged",
+                          ("T65-renyi-composition", "T66-moment-laws"), False)
 
 
 @step_of.register

@@ -225,6 +225,48 @@ class Exponential(Release):
 
 
 @dataclass(frozen=True)
+class ZCDP(Release):
+    """Anything known to be rho-zCDP: Renyi divergences at most rho times their order, for every order above 1."""
+
+    kind = "zcdp"
+    convention = "zcdp: the bound on all Renyi divergences holds between neighbours of this relation in both directions"
+    assumption = "zcdp: the stated bounds hold whatever was released before"
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        self._set(rho=exact.non_negative(self.rho, "rho"))
+
+
+@dataclass(frozen=True)
+class Renyi(Release):
+    """Anything known by Renyi divergences: that of order renyi_orders[i] > 1 is at most epsilons[i].
+
+    >>> Renyi(["2", "8"], ["0.1", "0.5"]).divergences
+    ((Fraction(2, 1), Fraction(1, 10)), (Fraction(8, 1), Fraction(1, 2)))
+    """
+
+    kind = "renyi"
+    convention = "renyi: each bound on a Renyi divergence holds between neighbours of this relation in both directions"
+    assumption = "renyi: the stated bounds hold whatever was released before"
+    renyi_orders: tuple[Fraction, ...]
+    epsilons: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        orders, epsilons = _numbers(self.renyi_orders, "renyi_orders"), _numbers(self.epsilons, "epsilons")
+        if len(orders) != len(epsilons):
+            raise InvalidInput("epsilons", len(epsilons), f"a list of {len(orders)} numbers, as renyi_orders is")
+        for i, order in enumerate(orders, 1):
+            if order <= 1:
+                raise InvalidInput(f"renyi_orders[{i}]", order, "a rational number above 1")
+        self._set(renyi_orders=orders, epsilons=epsilons)
+
+    @property
+    def divergences(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The pairs (order, bound)."""
+        return tuple(zip(self.renyi_orders, self.epsilons, strict=True))
+
+
+@dataclass(frozen=True)
 class FourierAccountantPair(Release):
     """The pair of Koskela, Jaelkoe and Honkela (2020) for sampling without replacement; it is not dominating there."""
 
@@ -242,7 +284,7 @@ class FourierAccountantPair(Release):
 RELEASES: dict[str, type[Release]] = {
     release.kind: release
     for release in (Laplace, DiscreteLaplace, DiscreteGaussian, RandomizedResponse, Finite, ApproximateDP,
-                    GaussianDP, MixtureOfGaussians, Exponential, FourierAccountantPair)
+                    GaussianDP, MixtureOfGaussians, Exponential, ZCDP, Renyi, FourierAccountantPair)
 }
 """kind -> class."""
 

@@ -19,6 +19,8 @@ Other kinds, with their keys:
     gaussian-dp             mu
     mixture-of-gaussians    sigma, sensitivities = [..], probabilities = [..]
     exponential             bounded_range
+    zcdp                    rho
+    renyi                   renyi_orders = [..], epsilons = [..]
     fourier-accountant-pair noise_multiplier, probability
 
 Sampling schemes: poisson (probability), without-replacement (probability = batch size / number of records) and

@@ -32,8 +32,9 @@ def is_quick(loss: ComposedLoss) -> bool:
 
 
 def is_single(loss: ComposedLoss) -> bool:
-    """One step of one law, nothing else."""
-    return len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared
+    """One step of one law whose curve is known, nothing else."""
+    alone = len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared
+    return alone and not loss.only_moments
 
 
 def is_exact(loss: ComposedLoss) -> bool:

@@ -10,6 +10,7 @@ from flint import acb, arb
 from verified_dp.kernel.balls import ball
 from verified_dp.losses.gaussian import GaussianLoss
 from verified_dp.losses.law import DirectLaw, Law, RationalEnd
+from verified_dp.losses.renyi import MomentBound
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
 
@@ -40,6 +41,11 @@ class ComposedLoss:
     def has_transform(self) -> bool:
         """Whether every part has a transform, by nodes or directly: what the contour needs."""
         return len(self.node_parts) + len(self.direct_parts) == len(self.parts)
+
+    @property
+    def only_moments(self) -> bool:
+        """Whether some part is known by bounds on its moments alone: then only one Renyi order bounds delta."""
+        return any(isinstance(law, MomentBound) for law, _ in self.parts)
 
     @property
     def decays(self) -> bool:
