@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if anything is stale")
     options = parser.parse_args(arguments)
     check, functions = options.check, proved_in_package(root)
-    files = {path.stem: path for path in sorted((root / "proofs").glob("T[0-9][0-9]-*.md"))}
+    files = {path.stem: path for path in sorted((root / "proofs").glob("T[0-9][0-9]*-*.md"))}
     named = {theorem for proved in functions for theorem in proved.theorems}
     if options.theorems:
         named = set(options.theorems)

@@ -34,7 +34,7 @@ def load(path: Path) -> ModuleType:
 hashes = load(ROOT / "proofs" / "record_hashes.py")
 FUNCTIONS = hashes.proved_in_package()
 NAMED = {theorem for proved in FUNCTIONS for theorem in proved.theorems}
-PROOFS = {path.stem: path for path in sorted((ROOT / "proofs").glob("T[0-9][0-9]-*.md"))}
+PROOFS = {path.stem: path for path in sorted((ROOT / "proofs").glob("T[0-9][0-9]*-*.md"))}
 
 
 def marked(source: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 _Proved = TypeVar("_Proved", bound=Callable[..., Any])
-_NAME = re.compile(r"T\d\d-[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"T\d\d\d?-[a-z0-9]+(-[a-z0-9]+)*")
 
 REGISTRY: dict[str, tuple[str, ...]] = {}
 """Qualified name of each proved function -> names of the theorems (files `proofs/NAME.md`) it rests on."""
