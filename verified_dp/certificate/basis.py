@@ -21,6 +21,7 @@ from verified_dp.kernel import (
     panels,
     pieces,
     powers,
+    renyi,
     truncated,
 )
 from verified_dp.kernel.evaluate import Witness
@@ -71,6 +72,14 @@ ENGINES: Mapping[type[Any], Functions] = {
         lattice.enclose_on_lattice,
     ),
     chernoff.ChernoffWitness: (chernoff.bound_delta, *_BOUND_MASS),
+    renyi.RenyiWitness: (
+        renyi.bound_on_order,
+        renyi.bound_mironov,
+        renyi.bound_canonne,
+        renyi.bound_asoodeh,
+        renyi.enclose_log_moment,
+        contour.bound_chernoff_factor,
+    ),
     closed.ClosedFormWitness: (),
     evaluate.SupportWitness: (evaluate.enclose_past_support, ComposedLoss.enclose_largest_loss),
 }
@@ -91,6 +100,7 @@ LAWS: Mapping[type[Any], Functions] = {
     ),
     panels.PanelWitness: _LAW_ON_PATH,
     chernoff.ChernoffWitness: _LAW_ON_LINE,
+    renyi.RenyiWitness: (renyi._ends_by_nodes, *_LAW_ON_LINE),
     closed.ClosedFormWitness: (),
     evaluate.SupportWitness: (),
 }
@@ -102,6 +112,7 @@ METHODS: Mapping[type[Any], Sequence[str]] = {
     panels.PanelWitness: (),
     lattice.LatticeWitness: ("enclose_hockey_stick", "enclose_infinity_mass"),
     chernoff.ChernoffWitness: ("enclose_moment", "enclose_infinity_mass"),
+    renyi.RenyiWitness: ("enclose_moment", "bound_log_moment", "enclose_infinity_mass"),
     closed.ClosedFormWitness: (),
     evaluate.SupportWitness: ("enclose_largest_loss", "enclose_infinity_mass"),
 }
@@ -115,7 +126,9 @@ def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., A
     if isinstance(witness, lattice.LatticeWitness):
         return _lattice_functions(loss)
     kind, support = type(witness), isinstance(witness, evaluate.SupportWitness)
-    laws = [law for law, _ in (loss.parts if support else loss.direct_parts)]
+    by_moments = support or isinstance(witness, renyi.RenyiWitness)
+    nodes = [] if support else [law for law, _ in loss.node_parts]
+    laws = [law for law, _ in (loss.parts if by_moments else loss.direct_parts) if law not in nodes]
     used = [*ENGINES[kind], *(LAWS[kind] if loss.node_parts else ()), *_methods(laws, METHODS[kind])]
     if loss.mean_shift_squared and not support:
         used.append(ComposedLoss.enclose_gaussian_exponent)

@@ -19,6 +19,7 @@ from verified_dp.kernel.evaluate import SupportWitness, Witness
 from verified_dp.kernel.lattice import LatticeWitness
 from verified_dp.kernel.nodes import NodeRule
 from verified_dp.kernel.panels import PanelWitness
+from verified_dp.kernel.renyi import RenyiWitness
 
 MAX_PRECISION = 50_000
 """Bits; 1000 digits, the most the command line gives, need under 10^4."""
@@ -119,8 +120,9 @@ def _(witness: LatticeWitness) -> Cost:
     return Cost(products, 6 * widest * (64 + witness.bits // 4))
 
 
-@cost_of.register
-def _(witness: ChernoffWitness) -> Cost:
+@cost_of.register(ChernoffWitness)
+@cost_of.register(RenyiWitness)
+def _(witness: ChernoffWitness | RenyiWitness) -> Cost:
     nodes = _nodes(witness.nodes)
     return Cost(2 * _EXPONENTIAL * nodes * _words(witness.prec), 2 * nodes * _entry_bytes(witness.prec))
 

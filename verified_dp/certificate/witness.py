@@ -22,6 +22,7 @@ from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.evaluate import SupportWitness, Witness
 from verified_dp.kernel.lattice import LatticeWitness
 from verified_dp.kernel.panels import PanelWitness
+from verified_dp.kernel.renyi import RenyiWitness
 
 KINDS: Mapping[str, tuple[type[Any], str]] = {
     "line": (LineWitness, "contour"),
@@ -30,6 +31,7 @@ KINDS: Mapping[str, tuple[type[Any], str]] = {
     "chernoff": (ChernoffWitness, "contour"),
     "closed-form": (ClosedFormWitness, "closed-form"),
     "support": (SupportWitness, "closed-form"),
+    "renyi": (RenyiWitness, "renyi"),
 }
 """Kind -> (type of the witness, name of the method)."""
 

@@ -23,6 +23,7 @@ from verified_dp.kernel.lattice import (
     evaluate_lattice,
 )
 from verified_dp.kernel.panels import PanelValues, PanelWitness, check_path, enclose_on_path, evaluate_path
+from verified_dp.kernel.renyi import RenyiValues, RenyiWitness, bound_on_order, check_order, evaluate_order
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by
 
@@ -34,7 +35,8 @@ class SupportWitness:
     prec: int
 
 
-Witness = LineWitness | PanelWitness | LatticeWitness | ClosedFormWitness | ChernoffWitness | SupportWitness
+Witness = (LineWitness | PanelWitness | LatticeWitness | ClosedFormWitness | ChernoffWitness | SupportWitness
+           | RenyiWitness)
 
 MAX_BITS = 10**6
 """No witness may ask for more bits: a guard against witnesses from outside."""
@@ -48,13 +50,17 @@ class DirectValues:
     witness: ClosedFormWitness | ChernoffWitness | SupportWitness
 
 
-Values = LineValues | PanelValues | LatticeValues | DirectValues
+Values = LineValues | PanelValues | LatticeValues | RenyiValues | DirectValues
 
 
 def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
     """Do the work that does not depend on eps. Raises InvalidInput where a witness breaks a side condition."""
     if not 2 <= witness.prec <= MAX_BITS:
         raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
+    if isinstance(witness, RenyiWitness):
+        _require(check_order(witness, len(loss.node_parts)), witness)
+        return evaluate_order(loss, witness)
+    _require(not loss.only_moments or isinstance(witness, SupportWitness), witness)
     if isinstance(witness, LineWitness):
         _require(loss.has_transform and check_line(witness, len(loss.node_parts)), witness)
         return evaluate_line(loss, witness)
@@ -84,6 +90,8 @@ def enclose_delta(values: Values, epsilon: Fraction) -> Bounds:
         return enclose_on_path(values, epsilon)
     if isinstance(values, LatticeValues):
         return enclose_on_lattice(values, epsilon)
+    if isinstance(values, RenyiValues):
+        return bound_on_order(values, epsilon)
     if isinstance(values.witness, ClosedFormWitness):
         return enclose_closed_form(values.loss, values.witness, epsilon)
     if isinstance(values.witness, ChernoffWitness):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NoReturn, Self
+from typing import Self
 
 from flint import arb
 
@@ -54,15 +54,19 @@ class MomentBound:
         """The loss may be unbounded below."""
         return None
 
-    def enclose_hockey_stick(self, epsilon: arb) -> NoReturn:
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Not known. Raises Unsupported."""
         raise Unsupported(ONLY_MOMENTS)
 
-    def enclose_tails(self, x: arb) -> NoReturn:
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
         """Not known. Raises Unsupported."""
         raise Unsupported(ONLY_MOMENTS)
 
-    def enclose_density(self, x: arb) -> NoReturn:
+    def enclose_density(self, x: arb) -> arb:
+        """Not known. Raises Unsupported."""
+        raise Unsupported(ONLY_MOMENTS)
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
         """Not known. Raises Unsupported."""
         raise Unsupported(ONLY_MOMENTS)
 
