@@ -9,8 +9,8 @@ from fractions import Fraction
 from math import comb
 
 from verified_dp import exact
-from verified_dp.errors import InvalidInput
-from verified_dp.releases import DiscreteGaussian, DiscreteLaplace, Finite, Laplace, Release
+from verified_dp.errors import InvalidInput, Unsupported
+from verified_dp.releases import Release
 
 
 class Relation(StrEnum):
@@ -64,18 +64,17 @@ class Gaussian:
         return Fraction(self.sensitivity or 0) / Fraction(self.sigma or 1)  # both are set in this form
 
 
-Samplable = Gaussian | Laplace | DiscreteLaplace | DiscreteGaussian | Finite
-"""What may run on a Poisson sample."""
-
-
 @dataclass(frozen=True)
 class PoissonSampled:
-    """A mechanism on a batch which each record enters independently with `probability`, in [0, 1]."""
+    """A mechanism on a batch which each record enters independently with `probability`, in [0, 1].
 
-    mechanism: Samplable
+    A composition: one batch is drawn, and all its releases are made from that same batch.
+    """
+
+    mechanism: Gaussian | Release | Composition
     probability: Fraction
 
-    def __init__(self, mechanism: Samplable, probability: object) -> None:
+    def __init__(self, mechanism: Gaussian | Release | Composition, probability: object) -> None:
         _check_sampled(mechanism)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "probability", exact.probability(probability, "probability"))
@@ -108,14 +107,23 @@ class WithReplacement:
         object.__setattr__(self, "draws", read_draws(draws))
         object.__setattr__(self, "population", exact.count(population, "population"))
 
-    def multiplicities(self) -> tuple[Fraction, ...]:
-        """The probabilities that a record is drawn 0, 1, ..., draws times."""
-        share, rest = Fraction(1, self.population), Fraction(self.population - 1, self.population)
-        return tuple(comb(self.draws, n) * share**n * rest ** (self.draws - n) for n in range(self.draws + 1))
+    def multiplicities(self, group_size: int = 1) -> tuple[Fraction, ...]:
+        """The probabilities that records of a group are drawn 0, 1, ..., draws times together."""
+        return binomial_weights(self.draws, Fraction(group_size, self.population))
+
+
+def binomial_weights(trials: int, probability: Fraction) -> tuple[Fraction, ...]:
+    """P(Bin(trials, probability) = n) for n = 0..trials.
+
+    >>> binomial_weights(2, Fraction(1, 2))
+    (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
+    """
+    rest = 1 - probability
+    return tuple(comb(trials, n) * probability**n * rest ** (trials - n) for n in range(trials + 1))
 
 
 MAX_DRAWS = 512
-"""More draws would take too long: every one adds a component to the mixture."""
+"""More draws, or records of a group on a sample, would take too long: every one adds a component to the mixture."""
 
 
 def read_draws(value: object, key: str = "draws") -> int:
@@ -127,7 +135,20 @@ def read_draws(value: object, key: str = "draws") -> int:
 
 
 Sampled = PoissonSampled | WithoutReplacement | WithReplacement
-Mechanism = Gaussian | Sampled | Release
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A mechanism as neighbours see it that differ in a group of `size` > 1 records; `Composition.for_groups` makes it.
+
+    A type of its own, so that nothing that knows only single records takes it for the mechanism.
+    """
+
+    mechanism: Gaussian | Sampled | Release
+    size: int
+
+
+Mechanism = Gaussian | Sampled | Release | Grouped
 
 
 @dataclass(frozen=True)
@@ -140,6 +161,33 @@ class Composition:
         if not self.parts:
             raise InvalidInput("parts", None, "at least one mechanism")
         object.__setattr__(self, "parts", tuple((_mechanism(m), exact.count(k)) for m, k in self.parts))
+        if len({_size_of(mechanism) for mechanism, _ in self.parts}) > 1:
+            raise InvalidInput("group_size", None, "one for the whole composition: neighbours are the same throughout")
+
+    @property
+    def group_size(self) -> int:
+        """In how many records neighbours differ; 1 unless `for_groups` says more."""
+        return _size_of(self.parts[0][0])
+
+    def for_groups(self, group_size: object) -> Composition:
+        """The same mechanisms for neighbours that differ in a group of `group_size` records (1: in one).
+
+        >>> compose(Gaussian("1")).for_groups(3).group_size
+        3
+        """
+        size = exact.count(group_size, "group_size")
+        bare = ((m.mechanism if isinstance(m, Grouped) else m, k) for m, k in self.parts)
+        return Composition(tuple((Grouped(m, size) if size > 1 else m, k) for m, k in bare))
+
+    def bare(self) -> Iterator[Gaussian | Release]:
+        """Every mechanism that adds noise, on samples or not, those inside of sampled compositions too."""
+        for mechanism, _ in self.parts:
+            yield from _bare(mechanism)
+
+    def schemes(self) -> set[type]:
+        """The classes of the sampling schemes in use."""
+        inner = (m.mechanism if isinstance(m, Grouped) else m for m, _ in self.parts)
+        return {type(mechanism) for mechanism in inner if isinstance(mechanism, Sampled)}
 
     def merged(self) -> tuple[tuple[Mechanism, int], ...]:
         """The parts with equal mechanisms put together, counts added, in order of first appearance."""
@@ -183,24 +231,46 @@ class Spec:
     claim: Claim | None = None
 
 
-def unsampled(mechanism: Mechanism) -> Gaussian | Release:
-    """The mechanism that runs on the sample, or the mechanism itself."""
-    return mechanism.mechanism if isinstance(mechanism, Sampled) else mechanism
-
-
 def convention(composition: Composition, relation: Relation) -> str:
-    """Words on what the noise is relative to, printed with every result, because libraries disagree on it."""
-    bare = [unsampled(mechanism) for mechanism, _ in composition.parts]
+    """Words on what noise and sensitivities are relative to, printed with every result: libraries disagree on it."""
+    bare, schemes = list(composition.bare()), composition.schemes()
     gaussians = [mechanism for mechanism in bare if isinstance(mechanism, Gaussian)]
-    sampled = {type(mechanism) for mechanism, _ in composition.parts if isinstance(mechanism, Sampled)}
+    releases = dict.fromkeys(mechanism.convention for mechanism in bare if isinstance(mechanism, Release))
     texts = []
+    if composition.group_size > 1:
+        texts.append(f"group_size {composition.group_size}: {_GROUPS[relation]}; {_FOR_ONE}")
     if any(gaussian.noise_multiplier is not None for gaussian in gaussians):
-        texts.append(f"{_MULTIPLIER}; {_NEIGHBOURS[relation]}")
-    texts += [words for kind, words in _SCHEMES.items() if kind in sampled]
+        texts.append(f"{_MULTIPLIER}; {_per_record(composition, relation)}")
+    elif releases and composition.group_size == 1:
+        texts.append(_NEIGHBOURS[relation].partition(":")[0])
+    texts += [words for kind, words in _SCHEMES.items() if kind in schemes]
     if any(gaussian.sigma is not None for gaussian in gaussians):
         texts.append(f"with sigma, sensitivity is the query's L2 sensitivity under {relation} itself")
-    texts += dict.fromkeys(mechanism.convention for mechanism in bare if isinstance(mechanism, Release))
-    return "; ".join(texts)
+    if releases and PoissonSampled in schemes:
+        texts.append(_ON_SAMPLES[relation is Relation.REPLACE])
+    return "; ".join([*texts, *releases])
+
+
+def _per_record(composition: Composition, relation: Relation) -> str:
+    if composition.group_size == 1:
+        return _NEIGHBOURS[relation]
+    norms = "two such norms" if relation is Relation.REPLACE else "one such norm"
+    return f"each record of the group moves the means by up to {norms}"
+
+
+_ON_SAMPLES = (
+    "on a Poisson sample, stated sensitivities and guarantees compare a batch with the record and without it",
+    "on a Poisson sample, stated sensitivities compare a batch with the record and without it: two records that "
+    "replace each other may differ by twice that",
+)
+_FOR_ONE = "norms, sensitivities and guarantees are stated for one record"
+_GROUPS = {
+    Relation.ADD_OR_REMOVE: "up to that many records are added, or removed, all together (the worse of the two orders)",
+    Relation.ADD: "up to that many records are added",
+    Relation.REMOVE: "up to that many records are removed",
+    Relation.ZERO_OUT: "up to that many records are replaced by ones that contribute zero",
+    Relation.REPLACE: "up to that many records are replaced by others",
+}
 
 
 _SCHEMES: dict[type, str] = {
@@ -219,6 +289,7 @@ _NEIGHBOURS = {
     Relation.ZERO_OUT: f"one record is replaced by one that contributes zero: {_ONE_NORM}",
     Relation.REPLACE: "one record is replaced by another, both contribute: means differ by two such norms",
 }
+"""Up to the colon: who neighbours are."""
 
 
 def _check_form(noise_multiplier: object, sigma: object, sensitivity: object) -> None:
@@ -253,11 +324,32 @@ def _mechanism(value: object) -> Mechanism:
     return value
 
 
+def _size_of(mechanism: Mechanism) -> int:
+    return mechanism.size if isinstance(mechanism, Grouped) else 1
+
+
+def _bare(mechanism: Mechanism | Composition) -> Iterator[Gaussian | Release]:
+    if isinstance(mechanism, Composition):
+        yield from mechanism.bare()
+    elif isinstance(mechanism, Sampled | Grouped):
+        yield from _bare(mechanism.mechanism)
+    else:
+        yield mechanism
+
+
 def _check_sampled(mechanism: object) -> None:
-    if not isinstance(mechanism, Samplable):
-        names = "a Gaussian, Laplace, DiscreteLaplace, DiscreteGaussian or Finite"
-        raise InvalidInput("mechanism", mechanism, f"{names}, which alone can be sampled")
-    if isinstance(mechanism, Gaussian) and mechanism.sigma is not None:
+    """A Gaussian in its first form, a release that a theorem lets run on samples, or a composition of such."""
+    if isinstance(mechanism, Composition):
+        for part, _ in mechanism.parts:
+            if not isinstance(part, Gaussian | Release):
+                raise InvalidInput("mechanism", part, "a mechanism without sampling of its own inside of a sample")
+            _check_sampled(part)
+    elif isinstance(mechanism, Release):
+        if mechanism.not_sampled:
+            raise Unsupported(f"{mechanism.kind} on a Poisson sample: {mechanism.not_sampled}", "sampling")
+    elif not isinstance(mechanism, Gaussian):
+        raise InvalidInput("mechanism", mechanism, "a Gaussian, another release, or a composition of such")
+    elif mechanism.sigma is not None:
         raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")
 
 

@@ -20,11 +20,12 @@ MAX_OUTCOMES = 4096
 
 @dataclass(frozen=True)
 class Release:
-    """What all of them share."""
+    """What all of them share. not_sampled: why it may not run on a Poisson sample; empty where it may."""
 
     kind: ClassVar[str]
     convention: ClassVar[str]
     assumption: ClassVar[str]
+    not_sampled: ClassVar[str] = "no theorem for that is implemented"
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
@@ -45,6 +46,7 @@ class Laplace(Release):
     """
 
     kind = "laplace"
+    not_sampled = ""
     convention = "laplace: one real number, which neighbours change by at most the stated sensitivity"
     assumption = "laplace: exact Laplace noise of the stated scale, fresh in each release"
     scale: Fraction
@@ -65,6 +67,7 @@ class DiscreteLaplace(Release):
     """Noise of mass proportional to e^{-|x| / scale} on one integer, changed by at most `sensitivity`."""
 
     kind = "discrete-laplace"
+    not_sampled = ""
     convention = "discrete-laplace: one integer, which neighbours change by at most the stated sensitivity"
     assumption = "discrete-laplace: exact noise of the stated scale, fresh in each release"
     scale: Fraction
@@ -79,6 +82,7 @@ class DiscreteGaussian(Release):
     """Noise of mass ~ e^{-x^2 / (2 sigma_squared)} on one integer that neighbours change by at most `sensitivity`."""
 
     kind = "discrete-gaussian"
+    not_sampled = ""
     convention = "discrete-gaussian: one integer, which neighbours change by at most the stated sensitivity"
     assumption = "discrete-gaussian: exact noise of the stated parameter sigma_squared, fresh in each release"
     sigma_squared: Fraction
@@ -98,6 +102,7 @@ class RandomizedResponse(Release):
     """
 
     kind = "randomized-response"
+    not_sampled = "an answer that is missing shows who was not asked; leave sampling out, which is valid (never better)"
     convention = "randomized-response: every neighbour answers, one of them differently"
     assumption = "randomized-response: every answer is drawn afresh with exactly the stated probabilities"
     categories: int
@@ -128,6 +133,7 @@ class Finite(Release):
     """Finitely many outcomes: `P` their probabilities with the record (replace: for one neighbour), `Q` without it."""
 
     kind = "finite"
+    not_sampled = ""
     convention = "finite: P is the outcome's law with the record, Q without it (replace: of either neighbour)"
     assumption = "finite: the outcome has exactly the law P or Q, whatever was released before"
     P: tuple[Fraction, ...]
@@ -158,6 +164,7 @@ class ApproximateDP(Release):
     """Anything known to be (epsilon, delta)-differentially private between neighbours, in both directions."""
 
     kind = "approximate-dp"
+    not_sampled = ""
     convention = "approximate-dp: the guarantee holds between neighbours of this relation in both directions"
     assumption = "approximate-dp: the stated guarantee holds whatever was released before"
     epsilon: Fraction
@@ -175,6 +182,7 @@ class GaussianDP(Release):
     """Anything known to be mu-GDP between neighbours: no easier to tell apart than N(0, 1) and N(mu, 1)."""
 
     kind = "gaussian-dp"
+    not_sampled = ""
     convention = "gaussian-dp: the guarantee holds between neighbours of this relation in both directions"
     assumption = "gaussian-dp: the stated guarantee holds whatever was released before"
     mu: Fraction
@@ -188,6 +196,7 @@ class MixtureOfGaussians(Release):
     """Noise N(0, sigma^2 I) on a sum; the record adds a norm of at most sensitivities[i] with probabilities[i]."""
 
     kind = "mixture-of-gaussians"
+    not_sampled = ""
     convention = (
         "mixture-of-gaussians: which sensitivity applies is drawn independently of the data and not revealed")
     assumption = "mixture-of-gaussians: exact noise; what other records add is independent of the draw"
@@ -216,6 +225,7 @@ class Exponential(Release):
     """
 
     kind = "exponential"
+    not_sampled = ""
     convention = "exponential: bounded_range bounds max - min over outcomes of log(P/Q) between neighbours"
     assumption = "exponential: the stated range holds whatever was released before"
     bounded_range: Fraction
@@ -271,6 +281,7 @@ class FourierAccountantPair(Release):
     """The pair of Koskela, Jaelkoe and Honkela (2020) for sampling without replacement; it is not dominating there."""
 
     kind = "fourier-accountant-pair"
+    not_sampled = "the pair is itself one of a sample, and not a dominating one"
     convention = "fourier-accountant-pair: the paper's pair for sampling without replacement, which is NOT dominating"
     assumption = "fourier-accountant-pair: none; nothing may be certified with it"
     noise_multiplier: Fraction

@@ -22,9 +22,12 @@ Other kinds, with their keys:
     zcdp                    rho
     renyi                   renyi_orders = [..], epsilons = [..]
     fourier-accountant-pair noise_multiplier, probability
+    composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
 Sampling schemes: poisson (probability), without-replacement (probability = batch size / number of records) and
 with-replacement (draws, population), the last two for the Gaussian with noise_multiplier.
+
+group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 
 Numbers may be quoted or not: TOML's own numbers are taken as the decimals that are written. Keys in messages
 count from 1: `mechanism[2].sampling.probability` belongs to the second [[mechanism]].
@@ -48,7 +51,6 @@ from verified_dp.mechanisms import (
     Mechanism,
     PoissonSampled,
     Relation,
-    Samplable,
     Spec,
     WithoutReplacement,
     WithReplacement,
@@ -102,23 +104,24 @@ def _parse_toml(text: str, file: str) -> dict[str, Any]:
 
 
 def _spec(document: dict[str, Any]) -> Spec:
-    _check_keys(document, ("relation", "mechanism", "claim"))
+    _check_keys(document, ("relation", "group_size", "mechanism", "claim"))
     relation = Relation.of(document.get("relation"))
-    return Spec(relation, _composition(document.get("mechanism")), _claim(document.get("claim")))
+    composition = _composition(document.get("mechanism")).for_groups(document.get("group_size", 1))
+    return Spec(relation, composition, _claim(document.get("claim")))
 
 
 def _composition(tables: object) -> Composition:
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise InvalidInput("mechanism", tables, "one or more [[mechanism]] tables")
-    return compose(*(_part(table, f"mechanism[{i}].") for i, table in enumerate(tables, 1)))
+    return compose(*(_part(table, f"mechanism[{i}].", _KINDS) for i, table in enumerate(tables, 1)))
 
 
-def _part(table: dict[str, Any], prefix: str) -> tuple[Mechanism, int]:
+def _part(table: dict[str, Any], prefix: str, kinds: Mapping[str, Reader]) -> tuple[Mechanism, int]:
     with _located(prefix):
         kind = table.get("kind")
-        read = _KINDS.get(kind) if isinstance(kind, str) else None
+        read = kinds.get(kind) if isinstance(kind, str) else None
         if read is None:
-            raise InvalidInput("kind", kind, "one of the kinds: " + ", ".join(_KINDS))
+            raise InvalidInput("kind", kind, "one of the kinds: " + ", ".join(kinds))
         return read(table), exact.count(table.get("count", 1))
 
 
@@ -131,23 +134,36 @@ def _gaussian(table: dict[str, Any]) -> Mechanism:
 
 
 def _release(table: dict[str, Any]) -> Mechanism:
-    """A mechanism of `releases`: its fields are the keys; `sampling` where a theorem covers it."""
+    """A mechanism of `releases`: its fields are the keys, and `sampling`."""
     release = RELEASES[table["kind"]]
-    samplable, keys = issubclass(release, Samplable), release.keys()
-    _check_keys(table, ("kind", *keys, *(("sampling",) if samplable else ()), "count"))
+    keys = release.keys()
+    _check_keys(table, ("kind", *keys, "sampling", "count"))
     mechanism = release(**{key: table.get(key) for key in keys})
-    if "sampling" in table and isinstance(mechanism, Samplable):
-        return _sampled(mechanism, table["sampling"])
-    return mechanism
+    return _sampled(mechanism, table["sampling"]) if "sampling" in table else mechanism
 
 
-_KINDS: Mapping[str, Callable[[dict[str, Any]], Mechanism]] = {
-    **dict.fromkeys(RELEASES, _release),
-    "gaussian": _gaussian,
-}
+def _composed(table: dict[str, Any]) -> Mechanism:
+    """Several releases of one sample."""
+    _check_keys(table, ("kind", "releases", "sampling", "count"))
+    tables = table.get("releases")
+    if not isinstance(tables, list) or not tables or not all(isinstance(entry, dict) for entry in tables):
+        raise InvalidInput("releases", tables, "one or more [[mechanism.releases]] tables")
+    for i, entry in enumerate(tables, 1):
+        if "sampling" in entry:
+            raise InvalidInput(f"releases[{i}].sampling", entry["sampling"], "left out: all releases share one sample")
+    parts = (_part(entry, f"releases[{i}].", _BARE_KINDS) for i, entry in enumerate(tables, 1))
+    if "sampling" not in table:
+        reason = "given; releases that share no sample are [[mechanism]] tables of their own"
+        raise InvalidInput("sampling", None, reason)
+    return _sampled(compose(*parts), table["sampling"])
 
 
-def _sampled(mechanism: Samplable, sampling: object) -> Mechanism:
+Reader = Callable[[dict[str, Any]], Mechanism]
+_BARE_KINDS: Mapping[str, Reader] = {**dict.fromkeys(RELEASES, _release), "gaussian": _gaussian}
+_KINDS: Mapping[str, Reader] = {**_BARE_KINDS, "composition": _composed}
+
+
+def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
     if not isinstance(sampling, dict):
         raise InvalidInput("sampling", sampling, 'a table like { scheme = "poisson", probability = "0.1" }')
     with _located("sampling."):

@@ -19,6 +19,7 @@ from verified_dp.mechanisms import (
     Claim,
     Composition,
     Gaussian,
+    Grouped,
     Mechanism,
     PoissonSampled,
     Relation,
@@ -26,8 +27,8 @@ from verified_dp.mechanisms import (
     Spec,
     WithoutReplacement,
     WithReplacement,
+    compose,
     convention,
-    unsampled,
 )
 from verified_dp.releases import RELEASES, Release
 from verified_dp.spec import SCHEMES
@@ -86,21 +87,33 @@ def read_claim(table: Any) -> Claim:
 
 
 def input_record(composition: Composition, relation: Relation) -> Document:
-    """What was run, as plain data."""
+    """What was run, as plain data; `group_size` only where it is more than 1."""
+    size = composition.group_size
     return {
         "relation": relation.value,
-        "mechanisms": [
-            {**_mechanism_record(mechanism), "count": count} for mechanism, count in composition.parts
-        ],
+        **({"group_size": size} if size > 1 else {}),
+        "mechanisms": _parts_record(composition),
     }
 
 
-def _mechanism_record(mechanism: Mechanism) -> Document:
+def _parts_record(composition: Composition) -> list[Document]:
+    return [{**_mechanism_record(mechanism), "count": count} for mechanism, count in composition.parts]
+
+
+def _mechanism_record(mechanism: Mechanism | Composition) -> Document:
+    if isinstance(mechanism, Grouped):
+        return _mechanism_record(mechanism.mechanism)
+    if isinstance(mechanism, Composition):
+        return {"kind": COMPOSED, "releases": _parts_record(mechanism)}
     if isinstance(mechanism, Sampled):
         return {**_mechanism_record(mechanism.mechanism), "sampling": _sampling_record(mechanism)}
     if isinstance(mechanism, Release):
         return {"kind": mechanism.kind, **_fields(mechanism, mechanism.keys())}
     return {"kind": "gaussian", **_fields(mechanism, ("noise_multiplier", "sigma", "sensitivity"))}
+
+
+COMPOSED = "composition"
+"""The kind of several releases of one sample."""
 
 
 def _sampling_record(mechanism: Sampled) -> Document:
@@ -122,47 +135,66 @@ def _field(value: Fraction | int | tuple[Fraction, ...]) -> Any:
 
 def read_input(table: Any) -> tuple[Composition, Relation]:
     """What was run, in canonical form only."""
-    check_keys(table, ("relation", "mechanisms"), "input")
+    grouped = ("group_size",) if type(table) is dict and "group_size" in table else ()
+    check_keys(table, ("relation", "mechanisms", *grouped), "input")
     with _located("input"):
         relation = Relation.of(table["relation"])
-    entries = table["mechanisms"]
-    if type(entries) is not list or not entries:
-        raise InvalidCertificate("input.mechanisms", "must be a list of mechanisms")
-    _check_lengths(entries)
-    composition = Composition(
-        tuple(_read_part(entry, f"input.mechanisms[{i}]") for i, entry in enumerate(entries))
-    )
+    composition = _read_parts(table["mechanisms"], "input.mechanisms")
+    if grouped:
+        _check_integer(table, "group_size", "input")
+        with _located("input"):
+            composition = composition.for_groups(table["group_size"])
     check_equal(table, input_record(composition, relation), "input", "not in canonical form")
     return composition, relation
 
 
-def _check_lengths(entries: list[Any]) -> None:
-    tables = [table for entry in entries if type(entry) is dict for table in (entry, entry.get("sampling"))]
-    values = [value for table in tables if type(table) is dict for value in table.values()]
-    texts = [text for value in values for text in (value if type(value) is list else [value]) if type(text) is str]
-    if sum(map(len, texts)) > _MAX_INPUT_TEXT:
-        raise InvalidCertificate("input.mechanisms", f"more than {_MAX_INPUT_TEXT} characters of numbers")
+def _read_parts(entries: Any, path: str) -> Composition:
+    if type(entries) is not list or not entries:
+        raise InvalidCertificate(path, "must be a list of mechanisms")
+    if sum(map(len, _texts(entries))) > _MAX_INPUT_TEXT:
+        raise InvalidCertificate(path, f"more than {_MAX_INPUT_TEXT} characters of numbers")
+    return compose(*(_read_part(entry, f"{path}[{i}]") for i, entry in enumerate(entries)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text inside of lists and objects."""
+    if type(value) is str:
+        yield value
+    elif type(value) in (list, dict):
+        for item in value.values() if type(value) is dict else value:
+            yield from _texts(item)
+
+
+def _check_integer(table: Document, key: str, path: str) -> None:
+    if type(table[key]) is not int:
+        raise InvalidCertificate(f"{path}.{key}", "must be an integer")
 
 
 def _read_part(entry: Any, path: str) -> tuple[Mechanism, int]:
     if type(entry) is not dict:
         raise InvalidCertificate(path, "must be an object")
     kind, sampling = entry.get("kind"), ("sampling",) if "sampling" in entry else ()
-    if type(kind) is not str or kind not in (*RELEASES, "gaussian"):
+    if type(kind) is not str or kind not in (*RELEASES, "gaussian", COMPOSED):
         raise InvalidCertificate(f"{path}.kind", "not a kind of this schema")
     form = _form(kind, entry)
     check_keys(entry, ("kind", "count", *form, *sampling), path)
-    if type(entry["count"]) is not int:
-        raise InvalidCertificate(f"{path}.count", "must be an integer")
+    _check_integer(entry, "count", path)
     with _located(path):
-        build: Callable[..., Any] = RELEASES.get(kind, Gaussian)
-        bare = build(**{key: _value(entry, key, path) for key in form})
+        bare = _read_parts(entry["releases"], f"{path}.releases") if kind == COMPOSED else _read_bare(kind, entry, path)
         mechanism = _read_sampled(bare, entry["sampling"], f"{path}.sampling") if sampling else bare
         return Composition(((mechanism, entry["count"]),)).parts[0]
 
 
+def _read_bare(kind: str, entry: Document, path: str) -> Mechanism:
+    build: Callable[..., Any] = RELEASES.get(kind, Gaussian)
+    mechanism: Mechanism = build(**{key: _value(entry, key, path) for key in _form(kind, entry)})
+    return mechanism
+
+
 def _form(kind: str, entry: Document) -> tuple[str, ...]:
     """The keys of a mechanism, those that may be absent only where they are stated."""
+    if kind == COMPOSED:
+        return ("releases", "sampling")
     if kind == "gaussian":
         return ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
     keys, release = RELEASES[kind].keys(), RELEASES[kind]
@@ -205,9 +237,8 @@ def _located(path: str) -> Iterator[None]:
 
 def assumptions(composition: Composition, relation: Relation) -> list[str]:
     """What is taken for granted, in words: no certificate can check how the mechanism was run."""
-    bare = [unsampled(mechanism) for mechanism, _ in composition.parts]
+    bare, schemes = list(composition.bare()), composition.schemes()
     gaussians = [mechanism for mechanism in bare if isinstance(mechanism, Gaussian)]
-    schemes = {type(mechanism) for mechanism, _ in composition.parts}
     kinds = dict.fromkeys(type(mechanism) for mechanism in bare if isinstance(mechanism, Release))
     holds: list[tuple[bool, str]] = [
         (True, f"neighbours and noise: {convention(composition, relation)}"),
