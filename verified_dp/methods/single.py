@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -169,7 +170,8 @@ class SingleOrder:
         if method == "lattice" or not answers:
             answers.append(self._lattice(epsilon, bits, budget))
         elif method == "auto" and not self.is_trivial and width_bits(_best(answers).bounds) < min(bits, COARSE):
-            answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
+            with suppress(Unsupported):  # what the contour proved remains
+                answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
         return _best(answers)
 
     def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
+from verified_dp.errors import Unsupported
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.grid import LawGrid, enclose_step
 from verified_dp.kernel.lattice import LatticeWitness, products
@@ -353,6 +354,8 @@ def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fr
         low = np.max((goal + tilt * epsilon - k_rest - k_held[left]) / (tilt - exponents[left]))
         if sum(held) == whole and whole > 1:
             low = max(low, epsilon - 3 / tilt)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise Unsupported("the lattice method finds no window here: the tilted masses are out of floating point")
         windows.append((math.floor(low / float(step)) - 1, math.ceil(max(high, low) / float(step)) + 1))
         noise = max(noise, float(held_counts @ at_tilt - tilt * high - goal) / math.log(2))
     return tuple(windows), noise
