@@ -10,13 +10,16 @@ from flint import acb, arb, fmpq
 
 from verified_dp.enclosure import Dyadic
 from verified_dp.errors import Undecided
+from verified_dp.exact import SquareRoot
 
 BOUND_BITS = 64
 """Precision at which one-sided bounds are evaluated: they need a few digits, always rounded to the safe side."""
 
 
-def ball(value: Fraction | int) -> arb:
-    """Enclose an exact rational at the current precision."""
+def ball(value: Fraction | int | SquareRoot) -> arb:
+    """Enclose an exact rational, or the root of one, at the current precision."""
+    if isinstance(value, SquareRoot):
+        return ball(value.square).sqrt()
     return arb(fmpq(value.numerator, value.denominator))
 
 
@@ -59,6 +62,18 @@ def smallest(values: list[arb]) -> arb:
 def normal_tail(x: arb) -> arb:
     """Enclose P(Z > x) for a standard normal Z: erfc(x / sqrt 2) / 2, with relative accuracy at any x."""
     return (x / arb(2).sqrt()).erfc() / 2
+
+
+def normal_density(x: arb, variance: arb) -> arb:
+    """Enclose the density of a centred normal law at x."""
+    return (-(x * x).max(arb(0)) / (2 * variance)).exp() / (2 * arb.pi() * variance).sqrt()
+
+
+def step_down(x: arb) -> arb:
+    """Enclose 1 for x < 0 and 0 for x >= 0; both where the sign is not decided."""
+    if x < 0:
+        return arb(1)
+    return arb(0) if x >= 0 else arb(0).union(arb(1))
 
 
 def powers(base: acb, count: int) -> list[acb]:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from flint import acb, arb
 
-from verified_dp.kernel.balls import ball, upper_end
+from verified_dp.kernel.balls import ball, step_down, upper_end
 from verified_dp.theorems import proved_by
 
 Atom = tuple[arb, arb]
@@ -46,19 +46,38 @@ class AtomicLaw:
         alpha = epsilon.exp()
         return sum(((p - alpha * q).max(arb(0)) for p, q in self.enclose_atoms()), arb(0))
 
+    @proved_by("T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose the sums of p and of q over the outcomes with a loss > x."""
+        above, below = self.enclose_infinity_mass(), arb(0)
+        for (p, q), loss in zip(self.enclose_finite_atoms(), self.enclose_losses(), strict=True):
+            counts = step_down(x - loss)
+            above, below = above + counts * p, below + counts * q
+        return above, below
+
+    def enclose_density(self, x: arb) -> arb:
+        """0: the loss is discrete."""
+        return arb(0)
+
+    @proved_by("T60-tails")
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]]:
+        """(log p/q, p) of the outcomes with both masses positive."""
+        return [(loss, p) for (p, _), loss in zip(self.enclose_finite_atoms(), self.enclose_losses(), strict=True)]
+
     @proved_by("T46-atoms")
     def enclose_infinity_mass(self) -> arb:
         """Enclose the P mass of the outcomes that Q never gives."""
         return sum((p for p, q in self.enclose_atoms() if q.is_zero()), arb(0))
 
-    def _enclose_losses(self) -> list[arb]:
+    def enclose_losses(self) -> list[arb]:
+        """Enclose log p/q of the finite atoms; exact where it is a dyadic number, so that a tail at it is decided."""
         return [(p / q).log() for p, q in self.enclose_finite_atoms()]
 
     @proved_by("T46-atoms")
     def enclose_largest_loss(self) -> arb | None:
         """Enclose the largest log p/q (-inf if there is none)."""
         bound = arb.neg_inf()
-        for loss in self._enclose_losses():
+        for loss in self.enclose_losses():
             bound = bound.max(loss)
         return bound
 
@@ -66,19 +85,19 @@ class AtomicLaw:
     def enclose_smallest_loss(self) -> arb | None:
         """Enclose the smallest log p/q (+inf if there is none)."""
         bound = arb.pos_inf()
-        for loss in self._enclose_losses():
+        for loss in self.enclose_losses():
             bound = bound.min(loss)
         return bound
 
     @proved_by("T46-atoms")
     def enclose_transform(self, z: acb) -> acb:
         """Enclose sum p (p/q)^z over the finite atoms."""
-        return sum((p * (z * (p / q).log()).exp() for p, q in self.enclose_finite_atoms()), acb(0))
+        return sum((p * (z * loss).exp() for loss, p in self.enclose_loss_atoms()), acb(0))
 
     @proved_by("T46-atoms")
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose sum p (p/q)^l over the finite atoms."""
-        return sum((p * (exponent * (p / q).log()).exp() for p, q in self.enclose_finite_atoms()), arb(0))
+        return sum((p * (exponent * loss).exp() for loss, p in self.enclose_loss_atoms()), arb(0))
 
     @proved_by("T46-atoms")
     def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
@@ -102,6 +121,11 @@ class FiniteLoss(AtomicLaw):
     def enclose_atoms(self) -> list[Atom]:
         """The given masses."""
         return [(ball(p), ball(q)) for p, q in self.masses]
+
+    @proved_by("T60-tails")
+    def enclose_losses(self) -> list[arb]:
+        """log p/q, exactly 0 where p = q."""
+        return [ball(p / q).log() for p, q in self.masses if p and q]
 
     @proved_by("T47-enumeration")
     def lattice(self) -> tuple[arb, list[int]] | None:
@@ -152,6 +176,12 @@ class OddsLoss(AtomicLaw):
         sure = ball(self.infinity_mass)
         return [(sure, arb(0)), (large, unit), (unit, large), *neutral, (arb(0), sure)]
 
+    @proved_by("T60-tails")
+    def enclose_losses(self) -> list[arb]:
+        """eps, -eps and 0; none where all the mass is at infinity."""
+        losses = [ball(self.epsilon), ball(-self.epsilon), *([arb(0)] if self.others else [])]
+        return losses if self.infinity_mass < 1 else []
+
     @proved_by("T46-atoms")
     def largest_loss(self) -> Fraction:
         """eps."""
@@ -185,6 +215,11 @@ class DiscreteLaplaceLoss(AtomicLaw):
         between = [(inner * powers[x], inner * powers[shift - x]) for x in range(1, shift)]
         return [(end, end * powers[shift]), *between, (end * powers[shift], end)]
 
+    @proved_by("T60-tails")
+    def enclose_losses(self) -> list[arb]:
+        """(D - 2x)/scale."""
+        return [ball((self.sensitivity - 2 * x) / self.scale) for x in range(self.sensitivity + 1)]
+
     @proved_by("T48-discrete-laplace")
     def largest_loss(self) -> Fraction:
         """D/scale."""
@@ -214,3 +249,14 @@ class SampledAtomicLoss(AtomicLaw):
         share = ball(self.probability)
         mixed = [((1 - share) * without + share * with_it, without) for with_it, without in self.base.enclose_atoms()]
         return mixed if self.order == "remove" else [(without, mix) for mix, without in mixed]
+
+    @proved_by("T60-tails")
+    def enclose_losses(self) -> list[arb]:
+        """log(1 - q + q e^l), l the base's losses or -inf; the opposite in the add order."""
+        q, base, found = ball(self.probability), iter(self.base.enclose_losses()), []
+        for with_it, without in self.base.enclose_atoms():
+            if without.is_zero():
+                continue
+            growth = arb(-1) if with_it.is_zero() else next(base).expm1()
+            found.append((q * growth).log1p())
+        return found if self.order == "remove" else [-loss for loss in found]

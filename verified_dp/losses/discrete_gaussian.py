@@ -31,15 +31,45 @@ class DiscreteGaussianLoss:
 
     @proved_by("T50-discrete-gaussian")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
-        """Enclose F(n) - e^eps F(n - D), n the largest integer with n <= D/2 - s^2 eps / D."""
-        last = arb(self.sensitivity) / 2 - ball(self.sigma_squared / self.sensitivity) * epsilon
-        if not last.is_finite() or not last.rad() < _WIDEST:
+        """Enclose F(n) - e^eps F(n - D), n the largest integer below D/2 - s^2 eps / D."""
+        ends = self._last_outcomes(epsilon)
+        if ends is None:
             return arb(0).union(arb(1))
-        low, high = _integer(last.lower().floor()), _integer(last.upper().floor())
         alpha, s2 = epsilon.exp(), self.sigma_squared
         values = [enclose_distribution(s2, n) - alpha * enclose_distribution(s2, n - self.sensitivity)
-                  for n in range(low, high + 1)]
+                  for n in range(ends[0], ends[1] + 1)]
         return reduce(arb.union, values)
+
+    @proved_by("T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (F(n), F(n - D)), n the largest integer below D/2 - s^2 x / D."""
+        ends = self._last_outcomes(x)
+        if ends is None:
+            return arb(0).union(arb(1)), arb(0).union(arb(1))
+        (low, high), s2, shift = ends, self.sigma_squared, self.sensitivity
+        return (enclose_distribution(s2, low).union(enclose_distribution(s2, high)),
+                enclose_distribution(s2, low - shift).union(enclose_distribution(s2, high - shift)))
+
+    def _last_outcomes(self, epsilon: arb) -> tuple[int, int] | None:
+        """The least and the largest n that the ball allows: outcomes x <= n have a loss > eps. None: too many."""
+        end = arb(self.sensitivity) / 2 - ball(self.sigma_squared / self.sensitivity) * epsilon
+        if not end.is_finite() or not end.rad() < _WIDEST:
+            return None
+        low, high = _integer(end.lower().ceil()) - 1, _integer(end.upper().ceil()) - 1
+        return low, high - 1 if low < high and self._reaches(high, epsilon) else high
+
+    def _reaches(self, outcome: int, epsilon: arb) -> bool:
+        """Whether the loss at the outcome is at most eps, by integers where eps is exact: decides ties."""
+        numerator, denominator = self.sigma_squared.numerator, self.sigma_squared.denominator
+        return bool(self.sensitivity * (self.sensitivity - 2 * outcome) * denominator <= 2 * numerator * epsilon)
+
+    def enclose_density(self, x: arb) -> arb:
+        """0: the loss is discrete."""
+        return arb(0)
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """Infinitely many: D (D - 2x) / (2 s^2) for all integers x."""
+        return None
 
     def enclose_infinity_mass(self) -> arb:
         """P(L = inf) = 0."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 from flint import arb
 
 from verified_dp.kernel.balls import ball
-from verified_dp.losses.single_step import enclose_single_remove
+from verified_dp.losses.single_step import enclose_sampled_density, enclose_single_remove
 from verified_dp.theorems import proved_by
 
 
@@ -35,8 +35,39 @@ class FixedBatchLoss:
         below = -epsilon.expm1() + epsilon.exp() * self._base((-epsilon).max(arb(0)))
         return below if epsilon < 0 else below.union(self._base(epsilon.max(arb(0))))
 
+    @proved_by("T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (P1, Q1), those of h's pair, at x >= 0; (1 - Q1(-x), 1 - P1(-x)) below."""
+        above = self._base_tails(x.max(arb(0)))
+        if x >= 0:
+            return above
+        p, q = self._base_tails((-x).max(arb(0)))
+        return (1 - q, 1 - p) if x < 0 else ((1 - q).union(above[0]), (1 - p).union(above[1]))
+
+    @proved_by("T60-tails")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose that of h's pair at x > 0, e^x times that at -x below."""
+        above = self._base_density(x.max(arb(0)))
+        if x > 0:
+            return above
+        below = x.exp() * self._base_density((-x).max(arb(0)))
+        return below if x < 0 else below.union(above)
+
+    @proved_by("T60-tails")
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """1 - P1 - Q1 at 0: what the kink of the curve there leaves."""
+        p, q = self._base_tails(arb(0))
+        return [(arb(0), 1 - p - q)]
+
+    def _base_tails(self, x: arb) -> tuple[arb, arb]:
+        value = enclose_single_remove(self.probability, self.noise_multiplier / 2, x)
+        return value.above, value.below
+
+    def _base_density(self, x: arb) -> arb:
+        return enclose_sampled_density("remove", self.probability, self.noise_multiplier / 2, x)
+
     def _base(self, epsilon: arb) -> arb:
-        return enclose_single_remove(self.probability, self.noise_multiplier / 2, epsilon)
+        return enclose_single_remove(self.probability, self.noise_multiplier / 2, epsilon).hockey_stick
 
     def enclose_infinity_mass(self) -> arb:
         """P(L = inf) = 0."""

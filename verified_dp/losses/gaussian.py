@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import acb, arb
 
-from verified_dp.kernel.balls import ball, normal_tail
+from verified_dp.kernel.balls import ball, normal_density, normal_tail, step_down
 from verified_dp.theorems import proved_by
 
 
@@ -16,8 +16,18 @@ def enclose_gaussian_profile(mean_shift_squared: Fraction, epsilon: arb) -> arb:
     """Enclose D(eps) = Q(eps/mu - mu/2) - e^eps Q(eps/mu + mu/2), Q the normal tail; (1 - e^eps)_+ where mu = 0."""
     if mean_shift_squared == 0:
         return (-epsilon.expm1()).max(arb(0))
+    above, below = enclose_gaussian_tails(mean_shift_squared, epsilon)
+    return above - epsilon.exp() * below
+
+
+@proved_by("T60-tails")
+def enclose_gaussian_tails(mean_shift_squared: Fraction, x: arb) -> tuple[arb, arb]:
+    """Enclose (Q(x/mu - mu/2), Q(x/mu + mu/2)), Q the normal tail; (1, 1) for x < 0 and (0, 0) above where mu = 0."""
+    if mean_shift_squared == 0:
+        sure = step_down(x)
+        return sure, sure
     mu = ball(mean_shift_squared).sqrt()
-    return normal_tail(epsilon / mu - mu / 2) - epsilon.exp() * normal_tail(epsilon / mu + mu / 2)
+    return normal_tail(x / mu - mu / 2), normal_tail(x / mu + mu / 2)
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,23 @@ class GaussianLoss:
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose H_{e^eps}(P || Q), any real eps."""
         return enclose_gaussian_profile(self.mean_shift_squared, epsilon)
+
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose P(L > x) and Q(L > x)."""
+        return enclose_gaussian_tails(self.mean_shift_squared, x)
+
+    @proved_by("T60-tails")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose that of N(mu^2/2, mu^2); 0 where mu = 0."""
+        if self.mean_shift_squared == 0:
+            return arb(0)
+        variance = ball(self.mean_shift_squared)
+        return normal_density(x - variance / 2, variance)
+
+    @proved_by("T60-tails")
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """None of them, unless mu = 0: then the loss is 0."""
+        return [] if self.mean_shift_squared else [(arb(0), arb(1))]
 
     def enclose_infinity_mass(self) -> arb:
         """P(L = inf) = 0."""

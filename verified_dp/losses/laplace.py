@@ -8,6 +8,7 @@ Bounded range mu: A = 0, B = 1 / (4 sinh(mu/2)).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -16,6 +17,29 @@ from flint import acb, arb
 
 from verified_dp.kernel.balls import ball, upper_end
 from verified_dp.theorems import proved_by
+
+Tails = tuple[arb, arb]
+
+
+@proved_by("T60-tails")
+def _between(x: arb, mu: arb, inner: Callable[[arb], Tails]) -> Tails:
+    """(1, 1) for x < -mu, inner(x) on [-mu, mu), (0, 0) beyond; the union where x may be on either side."""
+    if x < -mu:
+        return arb(1), arb(1)
+    if x >= mu:
+        return arb(0), arb(0)
+    above, below = inner(x.max(-mu).min(mu))
+    if not x >= -mu:
+        above, below = above.union(arb(1)), below.union(arb(1))
+    return (above, below) if x < mu else (above.union(arb(0)), below.union(arb(0)))
+
+
+@proved_by("T60-tails")
+def _on_interval(x: arb, mu: arb, density: arb) -> arb:
+    """The density on (-mu, mu), 0 elsewhere."""
+    if x <= -mu or x >= mu:
+        return arb(0)
+    return density if -mu < x < mu else arb(0).union(density)
 
 
 @dataclass(frozen=True)
@@ -34,6 +58,28 @@ class LaplaceLoss:
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose max(0, 1 - e^{(eps - mu)/2}, 1 - e^eps)."""
         return (-((epsilon - ball(self.ratio)) / 2).expm1()).max(-epsilon.expm1()).max(arb(0))
+
+    @proved_by("T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (1 - e^{(x - mu)/2} / 2, e^{-(x + mu)/2} / 2) on [-mu, mu); (1, 1) below, (0, 0) above."""
+        mu = ball(self.ratio)
+
+        def inner(y: arb) -> tuple[arb, arb]:
+            return 1 - ((y - mu) / 2).exp() / 2, (-(y + mu) / 2).exp() / 2
+
+        return _between(x, mu, inner)
+
+    @proved_by("T60-tails")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose e^{(x - mu)/2} / 4 on (-mu, mu)."""
+        mu = ball(self.ratio)
+        return _on_interval(x, mu, ((x - mu) / 2).exp() / 4)
+
+    @proved_by("T60-tails")
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """1/2 at mu and e^{-mu}/2 at -mu."""
+        mu = ball(self.ratio)
+        return [(mu, arb(1) / 2), (-mu, (-mu).exp() / 2)]
 
     def enclose_infinity_mass(self) -> arb:
         """P(L = inf) = 0."""
@@ -102,6 +148,27 @@ class BoundedRangeLoss:
         root = -((inner - mu) / 2).expm1()
         below = ((-mu).exp() - epsilon.exp()).max(arb(0))
         return root * root / -(-mu).expm1() + below
+
+    @proved_by("T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (1, e^{-(x + mu)/2}) (1 - e^{(x - mu)/2}) / (1 - e^{-mu}) on [-mu, mu); (1, 1) and (0, 0) beyond."""
+        mu = ball(self.bounded_range)
+
+        def inner(y: arb) -> tuple[arb, arb]:
+            above = ((y - mu) / 2).expm1() / (-mu).expm1()
+            return above, (-(y + mu) / 2).exp() * above
+
+        return _between(x, mu, inner)
+
+    @proved_by("T60-tails")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose e^{(x - mu)/2} / (2 (1 - e^{-mu})) on (-mu, mu)."""
+        mu = ball(self.bounded_range)
+        return _on_interval(x, mu, -((x - mu) / 2).exp() / (2 * (-mu).expm1()))
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """None of them."""
+        return []
 
     def enclose_infinity_mass(self) -> arb:
         """P(L = inf) = 0."""

@@ -7,6 +7,8 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from flint import acb, arb
 
+from verified_dp.theorems import proved_by
+
 
 class Law(Protocol):
     """A frozen, hashable description with exact numbers; every method encloses at the current precision."""
@@ -21,6 +23,21 @@ class Law(Protocol):
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose H_{e^eps}(P || Q), the infinity mass included; any real eps, for every point of a ball."""
 
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (P(L > x), Q(L > x)), the infinity mass in the first; for every point of a ball (T60).
+
+        So H_{e^x}(P || Q) is the first minus e^x times the second. A jump inside the ball gives the union of its sides.
+        """
+
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose the density at x of the law of L under P, its atoms left out; e^{-x} times it is that under Q (T60).
+
+        0 where L has no density. At a jump of the density inside the ball, the union of both sides.
+        """
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """Enclose (loss, P mass) of each atom of the finite loss (a loss may occur twice); None: infinitely many."""
+
     def enclose_infinity_mass(self) -> arb:
         """Enclose P(L = inf)."""
 
@@ -32,6 +49,12 @@ class Law(Protocol):
 
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose E[e^{l L}; L < inf] for l > 0; its upper end is what Chernoff bounds need (it may be +inf)."""
+
+
+@proved_by("T60-tails")
+def enclose_distribution(law: Law, x: arb) -> arb:
+    """Enclose P(L <= x), the distribution function of the loss; it stays below 1 by the infinity mass."""
+    return 1 - law.enclose_tails(x)[0]
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from verified_dp.exact import SquareRoot
 from verified_dp.kernel.balls import ball, lower_end, normal_tail, upper_end
 from verified_dp.theorems import proved_by
 
@@ -19,7 +20,7 @@ Component = tuple[Fraction, Fraction]
 class MixtureLoss:
     """P = sum of weight N(mean, sigma^2) over `above`, Q over `below`; sorted by mean, means pairwise different."""
 
-    sigma: Fraction
+    sigma: Fraction | SquareRoot
     above: tuple[Component, ...]
     below: tuple[Component, ...]
     order: str
@@ -58,6 +59,48 @@ class MixtureLoss:
         middle = low.union(high)
         slack = abs(self._density(self.above, middle) - alpha * self._density(self.below, middle))
         return cut + arb(0).union(upper_end(slack * (high - low)))
+
+    @proved_by("T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (P(t > t*), Q(t > t*)), t* where the loss is x; (0, 0) above the largest loss, (1, 1) below."""
+        place = self._enclose_place(x)
+        if isinstance(place, int):
+            return arb(place), arb(place)
+        if place is None:
+            return arb(0).union(arb(1)), arb(0).union(arb(1))
+        return self._tail(self.above, place), self._tail(self.below, place)
+
+    @proved_by("T60-tails")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose p(t*) / l'(t*); 0 outside of the losses, [0, inf] where it is not decided whether x is outside."""
+        place = self._enclose_place(x)
+        if isinstance(place, int):
+            return arb(0)
+        if place is None:
+            return arb(0).union(arb.pos_inf())
+        return self._density(self.above, place) / self._enclose_loss(place)[1]
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """None of them."""
+        return []
+
+    @proved_by("T60-tails")
+    def _enclose_place(self, x: arb) -> arb | int | None:
+        """Enclose t* where the loss is x; 0 for x at or above all losses, 1 at or below all; None if undecided.
+
+        A bracket, then one interval Newton step from its middle.
+        """
+        largest, smallest = self.enclose_largest_loss(), self.enclose_smallest_loss()
+        if largest is not None and x >= largest:
+            return 0
+        if smallest is not None and x <= smallest:
+            return 1
+        ends = self._bracket(x)
+        if ends is None:
+            return None
+        whole, middle = ends[0].union(ends[1]), lower_end((ends[0] + ends[1]) / 2)
+        newton = middle - (self._enclose_loss(middle)[0] - x) / self._enclose_loss(whole)[1]
+        return newton.intersection(whole) if newton.is_finite() else whole
 
     def _tail(self, mixture: Sequence[Component], cut: arb) -> arb:
         s = ball(self.sigma)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from verified_dp.kernel.balls import ball
+from verified_dp.kernel.balls import ball, upper_end
 from verified_dp.losses.law import Law
 from verified_dp.theorems import proved_by
 
@@ -36,23 +36,79 @@ class SampledLoss:
         """
         return self._remove(epsilon) if self.order == "remove" else self._add(epsilon)
 
+    def _odds(self, x: arb) -> arb:
+        """Enclose (e^x - 1)/q = e^y - 1, y the base's loss where this one's is x; in the add order of -x and -y."""
+        return (x if self.order == "remove" else -x).expm1() / ball(self.probability)
+
     def _remove(self, epsilon: arb) -> arb:
-        q, excess = ball(self.probability), epsilon.expm1()
-        inner = 1 + excess / q
-        if inner <= 0:
-            return -excess
-        if not inner > 0:
-            return (-excess).union((-excess).max(q))
-        return q * self.base.enclose_hockey_stick(inner.log())
+        odds, plain = self._odds(epsilon), -epsilon.expm1()
+        if odds <= -1:
+            return plain
+        if not odds > -1:
+            return plain.union(plain.max(ball(self.probability)))
+        return ball(self.probability) * self.base.enclose_hockey_stick(odds.log1p())
 
     def _add(self, epsilon: arb) -> arb:
-        q, alpha = ball(self.probability), epsilon.exp()
-        room = 1 - alpha * (1 - q)
-        if room <= 0:
+        odds = self._odds(epsilon)
+        room = epsilon.exp() * ball(self.probability) * (1 + odds)
+        if odds <= -1:
             return arb(0)
-        if not room > 0:
+        if not odds > -1:
             return arb(0).union(room.max(arb(0)))
-        return room * self.base.in_order("add").enclose_hockey_stick((alpha * q / room).log())
+        return room * self.base.in_order("add").enclose_hockey_stick(-odds.log1p())
+
+    @proved_by("T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose ((1-q) B0 + q B1, B0), (B1, B0) = (P1, P0)(l > y), y = log(1 + (e^x - 1)/q); (1, 1) left of all.
+
+        In the add order (A0, (1-q) A0 + q A1), (A0, A1) = (P0, P1)(-l > v), v = -log(1 + (e^{-x} - 1)/q); (0, 0)
+        right of all.
+        """
+        q = ball(self.probability)
+        if self.order == "remove":
+            with_it, without = self._base_tails(x, arb(1))
+            return (1 - q) * without + q * with_it, without
+        without, with_it = self._base_tails(x, arb(0))
+        return without, (1 - q) * without + q * with_it
+
+    def _base_tails(self, x: arb, outside: arb) -> tuple[arb, arb]:
+        """The base's tails where its loss is meant by x; `outside` where no loss of the base is."""
+        odds, base, sign = self._odds(x), self.base.in_order(self.order), 1 if self.order == "remove" else -1
+        if odds <= -1:
+            return outside, outside
+        if odds > -1:
+            return base.enclose_tails(sign * odds.log1p())
+        edge = upper_end(odds)
+        first, second = base.enclose_tails(sign * edge.log1p()) if edge.is_finite() else (1 - outside, 1 - outside)
+        return outside.union(first), outside.union(second)
+
+    @proved_by("T60-tails")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose f(y) e^{2x} / (q e^{2y}), y as for the tails, f the base's density in the same order.
+
+        In the add order f(v) e^{v - x} / q. [0, inf] where the end of the range is in the ball.
+        """
+        odds, base = self._odds(x), self.base.in_order(self.order)
+        if odds <= -1:
+            return arb(0)
+        if not odds > -1:
+            return arb(0).union(arb.pos_inf())
+        growth = 1 + odds
+        if self.order == "remove":
+            return base.enclose_density(odds.log1p()) * (2 * x).exp() / (ball(self.probability) * growth * growth)
+        return base.enclose_density(-odds.log1p()) * (-x).exp() / (ball(self.probability) * growth)
+
+    @proved_by("T60-tails")
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """The base's, moved, and one where the base's loss is infinite: at log(1-q), -log(1-q) in the add order."""
+        q, base, swapped = ball(self.probability), self.base.in_order(self.order), self.base.in_order("add")
+        atoms, never = base.enclose_loss_atoms(), swapped.enclose_infinity_mass()
+        if atoms is None:
+            return None
+        if self.order == "add":
+            return [*((-self._mix(-loss), mass) for loss, mass in atoms), (-(1 - q).log(), never)]
+        moved = [(self._mix(loss), mass * ((1 - q) * (-loss).exp() + q)) for loss, mass in atoms]
+        return [*moved, ((1 - q).log(), (1 - q) * never)]
 
     @proved_by("T49-sampled")
     def enclose_infinity_mass(self) -> arb:

@@ -19,8 +19,9 @@ from fractions import Fraction
 
 from flint import acb, arb
 
+from verified_dp.exact import SquareRoot
 from verified_dp.kernel.balls import ball, normal_tail, plus_minus
-from verified_dp.losses.single_step import SINGLE_STEP
+from verified_dp.losses.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
 from verified_dp.theorems import proved_by
 
 
@@ -29,7 +30,7 @@ class SampledGaussianLoss:
     """The law of the loss: 0 < sampling_probability < 1, noise_multiplier > 0, order "remove", "add" or "symmetric"."""
 
     sampling_probability: Fraction
-    noise_multiplier: Fraction
+    noise_multiplier: Fraction | SquareRoot
     order: str
 
     @property
@@ -44,7 +45,25 @@ class SampledGaussianLoss:
     @proved_by("T14-single-step")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose H_{e^eps}(P || Q) of one step, any real eps."""
-        return SINGLE_STEP[self.order](self.sampling_probability, self.noise_multiplier, epsilon)
+        return self._at(epsilon).hockey_stick
+
+    @proved_by("T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose P(L > x) and Q(L > x)."""
+        value = self._at(x)
+        return value.above, value.below
+
+    def _at(self, x: arb) -> StepValue:
+        return SINGLE_STEP[self.order](self.sampling_probability, self.noise_multiplier, x)
+
+    @proved_by("T60-tails")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose the density of L under P at x."""
+        return enclose_sampled_density(self.order, self.sampling_probability, self.noise_multiplier, x)
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """None of them."""
+        return []
 
     def enclose_infinity_mass(self) -> arb:
         """P(L = inf) = 0."""
