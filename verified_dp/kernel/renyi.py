@@ -169,7 +169,7 @@ def bound_variance(loss: ComposedLoss, nodes: Sequence[NodeSet], exponent: Fract
     m = (r - 1) / h, w = (r + s - 2) / h^2 with r = e^{-h eps} M(l+h) / M(l), s = e^{h eps} M(l-h) / M(l) are at least
     the first and the second moment of S - eps under the law tilted by l. +inf where a moment is not enclosed.
     """
-    shifts = (0, mesh, -mesh)
+    shifts = (Fraction(0), mesh, -mesh)
     logs = [enclose_log_moment(loss, nodes, ball(exponent + shift)) for shift in shifts]
     if not all(low.is_finite() and high.is_finite() for low, high in logs):
         return arb.pos_inf()
