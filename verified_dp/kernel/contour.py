@@ -6,6 +6,7 @@
 `evaluate_line` does all the work that does not depend on eps; `enclose_on_line` is then cheap at every eps.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -93,13 +94,16 @@ def bound_mass(loss: ComposedLoss, node_sets: list[NodeSet], exponent: Fraction)
 
 @proved_by("T06-trapezoidal-enclosure")
 def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int) -> list[acb]:
-    """Enclose sum_j W_j e^{i m eta v_j} for m = 0..count by baby and giant steps: one matrix product."""
+    """Enclose sum_j W_j e^{i m eta v_j} for m = 0..count."""
+    return turn_sums(nodes.weights(acb(tilt)), [(loss * acb(0, step)).exp() for loss in nodes.losses], count)
+
+
+def turn_sums(weights: Sequence[acb], turns: Sequence[acb], count: int) -> list[acb]:
+    """Enclose sum_j weight_j turn_j^m for m = 0..count by baby and giant steps: one matrix product."""
     babies = _split(count)
     giants = -(-(count + 1) // babies)
-    turns = [(loss * acb(0, step)).exp() for loss in nodes.losses]
     baby = acb_mat([powers(turn, babies) for turn in turns])
     leaps = [powers(turn**babies, giants) for turn in turns]
-    weights = nodes.weights(acb(tilt))
     giant = acb_mat([[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)] for r in range(giants)])
     return [value for row in (giant * baby).tolist() for value in row][: count + 1]
 
