@@ -12,8 +12,11 @@ from fractions import Fraction
 
 from flint import arb
 
+from verified_dp.exact import SquareRoot
 from verified_dp.kernel.balls import ball, normal_density, normal_tail, upper_end
 from verified_dp.theorems import proved_by
+
+Multiplier = Fraction | SquareRoot
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ def _threshold(multiplier: arb, ratio: arb) -> arb:
 
 
 @proved_by("T14-single-step", "T60-tails")
-def enclose_single_remove(probability: Fraction, multiplier: Fraction, x: arb) -> StepValue:
+def enclose_single_remove(probability: Fraction, multiplier: Multiplier, x: arb) -> StepValue:
     """Enclose P(t > t*) - e^x Q(t > t*), t* = s^2 log((e^x - (1-q))/q) + 1/2; 1 - e^x where e^x <= 1 - q."""
     q, s, excess = ball(probability), ball(multiplier), x.expm1() + ball(probability)
     if excess <= 0:
@@ -47,7 +50,7 @@ def enclose_single_remove(probability: Fraction, multiplier: Fraction, x: arb) -
 
 
 @proved_by("T14-single-step", "T60-tails")
-def enclose_single_add(probability: Fraction, multiplier: Fraction, x: arb) -> StepValue:
+def enclose_single_add(probability: Fraction, multiplier: Multiplier, x: arb) -> StepValue:
     """Enclose Phi(t'/s) - e^x [(1-q) Phi(t'/s) + q Phi((t'-1)/s)]; 0 where e^-x <= 1 - q.
 
     t' = s^2 log((e^-x - (1-q))/q) + 1/2.
@@ -66,7 +69,7 @@ def enclose_single_add(probability: Fraction, multiplier: Fraction, x: arb) -> S
 
 
 @proved_by("T14-single-step", "T60-tails")
-def enclose_single_symmetric(probability: Fraction, multiplier: Fraction, x: arb) -> StepValue:
+def enclose_single_symmetric(probability: Fraction, multiplier: Multiplier, x: arb) -> StepValue:
     """Enclose P(t > t*) - e^x Q(t > t*) for the replace pair, t* as in `_mirror_threshold`."""
     q, s = ball(probability), ball(multiplier)
     threshold = _mirror_threshold(q, s, x)
@@ -84,13 +87,13 @@ def _mirror_threshold(q: arb, s: arb, x: arb) -> arb:
     return s * s * (numerator / (2 * lift)).log()
 
 
-Single = Callable[[Fraction, Fraction, arb], StepValue]
+Single = Callable[[Fraction, Multiplier, arb], StepValue]
 SINGLE_STEP: dict[str, Single] = {
     "remove": enclose_single_remove, "add": enclose_single_add, "symmetric": enclose_single_symmetric}
 
 
 @proved_by("T60-tails")
-def enclose_sampled_density(order: str, probability: Fraction, multiplier: Fraction, x: arb) -> arb:
+def enclose_sampled_density(order: str, probability: Fraction, multiplier: Multiplier, x: arb) -> arb:
     """Enclose p(t) / |dL/dt| at the t whose loss is x; 0 outside of the support.
 
     remove: phi_s(t) e^{2x} s^2 / (e^x - (1-q)); add: phi_s(t) e^{-x} s^2 / (e^{-x} - (1-q)).
