@@ -30,7 +30,9 @@ from verified_dp.kernel.evaluate import (
     evaluate,
 )
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.renyi import ONLY_MOMENTS
 from verified_dp.methods.lattice import LatticeEngine
+from verified_dp.methods.moments import MomentEngine
 from verified_dp.search.lattice import LatticeModel
 from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
 from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
@@ -122,7 +124,7 @@ class SingleOrder:
 
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
-        self.lattice = LatticeEngine(loss)
+        self.lattice, self.moments = LatticeEngine(loss), MomentEngine(loss)
         self._model: FloatLoss | LatticeModel | None = None
         self._shortfall = 0.0  # bits by which the last width missed its prediction
 
@@ -152,6 +154,8 @@ class SingleOrder:
 
     def log_estimate(self, epsilon: Fraction) -> float:
         """log of a first-order estimate of delta(eps), -inf past the support."""
+        if self.loss.only_moments:
+            return self.moments.log_bound(epsilon)
         if self.is_trivial or epsilon >= self.model.largest:
             return -math.inf
         return self.saddle(epsilon).log_delta
@@ -163,6 +167,8 @@ class SingleOrder:
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise."""
+        if self.loss.only_moments:
+            return self._by_moments(epsilon, method)
         past = self._past_support(epsilon, bits)
         if past is not None:
             return past
@@ -173,6 +179,13 @@ class SingleOrder:
             with suppress(Unsupported):  # what the contour proved remains
                 answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
         return _best(answers)
+
+    def _by_moments(self, epsilon: Fraction, method: str) -> Answer:
+        """From above by one Renyi order: all that is possible where a step is known by its moments alone."""
+        if method != "auto":
+            raise Unsupported(ONLY_MOMENTS)
+        run = self.moments.solve(epsilon)
+        return Answer(epsilon, "renyi", run.witness, run.values, run.bounds)
 
     def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         if self.is_trivial:
