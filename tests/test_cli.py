@@ -340,7 +340,7 @@ def test_unsupported(run: Any) -> None:
     assert (found.code, row["status"], row["key"]) == (3, "unsupported", "mechanism[1].sampling.scheme")
     assert run("delta", "plain.toml", "--epsilon", "1", "--method", "closed-form").code == 0
     assert run("delta", "sampled.toml", "--epsilon", "1", "--method", "closed-form").code == 3
-    found = run("delta", "plain.toml", "--epsilon", "1", "--method", "renyi", "--json")
+    found = run("certify", "true.toml", "--method", "renyi", "--json")
     assert (found.code, found.rows[0]["status"], found.rows[0]["key"]) == (3, "unsupported", "method")
 
 
@@ -372,7 +372,7 @@ WRONG_ARGUMENTS = [
     ("certify true.toml --digits 99999999999", "digits", "verified-dp: digits must be an integer from 1 to 1000, got "
      "'99999999999'"),
     ("certify true.toml --method magic", "method", "verified-dp: method must be one of auto, closed-form, contour, "
-     "got 'magic'"),
+     "lattice, berry-esseen, edgeworth, fourier, prawitz, prv, renyi, saddlepoint, got 'magic'"),
     ("certify true.toml --max-seconds 0", "max-seconds", "verified-dp: max-seconds must be a positive rational "
      "number, got '0'"),
     ("certify true.toml --out plain.toml", "out", "verified-dp: out must be a directory that can be written (File "

@@ -116,7 +116,7 @@ def test_alias_bound_is_the_sum_of_chernoff_terms(
 def test_frequency_tail_is_nearly_attained(oracle: ModuleType, count: int, share: float) -> None:
     """Where |M| stays at B the direct sum of the left-out |G| comes near e^{-c eps} B / (pi Omega), never above."""
     witness = line("1/100", "1", count, "1")
-    values = LineValues(witness, [], arb(0), arb(0), arb(1), arb(1), arb(1))
+    values = LineValues(witness, [], arb(0), arb(0), arb(1), arb(1), arb(1), arb(0))
     with ctx.workprec(64):
         bound = float(bound_frequency_tail(values, Fraction(7)))
     m = np.arange(count + 1, 4 * 10**5)
