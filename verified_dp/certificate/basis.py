@@ -22,6 +22,7 @@ from verified_dp.kernel import (
     pieces,
     powers,
     renyi,
+    sparse,
     truncated,
 )
 from verified_dp.kernel.evaluate import Witness
@@ -43,6 +44,8 @@ _LAW_ON_LINE: Functions = (
     SampledGaussianLoss.bound_tails,
 )
 
+_STEP_ON_GRID: Functions = (grid.connect_the_dots, grid.bound_cells, grid.is_below)
+
 ENGINES: Mapping[type[Any], Functions] = {
     contour.LineWitness: (
         contour.evaluate_line,
@@ -62,14 +65,26 @@ ENGINES: Mapping[type[Any], Functions] = {
         powers.enclose_product,
     ),
     lattice.LatticeWitness: (
-        grid.connect_the_dots,
-        grid.bound_cells,
-        grid.is_below,
+        *_STEP_ON_GRID,
         lattice.tilt_masses,
         lattice.Above.cut,
         lattice.Below.cut,
         lattice.compose,
         lattice.enclose_on_lattice,
+    ),
+    sparse.SparseWitness: (
+        *_STEP_ON_GRID,
+        contour.bound_chernoff_factor,
+        powers.enclose_power,
+        sparse.bound_lattice_mass,
+        sparse.bound_by_parts,
+        sparse.bound_cells,
+        sparse.enclose_kernel,
+        sparse.bound_kernel,
+        sparse.enclose_side,
+        sparse._bound_aliases,
+        sparse.enclose_on_frequencies,
+        lattice.compose_infinity,
     ),
     chernoff.ChernoffWitness: (chernoff.bound_delta, *_BOUND_MASS),
     renyi.RenyiWitness: (
@@ -107,10 +122,12 @@ LAWS: Mapping[type[Any], Functions] = {
 """Those that run besides where sampled Gaussians are composed."""
 
 _TRANSFORM = ("enclose_transform", "enclose_moment", "bound_transform_beyond", "enclose_infinity_mass")
+_ON_GRID = ("enclose_hockey_stick", "enclose_tails", "enclose_infinity_mass")
 METHODS: Mapping[type[Any], Sequence[str]] = {
     contour.LineWitness: _TRANSFORM,
     panels.PanelWitness: (),
-    lattice.LatticeWitness: ("enclose_hockey_stick", "enclose_infinity_mass"),
+    lattice.LatticeWitness: _ON_GRID,
+    sparse.SparseWitness: _ON_GRID,
     chernoff.ChernoffWitness: ("enclose_moment", "enclose_infinity_mass"),
     renyi.RenyiWitness: ("enclose_moment", "bound_log_moment", "enclose_infinity_mass"),
     closed.ClosedFormWitness: (),
@@ -123,8 +140,8 @@ def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., A
     """The proved functions behind one evaluation."""
     if isinstance(witness, closed.ClosedFormWitness):
         return _closed_functions(loss)
-    if isinstance(witness, lattice.LatticeWitness):
-        return _lattice_functions(loss)
+    if isinstance(witness, lattice.LatticeWitness | sparse.SparseWitness):
+        return _lattice_functions(loss, type(witness))
     kind, support = type(witness), isinstance(witness, evaluate.SupportWitness)
     by_moments = support or isinstance(witness, renyi.RenyiWitness)
     nodes = [] if support else [law for law, _ in loss.node_parts]
@@ -137,10 +154,10 @@ def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., A
     return used
 
 
-def _lattice_functions(loss: ComposedLoss) -> list[Callable[..., Any]]:
+def _lattice_functions(loss: ComposedLoss, kind: type[Any]) -> list[Callable[..., Any]]:
     gaussian = [enclose_gaussian_profile] if loss.mean_shift_squared else []
     laws = [law for law, _ in loss.parts]
-    return [*ENGINES[lattice.LatticeWitness], *gaussian, *_methods(laws, METHODS[lattice.LatticeWitness])]
+    return [*ENGINES[kind], *gaussian, *_methods(laws, METHODS[kind])]
 
 
 def _closed_functions(loss: ComposedLoss) -> list[Callable[..., Any]]:

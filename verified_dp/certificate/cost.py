@@ -20,6 +20,7 @@ from verified_dp.kernel.lattice import LatticeWitness
 from verified_dp.kernel.nodes import NodeRule
 from verified_dp.kernel.panels import PanelWitness
 from verified_dp.kernel.renyi import RenyiWitness
+from verified_dp.kernel.sparse import SparseWitness
 
 MAX_PRECISION = 50_000
 """Bits; 1000 digits, the most the command line gives, need under 10^4."""
@@ -118,6 +119,17 @@ def _(witness: LatticeWitness) -> Cost:
     products = 64 * sum(spans) * words + 32 * _EXPONENTIAL * sum(cells) * words
     widest = max(spans, default=0)  # exact: whole numbers
     return Cost(products, 6 * widest * (64 + witness.bits // 4))
+
+
+@cost_of.register
+def _(witness: SparseWitness) -> Cost:
+    atoms = sum(abs(cells) for grid in witness.grids for cells, _ in grid.blocks) + len(witness.grids)
+    frequencies = abs(witness.count) + 2 * sum(abs(cells) for cells, _ in witness.cover) + 1
+    side = 1 << (frequencies.bit_length() + 1) // 2  # at least the square root of the frequencies
+    products = atoms * (2 * frequencies + _EXPONENTIAL * (32 + 8 * len(witness.cover) + side // 16))
+    powers = 2 * _EXPONENTIAL * frequencies * len(witness.grids)
+    return Cost((products + powers) * _words(witness.prec),
+                (3 * atoms * side + 8 * frequencies) * _entry_bytes(witness.prec))
 
 
 @cost_of.register(ChernoffWitness)

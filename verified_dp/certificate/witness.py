@@ -22,12 +22,14 @@ from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.evaluate import SupportWitness, Witness
 from verified_dp.kernel.lattice import LatticeWitness
 from verified_dp.kernel.panels import PanelWitness
+from verified_dp.kernel.sparse import SparseWitness
 from verified_dp.kernel.renyi import RenyiWitness
 
 KINDS: Mapping[str, tuple[type[Any], str]] = {
     "line": (LineWitness, "contour"),
     "panels": (PanelWitness, "contour"),
     "lattice": (LatticeWitness, "lattice"),
+    "sparse": (SparseWitness, "lattice"),
     "chernoff": (ChernoffWitness, "contour"),
     "closed-form": (ClosedFormWitness, "closed-form"),
     "support": (SupportWitness, "closed-form"),

@@ -24,6 +24,7 @@ from verified_dp.kernel.lattice import (
 )
 from verified_dp.kernel.panels import PanelValues, PanelWitness, check_path, enclose_on_path, evaluate_path
 from verified_dp.kernel.renyi import RenyiValues, RenyiWitness, bound_on_order, check_order, evaluate_order
+from verified_dp.kernel.sparse import SparseValues, SparseWitness, check_sparse, enclose_on_frequencies, evaluate_sparse
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by
 
@@ -35,8 +36,8 @@ class SupportWitness:
     prec: int
 
 
-Witness = (LineWitness | PanelWitness | LatticeWitness | ClosedFormWitness | ChernoffWitness | SupportWitness
-           | RenyiWitness)
+Witness = (LineWitness | PanelWitness | LatticeWitness | SparseWitness | ClosedFormWitness | ChernoffWitness
+           | SupportWitness | RenyiWitness)
 
 MAX_BITS = 10**6
 """No witness may ask for more bits: a guard against witnesses from outside."""
@@ -50,7 +51,7 @@ class DirectValues:
     witness: ClosedFormWitness | ChernoffWitness | SupportWitness
 
 
-Values = LineValues | PanelValues | LatticeValues | RenyiValues | DirectValues
+Values = LineValues | PanelValues | LatticeValues | SparseValues | RenyiValues | DirectValues
 
 
 def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
@@ -70,6 +71,9 @@ def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
     if isinstance(witness, LatticeWitness):
         _require(check_lattice(witness, [count for _, count in loss.laws]), witness)
         return evaluate_lattice(loss, witness)
+    if isinstance(witness, SparseWitness):
+        _require(check_sparse(witness, len(loss.laws)), witness)
+        return evaluate_sparse(loss, witness)
     if isinstance(witness, ClosedFormWitness):
         _require(has_closed_form(loss), witness)
     if isinstance(witness, ChernoffWitness):
@@ -90,6 +94,8 @@ def enclose_delta(values: Values, epsilon: Fraction) -> Bounds:
         return enclose_on_path(values, epsilon)
     if isinstance(values, LatticeValues):
         return enclose_on_lattice(values, epsilon)
+    if isinstance(values, SparseValues):
+        return enclose_on_frequencies(values, epsilon)
     if isinstance(values, RenyiValues):
         return bound_on_order(values, epsilon)
     if isinstance(values.witness, ClosedFormWitness):

@@ -1,4 +1,4 @@
-"""One step's loss on a grid x_i = i h: connect-the-dots above its profile, a convex minorant below it (T26, T27).
+"""One step's loss on a grid x_i = (i + shift) h: connect-the-dots above its profile, a convex minorant below it (T26, T27).
 
 With alpha = e^x, D(alpha) = H_alpha(P || Q) - P(L = inf) is convex, D(0) = 1 - P(L = inf), D >= 0. A polyline with
 kinks at alpha_i that is constant after the last one is the profile of the masses p_i = alpha_i (jump of its slope).
@@ -7,6 +7,7 @@ kinks at alpha_i that is constant after the last one is the profile of the masse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from flint import arb, ctx
@@ -16,25 +17,24 @@ from verified_dp.kernel.balls import ball, lower_end, upper_end
 from verified_dp.losses.law import Law
 from verified_dp.theorems import proved_by
 
-TANGENT_BITS = 48
-"""A tangent is a secant over 2^-48 of its cell, moved down by what it may exceed the profile in between."""
-
 
 @dataclass(frozen=True)
 class LawGrid:
     """Witness: the first vertex's index, then blocks (cells, stride): so many cells of so many grid steps each.
 
     start: what is left of this index goes to the safe side at once (nothing is, at or before `first`).
+    shift: where the grid lies, in [0, 1): index i stands for the loss (i + shift) h.
     """
 
     first: int
     blocks: tuple[tuple[int, int], ...]
     start: int = -(1 << 62)
+    shift: Fraction = Fraction(0)
 
     def is_proper(self) -> bool:
         """At least two cells, the first vertex at a negative loss."""
         sizes = all(cells > 0 and stride > 0 for cells, stride in self.blocks)
-        return self.first < 0 and sizes and sum(cells for cells, _ in self.blocks) >= 2
+        return self.first < 0 <= self.shift < 1 and sizes and sum(cells for cells, _ in self.blocks) >= 2
 
     def vertices(self) -> list[int]:
         """The indices of all vertices, increasing."""
@@ -59,13 +59,25 @@ class StepMasses:
     infinity: arb
 
 
+def total_shift(grids: Sequence[LawGrid], counts: Sequence[int]) -> Fraction:
+    """The shift of the composition's grid: the sum of the shifts of all steps."""
+    return sum((count * grid.shift for grid, count in zip(grids, counts, strict=True)), Fraction(0))
+
+
 def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int) -> StepMasses:
     """Both discrete laws of one step. bits: the relative margin 2^-bits that the lower one keeps from its polyline."""
+    return _enclose_step(law, grid, step, bits, ctx.prec)
+
+
+@lru_cache(maxsize=8)
+def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int, prec: int) -> StepMasses:
+    """At the current precision `prec`, kept for whoever asks next."""
     vertices = grid.vertices()
-    alphas = [ball(step * i).exp() for i in vertices]
-    sticks = [law.enclose_hockey_stick(ball(step * i)) for i in vertices]
+    places = [step * (i + grid.shift) for i in vertices]
+    alphas = [ball(x).exp() for x in places]
+    sticks = [law.enclose_hockey_stick(ball(x)) for x in places]
     infinity = law.enclose_infinity_mass()
-    lines = bound_cells(law, step, vertices, alphas, [stick - infinity for stick in sticks], infinity)
+    lines = bound_cells(law, places, alphas, [stick - infinity for stick in sticks], infinity)
     values = join_cells(alphas, lines, infinity)
     below = hull_masses(alphas, [value * (1 - arb((1, -bits))) for value in values], infinity)
     if not is_below(alphas, below, values, lower_end(1 - infinity)):
@@ -88,21 +100,16 @@ def connect_the_dots(alphas: Sequence[arb], sticks: Sequence[arb]) -> list[arb]:
 
 
 @proved_by("T27-convex-minorant")
-def bound_cells(law: Law, step: Fraction, vertices: Sequence[int], alphas: Sequence[arb], values: Sequence[arb],
+def bound_cells(law: Law, places: Sequence[Fraction], alphas: Sequence[arb], values: Sequence[arb],
                 infinity: arb) -> list[tuple[arb, arb]]:
     """For each cell the two end values of a line that is at most D on the whole cell, and not negative there.
 
-    A tangent near the middle; where that falls below 0 within the cell, the value of D at its end.
+    The line P(x < L < inf) - alpha Q(L > x), x the cell's middle; where it falls below 0, the value of D at the end.
     """
     lines = []
-    for n, (i, j) in enumerate(pairwise(vertices)):
-        middle, reach = step * (i + j) / 2, step * (j - i) / 2 ** (TANGENT_BITS + 1)
-        ends = [ball(middle - reach), ball(middle + reach)]
-        start, end = (x.exp() for x in ends)
-        low, high = (law.enclose_hockey_stick(x) - infinity for x in ends)
-        slope, before = (high - low) / (end - start), (low - values[n]) / (start - alphas[n])
-        excess = upper_end((slope - before) * (end - start)).max(arb(0))
-        left, right = (lower_end(low + slope * (alpha - start) - excess) for alpha in alphas[n : n + 2])
+    for n, (start, end) in enumerate(pairwise(places)):
+        first, second = law.enclose_tails(ball((start + end) / 2))
+        left, right = (lower_end(first - infinity - alpha * second) for alpha in alphas[n : n + 2])
         least = lower_end(values[n + 1]).max(arb(0))
         lines.append((left, right) if left >= right >= 0 else (least, least))
     return lines

@@ -1,6 +1,6 @@
 """The lattice method: every step's loss on one grid, from above and from below, composed exactly in integers (T26-T31).
 
-A measure on the grid x_i = i h is kept tilted: the mass at x_i is weights[i] 2^exponent e^{-c x_i} with integer
+A measure on the grid x_i = i h (all shifts of the steps' grids taken off, and from eps too) is kept tilted: the mass at x_i is weights[i] 2^exponent e^{-c x_i} with integer
 weights, so that those that matter for delta(eps), however small it is, have about the same size for the right c.
 """
 
@@ -13,7 +13,7 @@ from flint import arb, ctx, fmpz_poly
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import ball, lower_end, upper_end
 from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.grid import LawGrid, StepMasses, enclose_step
+from verified_dp.kernel.grid import LawGrid, StepMasses, enclose_step, total_shift
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by
 
@@ -42,13 +42,14 @@ class Measure:
 
 @dataclass(frozen=True)
 class LatticeValues:
-    """Both composed measures, and bounds of the composed infinity mass that go with them."""
+    """Both composed measures, bounds of the composed infinity mass that go with them, and the sum of all shifts."""
 
     witness: LatticeWitness
     above: Measure
     below: Measure
     infinity_above: arb
     infinity_below: arb
+    shift: Fraction
 
 
 def products(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -234,10 +235,11 @@ def evaluate_lattice(loss: ComposedLoss, witness: LatticeWitness) -> LatticeValu
         below = [Below.gather(s.vertices, s.below, start) for s, start in zip(steps, starts, strict=True)]
         upper = compose(Above, [tilt_masses(Above, pairs, witness) for pairs in above], counts, witness)
         lower = compose(Below, [tilt_masses(Below, pairs, witness) for pairs in below], counts, witness)
-        return LatticeValues(witness, upper, lower, *_infinities(steps, counts))
+        return LatticeValues(witness, upper, lower, *enclose_infinities(steps, counts), total_shift(witness.grids, counts))
 
 
-def _infinities(steps: Sequence[StepMasses], counts: Sequence[int]) -> tuple[arb, arb]:
+def enclose_infinities(steps: Sequence[StepMasses], counts: Sequence[int]) -> tuple[arb, arb]:
+    """Bound the composed infinity mass of the upper laws from above, that of the laws themselves from below."""
     highest = upper_end(compose_infinity([step.infinity_above for step in steps], counts)).min(arb(1))
     lowest = lower_end(compose_infinity([step.infinity for step in steps], counts)).max(arb(0))
     return highest, lowest
@@ -259,10 +261,11 @@ def enclose_finite_part(measure: Measure, epsilon: Fraction, witness: LatticeWit
 def enclose_on_lattice(values: LatticeValues, epsilon: Fraction) -> Bounds:
     """infinity + D of the lower measure <= delta(eps) <= infinity + lost + D of the upper one."""
     witness = values.witness
+    place = epsilon - values.shift * witness.step
     with ctx.workprec(witness.prec):
-        finite = upper_end(enclose_finite_part(values.above, epsilon, witness))
+        finite = upper_end(enclose_finite_part(values.above, place, witness))
         upper = upper_end(values.infinity_above + values.above.lost + finite).min(arb(1))
-        lower = values.infinity_below + enclose_finite_part(values.below, epsilon, witness)
+        lower = values.infinity_below + enclose_finite_part(values.below, place, witness)
         lower = lower_end(lower).max(arb(0))
         truncation = upper_end(values.above.lost + values.infinity_above - values.infinity_below)
         return Bounds(lower, upper, {"lattice": upper_end(upper - lower), "truncation": truncation})
