@@ -69,7 +69,7 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> L
     reaches = (_reach(law, c, rule, count) for (law, count), rule in zip(loss.parts, nodes, strict=True))
     reach = min(reaches, default=31 * c + 30)
     period, right, left = _choose_period(loss, epsilon, c, target, reach)
-    omega = _choose_cutoff(loss, epsilon, c, target)
+    omega = choose_cutoff(loss, epsilon, c, target)
     return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes)
 
 
@@ -102,7 +102,8 @@ def _choose_period(loss: FloatLoss, epsilon: float, c: float, target: float,
     return period, float(rights[right]), float(lefts[left])
 
 
-def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> float:
+def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> float:
+    """The smallest frequency beyond which the sum is negligible, e^target at most; 1e15 where there is none."""
     lines = [tail_lines(law, c, count) for law, count in loss.parts]
 
     def accept(omega: float) -> bool:
