@@ -132,13 +132,15 @@ def add_infinity_mass(infinity_mass: arb, bound: arb) -> Bounds:
 @proved_by("T67-one-order")
 def bound_mironov(values: RenyiValues, epsilon: Fraction) -> arb:
     """Bound D(eps) by M(l) e^{-l eps}."""
-    return upper_end((values.log_moment - ball(values.witness.exponent * epsilon)).exp())
+    with ctx.workprec(values.witness.prec):
+        return upper_end((values.log_moment - ball(values.witness.exponent * epsilon)).exp())
 
 
 @proved_by("T67-one-order", "T03-chernoff")
 def bound_canonne(values: RenyiValues, epsilon: Fraction) -> arb:
     """Bound D(eps) by C(l) M(l) e^{-l eps}."""
-    return upper_end(bound_mironov(values, epsilon) * bound_chernoff_factor(ball(values.witness.exponent)))
+    with ctx.workprec(values.witness.prec):
+        return upper_end(bound_mironov(values, epsilon) * bound_chernoff_factor(ball(values.witness.exponent)))
 
 
 @proved_by("T68-joint-range")
@@ -150,15 +152,16 @@ def bound_asoodeh(values: RenyiValues, epsilon: Fraction) -> arb:
     witness = values.witness
     if not (witness.low > 0 and witness.high > 0):
         return arb.pos_inf()
-    exponent, low = ball(witness.exponent), ball(witness.low)
-    x, y = low * (-ball(epsilon)).exp(), ball(witness.high)
-    x_power, y_power = (exponent * x.log()).exp(), (exponent * y.log()).exp()
-    spread = y_power - x_power
-    if not (x < y and exponent * (y * y_power - x * x_power) <= (exponent + 1) * spread):
-        return arb.pos_inf()
-    relative = (values.log_moment - exponent * low.log()).exp()  # M / u^l
-    rest = relative - (exponent + 1) * (1 - values.infinity_mass) + exponent * low
-    return upper_end(rest * x_power / ((exponent + 1) * spread)).max(arb(0))
+    with ctx.workprec(witness.prec):
+        exponent, low = ball(witness.exponent), ball(witness.low)
+        x, y = low * (-ball(epsilon)).exp(), ball(witness.high)
+        x_power, y_power = (exponent * x.log()).exp(), (exponent * y.log()).exp()
+        spread = y_power - x_power
+        if not (x < y and exponent * (y * y_power - x * x_power) <= (exponent + 1) * spread):
+            return arb.pos_inf()
+        relative = (values.log_moment - exponent * low.log()).exp()  # M / u^l
+        rest = relative - (exponent + 1) * (1 - values.infinity_mass) + exponent * low
+        return upper_end(rest * x_power / ((exponent + 1) * spread)).max(arb(0))
 
 
 @proved_by("T69-variance")
