@@ -29,7 +29,7 @@ LAYERS: dict[str, int] = {
             ("errors", "theorems"),
             ("exact", "dyadic", "enclosure", "kernel.balls"),
             ("mechanisms", "releases", "losses"),
-            ("spec", "pairs", "dominating", "kernel"),
+            ("spec", "pairs", "sampled_pairs", "group_pairs", "dominating", "kernel"),
             ("search", "symbolic"),
             ("methods",),
             ("accountant",),

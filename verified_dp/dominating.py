@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from verified_dp.group_pairs import group_step  # noqa: F401  (registers groups, and samples, with step_of)
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import Law
 from verified_dp.mechanisms import Composition, Mechanism, Relation
@@ -55,7 +56,7 @@ def _compose(composition: Composition, relation: Relation, order: str) -> Compos
     for step, count in _steps(composition, relation, order):
         shift_squared += count * step.shift_squared
         if step.law is not None:
-            laws[step.law] = laws.get(step.law, 0) + count
+            laws[step.law] = laws.get(step.law, 0) + count * step.copies
     return ComposedLoss(order, tuple(sorted(laws.items(), key=_sort_key)), shift_squared)
 
 

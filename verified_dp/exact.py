@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import isqrt
 from numbers import Rational, Real
 
 from flint import fmpz
@@ -90,6 +92,34 @@ def fraction_text(number: Fraction) -> str:
     """
     top, bottom = str(fmpz(number.numerator)), str(fmpz(number.denominator))
     return top if bottom == "1" else f"{top}/{bottom}"
+
+
+@dataclass(frozen=True)
+class SquareRoot:
+    """The square root of a positive rational number that is no square, exact; `square_root` makes it."""
+
+    square: Fraction
+
+    def __float__(self) -> float:
+        return float(self.square) ** 0.5
+
+    def __str__(self) -> str:
+        return f"sqrt({self.square})"
+
+
+def square(number: Fraction | SquareRoot) -> Fraction:
+    """The square, exact."""
+    return number.square if isinstance(number, SquareRoot) else number * number
+
+
+def square_root(number: Fraction) -> Fraction | SquareRoot:
+    """The square root of a positive number, as a fraction where it is one.
+
+    >>> square_root(Fraction(9, 4)), square_root(Fraction(1, 2))
+    (Fraction(3, 2), SquareRoot(square=Fraction(1, 2)))
+    """
+    root = Fraction(isqrt(number.numerator), isqrt(number.denominator))
+    return root if root * root == number else SquareRoot(number)
 
 
 def _checked(value: object, key: str, *, expected: str, accepts: Callable[[Fraction], bool]) -> Fraction:

@@ -354,8 +354,11 @@ def _check_sampled(mechanism: object) -> None:
 
 
 def _check_gaussian(mechanism: object) -> None:
+    if isinstance(mechanism, Release | Composition):
+        name = mechanism.kind if isinstance(mechanism, Release) else "a composition"
+        raise Unsupported(f"{name} on batches of fixed size: a theorem covers the Gaussian only", "sampling")
     if not isinstance(mechanism, Gaussian):
-        raise InvalidInput("mechanism", mechanism, "a Gaussian, which alone has a theorem for batches of fixed size")
+        raise InvalidInput("mechanism", mechanism, "a Gaussian")
     _check_sampled(mechanism)
 
 

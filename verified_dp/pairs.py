@@ -8,19 +8,17 @@ from functools import singledispatch
 from typing import NoReturn
 
 from verified_dp.errors import Unsupported
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
 from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.losses.fixed_batch import FixedBatchLoss
 from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.losses.law import Law
 from verified_dp.losses.mixture import MixtureLoss
 from verified_dp.losses.renyi import RenyiLoss, ZCDPLoss
-from verified_dp.losses.sampled import SampledLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.mechanisms import (
     Gaussian,
     Mechanism,
-    PoissonSampled,
     Relation,
     WithoutReplacement,
     WithReplacement,
@@ -60,26 +58,30 @@ class DominatingPair:
 
 @dataclass(frozen=True)
 class Step:
-    """One step in one order: its law, or the squared mean shift of a Gaussian, or neither (nothing is revealed)."""
+    """One step in one order: its law, or the squared mean shift of a Gaussian, or neither (nothing is revealed).
+
+    copies: how many independent copies of the law the step consists of.
+    """
 
     pair: DominatingPair
     law: Law | None = None
     shift_squared: Fraction = Fraction(0)
+    copies: int = 1
 
 
-def _pair(order: str, P: str, Q: str, *theorems: str, tight: bool = True, proven: bool = True) -> DominatingPair:
+def pair_in_order(order: str, P: str, Q: str, *theorems: str, tight: bool = True) -> DominatingPair:
     """P and Q as of the remove order: swapped in the add order."""
     first, second = (Q, P) if order == "add" else (P, Q)
-    return DominatingPair(order, first, second, theorems, tight, proven)
+    return DominatingPair(order, first, second, theorems, tight)
 
 
-def _refuse(what: str, relation: Relation, reason: str) -> NoReturn:
+def refuse(what: str, relation: Relation, reason: str) -> NoReturn:
     raise Unsupported(f"{what} under {relation}: {reason}", "relation")
 
 
 @singledispatch
 def step_of(mechanism: Mechanism, order: str, relation: Relation) -> Step:
-    """The step in that order of the relation."""
+    """The step in that order of the relation; Unsupported where no theorem covers it."""
     raise Unsupported(f"no dominating pair is proven for {type(mechanism).__name__}")
 
 
@@ -87,61 +89,12 @@ def step_of(mechanism: Mechanism, order: str, relation: Relation) -> Step:
 @proved_by("T23-pair-gaussian", "T24-pair-zero-out")
 def _gaussian(mechanism: Gaussian, order: str, relation: Relation) -> Step:
     shift = mechanism.mean_distance(relation)
-    return Step(DominatingPair(order, f"N({shift}, 1)", "N(0, 1)", ("T23-pair-gaussian", *_zero_out(relation)), True),
+    return Step(DominatingPair(order, f"N({shift}, 1)", "N(0, 1)", ("T23-pair-gaussian", *zero_out(relation)), True),
                 shift_squared=shift**2)
 
 
-def _zero_out(relation: Relation) -> tuple[str, ...]:
+def zero_out(relation: Relation) -> tuple[str, ...]:
     return ("T24-pair-zero-out",) if relation is Relation.ZERO_OUT else ()
-
-
-@step_of.register
-@proved_by("T49-sampled", "T24-pair-zero-out")
-def _poisson(mechanism: PoissonSampled, order: str, relation: Relation) -> Step:
-    q, inner = mechanism.probability, mechanism.mechanism
-    if isinstance(inner, Gaussian):
-        return _sampled_gaussian(inner, q, order, relation)
-    if order == "symmetric":
-        _refuse("a Poisson sample of anything but a Gaussian", relation, "no theorem for it is implemented")
-    base = step_of(inner, "remove", relation)
-    assert base.law is not None
-    pair = _pair(order, f"{1 - q} Q0 + {q} P0 with P0 = {base.pair.P}, Q0 = {base.pair.Q}", base.pair.Q,
-                 "T49-sampled", *base.pair.theorems, *_zero_out(relation))
-    return Step(pair, _sample(base.law, q, order))
-
-
-def _sample(law: Law, q: Fraction, order: str) -> Law | None:
-    """q = 0 reveals nothing and q = 1 is no sampling; finite laws stay finite."""
-    if q == 0:
-        return None
-    if q == 1:
-        return law.in_order(order)
-    if isinstance(law, FiniteLoss):
-        return FiniteLoss(tuple(((1 - q) * b + q * a, b) for a, b in law.masses), "remove").in_order(order)
-    if isinstance(law, DiscreteLaplaceLoss):
-        return SampledAtomicLoss(law, q, order)
-    return SampledLoss(law, q, order)
-
-
-@proved_by("T21-pair-poisson", "T22-pair-poisson-replace", "T24-pair-zero-out", "T07-ends")
-def _sampled_gaussian(gaussian: Gaussian, q: Fraction, order: str, relation: Relation) -> Step:
-    """q = 0 adds nothing, q = 1 is the plain Gaussian (T07)."""
-    s = gaussian.noise_multiplier
-    if s is None:
-        raise Unsupported("a sampled Gaussian needs its noise_multiplier")
-    mixed, plain = f"{1 - q} N(0, ({s})^2) + {q} N(1, ({s})^2)", f"N(0, ({s})^2)"
-    if order == "symmetric":
-        mirrored = f"{1 - q} N(0, ({s})^2) + {q} N(-1, ({s})^2)"
-        pair = DominatingPair(order, mixed, mirrored, ("T22-pair-poisson-replace",), True)
-    else:
-        pair = _pair(order, mixed, plain, "T21-pair-poisson", *_zero_out(relation))
-    return _gaussian_step(pair, gaussian, q, order, relation)
-
-
-def _gaussian_step(pair: DominatingPair, gaussian: Gaussian, q: Fraction, order: str, relation: Relation) -> Step:
-    if q == 1:
-        return Step(pair, shift_squared=gaussian.mean_distance(relation) ** 2)
-    return Step(pair, SampledGaussianLoss(q, Fraction(gaussian.noise_multiplier or 0), order) if q else None)
 
 
 @step_of.register
@@ -150,7 +103,7 @@ def _without(mechanism: WithoutReplacement, order: str, relation: Relation) -> S
     """q = 1 uses every record, hence is the plain Gaussian; q = 0 uses none."""
     q, s = mechanism.probability, Fraction(mechanism.mechanism.noise_multiplier or 0)
     if relation is not Relation.REPLACE:
-        _refuse("sampling without replacement", relation, "no theorem covers a change of the number of records")
+        refuse("sampling without replacement", relation, "no theorem covers a change of the number of records")
     pair = DominatingPair(
         order, f"for alpha >= 1: {1 - q} N(0, ({s})^2) + {q} N(2, ({s})^2)",
         f"for alpha >= 1: N(0, ({s})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
@@ -160,15 +113,20 @@ def _without(mechanism: WithoutReplacement, order: str, relation: Relation) -> S
 
 
 @step_of.register
-@proved_by("T53-with-replacement")
 def _with(mechanism: WithReplacement, order: str, relation: Relation) -> Step:
+    return with_replacement(mechanism, order, relation)
+
+
+@proved_by("T53-with-replacement", "T72-groups")
+def with_replacement(mechanism: WithReplacement, order: str, relation: Relation, group_size: int = 1) -> Step:
+    """Each draw of a record that is replaced moves the mean by at most 2."""
     s = Fraction(mechanism.mechanism.noise_multiplier or 0)
     if relation is not Relation.REPLACE:
-        _refuse("sampling with replacement", relation, "no theorem covers a change of the number of records")
-    weights = [(n, weight) for n, weight in enumerate(mechanism.multiplicities()) if weight]
+        refuse("sampling with replacement", relation, "no theorem covers a change of the number of records")
+    weights = [(n, weight) for n, weight in enumerate(mechanism.multiplicities(group_size)) if weight]
     above = tuple((Fraction(2 * n), weight) for n, weight in weights)
     below = tuple((-mean, weight) for mean, weight in reversed(above))
-    law = f"n = Bin({mechanism.draws}, 1/{mechanism.population})"
+    law = f"n = Bin({mechanism.draws}, {Fraction(group_size, mechanism.population)})"
     pair = DominatingPair(order, f"N(2n, ({s})^2), {law}", f"N(-2n, ({s})^2), {law}", ("T53-with-replacement",), False)
     return Step(pair, MixtureLoss(s, above, below, order))
 
@@ -177,14 +135,14 @@ def _with(mechanism: WithReplacement, order: str, relation: Relation) -> Step:
 @proved_by("T42-pair-shift")
 def _laplace(mechanism: Laplace, order: str, relation: Relation) -> Step:
     mu = mechanism.ratio
-    return Step(_pair(order, f"Laplace({mu}, 1)", "Laplace(0, 1)", "T42-pair-shift"), LaplaceLoss(mu))
+    return Step(pair_in_order(order, f"Laplace({mu}, 1)", "Laplace(0, 1)", "T42-pair-shift"), LaplaceLoss(mu))
 
 
 @step_of.register
 @proved_by("T42-pair-shift")
 def _discrete_laplace(mechanism: DiscreteLaplace, order: str, relation: Relation) -> Step:
     b, shift = mechanism.scale, mechanism.sensitivity
-    pair = _pair(order, f"discrete Laplace({shift}, {b})", f"discrete Laplace(0, {b})", "T42-pair-shift")
+    pair = pair_in_order(order, f"discrete Laplace({shift}, {b})", f"discrete Laplace(0, {b})", "T42-pair-shift")
     return Step(pair, DiscreteLaplaceLoss(b, shift))
 
 
@@ -192,7 +150,7 @@ def _discrete_laplace(mechanism: DiscreteLaplace, order: str, relation: Relation
 @proved_by("T42-pair-shift")
 def _discrete_gaussian(mechanism: DiscreteGaussian, order: str, relation: Relation) -> Step:
     s2, shift = mechanism.sigma_squared, mechanism.sensitivity
-    pair = _pair(order, f"discrete Gaussian({shift}, {s2})", f"discrete Gaussian(0, {s2})", "T42-pair-shift")
+    pair = pair_in_order(order, f"discrete Gaussian({shift}, {s2})", f"discrete Gaussian(0, {s2})", "T42-pair-shift")
     return Step(pair, DiscreteGaussianLoss(s2, shift))
 
 
@@ -200,7 +158,7 @@ def _discrete_gaussian(mechanism: DiscreteGaussian, order: str, relation: Relati
 @proved_by("T54-randomized-response")
 def _randomized_response(mechanism: RandomizedResponse, order: str, relation: Relation) -> Step:
     if relation is not Relation.REPLACE:
-        _refuse("randomised response", relation, "an answer that is missing tells who is missing; use replace")
+        refuse("randomised response", relation, "an answer that is missing tells who is missing; use replace")
     k, law = mechanism.categories, _response(mechanism)
     return Step(DominatingPair(order, f"answers of category 1 of {k}", f"answers of category 2 of {k}",
                                ("T54-randomized-response",), True), law)
@@ -221,9 +179,9 @@ def _response(mechanism: RandomizedResponse) -> Law | None:
 @proved_by("T55-finite")
 def _finite(mechanism: Finite, order: str, relation: Relation) -> Step:
     if order == "symmetric" and not mechanism.is_symmetric():
-        _refuse("a finite pair that is not its own mirror image", relation,
+        refuse("a finite pair that is not its own mirror image", relation,
                 "neighbours may come in either direction at every step")
-    pair = _pair(order, "the stated P", "the stated Q", "T55-finite")
+    pair = pair_in_order(order, "the stated P", "the stated Q", "T55-finite")
     law = FiniteLoss(mechanism.masses(), "symmetric" if order == "symmetric" else "remove").in_order(order)
     return Step(pair, law if any(p != q for p, q in law.masses) else None)
 
@@ -232,7 +190,7 @@ def _finite(mechanism: Finite, order: str, relation: Relation) -> Step:
 @proved_by("T56-approximate-dp")
 def _approximate_dp(mechanism: ApproximateDP, order: str, relation: Relation) -> Step:
     e, d = mechanism.epsilon, mechanism.delta
-    pair = _pair(order, f"{d} at 'surely P', {1 - d} (e^{e}, 1)/(1 + e^{e})",
+    pair = pair_in_order(order, f"{d} at 'surely P', {1 - d} (e^{e}, 1)/(1 + e^{e})",
                  f"{d} at 'surely Q', {1 - d} (1, e^{e})/(1 + e^{e})", "T56-approximate-dp", tight=False)
     return Step(pair, OddsLoss(e, d, 0) if e or d else None)
 
@@ -240,7 +198,7 @@ def _approximate_dp(mechanism: ApproximateDP, order: str, relation: Relation) ->
 @step_of.register
 @proved_by("T57-gaussian-dp")
 def _gaussian_dp(mechanism: GaussianDP, order: str, relation: Relation) -> Step:
-    pair = _pair(order, f"N({mechanism.mu}, 1)", "N(0, 1)", "T57-gaussian-dp", tight=False)
+    pair = pair_in_order(order, f"N({mechanism.mu}, 1)", "N(0, 1)", "T57-gaussian-dp", tight=False)
     return Step(pair, shift_squared=mechanism.mu**2)
 
 
@@ -248,10 +206,10 @@ def _gaussian_dp(mechanism: GaussianDP, order: str, relation: Relation) -> Step:
 @proved_by("T58-pair-mixture")
 def _mixture(mechanism: MixtureOfGaussians, order: str, relation: Relation) -> Step:
     if order == "symmetric":
-        _refuse("a mixture of Gaussians", relation, "no theorem is implemented; use add-or-remove")
+        refuse("a mixture of Gaussians", relation, "no theorem is implemented; use add-or-remove")
     s, above = mechanism.sigma, tuple(zip(mechanism.sensitivities, mechanism.probabilities, strict=True))
     words = " + ".join(f"{weight} N({norm}, ({s})^2)" for norm, weight in above)
-    pair = _pair(order, words, f"N(0, ({s})^2)", "T58-pair-mixture", *_zero_out(relation))
+    pair = pair_in_order(order, words, f"N(0, ({s})^2)", "T58-pair-mixture", *zero_out(relation))
     if all(norm == 0 for norm, _ in above):
         return Step(pair)
     return Step(pair, MixtureLoss(s, above, ((Fraction(0), Fraction(1)),), "remove").in_order(order))
@@ -262,7 +220,7 @@ def _mixture(mechanism: MixtureOfGaussians, order: str, relation: Relation) -> S
 def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step:
     mu = mechanism.bounded_range
     curve = f"sup over all pairs of range {mu}"
-    return Step(_pair(order, curve, curve, "T43-bounded-range", tight=False), BoundedRangeLoss(mu))
+    return Step(pair_in_order(order, curve, curve, "T43-bounded-range", tight=False), BoundedRangeLoss(mu))
 
 
 @step_of.register
@@ -291,8 +249,10 @@ def _unknown(order: str, bounds: str) -> DominatingPair:
 def _fourier_accountant(mechanism: FourierAccountantPair, order: str, relation: Relation) -> Step:
     """The pair of T22 under the name of another mechanism, for which it is not dominating (T52)."""
     if relation is not Relation.REPLACE:
-        _refuse("the Fourier accountant's pair", relation, "the paper states it for replacing a record")
+        refuse("the Fourier accountant's pair", relation, "the paper states it for replacing a record")
     q, s = mechanism.probability, mechanism.noise_multiplier
     mixed, mirrored = (f"{1 - q} N(0, ({s})^2) + {q} N({m}, ({s})^2)" for m in (1, -1))
     pair = DominatingPair(order, mixed, mirrored, ("T52-without-replacement",), False, proven=False)
-    return _gaussian_step(pair, Gaussian(s), q, order, relation)
+    if q == 1:
+        return Step(pair, shift_squared=(2 / s) ** 2)
+    return Step(pair, SampledGaussianLoss(q, s, order) if q else None)

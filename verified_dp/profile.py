@@ -53,6 +53,8 @@ class PrivacyProfile:
         self.pairs = describe_pairs(composition, self.relation)
         self._orders = [SingleOrder(loss) for loss in privacy_losses(composition, self.relation)]
         self._progress = progress
+        self._standing = {"tight": all(pair.tight for pair in self.pairs),
+                          "proven": all(pair.proven for pair in self.pairs)}
 
     def delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
@@ -83,7 +85,8 @@ class PrivacyProfile:
         """
         found = paper_method(method, parameters) if isinstance(method, str) else method
         words = self.relation.value, convention(self.composition, self.relation)
-        return Accountant([order.loss for order in self._orders], found, words, self._guess, self._progress)
+        losses = [order.loss for order in self._orders]
+        return Accountant(losses, found, words, self._guess, self._progress, self._standing)
 
     def _guess(self, target: Fraction) -> Fraction:
         """About where delta(eps) is the target, from the first-order estimate; 1 where there is no model to ask."""
@@ -285,15 +288,20 @@ def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,
-                    progress: Callable[[str], None] | None = None) -> PrivacyProfile:
+                    progress: Callable[[str], None] | None = None, group_size: object = None) -> PrivacyProfile:
     """The privacy profile of a specification, a composition or a single mechanism.
 
-    A specification states its relation; for the others it must be given.
+    A specification states its relation and group size; for the others the relation must be given.
+    group_size: in how many records neighbours differ, 1 where nobody says.
     """
     if isinstance(what, Spec):
+        if group_size is not None and exact.count(group_size, "group_size") != what.composition.group_size:
+            stated = what.composition.group_size
+            raise InvalidInput("group_size", group_size, f"left out, or {stated} as in the specification")
         if relation is not None and Relation.of(relation) is not what.relation:
             raise InvalidInput("relation", str(relation), f"left out, or {what.relation} as in the specification")
         return PrivacyProfile(what.composition, what.relation, progress)
     if relation is None:
         raise InvalidInput("relation", None, "one of " + ", ".join(Relation))
-    return PrivacyProfile(compose(what), relation, progress)
+    composition = compose(what)
+    return PrivacyProfile(composition if group_size is None else composition.for_groups(group_size), relation, progress)

@@ -102,7 +102,7 @@ class RandomizedResponse(Release):
     """
 
     kind = "randomized-response"
-    not_sampled = "an answer that is missing shows who was not asked; leave sampling out, which is valid (never better)"
+    not_sampled = "an answer that is missing shows who was not asked; leave sampling out, which overstates the loss"
     convention = "randomized-response: every neighbour answers, one of them differently"
     assumption = "randomized-response: every answer is drawn afresh with exactly the stated probabilities"
     categories: int

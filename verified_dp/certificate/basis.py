@@ -25,11 +25,12 @@ from verified_dp.kernel import (
     sparse,
     truncated,
 )
+from verified_dp.kernel.closed_law import ClosedFormLaw
 from verified_dp.kernel.evaluate import Witness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.gaussian import enclose_gaussian_profile
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.mechanisms import Composition, PoissonSampled
+from verified_dp.mechanisms import Composition, Grouped, PoissonSampled
 
 Functions = Sequence[Callable[..., Any]]
 
@@ -122,7 +123,7 @@ LAWS: Mapping[type[Any], Functions] = {
 """Those that run besides where sampled Gaussians are composed."""
 
 _TRANSFORM = ("enclose_transform", "enclose_moment", "bound_transform_beyond", "enclose_infinity_mass")
-_ON_GRID = ("enclose_hockey_stick", "enclose_tails", "enclose_infinity_mass")
+_ON_GRID = ("enclose_hockey_stick", "enclose_atoms", "enclose_tails", "enclose_infinity_mass")
 METHODS: Mapping[type[Any], Sequence[str]] = {
     contour.LineWitness: _TRANSFORM,
     panels.PanelWitness: (),
@@ -180,6 +181,8 @@ def _methods(laws: Iterable[Any], names: Sequence[str]) -> Iterator[Callable[...
         yield from (method for method in found if method is not None and hasattr(method, "__theorems__"))
         if hasattr(law, "base"):
             yield from _methods([law.base], names)
+        if isinstance(law, ClosedFormLaw):
+            yield from _closed_functions(law.loss)
 
 
 def theorems_of(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -195,7 +198,8 @@ def theorems_record(
 ) -> list[str]:
     """The sorted names of all theorems used. evaluations: (quantity, loss, witness) of each."""
     names = {COMPOSITION, *(name for pair in pairs for name in pair.theorems)}
-    if any(isinstance(m, PoissonSampled) and m.probability in (0, 1) for m, _ in composition.parts):
+    steps = [m.mechanism if isinstance(m, Grouped) else m for m, _ in composition.parts]
+    if any(isinstance(step, PoissonSampled) and step.probability in (0, 1) for step in steps):
         names.add(ENDS)
     for quantity, loss, witness in evaluations:
         names.update(name for function in functions_used(loss, witness) for name in theorems_of(function))

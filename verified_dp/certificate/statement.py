@@ -181,7 +181,7 @@ def _read_part(entry: Any, path: str) -> tuple[Mechanism, int]:
     _check_integer(entry, "count", path)
     with _located(path):
         bare = _read_parts(entry["releases"], f"{path}.releases") if kind == COMPOSED else _read_bare(kind, entry, path)
-        mechanism = _read_sampled(bare, entry["sampling"], f"{path}.sampling") if sampling else bare
+        mechanism: Any = _read_sampled(bare, entry["sampling"], f"{path}.sampling") if sampling else bare
         return Composition(((mechanism, entry["count"]),)).parts[0]
 
 

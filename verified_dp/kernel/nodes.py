@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from flint import acb, arb, arb_mat
 
+from verified_dp.exact import square
 from verified_dp.kernel.balls import ball, upper_end
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
@@ -38,7 +39,7 @@ class NodeRule:
 
     def _is_shaped(self, law: SampledGaussianLoss) -> bool:
         """The line, 0 < h <= 2s, 0 < b, A + b < pi s^2."""
-        fits = self.half_width > 0 and self.step <= 2 * law.noise_multiplier
+        fits = self.half_width > 0 and self.step**2 <= 4 * square(law.noise_multiplier)
         return fits and self.is_line(law) and bool(ball(self.height + self.half_width) < law.enclose_strip())
 
     def is_inside(self, law: SampledGaussianLoss) -> bool:

@@ -1,0 +1,265 @@
+"""Log-concave noise whose shift is drawn at random: records on a Poisson sample, replaced or in groups (T74, T75).
+
+P = sum of weight f(x - mean) over `above`, Q the same over `below`, f even and log-concave, every mean of P >= 0 and
+every mean of Q <= 0: the loss does not fall in x, so that hockey-sticks are those of half-lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, reduce
+from itertools import pairwise
+from typing import ClassVar
+
+from flint import arb, ctx
+
+from verified_dp.exact import square
+from verified_dp.kernel.balls import ball
+from verified_dp.losses.atomic import Atom, AtomicLaw
+from verified_dp.losses.discrete_gaussian import enclose_distribution
+from verified_dp.losses.laplace import LaplaceLoss
+from verified_dp.losses.mixture import Component, MixtureLoss
+from verified_dp.theorems import proved_by
+
+Mixture = tuple[Component, ...]
+
+
+def mirrored(mixture: Mixture) -> Mixture:
+    """The mixture of the noise's negative; sorted by mean again."""
+    return tuple((-mean, weight) for mean, weight in reversed(mixture))
+
+
+def _places(above: Mixture, below: Mixture) -> list[Fraction]:
+    return sorted({mean for mean, _ in (*above, *below)})  # exact: fractions
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """Between two neighbouring means P has the density A e^{-t} + B e^t and the tail A e^{-t} + W - B e^t.
+
+    left, right: its ends. p, q: (A, B, W) of P and of Q. A_p = 0 left of 0 and B_q = 0 right of it.
+    """
+
+    left: arb
+    right: arb
+    p: tuple[arb, arb, arb]
+    q: tuple[arb, arb, arb]
+    is_positive: bool
+
+    def place(self, alpha: arb) -> arb:
+        """Enclose where p = alpha q, moved into the interval where it lies outside."""
+        (a, b, _), (c, e, _) = self.p, self.q
+        if self.is_positive:
+            ratio = ((alpha * c - a) / b).max((2 * self.left).exp()).min((2 * self.right).exp())
+            return ratio.log() / 2
+        ratio = ((b - alpha * e) / (alpha * c)).max((-2 * self.right).exp()).min((-2 * self.left).exp())
+        return -ratio.log() / 2
+
+    def tails(self, t: arb) -> tuple[arb, arb]:
+        """Enclose P(x > t) and Q(x > t), t in the interval."""
+        up, down = t.exp(), (-t).exp()
+        first, second = (a * down + w - b * up for a, b, w in (self.p, self.q))
+        return first, second
+
+    def densities(self, t: arb) -> tuple[arb, arb]:
+        """Enclose p(t) and q(t), t in the interval."""
+        up, down = t.exp(), (-t).exp()
+        return self.p[0] * down + self.p[1] * up, self.q[0] * down + self.q[1] * up
+
+    def holds(self, alpha: arb) -> bool:
+        """Whether p = alpha q may hold inside: not where p > alpha q at its left or p <= alpha q at its right."""
+        (p_left, q_left), (p_right, q_right) = self.densities(self.left), self.densities(self.right)
+        return not (p_left > alpha * q_left or p_right <= alpha * q_right)
+
+
+@dataclass(frozen=True)
+class LaplaceMixtureLoss:
+    """Laplace noise; means in units of its scale."""
+
+    above: Mixture
+    below: Mixture
+    order: str
+
+    def in_order(self, order: str) -> LaplaceMixtureLoss:
+        """The same step in another order: the pair swapped and mirrored between remove and add."""
+        if {self.order, order} != {"remove", "add"}:
+            return replace(self, order=order)
+        return LaplaceMixtureLoss(mirrored(self.below), mirrored(self.above), order)
+
+    @proved_by("T75-random-shifts")
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose the largest of (1 - e^eps)_+ and P(x > t) - e^eps Q(x > t), t at and between all means."""
+        if epsilon >= self.enclose_largest_loss():
+            return arb(0)
+        if epsilon <= self.enclose_smallest_loss():
+            return -epsilon.expm1()
+        best, alpha = (-epsilon.expm1()).max(arb(0)), epsilon.exp()
+        for part in _intervals(self, ctx.prec):
+            for t in (part.left, part.place(alpha), part.right):
+                above, below = part.tails(t)
+                best = best.max(above - alpha * below)
+        return best
+
+    @proved_by("T75-random-shifts")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (P(x > t*), Q(x > t*)), t* where the loss passes x; (0, 0) right and (1, 1) left of all."""
+        largest, smallest, alpha = self.enclose_largest_loss(), self.enclose_smallest_loss(), x.exp()
+        if x >= largest:
+            return arb(0), arb(0)
+        if x < smallest:
+            return arb(1), arb(1)
+        found = [part.tails(part.place(alpha)) for part in _intervals(self, ctx.prec) if part.holds(alpha)]
+        found += [] if x < largest else [(arb(0), arb(0))]
+        found += [] if x >= smallest else [(arb(1), arb(1))]
+        return reduce(arb.union, [p for p, _ in found]), reduce(arb.union, [q for _, q in found])
+
+    @proved_by("T75-random-shifts")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose p(t*) / l'(t*) = p^2 q / (2 (B_p A_q - A_p B_q)) between the ends of the loss; 0 outside."""
+        largest, smallest, alpha = self.enclose_largest_loss(), self.enclose_smallest_loss(), x.exp()
+        if x > largest or x < smallest:
+            return arb(0)
+        found = [] if smallest < x and x < largest else [arb(0)]
+        for part in _intervals(self, ctx.prec):
+            if part.holds(alpha):
+                p, q = part.densities(part.place(alpha))
+                found.append(p * p * q / (2 * (part.p[1] * part.q[0] - part.p[0] * part.q[1])))
+        return reduce(arb.union, found)
+
+    @proved_by("T75-random-shifts")
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """The two ends: beyond all means the loss does not change."""
+        first, last = _intervals(self, ctx.prec)[0], _intervals(self, ctx.prec)[-1]
+        return [(self.enclose_smallest_loss(), 1 - first.tails(first.left)[0]),
+                (self.enclose_largest_loss(), last.tails(last.right)[0])]
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    @proved_by("T75-random-shifts")
+    def enclose_largest_loss(self) -> arb:
+        """Enclose log(sum w e^a / sum v e^b)."""
+        return self._enclose_end(1)
+
+    @proved_by("T75-random-shifts")
+    def enclose_smallest_loss(self) -> arb:
+        """Enclose log(sum w e^{-a} / sum v e^{-b})."""
+        return self._enclose_end(-1)
+
+    def _enclose_end(self, sign: int) -> arb:
+        first, second = (sum((ball(weight) * ball(sign * mean).exp() for mean, weight in mixture), arb(0))
+                         for mixture in (self.above, self.below))
+        return (first / second).log()
+
+    @proved_by("T75-random-shifts")
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose E[e^{l L}], l > 0, between 0 and the average of that of the shifts a - b."""
+        bound = sum((ball(w * v) * (LaplaceLoss(a - b).enclose_moment(exponent) if a > b else 1)
+                     for a, w in self.above for b, v in self.below), arb(0))
+        return arb(0).union(bound)
+
+
+@lru_cache(maxsize=16)
+def _intervals(law: LaplaceMixtureLoss, prec: int) -> list[_Interval]:
+    """The intervals between the means, from left to right, at the current precision `prec`."""
+
+    def coefficients(mixture: Mixture, left: Fraction) -> tuple[arb, arb, arb]:
+        rising = sum((ball(weight) * ball(-mean).exp() for mean, weight in mixture if mean > left), arb(0))
+        falling = sum((ball(weight) * ball(mean).exp() for mean, weight in mixture if mean <= left), arb(0))
+        return falling / 2, rising / 2, ball(sum((weight for mean, weight in mixture if mean > left), Fraction(0)))
+
+    return [_Interval(ball(left), ball(right), coefficients(law.above, left), coefficients(law.below, left), left >= 0)
+            for left, right in pairwise(_places(law.above, law.below))]
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceMixtureLoss(AtomicLaw):
+    """Noise of mass (1-r)/(1+r) r^|x| on the integers, r = e^{-1/scale}; means are integers."""
+
+    scale: Fraction
+    above: Mixture
+    below: Mixture
+    order: str
+
+    def in_order(self, order: str) -> DiscreteLaplaceMixtureLoss:
+        """The same step in another order: the pair swapped and mirrored between remove and add."""
+        if {self.order, order} != {"remove", "add"}:
+            return replace(self, order=order)
+        return replace(self, above=mirrored(self.below), below=mirrored(self.above), order=order)
+
+    @proved_by("T75-random-shifts")
+    def enclose_atoms(self) -> list[Atom]:
+        """The outcomes up to the least mean, each one between, and those from the largest mean on."""
+        return _discrete_laplace_atoms(self, ctx.prec)
+
+
+@lru_cache(maxsize=16)
+@proved_by("T75-random-shifts")
+def _discrete_laplace_atoms(law: DiscreteLaplaceMixtureLoss, prec: int) -> list[Atom]:
+    """Masses of the outcomes at the current precision `prec`; the largest mean first."""
+    places = [int(place) for place in _places(law.above, law.below)]
+    powers = [(-ball(n / law.scale)).exp() for n in range(places[-1] - places[0] + 1)]
+    ratio = (-ball(1 / law.scale)).exp()
+    end, inner = 1 / (1 + ratio), -(-ball(1 / law.scale)).expm1() / (1 + ratio)
+
+    def mass(mixture: Mixture, outcome: int) -> arb:
+        return sum((ball(weight) * powers[abs(outcome - int(mean))] for mean, weight in mixture), arb(0))
+
+    factors = [end, *[inner] * (places[-1] - places[0] - 1), end]
+    return [(factor * mass(law.above, x), factor * mass(law.below, x))
+            for factor, x in zip(factors, range(places[-1], places[0] - 1, -1), strict=True)]
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianMixtureLoss(MixtureLoss):
+    """Noise of mass e^{-x^2/(2 sigma^2)} / Z on the integers; means are integers. The loss is that of MixtureLoss."""
+
+    decays: ClassVar[bool] = False
+
+    def in_order(self, order: str) -> DiscreteGaussianMixtureLoss:
+        """The same step in another order: the pair swapped and mirrored between remove and add."""
+        if {self.order, order} != {"remove", "add"}:
+            return replace(self, order=order)
+        return replace(self, above=mirrored(self.below), below=mirrored(self.above), order=order)
+
+    @proved_by("T75-random-shifts")
+    def _enclose_between(self, alpha: arb, low: arb, high: arb) -> arb:
+        """P(x >= n) - alpha Q(x >= n) for every n that may be the first integer beyond the cut."""
+        values = [above - alpha * below for above, below in self._sums(low, high)]
+        return reduce(arb.union, values)
+
+    @proved_by("T75-random-shifts")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (P(x >= n), Q(x >= n)), n the first integer with a loss above x."""
+        place = self._enclose_place(x)
+        if isinstance(place, int):
+            return arb(place), arb(place)
+        if place is None:
+            return arb(0).union(arb(1)), arb(0).union(arb(1))
+        sums = self._sums(place.lower(), place.upper())
+        return reduce(arb.union, [p for p, _ in sums]), reduce(arb.union, [q for _, q in sums])
+
+    def _sums(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
+        first, last = (int(str(end.floor().unique_fmpz())) + 1 for end in (low, high))
+        if last - first > _MANY:
+            return [(arb(0), arb(0)), (arb(1), arb(0)), (arb(0), arb(1)), (arb(1), arb(1))]
+        return [(self._sum(self.above, n), self._sum(self.below, n)) for n in range(first, last + 1)]
+
+    def _sum(self, mixture: Mixture, outcome: int) -> arb:
+        variance = square(self.sigma)
+        return sum((ball(weight) * enclose_distribution(variance, int(mean) - outcome) for mean, weight in mixture),
+                   arb(0))
+
+    def enclose_density(self, x: arb) -> arb:
+        """0: the loss is discrete."""
+        return arb(0)
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """Infinitely many."""
+        return None
+
+
+_MANY = 100
+"""A cut known no better than to this many outcomes is not worth a sum for each."""
