@@ -108,7 +108,8 @@ BUILD: dict[str, Callable[[Case], Composition]] = {
     "subsampled_gaussian": lambda p: compose(
         (FourierAccountantPair(number(p["sigma"]), number(p["q"])), p["compositions"])),
     "heterogeneous_subsampled_gaussian": lambda p: compose(*(
-        (PoissonSampled(Gaussian(s), q), 10) for s, q in zip(spaced("1.6", "1.8"), spaced("0.05", "0.06"), strict=True))),
+        (PoissonSampled(Gaussian(s), q), 10)
+        for s, q in zip(spaced("1.6", "1.8"), spaced("0.05", "0.06"), strict=True))),
     "single_epoch_tree_aggregation": lambda p: compose(
         (Gaussian(number(p["sigma"])), math.floor(math.log2(p["steps"])) + 1)),
 }
@@ -186,7 +187,7 @@ def largest_truth(losses: Iterable[Fraction], delta_at: Callable[[Fraction], Enc
 
 @pytest.mark.parametrize("case", of_quantity("tpr"))
 def test_trade_off(case: Case) -> None:
-    """The trade-off curve is the conjugate of delta: its minimum over a fine grid of eps is within 1e-3 of the peer's."""
+    """The trade-off curve is the conjugate of delta: its least value on a fine grid of eps is within 1e-3 of theirs."""
     p, found = case["params"], profile(case)
     grid = [Fraction(i, 50) for i in range(-500, 501)] if case["mechanism"] == "gaussian" else kinks(case)
     rate = largest_truth(grid, found.delta, number(p["fpr"]))
