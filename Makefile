@@ -36,6 +36,7 @@ lint: $(VENV)/installed-lint  ## ruff, and mypy on the package
 
 bench: $(VENV)/installed-bench  ## time this package beside other accountants (minutes)
 	$(BIN)/python tests/benchmarks/bench.py
+	$(BIN)/python tests/benchmarks/mechanisms.py
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
