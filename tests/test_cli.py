@@ -88,8 +88,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 
 # delta and epsilon
 
-RESULT_KEYS = ["schema", "quantity", "relation", "order", "status", "lower", "upper", "digits", "method", "methods",
-               "error_budget", "convention", "seconds"]
+RESULT_KEYS = ["schema", "quantity", "relation", "order", "status", "tight", "lower", "upper", "digits", "method",
+               "methods", "error_budget", "convention", "seconds"]
 
 
 def check_result(row: dict[str, Any], quantity: str, typed: str) -> None:

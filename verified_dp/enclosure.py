@@ -35,6 +35,8 @@ class Enclosure:
         order: "remove", "add", "both" (equal, or not told apart) or "symmetric".
         relation, convention: the neighbours, and in words what the noise is relative to.
         digits: significant digits asked for. seconds: time spent.
+        tight: whether data sets of the relation realise the pairs; else the lower end holds for the pairs alone.
+        proven: whether the pairs dominate the relation; else nothing is proved of the mechanism.
 
     >>> print(Enclosure(Dyadic(4441, -12), Dyadic(4442, -12), quantity="epsilon", method="auto", order="both",
     ...                 relation="add-or-remove", digits=3))
@@ -52,6 +54,8 @@ class Enclosure:
     convention: str = field(default="", kw_only=True)
     digits: int = field(default=12, kw_only=True)
     seconds: float = field(default=0.0, kw_only=True, compare=False)
+    tight: bool = field(default=True, kw_only=True)
+    proven: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.upper < self.lower:
@@ -86,7 +90,12 @@ class Enclosure:
 
     @property
     def status(self) -> str:
-        """certified: the ends are equal, or their decimals within 10^-digits relatively; else wide."""
+        """certified: the ends are equal, or their decimals within 10^-digits relatively; else wide.
+
+        estimate: the pairs are not proven to dominate, so the ends are bounds for the pairs alone.
+        """
+        if not self.proven:
+            return "estimate"
         return "certified" if self.lower == self.upper or _narrow(*self._printed, self.digits) else "wide"
 
     @property
@@ -154,7 +163,8 @@ def maximum(a: Enclosure, b: Enclosure) -> Enclosure:
 def _joined(first: Enclosure, a: Enclosure, b: Enclosure, *, ends: tuple[Dyadic, Dyadic]) -> Enclosure:
     """The `first` of two enclosures with other ends, with the methods and the time of both."""
     methods, seconds = tuple(dict.fromkeys(a.methods + b.methods)), a.seconds + b.seconds
-    return replace(first, lower=ends[0], upper=ends[1], methods=methods, seconds=seconds)
+    standing = {"tight": a.tight and b.tight, "proven": a.proven and b.proven}
+    return replace(first, lower=ends[0], upper=ends[1], methods=methods, seconds=seconds, **standing)
 
 
 @dataclass(frozen=True, eq=False)

@@ -200,7 +200,7 @@ class PrivacyProfile:
             lower, upper, budget=used.budget if used else {}, quantity=quantity,
             method=used.method if used else "contour", methods=methods, order=order,
             relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
-            seconds=budget.elapsed)
+            seconds=budget.elapsed, **self._standing)
 
 
 def _enclosed(result: PaperResult) -> Enclosure:

@@ -95,6 +95,7 @@ def result_row(enclosure: Enclosure, given: str, typed: str) -> Row:
         "relation": str(enclosure.relation),
         "order": enclosure.order,
         "status": enclosure.status,
+        "tight": enclosure.tight,
         **_ends(enclosure),
         "digits": enclosure.digits,
         "method": enclosure.method,

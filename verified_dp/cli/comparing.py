@@ -108,7 +108,7 @@ def compared_row(row: Compared, found: Comparison, file: str, given: str, typed:
     enclosure = row.enclosure
     return {
         "schema": schema("comparison"), "file": file, "quantity": found.quantity, given: typed, "method": row.method,
-        "status": enclosure.status if enclosure else "estimate",
+        "status": enclosure.status if enclosure else "estimate", "tight": enclosure.tight if enclosure else None,
         "lower": enclosure.lower_decimal if enclosure else None,
         "upper": enclosure.upper_decimal if enclosure else None,
         "estimate": row.estimate, "outside": row.outside, "relative_error": row.error or None,

@@ -15,7 +15,7 @@ PATIENCE = 2.0
 _COLOURS = {
     "proved": "32", "valid": "32", "certified": "32",
     "refuted": "31", "invalid": "31",
-    "undecided": "33", "wide": "33",
+    "undecided": "33", "wide": "33", "estimate": "33",
 }
 
 

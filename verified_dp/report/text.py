@@ -60,7 +60,18 @@ def answer_lines(enclosure: Enclosure, given: str, paint: Paint) -> list[str]:
                         "asked for; more --max-seconds may narrow them")
     if not exact:
         lines += _field("between", f"{enclosure.lower_decimal} and {enclosure.upper_decimal}")
-    return [*lines, *_how(enclosure, [enclosure]), *_errors(enclosure), *_field("convention", enclosure.convention)]
+    return [*lines, *standing_lines(enclosure), *_how(enclosure, [enclosure]), *_errors(enclosure),
+            *_field("convention", enclosure.convention)]
+
+
+def standing_lines(enclosure: Enclosure) -> list[str]:
+    """What the ends do not say of the mechanism itself; nothing where they enclose its own number."""
+    if not enclosure.proven:
+        return _field("estimate", "a pair is not proven to dominate this relation: the ends hold for the pair, and "
+                      "prove nothing of the mechanism")
+    if not enclosure.tight:
+        return _field("bound", "an upper bound on the mechanism; the lower end holds for the dominating pair only")
+    return []
 
 
 def _how(enclosure: Enclosure, all_of_them: Sequence[Enclosure]) -> list[str]:
@@ -95,6 +106,7 @@ def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
         *_field("epsilon", f"{epsilon_words}: {outcome(judged)}"),
         *_notes(judged),
         *_field("delta", f"claimed {delta}, true delta {certain(judged.delta)} at epsilon = {eps}"),
+        *standing_lines(judged.delta),
         *_how(judged.delta, [judged.delta, judged.epsilon]),
         *_assumptions(judged.assumptions),
         *(_field("source", judged.claim.source) if judged.claim.source else []),
@@ -113,6 +125,9 @@ def outcome(judged: Judged) -> str:
 
 
 def _notes(judged: Judged) -> list[str]:
+    if judged.verdict == "undecided" and not judged.delta.tight and judged.delta.lower > judged.claim.delta:
+        return _field("undecided", "the dominating pair exceeds the claim, and it only bounds the mechanism from above: "
+                      "it can prove a claim and never refute one")
     if judged.verdict == "undecided":
         return _field("undecided", "neither proved nor refuted by these bounds; more --digits or "
                       "--max-seconds may decide")
