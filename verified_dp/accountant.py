@@ -54,14 +54,14 @@ class Accountant:
 
     Args:
         losses: one per order of the relation. method: with its parameters. words: relation and convention, in results.
-        standing: `tight` and `proven` of the pairs, in results.
+        tight, proven: of all pairs, in results.
     """
 
     def __init__(self, losses: Sequence[ComposedLoss], method: PaperMethod, words: tuple[str, str],
                  start: Callable[[Fraction], Fraction], progress: Callable[[str], None] | None = None,
-                 standing: Mapping[str, bool] | None = None) -> None:
+                 *, tight: bool = True, proven: bool = True) -> None:
         self._losses, self._method, self._words = tuple(losses), method, words
-        self._start, self._progress, self._standing = start, progress, dict(standing or {})
+        self._start, self._progress, self._tight, self._proven = start, progress, tight, proven
 
     def delta(self, epsilon: object, digits: int = DEFAULT_DIGITS, max_seconds: float | None = None) -> PaperResult:
         """delta(eps) for any real eps: the larger of both orders (T25), at eps < 0 by reversal (T16).
@@ -116,7 +116,7 @@ class Accountant:
         relation, convention = self._words
         return Enclosure(lower, upper, budget=sources, quantity=quantity, method=self._method.name, order=order,
                          relation=relation, convention=convention, digits=digits, seconds=budget.elapsed,
-                         **self._standing)
+                         tight=self._tight, proven=self._proven)
 
     def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
                 shown: PaperAnswer, budget: Budget) -> PaperResult:

@@ -163,8 +163,8 @@ def maximum(a: Enclosure, b: Enclosure) -> Enclosure:
 def _joined(first: Enclosure, a: Enclosure, b: Enclosure, *, ends: tuple[Dyadic, Dyadic]) -> Enclosure:
     """The `first` of two enclosures with other ends, with the methods and the time of both."""
     methods, seconds = tuple(dict.fromkeys(a.methods + b.methods)), a.seconds + b.seconds
-    standing = {"tight": a.tight and b.tight, "proven": a.proven and b.proven}
-    return replace(first, lower=ends[0], upper=ends[1], methods=methods, seconds=seconds, **standing)
+    return replace(first, lower=ends[0], upper=ends[1], methods=methods, seconds=seconds, tight=a.tight and b.tight,
+                   proven=a.proven and b.proven)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,8 +53,8 @@ class PrivacyProfile:
         self.pairs = describe_pairs(composition, self.relation)
         self._orders = [SingleOrder(loss) for loss in privacy_losses(composition, self.relation)]
         self._progress = progress
-        self._standing = {"tight": all(pair.tight for pair in self.pairs),
-                          "proven": all(pair.proven for pair in self.pairs)}
+        self._tight = all(pair.tight for pair in self.pairs)
+        self._proven = all(pair.proven for pair in self.pairs)
 
     def delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
@@ -86,7 +86,7 @@ class PrivacyProfile:
         found = paper_method(method, parameters) if isinstance(method, str) else method
         words = self.relation.value, convention(self.composition, self.relation)
         losses = [order.loss for order in self._orders]
-        return Accountant(losses, found, words, self._guess, self._progress, self._standing)
+        return Accountant(losses, found, words, self._guess, self._progress, tight=self._tight, proven=self._proven)
 
     def _guess(self, target: Fraction) -> Fraction:
         """About where delta(eps) is the target, from the first-order estimate; 1 where there is no model to ask."""
@@ -200,7 +200,7 @@ class PrivacyProfile:
             lower, upper, budget=used.budget if used else {}, quantity=quantity,
             method=used.method if used else "contour", methods=methods, order=order,
             relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
-            seconds=budget.elapsed, **self._standing)
+            seconds=budget.elapsed, tight=self._tight, proven=self._proven)
 
 
 def _enclosed(result: PaperResult) -> Enclosure:

@@ -126,7 +126,7 @@ def outcome(judged: Judged) -> str:
 
 def _notes(judged: Judged) -> list[str]:
     if judged.verdict == "undecided" and not judged.delta.tight and judged.delta.lower > judged.claim.delta:
-        return _field("undecided", "the dominating pair exceeds the claim, and it only bounds the mechanism from above: "
+        return _field("undecided", "the dominating pair exceeds the claim, but only bounds the mechanism from above: "
                       "it can prove a claim and never refute one")
     if judged.verdict == "undecided":
         return _field("undecided", "neither proved nor refuted by these bounds; more --digits or "
