@@ -47,7 +47,7 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget."""
     with ctx.workprec(max(64, 4 * digits)):
         if order.loss.only_moments:
-            return _bracket_by_moments(order, target, digits, method, budget)
+            return _bracket_by_moments(order, target, method, budget)
         if method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
             return _bracket_on_lattice(order, target, digits, budget)
         if order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
@@ -57,14 +57,14 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
         return _bracket_positive(order, target, digits, method, budget)
 
 
-def _bracket_by_moments(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
+def _bracket_by_moments(order: SingleOrder, target: Fraction, method: str, budget: Budget) -> Bracket:
     """The least eps that one Renyi order proves, a little above where the bound reaches the target; no lower end."""
     at_zero = order.enclose(Fraction(0), 1.0, method, budget)
     room = ball(target) - at_zero.bounds.lower  # the lower end is the mass at infinity
     if is_below(at_zero, target) or not room > 0:
         return Bracket(None, at_zero if room > 0 else None)
     guess = order.moments.guess_epsilon(float(room.log()))
-    for slack in (10.0**-digits, 1e-9, 1e-6, 1e-3):
+    for slack in (1e-9, 1e-6, 1e-3):
         answer = order.enclose(dyadic(guess * (1 + slack), 52), 1.0, method, budget)
         if is_below(answer, target):
             return Bracket(None, answer)
