@@ -172,7 +172,8 @@ class PrivacyProfile:
         while True:
             delta = self.solve_delta(claim.epsilon, asked, method, limit.left)
             undecided = delta.enclosure.lower <= claim.delta < delta.enclosure.upper
-            if not undecided or limit.spent or asked >= MAX_DIGITS // 2:
+            from_above = delta.enclosure.method == "renyi"  # no digits help where only an upper bound is known
+            if not undecided or limit.spent or asked >= MAX_DIGITS // 2 or from_above:
                 break
             asked *= 2
         printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
