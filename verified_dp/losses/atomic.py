@@ -118,6 +118,11 @@ class FiniteLoss(AtomicLaw):
         masses = tuple((q, p) for p, q in self.masses) if swap else self.masses
         return replace(self, masses=masses, order=order)
 
+    @proved_by("T46-atoms")
+    def enclose_infinity_mass(self) -> arb:
+        """Enclose the P mass of the outcomes that Q never gives; exact where it is 0 or 1."""
+        return ball(sum((p for p, q in self.masses if not q), Fraction(0)))
+
     def enclose_atoms(self) -> list[Atom]:
         """The given masses."""
         return [(ball(p), ball(q)) for p, q in self.masses]

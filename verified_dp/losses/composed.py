@@ -82,8 +82,10 @@ class ComposedLoss:
     @proved_by("T44-infinity-mass")
     def enclose_infinity_mass(self) -> arb:
         """Enclose P(S = inf) = 1 - prod (1 - m_i)^{k_i}."""
-        log_finite = sum((count * (-law.enclose_infinity_mass()).log1p() for law, count in self.parts), arb(0))
-        return -log_finite.expm1()
+        masses = [(law.enclose_infinity_mass(), count) for law, count in self.parts]
+        if any(mass == 1 for mass, _ in masses):
+            return arb(1)
+        return -sum((count * (-mass).log1p() for mass, count in masses), arb(0)).expm1()
 
     @proved_by("T15-gaussian")
     def enclose_gaussian_exponent(self, z: acb) -> acb:

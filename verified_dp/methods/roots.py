@@ -11,10 +11,13 @@ from flint import arb, ctx
 
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.closed import has_closed_form
+from verified_dp.kernel.evaluate import SupportWitness
 from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
 from verified_dp.search.line import dyadic
 from verified_dp.theorems import proved_by
 
+FAR_OUT = Fraction(2**43)
+"""Where a delta that never falls to the target is shown above it."""
 FEW_STEPS = 50
 """With at most so many steps, one large loss decides."""
 
@@ -46,6 +49,9 @@ def is_below(answer: Answer, target: Fraction) -> bool:
 def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget."""
     with ctx.workprec(max(64, 4 * digits)):
+        far_out = order.evaluate(FAR_OUT, SupportWitness(256), "closed-form")
+        if is_above(far_out, target):  # by the mass at infinity, which no eps takes away (T44)
+            return Bracket(far_out, None)
         if order.loss.only_moments:
             return _bracket_by_moments(order, target, method, budget)
         if method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):

@@ -197,7 +197,7 @@ class SingleOrder:
         """delta(eps) = P(S = inf) past the largest finite loss."""
         witness = SupportWitness(max(256, math.ceil(bits) + 64))
         bounds = enclose_past_support(self.loss, epsilon, witness.prec)
-        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper < 1 else None
+        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper < 1 or bounds.lower == 1 else None
 
     def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
         """Whether the contour is faster than a long sum."""
