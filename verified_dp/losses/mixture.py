@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from flint import arb, ctx
 
-from verified_dp.exact import SquareRoot
+from verified_dp.exact import SquareRoot, square
 from verified_dp.kernel.balls import ball, lower_end, normal_tail, upper_end
 from verified_dp.theorems import proved_by
 
 Component = tuple[Fraction, Fraction]
 """(mean, weight > 0)."""
+_ROUGH_BITS = 64
+"""Bits with which a cut is approached."""
+_DOUBLINGS = 2
+"""Newton steps with all bits after that, each of which doubles the bits that are right."""
 
 
 @dataclass(frozen=True)
@@ -115,43 +120,66 @@ class MixtureLoss:
     def _enclose_loss(self, t: arb) -> tuple[arb, arb]:
         """(loss, its derivative) at t: log-sums of w e^{(2 m t - m^2)/(2 s^2)}; difference of the averaged means."""
         rows = []
-        for mixture in (self.above, self.below):
-            terms = [ball(weight) * (ball(mean) * (2 * t - ball(mean)) / (2 * ball(self.sigma) ** 2)).exp()
-                     for mean, weight in mixture]
-            total = sum(terms, arb(0))
-            mean = sum((ball(m) * term for (m, _), term in zip(mixture, terms, strict=True)), arb(0)) / total
-            rows.append((total.log(), mean))
-        return rows[0][0] - rows[1][0], (rows[0][1] - rows[1][1]) / ball(self.sigma) ** 2
+        for terms in self._rows():
+            shares = [factor * (slope * t).exp() for factor, slope in terms]
+            total = sum(shares, arb(0))
+            average = sum((slope * share for (_, slope), share in zip(terms, shares, strict=True)), arb(0)) / total
+            rows.append((total.log(), average))
+        return rows[0][0] - rows[1][0], rows[0][1] - rows[1][1]
+
+    @cached_property
+    def _kept(self) -> dict[int, list[list[tuple[arb, arb]]]]:
+        """By precision: what `_rows` found."""
+        return {}
+
+    def _rows(self) -> list[list[tuple[arb, arb]]]:
+        """(w e^{-m^2/(2 s^2)}, m / s^2) of the components of P and of Q."""
+        if ctx.prec not in self._kept:
+            variance = ball(square(self.sigma))
+            self._kept[ctx.prec] = [
+                [(ball(weight) * (-ball(mean * mean) / (2 * variance)).exp(), ball(mean) / variance)
+                 for mean, weight in mixture] for mixture in (self.above, self.below)]
+        return self._kept[ctx.prec]
 
     def _bracket(self, epsilon: arb) -> tuple[arb, arb] | None:
         """Exact low < high with loss(low) < eps < loss(high), about 2^(-prec/2) sigma apart; None where not found."""
-        found = self._surround(epsilon)
-        if found is None:
+        with ctx.workprec(_ROUGH_BITS):
+            found = self._surround(epsilon)
+            place = None if found is None else self._approach(epsilon, *found)
+        if found is None or place is None:
             return None
-        low, high = found
-        goal = ball(self.sigma) * arb(2) ** (-ctx.prec // 2)
-        for _ in range(4 * ctx.prec):
-            if high - low < goal:
-                break
-            for cut in self._cuts(epsilon, low, high, goal):
-                loss, _ = self._enclose_loss(cut)
-                if loss < epsilon and cut > low:
-                    low = cut
-                elif loss > epsilon and cut < high:
-                    high = cut
-        return low, high
+        for _ in range(_DOUBLINGS):
+            loss, slope = self._enclose_loss(place)
+            newton = lower_end(place - (loss - epsilon) / slope)
+            place = newton if found[0] < newton < found[1] else place
+        return self._widen(epsilon, place, *found)
 
-    def _cuts(self, epsilon: arb, low: arb, high: arb, goal: arb) -> list[arb]:
-        """Where to look next: around the Newton step from the middle, and the middle."""
-        middle = lower_end((low + high) / 2)
-        loss, slope = self._enclose_loss(middle)
-        newton = middle - (loss - epsilon) / slope
-        if not newton.is_finite():
-            return [middle]
-        move = newton - middle
-        error = (move * move / (4 * ball(self.sigma)) + newton.rad() * 4).max(goal / 4)
-        cuts = [lower_end(newton - error), upper_end(newton + error)]
-        return [*(cut for cut in cuts if low < cut < high), middle]
+    def _approach(self, epsilon: arb, low: arb, high: arb) -> arb:
+        """A place near the cut: Newton steps, kept between ends that move in; only a choice."""
+        place, goal = lower_end((low + high) / 2), ball(self.sigma) * arb(2) ** (-_ROUGH_BITS // 2)
+        for _ in range(_ROUGH_BITS):
+            loss, slope = self._enclose_loss(place)
+            low, high = (place if loss < epsilon else low), (place if loss > epsilon else high)
+            newton = lower_end(place - (loss - epsilon) / slope)
+            before, place = place, newton if low < newton < high else lower_end((low + high) / 2)
+            if abs(place - before) < goal:
+                break
+        return place
+
+    def _widen(self, epsilon: arb, place: arb, low: arb, high: arb) -> tuple[arb, arb]:
+        """Ends around the place, as near as certain, between those that are known."""
+        for side in (-1, 1):
+            reach = upper_end(ball(self.sigma) * arb(2) ** (-ctx.prec // 2))
+            for _ in range(ctx.prec):
+                end = lower_end(place + side * reach)
+                if not low < end < high:
+                    break
+                loss, _ = self._enclose_loss(end)
+                if loss < epsilon if side < 0 else loss > epsilon:
+                    low, high = (end, high) if side < 0 else (low, end)
+                    break
+                reach = 4 * reach
+        return low, high
 
     def _surround(self, epsilon: arb) -> tuple[arb, arb] | None:
         """Exact ends at doubling distances from 0 with the loss below and above eps."""

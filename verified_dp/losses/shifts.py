@@ -6,6 +6,7 @@ every mean of Q <= 0: the loss does not fall in x, so that hockey-sticks are tho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -226,31 +227,37 @@ class DiscreteGaussianMixtureLoss(MixtureLoss):
 
     @proved_by("T75-random-shifts")
     def _enclose_between(self, alpha: arb, low: arb, high: arb) -> arb:
-        """P(x >= n) - alpha Q(x >= n) for every n that may be the first integer beyond the cut."""
-        values = [above - alpha * below for above, below in self._sums(low, high)]
-        return reduce(arb.union, values)
+        """P(x >= n) - alpha Q(x >= n) for every n in (low, high] that may be the first integer with a loss above."""
+        return reduce(arb.union, [above - alpha * below for above, below in self._sums(low, high)])
 
     @proved_by("T75-random-shifts")
     def enclose_tails(self, x: arb) -> tuple[arb, arb]:
         """Enclose (P(x >= n), Q(x >= n)), n the first integer with a loss above x."""
-        place = self._enclose_place(x)
-        if isinstance(place, int):
-            return arb(place), arb(place)
-        if place is None:
-            return arb(0).union(arb(1)), arb(0).union(arb(1))
-        sums = self._sums(place.lower(), place.upper())
+        largest, smallest = self.enclose_largest_loss(), self.enclose_smallest_loss()
+        if largest is not None and x >= largest:
+            return arb(0), arb(0)
+        if smallest is not None and x <= smallest:
+            return arb(1), arb(1)
+        ends = self._bracket(x)
+        sums = _UNKNOWN if ends is None else self._sums(*ends)
         return reduce(arb.union, [p for p, _ in sums]), reduce(arb.union, [q for _, q in sums])
 
-    def _sums(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
-        first, last = (int(str(end.floor().unique_fmpz())) + 1 for end in (low, high))
-        if last - first > _MANY:
-            return [(arb(0), arb(0)), (arb(1), arb(0)), (arb(0), arb(1)), (arb(1), arb(1))]
-        return [(self._sum(self.above, n), self._sum(self.below, n)) for n in range(first, last + 1)]
+    @proved_by("T75-random-shifts")
+    def _bracket(self, epsilon: arb) -> tuple[arb, arb] | None:
+        """Integers low < high with loss(low) <= eps < loss(high), as close as the balls tell; None where not found."""
+        found = self._surround(epsilon)
+        if found is None:
+            return None
+        start, stop = (int(str(end.floor().unique_fmpz())) for end in found)
+        low = _last(lambda n: _loss_at(self, n, ctx.prec) <= epsilon, start, stop + 1)
+        high = -_last(lambda n: _loss_at(self, -n, ctx.prec) > epsilon, -stop - 1, -low)
+        return arb(low), arb(high)
 
-    def _sum(self, mixture: Mixture, outcome: int) -> arb:
-        variance = square(self.sigma)
-        return sum((ball(weight) * enclose_distribution(variance, int(mean) - outcome) for mean, weight in mixture),
-                   arb(0))
+    def _sums(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
+        first, last = (int(str(end.unique_fmpz())) for end in (low, high))
+        if last - first > _MANY:
+            return _UNKNOWN
+        return [_sums_from(self, n, ctx.prec) for n in range(first + 1, last + 1)]
 
     def enclose_density(self, x: arb) -> arb:
         """0: the loss is discrete."""
@@ -263,3 +270,32 @@ class DiscreteGaussianMixtureLoss(MixtureLoss):
 
 _MANY = 100
 """A cut known no better than to this many outcomes is not worth a sum for each."""
+_UNKNOWN = [(arb(0), arb(0)), (arb(1), arb(0)), (arb(0), arb(1)), (arb(1), arb(1))]
+
+
+def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """An integer n in [low, high) where it holds, with none found above: the last if it holds up to some place only.
+
+    low: where it holds.
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+@lru_cache(maxsize=2**16)
+def _loss_at(law: DiscreteGaussianMixtureLoss, outcome: int, prec: int) -> arb:
+    """Enclose the loss of an outcome at the current precision `prec`."""
+    loss, _ = law._enclose_loss(arb(outcome))
+    return loss
+
+
+@lru_cache(maxsize=2**16)
+@proved_by("T75-random-shifts")
+def _sums_from(law: DiscreteGaussianMixtureLoss, outcome: int, prec: int) -> tuple[arb, arb]:
+    """Enclose (P(x >= n), Q(x >= n)) at the current precision `prec`."""
+    variance = square(law.sigma)
+    above, below = (sum((ball(weight) * enclose_distribution(variance, int(mean) - outcome)
+                         for mean, weight in mixture), arb(0)) for mixture in (law.above, law.below))
+    return above, below
