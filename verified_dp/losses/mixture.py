@@ -209,11 +209,24 @@ class MixtureLoss:
 
     @proved_by("T51-mixtures")
     def enclose_moment(self, exponent: arb) -> arb:
-        """Enclose E[e^{l L}], l > 0, between 0 and sum w_i v_j e^{l(l+1) (a_i - b_j)^2 / (2 s^2)}."""
+        """Enclose E[e^{l L}], l > 0, between 0 and the least of sum_j v_j m_j and all m_j / v_j^l.
+
+        m_j = sum_i w_i e^{l(l+1) (a_i - b_j)^2 / (2 s^2)}: the moment against the component b_j of Q alone.
+        """
         factor = exponent * (exponent + 1) / (2 * ball(self.sigma) ** 2)
-        bound = sum((ball(w * v) * (factor * ball((a - b) ** 2)).exp()
-                     for a, w in self.above for b, v in self.below), arb(0))
-        return arb(0).union(bound)
+        single = [sum((ball(w) * (factor * ball((a - b) ** 2)).exp() for a, w in self.above), arb(0))
+                  for b, _ in self.below]
+        return arb(0).union(least_moment(exponent, single, self.below))
+
+
+@proved_by("T51-mixtures", "T75-random-shifts")
+def least_moment(exponent: arb, single: Sequence[arb], below: Sequence[Component]) -> arb:
+    """Bound E[e^{l L}] by bounds m_j against each component of Q: the least of sum_j v_j m_j and all m_j / v_j^l."""
+    weights = [ball(weight) for _, weight in below]
+    bound = sum((v * m for v, m in zip(weights, single, strict=True)), arb(0))
+    for v, m in zip(weights, single, strict=True):
+        bound = bound.min(m * (-exponent * v.log()).exp())
+    return bound
 
 
 def _mirrored(mixture: Sequence[Component]) -> tuple[Component, ...]:
