@@ -39,6 +39,12 @@ def oracle() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def mutants() -> ModuleType:
+    """The module mutants.py beside this file: witnesses altered at random."""
+    return _load(Path(__file__).with_name("mutants.py"))
+
+
+@pytest.fixture(scope="session")
 def composed() -> Callable[..., ComposedLoss]:
     """composed(order, q, s, count, shift_squared): `count` equal sampled steps and a Gaussian one."""
     def build(order: str, q: object, s: object, count: int = 1, shift_squared: object = 0) -> ComposedLoss:
