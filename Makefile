@@ -1,5 +1,5 @@
 # Every target below works in .venv, which it creates and fills when needed; nothing else on the machine is
-# touched. A run that finds everything installed uses no network. `make help` lists the targets.
+# touched, except by `make proofs`, which needs Coq and asks the system's package manager for it. A run that finds everything installed uses no network. `make help` lists the targets.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,7 +19,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify test test-long lint bench clean help FORCE
+.PHONY: certify test test-long lint bench proofs clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -38,8 +38,12 @@ bench: $(VENV)/installed-bench  ## time this package beside other accountants (m
 	$(BIN)/python tests/benchmarks/bench.py
 	$(BIN)/python tests/benchmarks/mechanisms.py
 
+proofs:  ## check the Coq proofs, list their axioms, build the formal checker (installs Coq where it may)
+	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
+	'$(PYTHON)' proofs/coq/build.py
+
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist proofs/coq/build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list

@@ -1,0 +1,41 @@
+(* 9. The checker as an OCaml program.
+
+   Big numbers are Coq's binary natural numbers, which the standard library's directives ExtrOcamlZBigInt map to
+   zarith; ExtrOcamlBasic maps bool, option, pairs and lists to OCaml's own.  There are no directives of ours.
+   What is trusted when the program says "accepted": Coq's extraction, these two files of directives, zarith,
+   the OCaml compiler, and checker_main.ml, which reads the numbers. *)
+Require Import Reals ZArith List Lia.
+From VerifiedDP Require Import Law Kronecker Checker Link.
+Require Import ExtrOcamlBasic ExtrOcamlZBigInt.
+Import ListNotations.
+Open Scope Z_scope.
+
+Definition shl_N (b : N) (n : Z) : N := N.shiftl b (Z.to_N n).
+Definition high_N (b : N) (n : Z) : N := N.shiftr b (Z.to_N n).
+Definition low_N (b : N) (n : Z) : N := N.sub b (shl_N (high_N b n) n).
+Definition product_N : list Z -> list Z -> list Z := product N Z.to_N Z.of_N N.add N.mul shl_N low_N high_N.
+Definition accept_N : problem -> bool := accept product_N.
+
+Lemma shl_N_ok b n : 0 <= n -> Z.of_N (shl_N b n) = Z.of_N b * 2 ^ n.
+Proof. intros. unfold shl_N. rewrite N.shiftl_mul_pow2, N2Z.inj_mul, N2Z.inj_pow, Z2N.id by lia. reflexivity. Qed.
+Lemma high_N_ok b n : 0 <= n -> Z.of_N (high_N b n) = Z.of_N b / 2 ^ n.
+Proof. intros. unfold high_N. rewrite N.shiftr_div_pow2, N2Z.inj_div, N2Z.inj_pow, Z2N.id by lia. reflexivity. Qed.
+Lemma low_N_ok b n : 0 <= n -> Z.of_N (low_N b n) = Z.of_N b mod 2 ^ n.
+Proof. intros. assert (P : 0 < 2 ^ n) by (apply Z.pow_pos_nonneg; lia).
+  assert (D := Z.div_mod (Z.of_N b) (2 ^ n) ltac:(lia)). assert (M := Z.mod_pos_bound (Z.of_N b) (2 ^ n) P).
+  unfold low_N. rewrite N2Z.inj_sub_max, shl_N_ok, high_N_ok by auto. lia. Qed.
+Lemma product_N_ok a b : a <> [] -> b <> [] -> nnv a -> nnv b ->
+  exists n, product_N a b = mulv a b ++ repeat 0 n.
+Proof. apply product_ok with (val := Z.of_N); auto using N2Z.is_nonneg, Z2N.id, N2Z.inj_add, N2Z.inj_mul, shl_N_ok,
+  low_N_ok, high_N_ok. Qed.
+
+(* What "accepted" means. *)
+Theorem accepted_above p : accept_N p = true -> direction p = Above ->
+  (delta (epsilon_of p) (composed p) <= IZR (bound p) / unit_of p)%R.
+Proof. apply accept_above, product_N_ok. Qed.
+Theorem accepted_below p : accept_N p = true -> direction p = Below ->
+  (IZR (bound p) / unit_of p <= delta (epsilon_of p) (composed p))%R.
+Proof. apply accept_below, product_N_ok. Qed.
+
+Extraction Language OCaml.
+Extraction "checker.ml" accept_N.

@@ -1,0 +1,372 @@
+(* 8. What acceptance means.
+
+   `law_of h s v` is the privacy-loss law that an integer law v stands for.  Each operation of the checker is a
+   move that Law.v knows to be safe, so that
+     accept_above:  an accepted problem with direction Above has  delta eps (k-fold law) <= bound / 2^B,
+     accept_below:  one with direction Below has                  bound / 2^B <= delta eps (k-fold law),
+   where the law is the one-step law of the problem, whatever the hints are. *)
+Require Import Reals List Lra Lia ZArith Bool.
+From VerifiedDP Require Import Law Kronecker Exponential Checker.
+Import ListNotations.
+Open Scope R_scope.
+
+Fixpoint atoms (h s : R) (i : Z) (l : list Z) : list (R * R) :=
+  match l with [] => [] | m :: l => (h * IZR i, IZR m / s) :: atoms h s (i + 1) l end.
+Definition law_of (h s : R) (v : ilaw) : law := (atoms h s (low v) (mass v), IZR (inf v) / s).
+
+(* ---------- sums over atoms ---------- *)
+Section Atoms.
+Variables (h s : R).
+Hypothesis Hs : 0 < s.
+Lemma E_addv f a : forall b i, E f (atoms h s i (addv a b)) = E f (atoms h s i a) + E f (atoms h s i b).
+Proof. induction a as [|x a IH]; intros [|y b] i; cbn [addv atoms E fst snd]; try ring.
+  rewrite IH, plus_IZR. unfold Rdiv; ring. Qed.
+Lemma E_scale f c l : forall i, E f (atoms h s i (map (Z.mul c) l)) = IZR c * E f (atoms h s i l).
+Proof. induction l as [|m l IH]; intros i; cbn [map atoms E fst snd]; [ring|].
+  rewrite IH, mult_IZR. unfold Rdiv; ring. Qed.
+Lemma E_atoms_app f a b : forall i, E f (atoms h s i (a ++ b)) = E f (atoms h s i a) + E f (atoms h s (i + Z.of_nat (length a)) b).
+Proof. induction a as [|x a IH]; intros i; cbn [app atoms E fst snd length].
+  - rewrite Z.add_0_r; ring.
+  - rewrite IH. replace (i + 1 + Z.of_nat (length a))%Z with (i + Z.of_nat (S (length a)))%Z by lia. ring. Qed.
+Lemma E_zeros f n : forall i, E f (atoms h s i (repeat 0%Z n)) = 0.
+Proof. induction n as [|n IH]; intros i; cbn [repeat atoms E fst snd]; [auto|]. rewrite IH. unfold Rdiv; ring. Qed.
+Lemma E_one_atoms l : forall i, E one (atoms h s i l) = IZR (sumv l) / s.
+Proof. induction l as [|m l IH]; intros i; cbn [atoms E fst snd sumv]; [unfold Rdiv; ring|].
+  rewrite IH, plus_IZR. unfold one, Rdiv; ring. Qed.
+Lemma nn_atoms l : nnv l -> forall i, nn (atoms h s i l).
+Proof. intros H; induction H as [|m l Hm H IH]; intros i; cbn [atoms]; constructor; auto; [|apply IH].
+  apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat]. Qed.
+Lemma E_atoms_range f l i : nnv l -> (forall z, 0 <= f z <= 1) -> 0 <= E f (atoms h s i l) <= IZR (sumv l) / s.
+Proof. intros Hl Hf; split; [apply E_ge0; [now apply nn_atoms|apply Hf]|].
+  rewrite <- (E_one_atoms l i). apply E_le; [now apply nn_atoms|]. intros z; unfold one; apply Hf. Qed.
+End Atoms.
+
+(* Coefficients of the product of two polynomials are the masses of a sum of two losses. *)
+Lemma E_rescale f h s t i j l : s <> 0 -> t <> 0 ->
+  E f (atoms h (s * t) (i + j) l) = / s * E (fun y => f (h * IZR i + y)) (atoms h t j l).
+Proof. intros S0 T0. revert j; induction l as [|m l IH]; intros j; cbn [atoms E fst snd]; [ring|].
+  replace (i + j + 1)%Z with (i + (j + 1))%Z by ring. rewrite IH, plus_IZR.
+  replace (h * (IZR i + IZR j)) with (h * IZR i + h * IZR j) by ring. field; auto. Qed.
+Lemma E_mulv f h s t b j : s <> 0 -> t <> 0 -> forall a i,
+  E f (atoms h (s * t) (i + j) (mulv a b)) = E (fun z => E (fun y => f (z + y)) (atoms h t j b)) (atoms h s i a).
+Proof. intros S0 T0. induction a as [|x a IH]; intros i; cbn [mulv atoms E fst snd]; [auto|].
+  rewrite E_addv, E_scale, E_rescale by auto. cbn [atoms E fst snd].
+  replace (i + j + 1)%Z with ((i + 1) + j)%Z by ring. rewrite IH. unfold Rdiv; ring. Qed.
+
+(* ---------- rounding ---------- *)
+Lemma pow2_ok B : (0 <= B)%Z -> pow2 B = (2 ^ B)%Z.
+Proof. intros. unfold pow2. rewrite N.shiftl_mul_pow2, N2Z.inj_mul, N2Z.inj_pow, Z2N.id by lia.
+  change (Z.of_N 1) with 1%Z. change (Z.of_N 2) with 2%Z. lia. Qed.
+Lemma shr_ok B z : (0 <= B)%Z -> (0 <= z)%Z -> shr B z = (z / 2 ^ B)%Z.
+Proof. intros. unfold shr. rewrite N.shiftr_div_pow2, N2Z.inj_div, N2Z.inj_pow, !Z2N.id by lia. reflexivity. Qed.
+Definition safe (d : side) (x y : R) := match d with Above => x <= y | Below => y <= x end.
+Lemma quotient_ok d B z : (0 <= B)%Z -> (0 <= z)%Z ->
+  (0 <= quotient d B z)%Z /\ safe d (IZR z / IZR (2 ^ B)) (IZR (quotient d B z)).
+Proof. intros HB Hz. assert (P : (0 < 2 ^ B)%Z) by (apply Z.pow_pos_nonneg; lia).
+  assert (PR : 0 < IZR (2 ^ B)) by now apply IZR_lt.
+  destruct d; unfold quotient, safe; rewrite ?pow2_ok, shr_ok by lia.
+  - split; [apply Z.div_pos; lia|]. apply Rmult_le_reg_r with (IZR (2 ^ B)); auto.
+    unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. rewrite <- mult_IZR. apply IZR_le.
+    generalize (Z.mul_succ_div_gt (z + (2 ^ B - 1)) (2 ^ B) P). nia.
+  - split; [apply Z.div_pos; lia|apply div_le; auto]. Qed.
+
+(* ---------- a law on the safe side of another ---------- *)
+Definition on_side (d : side) (A B : law) := match d with Above => dom A B | Below => dom B A end.
+Lemma on_side_refl d A : on_side d A A.
+Proof. destruct d; apply dom_refl. Qed.
+Lemma on_side_trans d A B C : on_side d A B -> on_side d B C -> on_side d A C.
+Proof. destruct d; simpl; eauto using dom_trans. Qed.
+Lemma on_side_same d A B : same A B -> on_side d A B.
+Proof. destruct d; simpl; auto using same_dom, same_sym. Qed.
+Lemma on_side_conv d A A' B B' : nonneg A -> nonneg A' -> nonneg B -> nonneg B' ->
+  on_side d A A' -> on_side d B B' -> on_side d (conv A B) (conv A' B').
+Proof. destruct d; simpl; intros; apply dom_conv; auto. Qed.
+Lemma on_side_delta d A B eps : on_side d A B -> safe d (delta eps A) (delta eps B).
+Proof. destruct d; intros [H _]; apply H. Qed.
+(* It is enough to compare the integrals of all functions with values in [0, 1]. *)
+Definition I (f : R -> R) (A : law) := snd A + E f (fst A).
+Lemma on_side_I d A B : (forall f, (forall z, 0 <= f z <= 1) -> safe d (I f A) (I f B)) -> on_side d A B.
+Proof. intros H. assert (W : forall e z, 0 <= w e z <= 1) by (intros; split; [apply w_ge0|apply w_le1]).
+  assert (O : forall z, 0 <= one z <= 1) by (intros; unfold one; lra).
+  destruct d; (split; [intros e; apply (H (w e)); auto|apply (H one); auto]). Qed.
+
+Section Sound.
+Variable product : list Z -> list Z -> list Z.
+Hypothesis product_spec : forall a b, a <> [] -> b <> [] -> nnv a -> nnv b ->
+  exists n, product a b = mulv a b ++ repeat 0%Z n.
+Variables (h : R) (B : Z).
+Hypothesis HB : (0 < B)%Z.
+Let s := IZR (2 ^ B).
+Let L := law_of h s.
+Local Lemma Hs : 0 < s.
+Proof. apply IZR_lt, Z.pow_pos_nonneg; lia. Qed.
+Local Hint Resolve Hs : core.
+
+Definition good (v : ilaw) := mass v <> [] /\ nnv (mass v) /\ (0 <= inf v)%Z.
+Lemma good_nonneg v : good v -> nonneg (L v).
+Proof. intros [_ [H1 H2]]; split; [now apply nn_atoms|].
+  apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat]. Qed.
+
+Lemma I_conv f a b : I f (conv (L a) (L b)) =
+  IZR (inf a * total b + fin a * inf b) / (s * s) + E f (atoms h (s * s) (low a + low b) (mulv (mass a) (mass b))).
+Proof. unfold I, conv, tot, L, law_of; cbn [fst snd]. generalize Hs; intros.
+  rewrite E_mulv, E_conv, !E_one_atoms by lra. unfold total, fin. rewrite plus_IZR, !mult_IZR, plus_IZR. field; lra. Qed.
+
+Lemma E_round d f l : nnv l -> (forall z, 0 <= f z <= 1) -> forall i,
+  safe d (E f (atoms h (s * s) i l)) (E f (atoms h s i (map (quotient d B) l))).
+Proof. intros Hl Hf. assert (S := Hs). induction Hl as [|m l Hm Hl IH]; intros i; cbn [map atoms E fst snd].
+  - destruct d; simpl; lra.
+  - destruct (quotient_ok d B m ltac:(lia) Hm) as [_ Q]. fold s in Q. specialize (IH (i + 1)%Z).
+    assert (F := proj1 (Hf (h * IZR i))).
+    assert (X : IZR m / (s * s) = IZR m / s / s) by (field; lra). rewrite X.
+    assert (V : 0 < / s) by now apply Rinv_0_lt_compat.
+    destruct d; simpl in *; apply Rplus_le_compat; auto; apply Rmult_le_compat_r; auto;
+      unfold Rdiv in *; apply Rmult_le_compat_r; lra. Qed.
+Lemma nn_round d l : nnv l -> nnv (map (quotient d B) l).
+Proof. intros H; unfold nnv in *; rewrite Forall_map. eapply Forall_impl; [|apply H].
+  intros m Hm; now apply quotient_ok; try lia. Qed.
+Lemma nn_split n l : nnv l -> nnv (firstn n l) /\ nnv (skipn n l).
+Proof. intros H; unfold nnv. rewrite <- Forall_app, firstn_skipn. exact H. Qed.
+
+(* One product of the checker. *)
+Theorem step_ok d a b t c : good a -> good b -> step product d B a b t = Some c ->
+  good c /\ on_side d (conv (L a) (L b)) (L c).
+Proof. intros [Na [Ha Ia]] [Nb [Hb Ib]] H. unfold step in H.
+  destruct (product_spec (mass a) (mass b) Na Nb Ha Hb) as [z P]. rewrite P in H. clear P.
+  set (v := mulv (mass a) (mass b) ++ repeat 0%Z z) in *.
+  set (n := Z.to_nat (first_index t - (low a + low b))) in *. set (m := Z.to_nat (last_index t - first_index t + 1)) in *.
+  destruct (_ && _) eqn:C in H; [|easy]. injection H as <-.
+  repeat (apply andb_prop in C as [C ?]). apply Z.leb_le in C.
+  assert (Hv : nnv v).
+  { apply Forall_app; split; [now apply nn_mulv|]. apply Forall_forall; intros x Hx; apply repeat_spec in Hx; lia. }
+  destruct (nn_split n v Hv) as [V1 V2]. destruct (nn_split m (skipn n v) V2) as [V3 V4].
+  set (lost := match d with Above => _ | Below => _ end).
+  assert (Hlost : (0 <= lost)%Z).
+  { unfold lost; destruct d; [|lia]. generalize (sumv_ge0 _ V1) (sumv_ge0 _ V4); lia. }
+  set (i := (inf a * total b + fin a * inf b)%Z).
+  assert (Hi : (0 <= i)%Z).
+  { unfold i, total, fin. generalize (sumv_ge0 _ Ha) (sumv_ge0 _ Hb). nia. }
+  destruct (quotient_ok d B (i + lost) ltac:(lia) ltac:(lia)) as [Q1 Q2]. fold s in Q2.
+  split.
+  { split; [|split]; cbn [mass inf]; auto using nn_round.
+    intros N. match goal with X : ends_ok _ = true |- _ => rewrite N in X; discriminate X end. }
+  apply on_side_I; intros f Hf. rewrite I_conv. fold i.
+  unfold I, L, law_of; cbn [fst snd low mass inf].
+  assert (S := Hs). assert (S2 : 0 < s * s) by now apply Rmult_lt_0_compat.
+  assert (PL : (first_index t = low a + low b + Z.of_nat (length (firstn n v)) \/ skipn n v = [])%Z).
+  { destruct (Nat.le_gt_cases n (length v)) as [G|G].
+    - left. rewrite firstn_length_le by auto. unfold n. lia.
+    - right. apply skipn_all2; lia. }
+  assert (EV : E f (atoms h (s * s) (low a + low b) (mulv (mass a) (mass b))) =
+    E f (atoms h (s * s) (low a + low b) (firstn n v)) + (E f (atoms h (s * s) (first_index t) (firstn m (skipn n v)))
+    + E f (atoms h (s * s) (first_index t + Z.of_nat (length (firstn m (skipn n v)))) (skipn m (skipn n v))))).
+  { transitivity (E f (atoms h (s * s) (low a + low b) v)).
+    { unfold v. rewrite E_atoms_app, E_zeros by auto. ring. }
+    rewrite <- (firstn_skipn n v) at 1. rewrite E_atoms_app. f_equal.
+    destruct PL as [PL|PL].
+    - rewrite <- PL. rewrite <- (firstn_skipn m (skipn n v)) at 1. now rewrite E_atoms_app.
+    - rewrite PL, firstn_nil, skipn_nil. cbn; ring. }
+  rewrite EV. clear EV.
+  assert (R1 := E_round d f (firstn m (skipn n v)) V3 Hf (first_index t)).
+  assert (F1 := E_atoms_range h (s * s) S2 f (firstn n v) (low a + low b) V1 Hf).
+  assert (F2 := E_atoms_range h (s * s) S2 f (skipn m (skipn n v)) (first_index t + Z.of_nat (length (firstn m (skipn n v)))) V4 Hf).
+  assert (X : forall y, IZR y / (s * s) = IZR y / s / s) by (intros; field; lra).
+  assert (V : 0 < / s) by now apply Rinv_0_lt_compat.
+  destruct d; cbn [safe] in *; unfold lost in *.
+  - rewrite !plus_IZR in Q2.
+    assert (IZR i / (s * s) + IZR (sumv (firstn n v)) / (s * s) + IZR (sumv (skipn m (skipn n v))) / (s * s)
+            <= IZR (quotient Above B (i + (sumv (firstn n v) + sumv (skipn m (skipn n v))))) / s).
+    { rewrite !X. replace (IZR i / s / s + IZR (sumv (firstn n v)) / s / s + IZR (sumv (skipn m (skipn n v))) / s / s)
+        with ((IZR i + (IZR (sumv (firstn n v)) + IZR (sumv (skipn m (skipn n v))))) / s / s) by (field; lra).
+      unfold Rdiv in *; apply Rmult_le_compat_r; lra. }
+    lra.
+  - rewrite Z.add_0_r in *. 
+    assert (IZR (quotient Below B i) / s <= IZR i / (s * s)).
+    { rewrite X. unfold Rdiv in *; apply Rmult_le_compat_r; lra. }
+    lra. Qed.
+
+Lemma next_ok d a b hs c hs' : good a -> good b -> next product d B a b hs = Some (c, hs') ->
+  good c /\ on_side d (conv (L a) (L b)) (L c).
+Proof. intros Ga Gb H. unfold next in H. destruct hs as [|t hs]; [easy|].
+  destruct (step product d B a b t) as [x|] eqn:X; [|easy]. injection H as <- _. eapply step_ok; eauto. Qed.
+
+(* Binary powering. *)
+Theorem power_ok d a : good a -> forall k hs c hs', power product d B a k hs = Some (c, hs') ->
+  good c /\ on_side d (kfold (Pos.to_nat k) (L a)) (L c).
+Proof. intros Ga. assert (Na := good_nonneg a Ga).
+  assert (SQ : forall k v hs c hs', good v -> on_side d (kfold (Pos.to_nat k) (L a)) (L v) ->
+    next product d B v v hs = Some (c, hs') -> good c /\ on_side d (kfold (Pos.to_nat (xO k)) (L a)) (L c)).
+  { intros k v hs c hs' Gv Dv H. destruct (next_ok _ _ _ _ _ _ Gv Gv H) as [Gc Dc]. split; auto.
+    rewrite Pos2Nat.inj_xO. replace (2 * Pos.to_nat k)%nat with (Pos.to_nat k + Pos.to_nat k)%nat by lia.
+    eapply on_side_trans; [apply on_side_same, kfold_add|]. eapply on_side_trans; [|apply Dc].
+    apply on_side_conv; auto using nonneg_kfold, good_nonneg. }
+  induction k as [k IH|k IH|]; intros hs c hs' H; cbn [power] in H.
+  - destruct (power product d B a k hs) as [[v hs1]|] eqn:X; [|easy]. destruct (IH _ _ _ X) as [Gv Dv].
+    destruct (next product d B v v hs1) as [[v2 hs2]|] eqn:Y; [|easy].
+    destruct (SQ _ _ _ _ _ Gv Dv Y) as [G2 D2]. destruct (next_ok _ _ _ _ _ _ G2 Ga H) as [Gc Dc]. split; auto.
+    rewrite Pos2Nat.inj_xI. rewrite Pos2Nat.inj_xO in D2. eapply on_side_trans; [|apply Dc]. cbn [kfold].
+    eapply on_side_trans; [apply on_side_same, same_comm|].
+    apply on_side_conv; auto using nonneg_kfold, good_nonneg, on_side_refl.
+  - destruct (power product d B a k hs) as [[v hs1]|] eqn:X; [|easy]. destruct (IH _ _ _ X) as [Gv Dv].
+    eapply SQ; eauto.
+  - injection H as <- _. split; auto. apply on_side_same, kfold_1. Qed.
+
+(* ---------- delta of the composed law ---------- *)
+Variable eps : R.
+Lemma w_at z : eps <= z -> w eps z = 1 - exp (eps - z).
+Proof. intros. unfold w. apply pos_of_pos. assert (exp (eps - z) <= exp 0) by (apply exp_le; lra).
+  rewrite exp_0 in *; lra. Qed.
+Lemma w_before z : z <= eps -> w eps z = 0.
+Proof. intros. unfold w. apply pos_of_neg. assert (exp 0 <= exp (eps - z)) by (apply exp_le; lra).
+  rewrite exp_0 in *; lra. Qed.
+
+Hypothesis Hh : 0 < h.
+(* x bounds 2^B times e from the side that makes 1 - e safe *)
+Definition encloses (d : side) (x : Z) (e : R) := (0 <= x)%Z /\ safe (opposite d) (s * e) (IZR x).
+Lemma weighted_ok d r l : encloses d r (exp (- h)) -> nnv l -> forall g i,
+  eps <= h * IZR i -> encloses d g (exp (eps - h * IZR i)) ->
+  safe d (E (w eps) (atoms h s i l)) (IZR (weighted d B r g l) / s / s).
+Proof. intros [R0 R1] Hl. assert (S := Hs). induction Hl as [|m l Hm Hl IH]; intros g i Hi [G0 G1]; cbn [weighted atoms E fst snd].
+  { destruct d; simpl; unfold Rdiv; lra. }
+  assert (V : 0 < / s) by now apply Rinv_0_lt_compat.
+  assert (Hi' : eps <= h * IZR (i + 1)) by (rewrite plus_IZR; nra).
+  assert (GN : encloses d (quotient (opposite d) B (g * r)) (exp (eps - h * IZR (i + 1)))).
+  { destruct (quotient_ok (opposite d) B (g * r) ltac:(lia) ltac:(nia)) as [Q1 Q2]. fold s in Q2. split; auto.
+    replace (eps - h * IZR (i + 1)) with ((eps - h * IZR i) + - h) by (rewrite plus_IZR; ring).
+    rewrite exp_plus. assert (E1 := exp_pos (eps - h * IZR i)). assert (E2 := exp_pos (- h)).
+    rewrite mult_IZR in Q2. apply IZR_le in G0. apply IZR_le in R0.
+    assert (Y : s * (exp (eps - h * IZR i) * exp (- h)) = (s * exp (eps - h * IZR i)) * (s * exp (- h)) / s) by (field; lra).
+    rewrite Y. assert (0 < s * exp (eps - h * IZR i)) by now apply Rmult_lt_0_compat.
+    assert (0 < s * exp (- h)) by now apply Rmult_lt_0_compat.
+    destruct d; simpl in *; (eapply Rle_trans; [first [exact Q2|apply Rmult_le_compat_r; [lra|apply Rmult_le_compat; [lra|lra|exact G1|exact R1]]]|]).
+    - apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat; auto.
+    - exact Q2. }
+  specialize (IH _ (i + 1)%Z Hi' GN). rewrite w_at by auto. rewrite plus_IZR, mult_IZR. apply IZR_le in Hm.
+  set (e := exp (eps - h * IZR i)) in *.
+  assert (Z1 : forall y, IZR m / s * y = IZR m * (s * y) / s / s) by (intros; field; lra).
+  rewrite Z1. assert (D1 : forall x y, (x + y) / s / s = x / s / s + y / s / s) by (intros; field; lra). rewrite D1.
+  assert (PW : IZR (pow2 B) = s) by (rewrite pow2_ok by lia; reflexivity).
+  destruct d; cbn [safe weight opposite] in *.
+  - apply Rplus_le_compat; auto. rewrite minus_IZR, PW. unfold Rdiv.
+    do 2 (apply Rmult_le_compat_r; [lra|]). apply Rmult_le_compat_l; auto. lra.
+  - apply Rplus_le_compat; auto. unfold Rdiv. do 2 (apply Rmult_le_compat_r; [lra|]). apply Rmult_le_compat_l; auto.
+    apply Z.max_case_strong; intros _.
+    + assert (e <= 1). { unfold e. rewrite <- exp_0. apply exp_le; lra. } nra.
+    + rewrite minus_IZR, PW. lra. Qed.
+
+Lemma masses_from_nn i v : good v -> nnv (masses_from i v).
+Proof. intros [_ [H _]]. unfold masses_from. destruct (i <=? low v)%Z; [|now apply nn_split].
+  apply Forall_app; split; auto. apply Forall_forall; intros x Hx; apply repeat_spec in Hx; lia. Qed.
+Lemma masses_from_ok i v : h * (IZR i - 1) <= eps ->
+  E (w eps) (atoms h s (low v) (mass v)) = E (w eps) (atoms h s i (masses_from i v)).
+Proof. intros Hi. unfold masses_from. destruct (Z.leb_spec i (low v)) as [G|G].
+  - rewrite E_atoms_app, E_zeros, repeat_length. replace (i + Z.of_nat (Z.to_nat (low v - i)))%Z with (low v) by lia. ring.
+  - assert (Z0 : forall l j, (j + Z.of_nat (length l) <= i)%Z -> E (w eps) (atoms h s j l) = 0).
+    { induction l as [|m l IH]; intros j Hj; cbn [atoms E fst snd length] in *; [auto|].
+      rewrite IH by lia. rewrite w_before; [ring|].
+      assert (IZR j <= IZR i - 1) by (change (IZR i - 1) with (IZR i - IZR 1); rewrite <- minus_IZR; apply IZR_le; lia). nra. }
+    set (n := Z.to_nat (i - low v)). rewrite <- (firstn_skipn n (mass v)) at 1. rewrite E_atoms_app.
+    destruct (Nat.le_gt_cases n (length (mass v))) as [N|N].
+    + rewrite Z0 by (rewrite firstn_length_le by auto; unfold n; lia).
+      rewrite firstn_length_le by auto. replace (low v + Z.of_nat n)%Z with i by (unfold n; lia). ring.
+    + rewrite skipn_all2 by lia. rewrite Z0; [simpl; ring|]. rewrite firstn_length. unfold n in *. lia. Qed.
+End Sound.
+
+(* ---------- the theorems ---------- *)
+Definition epsilon_of (p : problem) : R := IZR (eps_num p) / IZR (eps_den p).
+Definition grid_step (p : problem) : R := IZR (h_num p) / IZR (h_den p).
+Definition unit_of (p : problem) : R := IZR (2 ^ bits p).
+Definition composed (p : problem) : law := kfold (Z.to_nat (count p)) (law_of (grid_step p) (unit_of p) (step_law p)).
+
+Section Accept.
+Variable product : list Z -> list Z -> list Z.
+Hypothesis product_spec : forall a b, a <> [] -> b <> [] -> nnv a -> nnv b ->
+  exists n, product a b = mulv a b ++ repeat 0%Z n.
+
+Theorem delta_bound_ok p v : good v -> (0 < bits p)%Z -> (0 < eps_den p)%Z -> (0 < h_num p)%Z -> (0 < h_den p)%Z ->
+  safe (direction p) (delta (epsilon_of p) (law_of (grid_step p) (unit_of p) v)) (IZR (delta_bound p v) / unit_of p).
+Proof. intros Gv HB He Hn Hd. set (h := grid_step p). set (s := unit_of p).
+  set (eps := epsilon_of p). set (i := beyond p).
+  assert (S : 0 < s) by (apply IZR_lt, Z.pow_pos_nonneg; lia).
+  assert (Rn := IZR_lt 0 _ Hn). assert (Rd := IZR_lt 0 _ Hd). assert (Re := IZR_lt 0 _ He).
+  assert (Hh : 0 < h) by (apply Rmult_lt_0_compat; [auto|now apply Rinv_0_lt_compat]).
+  set (x := (eps_num p * h_den p)%Z). set (y := (eps_den p * h_num p)%Z). assert (Hy : (0 < y)%Z) by (unfold y; nia).
+  assert (T : h * IZR i - eps = IZR (h_num p * i * eps_den p - x) / IZR (h_den p * eps_den p)).
+  { unfold h, eps, grid_step, epsilon_of, x. rewrite minus_IZR, !mult_IZR. field; lra. }
+  assert (I1 : ((i - 1) * y <= x < i * y)%Z).
+  { unfold i, beyond. fold x y. generalize (Z.div_mod x y ltac:(lia)) (Z.mod_pos_bound x y Hy). nia. }
+  assert (Hden : (0 < h_den p * eps_den p)%Z) by nia. assert (Rden := IZR_lt 0 _ Hden).
+  assert (Hnum : (0 < h_num p * i * eps_den p - x)%Z) by (unfold y in I1; nia).
+  assert (A1 : eps <= h * IZR i).
+  { assert (0 <= h * IZR i - eps); [|lra]. rewrite T. apply Rmult_le_pos; [apply IZR_le; lia|].
+    left; now apply Rinv_0_lt_compat. }
+  assert (A2 : h * (IZR i - 1) <= eps).
+  { assert (h * (IZR i - 1) - eps <= 0); [|lra].
+    replace (h * (IZR i - 1) - eps) with (IZR ((i - 1) * y - x) / IZR (h_den p * eps_den p))
+      by (unfold h, eps, grid_step, epsilon_of, x, y; rewrite minus_IZR, !mult_IZR, minus_IZR; field; lra).
+    apply Rmult_le_reg_r with (IZR (h_den p * eps_den p)); auto. unfold Rdiv.
+    rewrite Rmult_assoc, Rinv_l, Rmult_1_r, Rmult_0_l by lra. apply IZR_le; lia. }
+  unfold delta, law_of; cbn [fst snd]. fold h s. 
+  assert (MF := masses_from_ok h (bits p) eps Hh i v A2). fold (unit_of p) s in MF. rewrite MF; clear MF.
+  assert (ENC : forall pp qq, (0 <= pp)%Z -> (0 < qq)%Z ->
+    encloses (bits p) (direction p) (exp_bound (direction p) (bits p) pp qq) (exp (- (IZR pp / IZR qq)))).
+  { intros pp qq Hp Hq. unfold encloses, exp_bound. destruct (direction p); simpl.
+    - destruct (exp_below_ok (bits p) pp qq ltac:(lia) Hp Hq) as [K1 K2]. split; [now apply le_IZR|auto].
+    - assert (K := exp_above_ok (bits p) pp qq ltac:(lia) Hp Hq). split; auto. apply le_IZR.
+      eapply Rle_trans; [|apply K]. left; apply Rmult_lt_0_compat; [auto|apply exp_pos]. }
+  assert (NN := masses_from_nn i v Gv).
+  assert (WOK := weighted_ok h (bits p) HB eps Hh (direction p) (exp_bound (direction p) (bits p) (h_num p) (h_den p))
+    (masses_from i v) (ENC (h_num p) (h_den p) ltac:(lia) Hd) NN
+    (exp_bound (direction p) (bits p) (h_num p * i * eps_den p - x) (h_den p * eps_den p)) i A1).
+  assert (G : encloses (bits p) (direction p) (exp_bound (direction p) (bits p) (h_num p * i * eps_den p - x)
+     (h_den p * eps_den p)) (exp (eps - h * IZR i))).
+  { replace (eps - h * IZR i) with (- (IZR (h_num p * i * eps_den p - x) / IZR (h_den p * eps_den p))) by (rewrite <- T; ring).
+    apply ENC; lia. }
+  specialize (WOK G). unfold delta_bound. fold i x. fold (unit_of p) s in WOK.
+  set (W := weighted _ _ _ _ _) in *.
+  assert (W0 : (0 <= W)%Z).
+  { clear WOK. unfold W. set (r := exp_bound _ _ (h_num p) _). set (g := exp_bound _ _ _ _) in *.
+    assert (GE : encloses (bits p) (direction p) r (exp (- h))) by (apply ENC; lia).
+    assert (GL : forall l g j, nnv l -> eps <= h * IZR j -> encloses (bits p) (direction p) g (exp (eps - h * IZR j)) ->
+      (0 <= weighted (direction p) (bits p) r g l)%Z).
+    { intros l g' j Hl Hj Hg. apply le_IZR.
+      assert (K := weighted_ok h (bits p) HB eps Hh (direction p) r l GE Hl g' j Hj Hg). fold (unit_of p) s in K.
+      assert (KE : 0 <= E (w eps) (atoms h s j l)) by (apply E_ge0; [now apply nn_atoms|apply w_ge0]).
+      destruct (direction p) eqn:D; simpl in K.
+      - assert (K2 : 0 <= IZR (weighted Above (bits p) r g' l) / s / s) by lra.
+        apply Rmult_le_reg_r with (/ s * / s); [apply Rmult_lt_0_compat; now apply Rinv_0_lt_compat|].
+        rewrite Rmult_0_l. unfold Rdiv in K2. rewrite <- Rmult_assoc. exact K2.
+      - clear K KE Hj Hg. apply IZR_le. revert g'; induction Hl as [|m l Hm Hl IHl]; intros g'; cbn [weighted]; [lia|].
+        specialize (IHl (quotient Above (bits p) (g' * r))). cbn [weight opposite] in *. nia. }
+    eapply GL; eauto. }
+  destruct (quotient_ok (direction p) (bits p) W ltac:(lia) W0) as [_ Q]. fold (unit_of p) in Q. fold s in Q.
+  rewrite plus_IZR. assert (V : 0 < / s) by now apply Rinv_0_lt_compat.
+  destruct (direction p); simpl in *; unfold Rdiv in *; rewrite Rmult_plus_distr_r; apply Rplus_le_compat_l;
+    (eapply Rle_trans; [first [exact WOK|apply Rmult_le_compat_r; [lra|exact Q]]|]);
+    first [exact WOK|apply Rmult_le_compat_r; [lra|exact Q]]. Qed.
+
+Theorem accept_ok p : accept product p = true ->
+  safe (direction p) (delta (epsilon_of p) (composed p)) (IZR (bound p) / unit_of p).
+Proof. unfold accept, well_formed; intros H. apply andb_prop in H as [H A].
+  repeat (apply andb_prop in H as [H ?]).
+  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
+  assert (G : good (step_law p)).
+  { split; [|split]; auto.
+    - intros N. match goal with X : negb _ = true |- _ => rewrite N in X; discriminate X end.
+    - match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end.
+      apply Forall_forall; intros x Hx. apply Z.leb_le; auto. }
+  unfold composed. destruct (count p) as [|k|k]; try easy.
+  destruct (power product (direction p) (bits p) (step_law p) k (hints p)) as [[v [|]]|] eqn:X; try easy.
+  apply Z.eqb_eq in A. rewrite <- A.
+  destruct (power_ok product product_spec (grid_step p) (bits p) ltac:(lia) _ _ G _ _ _ _ X) as [Gv Dv].
+  assert (K := delta_bound_ok p v Gv ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)).
+  apply (on_side_delta _ _ _ (epsilon_of p)) in Dv. fold (unit_of p) in Dv.
+  cbn [Z.to_nat]. destruct (direction p); simpl in *; lra. Qed.
+
+Corollary accept_above p : accept product p = true -> direction p = Above ->
+  delta (epsilon_of p) (composed p) <= IZR (bound p) / unit_of p.
+Proof. intros H D. assert (K := accept_ok p H). now rewrite D in K. Qed.
+Corollary accept_below p : accept product p = true -> direction p = Below ->
+  IZR (bound p) / unit_of p <= delta (epsilon_of p) (composed p).
+Proof. intros H D. assert (K := accept_ok p H). now rewrite D in K. Qed.
+End Accept.

@@ -1,0 +1,187 @@
+"""Check every Coq proof of this folder, list what it rests on, and build the extracted checker.
+
+    python proofs/coq/build.py               install what is missing, compile, print the assumptions, build
+    python proofs/coq/build.py --no-install  the same, but only say what is missing
+
+Fails on a file that does not compile, on anything admitted, and on any axiom that axioms.txt does not list.
+Everything generated goes to proofs/coq/build. A file is compiled again only if it or one before it changed.
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE / "build"
+NAMESPACE = "VerifiedDP"
+CHECKER = BUILD / "formal-checker"
+
+FILES = (
+    "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
+    "Link", "Extract", "Bignum", "InstanceData", "Instances", "GaussianDigits",
+)
+"""In the order of the story; a file uses earlier ones only."""
+
+THEOREMS = {
+    "HockeyStick": ("HS_sup", "HS_dp", "HS_pld", "adaptive_sound", "pow_exact", "accountant_sound"),
+    "Law": ("dom_conv", "dom_kfold", "chain_sound", "dom_round", "dom_truncate"),
+    "Chernoff": ("sharp", "sharp_eq", "kfold_chernoff"),
+    "ConnectTheDots": ("HSa_chord2", "dots_kfold"),
+    "RandomizedResponse": ("rr_exact", "kov_exact", "kov_dominates", "kov_kfold"),
+    "Exponential": ("exp_below_ok", "exp_above_ok"),
+    "Extract": ("product_N_ok", "accepted_above", "accepted_below"),
+    "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),
+    "GaussianDigits": ("delta_1", "delta_2", "delta_3", "delta_4", "delta_5"),
+}
+"""What the project relies on; their assumptions are printed and checked."""
+
+COMPUTING, MACHINE = ("Instances", "GaussianDigits"), "machine integers"
+"""Only these modules' theorems may rest on Coq's machine integers."""
+
+PACKAGES = ("coq", "libcoq-flocq", "libcoq-interval", "libcoq-coquelicot", "libcoq-bignums", "ocaml-nox",
+            "ocaml-findlib", "libzarith-ocaml-dev")
+"""Debian's names; Coq 8.16, about 40 seconds to install."""
+
+UNPROVED = re.compile(r"\b(Admitted|admit|give_up|Axioms?|Conjecture|Parameters?|Unset Guard Checking)\b")
+COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
+
+
+def fail(message: str) -> int:
+    """Say what went wrong; the exit code."""
+    print(f"proofs: {message}", file=sys.stderr)
+    return 1
+
+
+def run(*command: str, cwd: Path = BUILD) -> subprocess.CompletedProcess[str]:
+    """A command, its output kept; big vectors need a big stack."""
+    script = 'ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec nice "$@"'
+    return subprocess.run(["bash", "-c", script, "-", *command], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def missing() -> list[str]:
+    """The tools and libraries that are not there."""
+    found = [tool for tool in ("coqc", "ocamlfind", "ocamlopt") if shutil.which(tool) is None]
+    if "coqc" not in found:
+        roots = [Path(run("coqc", "-where", cwd=HERE).stdout.strip())]
+        found += [name for name in ("Flocq", "Interval", "Coquelicot", "Bignums")
+                  if not any((root / "user-contrib" / name).is_dir() for root in roots)]
+    if "ocamlfind" not in found and run("ocamlfind", "query", "zarith", cwd=HERE).returncode != 0:
+        found.append("zarith")
+    return found
+
+
+def install() -> None:
+    """Ask the system's package manager, where that is possible without a password."""
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        return
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["apt-get", "update", "-qq"],
+                    ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *PACKAGES]):
+        print("proofs:", " ".join(command), flush=True)
+        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)
+
+
+def compile_all() -> str | None:
+    """Compile what changed; the error of the first file that fails."""
+    again = False
+    for name in FILES:
+        source, copy, product = HERE / f"{name}.v", BUILD / f"{name}.v", BUILD / f"{name}.vo"
+        text = source.read_text(encoding="utf-8")
+        if found := UNPROVED.search(COMMENT.sub(" ", text)):
+            return f"{name}.v contains {found.group()}"
+        again = again or not product.exists() or not copy.exists() or copy.read_text(encoding="utf-8") != text
+        if not again:
+            continue
+        product.unlink(missing_ok=True)
+        copy.write_text(text, encoding="utf-8")
+        start = time.monotonic()
+        done = run("coqc", "-q", "-w", "none", "-R", ".", NAMESPACE, copy.name)
+        if done.returncode != 0:
+            return f"{name}.v does not compile:\n{done.stdout}{done.stderr}"
+        print(f"  {name}.v: {time.monotonic() - start:.1f} s", flush=True)
+    return None
+
+
+def allowed_axioms() -> dict[str, set[str]]:
+    """Group -> axioms, from axioms.txt: [reals] for every theorem, [machine integers] for those that compute."""
+    groups: dict[str, set[str]] = {}
+    for line in (HERE / "axioms.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            group = groups.setdefault(line.strip("[]"), set())
+        elif line and not line.startswith("#"):
+            group.add(line)
+    return groups
+
+
+def assumptions() -> dict[str, list[str]]:
+    """Main theorem (or all of a module that computes, which takes long) -> axioms, by Print Assumptions."""
+    names = [f"{module}.{theorem}" for module, theorems in THEOREMS.items() for theorem in theorems
+             if module not in COMPUTING]
+    lines = [f"From {NAMESPACE} Require {' '.join(THEOREMS)}.", *(f"Print Assumptions {name}." for name in names)]
+    for module in COMPUTING:
+        together = ", ".join(f"{module}.{theorem}" for theorem in THEOREMS[module])
+        lines.append(f"Definition {module}_all := ({together}). Print Assumptions {module}_all.")
+        names.append(f"{module}.{{{', '.join(THEOREMS[module])}}}")
+    (BUILD / "Assumptions.v").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = run("coqc", "-q", "-w", "none", "-R", ".", NAMESPACE, "Assumptions.v")
+    parts = re.split(r"^(?=Axioms:|Closed under the global context)", done.stdout, flags=re.MULTILINE)[1:]
+    if done.returncode != 0 or len(parts) != len(names):
+        raise RuntimeError(f"Print Assumptions failed: {done.stdout[-500:]}{done.stderr}")
+    return {name: [line.split()[0] for line in part.splitlines()[1:] if re.match(r"[A-Za-z_][\w.']*( :|$)", line)]
+            for name, part in zip(names, parts, strict=True)}
+
+
+def unexpected(found: dict[str, list[str]]) -> list[str]:
+    """Print what every theorem rests on; the axioms that it may not use."""
+    groups, complaints = allowed_axioms(), []
+    for name, axioms in found.items():
+        computes = name.partition(".")[0] in COMPUTING
+        groups_here = {group: known for group, known in groups.items() if computes or group != MACHINE}
+        complaints += [f"{name}: {axiom}" for axiom in axioms if not any(axiom in k for k in groups_here.values())]
+        used = [f"{group} ({sum(axiom in known for axiom in axioms)})" for group, known in groups_here.items()
+                if any(axiom in known for axiom in axioms)]
+        print(f"  {name}: {', '.join(used) or 'no axioms'}")
+    return complaints
+
+
+def build_checker() -> str | None:
+    """OCaml's error, if the extracted program does not compile."""
+    shutil.copy(HERE / "checker_main.ml", BUILD)
+    done = run("ocamlfind", "ocamlopt", "-package", "zarith", "-linkpkg", "checker.mli", "checker.ml",
+               "checker_main.ml", "-o", CHECKER.name)
+    return None if done.returncode == 0 else f"the extracted checker does not compile:\n{done.stderr}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do everything; the exit code."""
+    parser = argparse.ArgumentParser(description="Check the Coq proofs and build the extracted checker.")
+    parser.add_argument("--no-install", action="store_true", help="do not call the package manager")
+    options = parser.parse_args(arguments)
+    if missing() and not options.no_install:
+        install()
+    if lacking := missing():
+        return fail(f"missing: {', '.join(lacking)}. On Debian or Ubuntu: apt-get install {' '.join(PACKAGES)}")
+    BUILD.mkdir(exist_ok=True)
+    start = time.monotonic()
+    print("proofs: compiling", flush=True)
+    if error := compile_all():
+        return fail(error)
+    print("proofs: what the main theorems rest on")
+    if complaints := unexpected(assumptions()):
+        return fail("axioms that axioms.txt does not allow:\n  " + "\n  ".join(complaints))
+    if error := build_checker():
+        return fail(error)
+    print(f"proofs: all checked, {CHECKER.relative_to(HERE.parents[1])} built, {time.monotonic() - start:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
