@@ -164,3 +164,39 @@ Theorem accountant_sound eps d l k A : dom (pld P Q l) A -> nonneg A ->
 Proof. intros HA NA Hd. apply HS_dp. rewrite pow_exact.
   eapply Rle_trans; [|apply Hd]. apply dom_kfold; auto. now apply nonneg_pld. Qed.
 End Pow.
+
+(* ---------- k adaptive steps ---------- *)
+(* Each step's pair may depend on all earlier outputs (hist, the latest first): D hist x is the probability of x. *)
+Section Adaptive.
+Context {T : Type}.
+Fixpoint run (D : list T -> T -> R) (k : nat) (hist : list T) : @tup T k -> R :=
+  match k with O => fun _ => 1 | Datatypes.S k => fun a => D hist (fst a) * run D k (fst a :: hist) (snd a) end.
+Variables (P Q : list T -> T -> R) (l : list T) (B : law).
+Hypothesis HP : forall h x, 0 <= P h x.
+Hypothesis HQ : forall h x, 0 <= Q h x.
+Hypothesis HB : nonneg B.
+Hypothesis step : forall h e, HS (P h) (Q h) e l <= delta e B.
+Hypothesis step_tot : forall h, S (P h) l <= tot B.
+Lemma run_ge0 D k : (forall h x, 0 <= D h x) -> forall h a, 0 <= run D k h a.
+Proof. intros HD; induction k as [|k IH]; intros h a; simpl; [lra|]. apply Rmult_le_pos; auto. Qed.
+Lemma run_tot k : forall h, S (run P k h) (pows l k) <= tot (kfold k B).
+Proof. induction k as [|k IH]; intros h; cbn [pows kfold].
+  - simpl. unfold tot, one; simpl; lra.
+  - rewrite tot_conv. eapply Rle_trans; [right; apply (@S_prod T (tup k))|]. cbn [run fst snd].
+    rewrite (S_ext _ (fun x => P h x * S (run P k (x :: h)) (pows l k))) by (intros; apply S_scal).
+    apply Rle_trans with (S (fun x => tot (kfold k B) * P h x) l).
+    + apply S_le; intros x. rewrite Rmult_comm. apply Rmult_le_compat_r; auto.
+    + rewrite S_scal, Rmult_comm. apply Rmult_le_compat_r; [apply tot_ge0, nonneg_kfold; auto|auto]. Qed.
+Theorem adaptive_kfold k : forall h eps, HS (run P k h) (run Q k h) eps (pows l k) <= delta eps (kfold k B).
+Proof. induction k as [|k IH]; intros h eps; cbn [pows kfold].
+  - unfold HS, delta, w; simpl. rewrite !Rmult_1_r, Rminus_0_r; lra.
+  - eapply Rle_trans.
+    + apply (adaptive_sound (P h) (Q h) (fun x => run P k (x :: h)) (fun x => run Q k (x :: h)));
+        auto using run_ge0, run_tot.
+    + apply dom_conv_l; auto using nonneg_kfold. split.
+      * intros e. rewrite <- HS_pld by auto. apply step.
+      * rewrite tot_pld by auto. apply step_tot. Qed.
+Corollary adaptive_private eps d k : delta eps (kfold k B) <= d ->
+  forall ev, prob (run P k []) ev (pows l k) <= exp eps * prob (run Q k []) ev (pows l k) + d.
+Proof. intros Hd. apply HS_dp. eapply Rle_trans; [apply adaptive_kfold|auto]. Qed.
+End Adaptive.

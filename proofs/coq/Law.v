@@ -124,6 +124,9 @@ Proof. intros HA [H1 H2]; split.
   - rewrite !tot_conv; apply Rmult_le_compat_l; auto using tot_ge0. Qed.
 Lemma dom_conv_swap A B : dom (conv A B) (conv B A).
 Proof. split; [intros; rewrite delta_conv_comm|rewrite !tot_conv]; lra. Qed.
+Lemma dom_conv_l A A' B : nonneg B -> dom A A' -> dom (conv A B) (conv A' B).
+Proof. intros HB H. eapply dom_trans; [apply dom_conv_swap|]. eapply dom_trans; [apply dom_conv_r; eauto|].
+  apply dom_conv_swap. Qed.
 Theorem dom_conv A A' B B' :
   nonneg A -> nonneg B' -> dom A A' -> dom B B' -> dom (conv A B) (conv A' B').
 Proof. intros HA HB' H1 H2. eapply dom_trans; [apply dom_conv_r; eauto|].

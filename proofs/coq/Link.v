@@ -363,6 +363,14 @@ Proof. unfold accept, well_formed; intros H. apply andb_prop in H as [H A].
   apply (on_side_delta _ _ _ (epsilon_of p)) in Dv. fold (unit_of p) in Dv.
   cbn [Z.to_nat]. destruct (direction p); simpl in *; lra. Qed.
 
+Lemma accept_nonneg p : accept product p = true -> nonneg (law_of (grid_step p) (unit_of p) (step_law p)).
+Proof. unfold accept, well_formed; intros H. apply andb_prop in H as [H _].
+  repeat (apply andb_prop in H as [H ?]). apply Z.ltb_lt in H. apply good_nonneg; [exact H|].
+  split; [|split].
+  - intros N. match goal with X : negb _ = true |- _ => rewrite N in X; discriminate X end.
+  - match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end.
+    apply Forall_forall; intros x Hx. apply Z.leb_le; auto.
+  - now apply Z.leb_le. Qed.
 Corollary accept_above p : accept product p = true -> direction p = Above ->
   delta (epsilon_of p) (composed p) <= IZR (bound p) / unit_of p.
 Proof. intros H D. assert (K := accept_ok p H). now rewrite D in K. Qed.
