@@ -9,13 +9,15 @@ from typing import NoReturn
 
 from verified_dp.errors import Unsupported
 from verified_dp.exact import SquareRoot, square_root
-from verified_dp.kernel.closed_law import ClosedFormLaw, finite_product
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.kernel.closed_law import AtomicProduct, ClosedFormLaw, finite_product
+from verified_dp.losses.atomic import AtomicLaw, FiniteLoss, SampledAtomicLoss
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.losses.law import Law
 from verified_dp.losses.mixture import Component, MixtureLoss
 from verified_dp.losses.sampled import SampledLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.losses.sampled_laplace import LARGEST_RATIO, SampledLaplaceLoss
 from verified_dp.losses.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss, LaplaceMixtureLoss
 from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, Relation, binomial_weights
 from verified_dp.pairs import DominatingPair, Step, pair_in_order, refuse, step_of, zero_out
@@ -103,8 +105,10 @@ def _sample(law: Law | None, setting: Setting) -> Law | None:
         return law.in_order(order)
     if isinstance(law, FiniteLoss):
         return FiniteLoss(tuple(((1 - q) * b + q * a, b) for a, b in law.masses), "remove").in_order(order)
-    if isinstance(law, DiscreteLaplaceLoss | OddsLoss):
+    if isinstance(law, AtomicLaw):
         return SampledAtomicLoss(law, q, order)
+    if isinstance(law, LaplaceLoss | BoundedRangeLoss) and law.largest_loss() <= LARGEST_RATIO:
+        return SampledLaplaceLoss(law, q, order)
     return SampledLoss(law, q, order)
 
 
@@ -261,4 +265,4 @@ def _base_law(laws: list[tuple[Law, int]], shift_squared: Fraction, setting: Set
         refuse("a composition of so many releases, or of this noise, on one sample", setting.relation,
                "its hockey-stick has no closed form that is quick enough; proven for Gaussians, and for a few Laplace, "
                "discrete Laplace, finite, exponential or approximate-dp releases")
-    return ClosedFormLaw(loss)
+    return AtomicProduct(loss) if all(isinstance(law, AtomicLaw) for law, _ in loss.parts) else ClosedFormLaw(loss)

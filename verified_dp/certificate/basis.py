@@ -25,7 +25,7 @@ from verified_dp.kernel import (
     sparse,
     truncated,
 )
-from verified_dp.kernel.closed_law import ClosedFormLaw
+from verified_dp.kernel.closed_law import AtomicProduct, ClosedFormLaw
 from verified_dp.kernel.evaluate import Witness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.gaussian import enclose_gaussian_profile
@@ -122,7 +122,7 @@ LAWS: Mapping[type[Any], Functions] = {
 }
 """Those that run besides where sampled Gaussians are composed."""
 
-_TRANSFORM = ("enclose_transform", "enclose_moment", "bound_transform_beyond", "enclose_infinity_mass")
+_TRANSFORM = ("enclose_transform", "enclose_rule", "enclose_moment", "bound_transform_beyond", "enclose_infinity_mass")
 _ON_GRID = ("enclose_hockey_stick", "enclose_atoms", "enclose_tails", "enclose_infinity_mass")
 METHODS: Mapping[type[Any], Sequence[str]] = {
     contour.LineWitness: _TRANSFORM,
@@ -181,7 +181,7 @@ def _methods(laws: Iterable[Any], names: Sequence[str]) -> Iterator[Callable[...
         yield from (method for method in found if method is not None and hasattr(method, "__theorems__"))
         if hasattr(law, "base"):
             yield from _methods([law.base], names)
-        if isinstance(law, ClosedFormLaw):
+        if isinstance(law, ClosedFormLaw | AtomicProduct):
             yield from _closed_functions(law.loss)
 
 

@@ -5,8 +5,9 @@ for every point of its input balls.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
-from flint import acb, arb, fmpq
+from flint import acb, arb, ctx, fmpq
 
 from verified_dp.enclosure import Dyadic
 from verified_dp.errors import Undecided
@@ -74,6 +75,13 @@ def step_down(x: arb) -> arb:
     if x < 0:
         return arb(1)
     return arb(0) if x >= 0 else arb(0).union(arb(1))
+
+
+@lru_cache(maxsize=256)
+def gauss_rule(points: int, prec: int) -> list[tuple[arb, arb]]:
+    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1] at `prec` bits."""
+    with ctx.workprec(prec):
+        return [arb.legendre_p_root(points, i, True) for i in range(points)]
 
 
 def powers(base: acb, count: int) -> list[acb]:

@@ -23,6 +23,7 @@ from verified_dp.kernel.nodes import (
 )
 from verified_dp.kernel.powers import Transform, enclose_product
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.law import DirectLaw, RuleLaw
 from verified_dp.theorems import proved_by
 
 
@@ -124,13 +125,15 @@ def evaluate_line(loss: ComposedLoss, witness: LineWitness) -> LineValues:
         node_sets = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.node_parts, witness.nodes, strict=True)]
         errors = [bound_line_error(nodes, tilt) for nodes in node_sets]
         columns = [enclose_transforms_on_line(nodes, tilt, step, witness.count) for nodes in node_sets]
+        direct = [_enclose_direct_on_line(law, tilt, step, witness.count) for law, _ in loss.direct_parts]
         terms, quadrature, node_tail = [], arb(0), arb(0)
         for m in range(witness.count + 1):
             z = acb(tilt, m * step)
             by_nodes = [Transform(column[m], *error, count)
                         for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
-            product, by_quadrature, by_tail = enclose_product(
-                by_nodes + enclose_direct_transforms(loss, z), loss.enclose_gaussian_exponent(z))
+            by_rule = [Transform(column[m], error, arb(0), count)
+                       for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
+            product, by_quadrature, by_tail = enclose_product(by_nodes + by_rule, loss.enclose_gaussian_exponent(z))
             kernel = z * (z + 1)
             sides = 2 if m else 1
             terms.append(sides * product / kernel)
@@ -144,6 +147,16 @@ def evaluate_line(loss: ComposedLoss, witness: LineWitness) -> LineValues:
         infinity_mass = loss.enclose_infinity_mass()
     return LineValues(
         witness, terms, upper_end(quadrature), upper_end(node_tail), beyond, right, left, infinity_mass)
+
+
+@proved_by("T06-trapezoidal-enclosure")
+def _enclose_direct_on_line(law: DirectLaw, tilt: arb, step: arb, count: int) -> tuple[list[acb], arb]:
+    """Enclose M(tilt + i m step) for m = 0..count up to an error: one by one, or all by the law's rule."""
+    if not isinstance(law, RuleLaw):
+        return [law.enclose_transform(acb(tilt, m * step)) for m in range(count + 1)], arb(0)
+    rule = law.enclose_rule(tilt, count * step)
+    weights = [acb(weight) for weight in rule.weights]
+    return turn_sums(weights, [acb(0, loss * step).exp() for loss in rule.losses], count), rule.error
 
 
 def enclose_direct_transforms(loss: ComposedLoss, z: acb) -> list[Transform]:

@@ -9,7 +9,7 @@ from flint import acb, arb
 
 from verified_dp.kernel.balls import ball
 from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.law import DirectLaw, Law, RationalEnd
+from verified_dp.losses.law import DirectLaw, Law, RationalEnd, RuleLaw
 from verified_dp.losses.renyi import MomentBound
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
@@ -50,7 +50,9 @@ class ComposedLoss:
     @property
     def decays(self) -> bool:
         """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
-        return bool(self.mean_shift_squared or self.node_parts) or any(law.decays for law, _ in self.direct_parts)
+        spread = any(law.decays and count >= (law.least_count if isinstance(law, RuleLaw) else 1)
+                     for law, count in self.direct_parts)
+        return bool(self.mean_shift_squared or self.node_parts) or spread
 
     @cached_property
     def laws(self) -> tuple[tuple[Law, int], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -79,3 +80,30 @@ class DirectLaw(Law, Protocol):
 
     def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
         """Bound |M(tilt + iw)| for every w >= frequency > 0, tilt > 0."""
+
+
+@dataclass(frozen=True)
+class DiscreteRule:
+    """A discrete measure in place of a law on one line: |M(c+iw) - sum_j weights_j e^{iw losses_j}| <= error."""
+
+    losses: list[arb]
+    weights: list[arb]
+    error: arb
+
+
+@runtime_checkable
+class RuleLaw(DirectLaw, Protocol):
+    """A law whose transform is a sum over nodes that are known beforehand, with one error for many frequencies.
+
+    least_count: from so many steps on the composed transform becomes small far out, though the law has atoms.
+    """
+
+    @property
+    def least_count(self) -> int:
+        """The number of steps whose atoms alone keep at most 2^-32 of the mass."""
+
+    def count_nodes(self, tilt: arb, frequency: arb) -> int:
+        """How many nodes `enclose_rule` takes."""
+
+    def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
+        """Enclose a rule that holds at tilt + iw for every |w| <= |frequency|."""

@@ -106,9 +106,11 @@ class SampledLoss:
         if atoms is None:
             return None
         if self.order == "add":
-            return [*((-self._mix(-loss), mass) for loss, mass in atoms), (-(1 - q).log(), never)]
-        moved = [(self._mix(loss), mass * ((1 - q) * (-loss).exp() + q)) for loss, mass in atoms]
-        return [*moved, ((1 - q).log(), (1 - q) * never)]
+            moved, last = [(-self._mix(-loss), mass) for loss, mass in atoms], (-(1 - q).log(), never)
+        else:
+            moved = [(self._mix(loss), mass * ((1 - q) * (-loss).exp() + q)) for loss, mass in atoms]
+            last = (1 - q).log(), (1 - q) * never
+        return moved if never.is_zero() else [*moved, last]
 
     @proved_by("T49-sampled")
     def enclose_infinity_mass(self) -> arb:

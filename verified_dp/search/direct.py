@@ -7,7 +7,7 @@ import math
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.losses.law import DirectLaw
+from verified_dp.losses.law import DirectLaw, RuleLaw
 
 _PREC = 160
 _MESH = 2.0**-24
@@ -44,6 +44,13 @@ class DirectModel:
         """log of the kernel's bound on |M(c + iw)| for w >= omega."""
         with ctx.workprec(_PREC):
             return float(self.law.bound_transform_beyond(arb(c), arb(omega)).log())
+
+    def nodes(self, c: float, omega: float) -> int:
+        """How many nodes the law takes for all frequencies up to omega; none where its transform is in closed form."""
+        if not isinstance(self.law, RuleLaw):
+            return 0
+        with ctx.workprec(_PREC):
+            return self.law.count_nodes(arb(c), arb(omega))
 
 
 def _end(end: arb | None, infinite: float) -> float:

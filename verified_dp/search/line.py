@@ -46,6 +46,7 @@ class LinePlan:
     right: float
     left: float
     nodes: tuple[NodeRule, ...]
+    direct_nodes: int = 0
 
     @property
     def count(self) -> int:
@@ -55,6 +56,7 @@ class LinePlan:
     def seconds(self) -> float:
         """A rough prediction of the kernel's time."""
         per_frequency = 3e-5 + sum(3e-5 + 1.5e-7 * (rule.last - rule.first) for rule in self.nodes)
+        per_frequency += 1.5e-7 * self.direct_nodes
         return self.count * per_frequency * max(1.0, self.bits / 100)
 
 
@@ -70,7 +72,8 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> L
     reach = min(reaches, default=31 * c + 30)
     period, right, left = _choose_period(loss, epsilon, c, target, reach)
     omega = choose_cutoff(loss, epsilon, c, target)
-    return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes)
+    direct = sum(law.nodes(c, omega) for law, _ in loss.direct)
+    return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes, direct)
 
 
 def _reach(law: FloatLaw, c: float, rule: NodeRule, count: float) -> float:
