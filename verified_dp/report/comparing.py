@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from verified_dp.accountant import PaperResult
     from verified_dp.comparison import Comparison, Row
 
-_LINE = "{:<18} {:<44} {:>9} {:>9}  {}"
+_LINE = "{:<20} {:<36} {:>9} {:>8}  {}"
 _DIGITS = 10
 """Significant digits of the ends in the table; the JSON has all."""
 
@@ -39,7 +39,14 @@ def _estimated(row: Row) -> str:
     where = "outside" if row.outside else "inside"
     error = f" by {row.error}" if row.error and row.outside else ""
     words = f"estimate, {where}{error}"
-    return _LINE.format(row.method, f"about {row.estimate}", "", f"{row.seconds:.2g}", words)
+    return _LINE.format(row.method, f"about {_cut(row.estimate or '')}", "", f"{row.seconds:.2g}", words)
+
+
+def _cut(text: str) -> str:
+    """An estimate with as many digits as the table shows of proved numbers."""
+    mantissa, e, power = text.partition("e")
+    kept = len(mantissa) - len(mantissa.lstrip("-0.")) + _DIGITS + 1
+    return mantissa[:kept] + e + power if len(mantissa) > kept else text
 
 
 def _words(parameters: Mapping[str, str]) -> str:
