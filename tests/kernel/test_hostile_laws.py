@@ -243,3 +243,17 @@ def test_what_leaves_the_window_is_not_forgotten() -> None:
                 exact = F(mpmath.nstr(stick(power(odds(F(1, 2), F(1, 10)), 2), F(1, 4)), 25))
             assert exact > F(19, 100)
             assert lower_dyadic(bounds.lower).as_fraction() <= exact <= upper_dyadic(bounds.upper).as_fraction()
+
+
+def test_short_circles_and_few_frequencies_are_paid_for(cases: list[Case]) -> None:
+    """Few frequencies alias, and cut the sum short: the enclosure is wide, and holds delta."""
+    widths = []
+    for case in [case for case in cases if isinstance(case.witness, SparseWitness)]:
+        for half in (0, 1, 3, 10, 40):
+            for count in {0, half // 3, half}:
+                cover = ((half - count, 1),) if half > count else ()
+                witness = replace(case.witness, period=2 * half + 1, count=count, cover=cover)
+                bounds = enclose(case, witness)
+                assert bounds is not None
+                widths.append(assert_true(case, witness, bounds))
+    assert min(widths) < F(1, 4) < max(widths)
