@@ -65,7 +65,7 @@ def test_the_saddle_point_of_sampled_steps(composed: Callable[..., ComposedLoss]
     table = table_of(loss, Fraction(5, 2))
     with pytest.raises(Undecided):
         enclose_saddle(table, Fraction(1), Fraction(3, 2), Fraction(1, 100))
-    low, high = Fraction(3, 2), Fraction(4)
+    low, high = Fraction(1), Fraction(4)
     with ctx.workprec(192):
         for _ in range(30):
             middle = (low + high) / 2
