@@ -121,7 +121,8 @@ def _part(table: dict[str, Any], prefix: str, kinds: Mapping[str, Reader]) -> tu
         kind = table.get("kind")
         read = kinds.get(kind) if isinstance(kind, str) else None
         if read is None:
-            raise InvalidInput("kind", kind, "one of the kinds: " + ", ".join(kinds))
+            nearest = _nearest(kind, tuple(kinds)) if isinstance(kind, str) else ""
+            raise InvalidInput("kind", kind, f"a known kind ({nearest}known are {', '.join(kinds)})")
         return read(table), exact.count(table.get("count", 1))
 
 

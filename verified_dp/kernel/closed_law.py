@@ -15,7 +15,7 @@ from verified_dp.kernel.pieces import (
     enclose_exactly,
     enclose_tails_exactly,
 )
-from verified_dp.losses.atomic import FiniteLoss
+from verified_dp.losses.atomic import Atom, AtomicLaw, FiniteLoss
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import Law
 from verified_dp.theorems import proved_by
@@ -84,6 +84,34 @@ class ClosedFormLaw:
         for law, count in self.loss.parts:
             total *= law.enclose_moment(exponent) ** count
         return total
+
+
+@dataclass(frozen=True)
+class AtomicProduct(AtomicLaw):
+    """The law of a composition of steps with finitely many outcomes each: again finitely many."""
+
+    loss: ComposedLoss
+
+    @property
+    def order(self) -> str:  # type: ignore[override]
+        """That of the composition."""
+        return self.loss.order
+
+    def in_order(self, order: str) -> AtomicProduct:
+        """The same releases in another order."""
+        return AtomicProduct(self.loss.in_order(order))
+
+    @proved_by("T73-sampled-composition", "T45-pieces")
+    def enclose_atoms(self) -> list[Atom]:
+        """(w e^{x/2}, w e^{-x/2}) for a piece w at x; the infinite losses of P, and of Q, as one outcome each."""
+        found = [(mass, mass * (-place).exp()) for place, mass in enclose_atoms_exactly(self.loss)]
+        swapped = self.loss.in_order({"remove": "add", "add": "remove"}[self.order])
+        ends = [(self.loss.enclose_infinity_mass(), arb(0)), (arb(0), swapped.enclose_infinity_mass())]
+        return [*found, *(end for end in ends if not (end[0] + end[1]).is_zero())]
+
+    def enclose_losses(self) -> list[arb]:
+        """The places of the pieces."""
+        return [place for place, _ in enclose_atoms_exactly(self.loss)]
 
 
 @proved_by("T73-sampled-composition")

@@ -240,7 +240,7 @@ class DiscreteLaplaceLoss(AtomicLaw):
 class SampledAtomicLoss(AtomicLaw):
     """A step with finitely many outcomes on a Poisson sample: base is its law in the remove order."""
 
-    base: DiscreteLaplaceLoss | OddsLoss | FiniteLoss
+    base: AtomicLaw
     probability: Fraction
     order: str
 
