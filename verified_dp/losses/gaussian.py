@@ -20,7 +20,7 @@ def enclose_gaussian_profile(mean_shift_squared: Fraction, epsilon: arb) -> arb:
     return above - epsilon.exp() * below
 
 
-@proved_by("T60-tails")
+@proved_by("T15-gaussian")
 def enclose_gaussian_tails(mean_shift_squared: Fraction, x: arb) -> tuple[arb, arb]:
     """Enclose (Q(x/mu - mu/2), Q(x/mu + mu/2)), Q the normal tail; (1, 1) for x < 0 and (0, 0) above where mu = 0."""
     if mean_shift_squared == 0:
@@ -45,6 +45,7 @@ class GaussianLoss:
         """Enclose H_{e^eps}(P || Q), any real eps."""
         return enclose_gaussian_profile(self.mean_shift_squared, epsilon)
 
+    @proved_by("T60-tails")
     def enclose_tails(self, x: arb) -> tuple[arb, arb]:
         """Enclose P(L > x) and Q(L > x)."""
         return enclose_gaussian_tails(self.mean_shift_squared, x)

@@ -33,7 +33,7 @@ def _threshold(multiplier: arb, ratio: arb) -> arb:
     return multiplier * multiplier * ratio.log() + arb(1) / 2
 
 
-@proved_by("T14-single-step", "T60-tails")
+@proved_by("T14-single-step")
 def enclose_single_remove(probability: Fraction, multiplier: Multiplier, x: arb) -> StepValue:
     """Enclose P(t > t*) - e^x Q(t > t*), t* = s^2 log((e^x - (1-q))/q) + 1/2; 1 - e^x where e^x <= 1 - q."""
     q, s, excess = ball(probability), ball(multiplier), x.expm1() + ball(probability)
@@ -49,7 +49,7 @@ def enclose_single_remove(probability: Fraction, multiplier: Multiplier, x: arb)
     return StepValue(plain.union(plain.max(q)), arb(1).union(mixed), arb(1).union(without))
 
 
-@proved_by("T14-single-step", "T60-tails")
+@proved_by("T14-single-step")
 def enclose_single_add(probability: Fraction, multiplier: Multiplier, x: arb) -> StepValue:
     """Enclose Phi(t'/s) - e^x [(1-q) Phi(t'/s) + q Phi((t'-1)/s)]; 0 where e^-x <= 1 - q.
 
@@ -68,7 +68,7 @@ def enclose_single_add(probability: Fraction, multiplier: Multiplier, x: arb) ->
     return StepValue(arb(0).union(most), arb(0).union(without), arb(0).union(mixed))
 
 
-@proved_by("T14-single-step", "T60-tails")
+@proved_by("T14-single-step")
 def enclose_single_symmetric(probability: Fraction, multiplier: Multiplier, x: arb) -> StepValue:
     """Enclose P(t > t*) - e^x Q(t > t*) for the replace pair, t* as in `_mirror_threshold`."""
     q, s = ball(probability), ball(multiplier)
