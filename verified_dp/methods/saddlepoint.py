@@ -78,13 +78,16 @@ class SaddleCurve:
     def find_saddle(self, epsilon: Fraction) -> tuple[MomentTable, arb]:
         """Enclose the saddle point, with a table of moments that is good around it. Raises Undecided."""
         tilt = self.rough_saddle(epsilon)
-        guess = dyadic(tilt, 52)
         for bits in _BITS:
             table = self.table_at(tilt, bits)
-            try:
-                return table, enclose_saddle(table, epsilon, guess, guess / 2**24)
-            except Undecided:
-                self._table = None
+            guess = dyadic(tilt, 52)
+            for improve in (False, True):
+                guess = polish_saddle(table, epsilon, guess) if improve else guess
+                try:
+                    return table, enclose_saddle(table, epsilon, guess, guess / 2**24)
+                except Undecided:
+                    continue
+            self._table = None
         raise Undecided("the saddle point is not isolated by the moments: the tilt or the loss is too extreme")
 
     def rough_saddle(self, epsilon: Fraction) -> float:
@@ -101,6 +104,21 @@ class SaddleCurve:
             prec = choose_prec(self.loss, bits, self.moments, tilt)
             self._table, self._built_for = tabulate_moments(self.loss, rules, prec), tilt
         return self._table
+
+
+def polish_saddle(table: MomentTable, epsilon: Fraction, tilt: Fraction) -> Fraction:
+    """A better guess, by Newton steps on balls: where many steps of tiny loss leave few digits to floating point."""
+    with ctx.workprec(table.prec):
+        for _ in range(6):
+            point = ball(tilt)
+            state = enclose_state(table, point)
+            near, far = 1 / point, 1 / (1 + point)
+            moved = float(point - (state.mean - ball(epsilon) - near - far) / (
+                state.variance + near * near + far * far))
+            if not 0 < moved < 1e300:
+                break
+            tilt = dyadic(moved, 52)
+    return tilt
 
 
 def closed_cgf(law: Law, tilt: arb, order: int) -> list[arb] | None:
