@@ -33,6 +33,12 @@ class TwoPoint:
         atoms = [(1 - self.p - self.m, 1 - self.q), (self.p, self.q), (self.m, Fraction(0))]
         return sum(((ball(p) - epsilon.exp() * ball(q)).max(arb(0)) for p, q in atoms), arb(0))
 
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """At no atom."""
+        atoms = [(1 - self.p - self.m, 1 - self.q), (self.p, self.q)]
+        above = [(ball(p), ball(q)) for p, q in atoms if (ball(p) / ball(q)).log() > x]
+        return sum((p for p, _ in above), ball(self.m)), sum((q for _, q in above), arb(0))
+
     def enclose_infinity_mass(self) -> arb:
         return ball(self.m)
 
@@ -110,7 +116,7 @@ def test_larger_masses_fail_the_check(index: int) -> None:
         masses = enclose_step(law, GRID, STEP, 100)
         alphas = [ball(STEP * i).exp() for i in masses.vertices]
         values = [law.enclose_hockey_stick(ball(STEP * i)) for i in masses.vertices]
-        lines = bound_cells(law, STEP, masses.vertices, alphas, values, arb(0))
+        lines = bound_cells(law, [STEP * i for i in masses.vertices], alphas, values, arb(0))
         limits = join_cells(alphas, lines, arb(0))
         assert is_below(alphas, masses.below, limits, arb(1))
         larger = list(masses.below)
@@ -130,7 +136,7 @@ def test_cell_lines_are_below_on_the_whole_cell(law: Law) -> None:
         alphas = [ball(STEP * i).exp() for i in vertices]
         infinity = law.enclose_infinity_mass()
         values = [law.enclose_hockey_stick(ball(STEP * i)) - infinity for i in vertices]
-        lines = bound_cells(law, STEP, vertices, alphas, values, infinity)
+        lines = bound_cells(law, [STEP * i for i in vertices], alphas, values, infinity)
         for n, (left, right) in enumerate(lines):
             for share in (Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1)):
                 alpha = alphas[n] + (alphas[n + 1] - alphas[n]) * ball(share)

@@ -1,11 +1,11 @@
-"""One step's loss on a grid x_i = (i + shift) h: connect-the-dots above its profile, a convex minorant below it (T26, T27).
+"""One step's loss on a grid x_i = (i + shift) h: connect-the-dots above, a convex minorant below (T26, T27).
 
 With alpha = e^x, D(alpha) = H_alpha(P || Q) - P(L = inf) is convex, D(0) = 1 - P(L = inf), D >= 0. A polyline with
 kinks at alpha_i that is constant after the last one is the profile of the masses p_i = alpha_i (jump of its slope).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -66,7 +66,7 @@ def total_shift(grids: Sequence[LawGrid], counts: Sequence[int]) -> Fraction:
 
 def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int) -> StepMasses:
     """Both discrete laws of one step. bits: the relative margin 2^-bits that the lower one keeps from its polyline."""
-    return _enclose_step(law, grid, step, bits, ctx.prec)
+    return _enclose_step(law, replace(grid, start=LawGrid.start), step, bits, ctx.prec)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,8 @@
 """The lattice method: every step's loss on one grid, from above and from below, composed exactly in integers (T26-T31).
 
-A measure on the grid x_i = i h (all shifts of the steps' grids taken off, and from eps too) is kept tilted: the mass at x_i is weights[i] 2^exponent e^{-c x_i} with integer
+A measure on the grid x_i = i h is kept tilted: the mass at x_i is weights[i] 2^exponent e^{-c x_i} with integer
 weights, so that those that matter for delta(eps), however small it is, have about the same size for the right c.
+The shifts of the steps' grids are taken off the losses, and off eps in the end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -235,7 +236,8 @@ def evaluate_lattice(loss: ComposedLoss, witness: LatticeWitness) -> LatticeValu
         below = [Below.gather(s.vertices, s.below, start) for s, start in zip(steps, starts, strict=True)]
         upper = compose(Above, [tilt_masses(Above, pairs, witness) for pairs in above], counts, witness)
         lower = compose(Below, [tilt_masses(Below, pairs, witness) for pairs in below], counts, witness)
-        return LatticeValues(witness, upper, lower, *enclose_infinities(steps, counts), total_shift(witness.grids, counts))
+        shift = total_shift(witness.grids, counts)
+        return LatticeValues(witness, upper, lower, *enclose_infinities(steps, counts), shift)
 
 
 def enclose_infinities(steps: Sequence[StepMasses], counts: Sequence[int]) -> tuple[arb, arb]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import acb, arb, ctx
+from flint import acb, arb, ctx, fmpq
 
 from verified_dp.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
@@ -83,7 +83,7 @@ def check_sparse(witness: SparseWitness, laws: int) -> bool:
     covered = witness.count + sum(cells * stride for cells, stride in witness.cover) == half
     ordered = 0 <= witness.left < witness.tilt < witness.right and witness.step > 0
     grids = len(witness.grids) == laws > 0 and all(grid.is_proper() for grid in witness.grids)
-    return ordered and grids and odd == 1 and 0 <= witness.count and cells and covered and (
+    return ordered and grids and odd == 1 and witness.count >= 0 and cells and covered and (
         2 <= witness.bits <= witness.prec - 16)
 
 
@@ -92,11 +92,18 @@ def evaluate_sparse(loss: ComposedLoss, witness: SparseWitness) -> SparseValues:
     with ctx.workprec(witness.prec):
         steps = [enclose_step(law, grid, witness.step, witness.bits)
                  for (law, _), grid in zip(loss.laws, witness.grids, strict=True)]
+    with ctx.workprec(_sum_bits(witness)):
         counts = [count for _, count in loss.laws]
-        sides = [_evaluate_side([_tilted(step.vertices, masses, witness) for step, masses in column], counts, witness)
-                 for column in ([(s, s.above) for s in steps], [(s, s.below) for s in steps])]
-        shift = total_shift(witness.grids, counts)
-        return SparseValues(witness, *sides, *enclose_infinities(steps, counts), shift)
+        above, below = (
+            _evaluate_side([_tilted(step.vertices, masses, witness) for step, masses in column], counts, witness)
+            for column in ([(s, s.above) for s in steps], [(s, s.below) for s in steps]))
+        infinities = enclose_infinities(steps, counts)
+        return SparseValues(witness, above, below, *infinities, total_shift(witness.grids, counts))
+
+
+def _sum_bits(witness: SparseWitness) -> int:
+    """The masses are differences and need more bits than their sums do."""
+    return min(witness.prec, witness.bits + 64)  # exact: integers
 
 
 def _tilted(vertices: Sequence[int], masses: Sequence[arb], witness: SparseWitness) -> Atoms:
@@ -122,15 +129,15 @@ def _evaluate_side(laws: Sequence[Atoms], counts: Sequence[int], witness: Sparse
 def enclose_sums(indices: Sequence[int], weights: Sequence[arb], first: int, stride: int, count: int,
                  period: int) -> list[acb]:
     """Enclose sum_n w_n e^{2 pi i n m / N} at m = first + j stride, j = 0..count."""
-    if not indices:
-        return [acb(0)] * (count + 1)
     starts = [weight * _root(n * first, period) for n, weight in zip(indices, weights, strict=True)]
+    if count == 0 or not indices:
+        return [sum(starts, acb(0))] * (count + 1)
     return turn_sums(starts, [_root(n * stride, period) for n in indices], count)
 
 
 def _root(numerator: int, period: int) -> acb:
     """Enclose e^{2 pi i numerator / N}."""
-    return acb(ball(Fraction(2 * (numerator % period), period))).exp_pi_i()
+    return acb(arb(fmpq(2 * (numerator % period), period))).exp_pi_i()
 
 
 @proved_by("T79-sparse-delta", "T03-chernoff")
@@ -150,15 +157,15 @@ def bound_beyond(laws: Sequence[Atoms], counts: Sequence[int],
                  witness: SparseWitness) -> list[tuple[int, int, arb]]:
     """For each cell of the cover its first frequency, the number it covers, and a bound of |M| there."""
     bounded, first = [], witness.count
-    parts = [bound_by_parts(law) for law in laws]
-    for cells, stride in witness.cover:
-        columns = [bound_cells(law, first, stride, cells, witness.period, part)
-                   for law, part in zip(laws, parts, strict=True)]
-        for row in zip(*columns, strict=True):
-            with ctx.workprec(BOUND_BITS):
+    with ctx.workprec(BOUND_BITS + 2 * sum(counts).bit_length()):
+        parts = [bound_by_parts(law) for law in laws]
+        for cells, stride in witness.cover:
+            columns = [bound_cells(law, first, stride, cells, witness.period, part)
+                       for law, part in zip(laws, parts, strict=True)]
+            for row in zip(*columns, strict=True):
                 size = sum((count * value.log() for value, count in zip(row, counts, strict=True)), arb(0))
                 bounded.append((first, stride, upper_end(size.exp())))
-            first += stride
+                first += stride
     return bounded
 
 
@@ -180,7 +187,7 @@ def bound_by_parts(law: Atoms) -> tuple[arb, arb]:
 
 @proved_by("T78-lattice-frequency-tail")
 def bound_cells(law: Atoms, first: int, stride: int, cells: int, period: int, parts: tuple[arb, arb]) -> list[arb]:
-    """Bound |M(c+iw)| on each [m, m + stride] 2 pi / (N h), from m = first on: by its value and slope at m, or by parts.
+    """Bound |M(c+iw)| on each [m, m + stride] 2 pi / (N h), m = first, ...: by value and slope at m, or by parts.
 
     |M|^2 <= max(F, F + F' t + (M0 M2 - M1^2) t^2), F = |M|^2 and F' its slope at m, t the cell's width, in angles n.
     """
@@ -246,7 +253,8 @@ def enclose_side(side: SparseSide, epsilon: Fraction, witness: SparseWitness) ->
         sine = (arb.pi() * ball(Fraction(first, period))).sin().max(arb(0))
         tail += 2 * number * bound * bound_kernel(c, step, room, sine)
     tail = upper_end(tail * (-c * place).exp() / period)
-    return bounds_from_sum(total / period, {"frequency_tail": tail}, {"aliasing": _bound_aliases(side, epsilon, witness)})
+    aliases = _bound_aliases(side, epsilon, witness)
+    return bounds_from_sum(total / period, {"frequency_tail": tail}, {"aliasing": aliases})
 
 
 @proved_by("T79-sparse-delta", "T04-alias-bounds")
@@ -263,7 +271,7 @@ def _bound_aliases(side: SparseSide, epsilon: Fraction, witness: SparseWitness) 
 def enclose_on_frequencies(values: SparseValues, epsilon: Fraction) -> Bounds:
     """infinity + D of the lower law <= delta(eps) <= infinity + D of the upper one; the grids' shifts move eps."""
     witness = values.witness
-    with ctx.workprec(witness.prec):
+    with ctx.workprec(_sum_bits(witness)):
         place = epsilon - values.shift * witness.step
         above, below = (enclose_side(side, place, witness) for side in (values.above, values.below))
         upper = upper_end(values.infinity_above + above.upper).min(arb(1))

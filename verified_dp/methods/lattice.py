@@ -11,13 +11,15 @@ from verified_dp.errors import InvalidInput, Unsupported
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.evaluate import enclose_delta, evaluate
 from verified_dp.kernel.lattice import LatticeValues, LatticeWitness
+from verified_dp.kernel.sparse import SparseValues, SparseWitness
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.search.lattice import MAX_CELLS, LatticeModel, LatticePlan, align, plan_lattice
+from verified_dp.search.lattice import LatticeModel, LatticePlan, plan_lattice
+from verified_dp.search.steps import MAX_CELLS, align
 
 DEFAULT_DIGITS = 4
 """What is asked of the lattice method where nobody says."""
-_PILOT = 0.3
-"""Runs that take less than this many seconds need no pilot."""
+PILOT = 3.0
+"""Products that take less than this many seconds need no pilot."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,8 @@ class LatticeRun:
     """A witness with its values and bounds at eps, and the relative width reached there."""
 
     epsilon: Fraction
-    witness: LatticeWitness
-    values: LatticeValues
+    witness: LatticeWitness | SparseWitness
+    values: LatticeValues | SparseValues
     bounds: Bounds
     width: float
 
@@ -63,7 +65,7 @@ class LatticeEngine:
         if best is not None and best.width <= width:
             return best
         plan = self._affordable(plan_lattice(self.model, float(epsilon), width), epsilon, width, allowed())
-        if plan.seconds > _PILOT:
+        if plan.seconds > PILOT and isinstance(plan.witness, LatticeWitness):
             plan = self._after_pilot(plan, epsilon, width, allowed)
         for _ in range(7):
             best = self._narrower(best, self._run(plan, epsilon, width, say))
@@ -115,7 +117,7 @@ class LatticeEngine:
             values = evaluate(self.loss, plan.witness)
         except (InvalidInput, ValueError) as error:
             raise Unsupported(f"the lattice method found no grid for this loss: {error}") from None
-        if not isinstance(values, LatticeValues):
+        if not isinstance(values, LatticeValues | SparseValues):
             raise TypeError("a lattice witness gives lattice values")
         bounds = enclose_delta(values, epsilon)
         return LatticeRun(epsilon, plan.witness, values, bounds, relative_width(bounds))

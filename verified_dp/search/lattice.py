@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,12 +11,15 @@ from flint import arb, ctx
 
 from verified_dp.errors import Unsupported
 from verified_dp.kernel.balls import ball
-from verified_dp.kernel.grid import LawGrid, enclose_step
+from verified_dp.kernel.grid import LawGrid
 from verified_dp.kernel.lattice import LatticeWitness, products
+from verified_dp.kernel.sparse import SparseWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import Law
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle, choose_saddle
+from verified_dp.search.sparse import choose_sparse
+from verified_dp.search.steps import MAX_CELLS, anchors, choose_step, grid_ends, shift_of
 from verified_dp.search.transforms import log_sum, log_sums
 from verified_dp.theorems import proved_by
 
@@ -26,15 +29,15 @@ _FLOOR = -80.0
 """log of the tail masses that the coarse model leaves out at first."""
 _DEEPEST = 20_000.0
 """No smaller delta than e^-20000 is looked for."""
-MAX_CELLS = 8_000_000
-"""Of one window: about a gigabyte while it is multiplied."""
+FEW_CELLS = 1000
+"""So many cells are not worth being made wider."""
 
 
 class LawModel:
     """One law as masses at points, from values of its profile on a mesh that is finer where it matters."""
 
     def __init__(self, law: Law, floor: float) -> None:
-        self.law = law
+        self.law, self.anchors, self.seconds = law, anchors(law), 1e-4  # seconds: of one cell's masses
         self.infinity = _log(_enclosed(law.enclose_infinity_mass))
         self.low, self.high = _range(law, self.infinity, floor)
         self._unit = (self.high - self.low) / Fraction(2) ** _FINEST
@@ -93,10 +96,17 @@ class LawModel:
         return total, mean, float(weights @ (self.points - mean) ** 2)
 
     def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int) -> tuple[tuple[int, int], ...]:
-        """Cells of 1, 2, 4, ... grid steps: the rarer the loss under the tilt, the wider."""
+        """Cells of 1, 2, 4, ... grid steps: the rarer the loss under the tilt, the wider; of 1 where these are few."""
+        if last - first <= FEW_CELLS:
+            return ((last - first, 1),)
         logs = self.log_masses + tilt * self.points
         density = np.logaddexp(logs[:-1], logs[1:]) - np.log(np.diff(self.points))
-        wide = np.floor(np.maximum(density.max() - density, 0.0) / math.log(8) - 0.5)
+        smooth = np.ones(len(density), dtype=bool)
+        for atom in self.anchors:  # its mass is on the ends of its cell, hence in the next ones too
+            cell = int(np.searchsorted(self.points, float(atom)))
+            smooth[max(cell - 3, 0) : cell + 3] = False
+        top = density[smooth].max() if smooth.any() else density.max()
+        wide = np.floor(np.maximum(top - density, 0.0) / math.log(8) - 0.5)
         short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
         edges = np.floor(self.points / float(step))
         wide = np.clip(wide, 0, np.where(edges[1:] < start, 30, min(math.floor(short), 30))).astype(int)
@@ -219,84 +229,22 @@ class LatticeModel:
 class LatticePlan:
     """A witness (None where it would take too much memory), the seconds it should take, its longest window."""
 
-    witness: LatticeWitness | None
+    witness: LatticeWitness | SparseWitness | None
     seconds: float
     cells: int
     step: Fraction
 
 
-def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
-    """The relative width of delta to be expected with a grid step: the difference of both sides' K at the tilt."""
-    total = 0.0
-    with ctx.workprec(256):
-        for law, count in model.parts:
-            first, last = grid_ends(law, step)
-            if last - first > MAX_CELLS:
-                return math.inf
-            grid = LawGrid(first, law.strides(tilt, step, first, last, first))
-            masses = enclose_step(law.law, grid, step, 100)
-            weights = [(ball(step * i) * arb(tilt)).exp() for i in masses.vertices]
-            above = sum((m * w for m, w in zip(masses.above, weights, strict=True)), arb(0))
-            below = sum((m * w for m, w in zip(masses.below, weights, strict=True)), arb(0))
-            total += count * float((above / below).log()) if below > 0 else math.inf
-    return total
+PRODUCT_SECONDS = 4e-6
+"""Of a cell of a window and 64 bits, in a product of both measures."""
 
 
-def grid_ends(law: LawModel, step: Fraction, high: int = 10**12) -> tuple[int, int]:
-    """The first and last index of a law's range, the last one at most `high`, the first one left of the finite mass."""
-    first, last = math.floor(law.low / step), min(math.ceil(law.high / step), high)
-    finite = math.log1p(-math.exp(law.infinity)) if law.infinity < 0 else 0.0
-    return min(first, math.floor(finite / step) - 1), max(last, 1)
+def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fraction | None = None,
+                 sparse: bool | None = None) -> LatticePlan:
+    """A witness for delta(eps) to a relative width, or with a given grid step.
 
-
-def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
-    """The grid step whose gap should be `width`: extrapolated as h^2 from a coarse grid, whose gap is measured."""
-    _, _, variance = model.cumulants(tilt)
-    count = sum(k for _, k in model.parts)
-    step = math.sqrt(8e-2 / (count * tilt * (tilt + 1)))
-    spread = min(max(math.sqrt(law.cumulants(tilt)[2]), 1e-12) for law, _ in model.parts)
-    step = min(step, spread, math.sqrt(variance) / 4)
-    for _ in range(6):
-        aligned = align(model, step)
-        gap = gap_at(model, tilt, aligned)
-        if gap <= max(0.05, width) or math.isinf(step):
-            break
-        step = float(aligned) * min(0.5, math.sqrt(0.02 / gap) if math.isfinite(gap) else 0.25)
-    return align(model, min(float(aligned), float(aligned) * math.sqrt(0.8 * width / max(gap, 1e-300))))
-
-
-def align(model: LatticeModel, step: float) -> Fraction:
-    """A step of at most this size that puts the atoms of bounded laws on the grid, or barely above it."""
-    atoms = sorted({atom for law, _ in model.parts for atom in _atoms(law.law)})
-    if not atoms:
-        return dyadic(step, 20)
-    base = atoms[0]
-    least = max(math.ceil(base / Fraction(step)), 1)
-    for parts in range(least, least + 4000):
-        aligned = base / parts
-        if all(_above(atom / aligned) < Fraction(1, 2**30) for atom in atoms):
-            return aligned * (1 - Fraction(1, 2**52))
-    return base / least * (1 - Fraction(1, 2**52))
-
-
-def _above(multiple: Fraction) -> Fraction:
-    return abs(multiple - round(multiple))
-
-
-def _atoms(law: Law) -> list[Fraction]:
-    """Sizes of the extreme losses of a law bounded on both sides, where atoms are likely."""
-    ends = []
-    with ctx.workprec(200):
-        for end in (law.enclose_smallest_loss(), law.enclose_largest_loss()):
-            if end is None:
-                return []
-            mantissa, exponent = abs(end).lower().man_exp()
-            ends.append(Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
-    return [end for end in ends if end > 0]
-
-
-def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fraction | None = None) -> LatticePlan:
-    """A witness for delta(eps) to a relative width, or with a given grid step."""
+    sparse: whether the products are replaced by sums over frequencies; where it is not said, if that is quicker.
+    """
     saddle = model.saddle(epsilon)
     tilt = min(saddle.tilt, 1e7)
     if step is None:
@@ -304,19 +252,50 @@ def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fracti
     windows, noise = choose_windows(model, epsilon, saddle, step, width)
     single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
     ends = [grid_ends(law, step, high) for (law, _), (_, high) in zip(model.parts, single, strict=True)]
-    cells = max(high - low for low, high in (*ends, *windows))
+    longest = max(high - low for low, high in ends)
+    total = sum(count for _, count in model.parts)
+    if longest > MAX_CELLS:
+        return LatticePlan(None, math.inf, longest, step)
+    cells = max([longest, *(high - low for low, high in windows)])
+    sharp = math.log2(max(longest, 2)) + 20 + math.log2(total) - math.log2(width)
+    bits = math.ceil(max(sharp, math.log2(max(longest, 2)) + 4 + noise))
+    spare = 64 + 2 * max(math.ceil(-math.log2(step)), 0)  # masses are second differences
+    starts = [max(first, min(low, last)) for (first, last), (low, _) in zip(ends, single, strict=True)]
+    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last, start), start, shift_of(law, step))
+                  for (law, _), (first, last), start in zip(model.parts, ends, starts, strict=True))
+    masses = sum(law.seconds * sum(cells for cells, _ in grid.blocks)
+                 for (law, _), grid in zip(model.parts, grids, strict=True))
+    products = PRODUCT_SECONDS * (bits / 64) * sum(high - low for low, high in windows)
+    if sparse is not False and (sparse or products > QUICK):
+        plan = _plan_sparse(model, epsilon, width, saddle, step, math.ceil(sharp), spare, grids, masses, products)
+        if plan is not None and (sparse or plan.seconds < products + masses or cells > MAX_CELLS):
+            return plan
     if cells > MAX_CELLS:
         return LatticePlan(None, math.inf, cells, step)
-    starts = [max(first, min(low, last)) for (first, last), (low, _) in zip(ends, single, strict=True)]
-    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last, start), start)
-                  for (law, _), (first, last), start in zip(model.parts, ends, starts, strict=True))
-    total = sum(count for _, count in model.parts)
-    bits = math.ceil(math.log2(max(cells, 2)) + max(20 + math.log2(total) - math.log2(width), 4 + noise))
-    prec = bits + 112 + 2 * max(math.ceil(-math.log2(step)), 0)
-    evaluations = sum(sum(cells for cells, _ in grid.blocks) for grid in grids)
-    seconds = 1.2e-4 * evaluations + 4e-6 * (bits / 64) * sum(high - low for low, high in windows)
-    witness = LatticeWitness(step, dyadic(tilt, 12), bits, grids, windows, prec)
-    return LatticePlan(witness, seconds, cells, step)
+    witness = LatticeWitness(step, dyadic(tilt, 12), bits, grids, windows, bits + spare)
+    return LatticePlan(witness, masses + products, cells, step)
+
+
+QUICK = 0.1
+"""Products that take fewer seconds than this need no other way."""
+_SUM_SECONDS = 4e-7
+"""Of one atom at one frequency."""
+_ROOT_SECONDS = 8e-6
+"""Of the roots of unity of one atom."""
+
+
+def _plan_sparse(model: LatticeModel, epsilon: float, width: float, saddle: Saddle, step: Fraction, bits: int,
+                 spare: int, grids: tuple[LawGrid, ...], masses: float, products: float) -> LatticePlan | None:
+    """A sum over as many frequencies as the products' time allows; None where more are needed."""
+    atoms = sum(sum(cells for cells, _ in grid.blocks) for grid in grids)
+    most = min(int(products / (2 * atoms * _SUM_SECONDS)) + 100, 20_000)
+    grids = tuple(replace(grid, start=LawGrid.start) for grid in grids)
+    witness = choose_sparse(model, epsilon, width, saddle, step, bits, bits + spare, grids, most)
+    if witness is None:
+        return None
+    blocks = 4 + 4 * len(witness.cover)
+    seconds = masses + 2 * atoms * (witness.count * _SUM_SECONDS + blocks * _ROOT_SECONDS)
+    return LatticePlan(witness, seconds, atoms, step)
 
 
 @proved_by("T32-chernoff-window")
@@ -341,6 +320,7 @@ def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fr
     at_tilt = model.log_table(np.array([tilt]))[:, 0]
     log_delta = max(saddle.log_delta, math.log(model.infinity) if model.infinity > 0 else -math.inf)
     right, left = exponents > 0, exponents <= 0
+    shifts = np.array([float(shift_of(law, step)) for law, _ in model.parts])
     windows, noise = [], 0.0
     for held in schedule:
         held_counts = np.array(held, dtype=float)
@@ -356,6 +336,7 @@ def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fr
             low = max(low, epsilon - 3 / tilt)
         if not (math.isfinite(low) and math.isfinite(high)):
             raise Unsupported("the lattice method finds no window here: the tilted masses are out of floating point")
-        windows.append((math.floor(low / float(step)) - 1, math.ceil(max(high, low) / float(step)) + 1))
+        moved = float(held_counts @ shifts)
+        windows.append((math.floor(low / float(step) - moved) - 1, math.ceil(max(high, low) / float(step) - moved) + 1))
         noise = max(noise, float(held_counts @ at_tilt - tilt * high - goal) / math.log(2))
     return tuple(windows), noise

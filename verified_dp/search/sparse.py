@@ -1,0 +1,141 @@
+"""Floating-point choices for sparse frequencies: the period, the frequencies that are summed, the cover of the rest."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import arb, ctx
+
+from verified_dp.kernel.balls import ball
+from verified_dp.kernel.grid import LawGrid, enclose_step
+from verified_dp.kernel.sparse import SparseWitness
+from verified_dp.search.line import dyadic
+from verified_dp.search.saddle import Saddle
+
+if TYPE_CHECKING:
+    from verified_dp.search.lattice import LatticeModel
+
+_CHUNK = 64
+"""Frequencies that are evaluated at once."""
+_MOST_CELLS = 400
+"""A cover of more cells takes longer than it is worth."""
+_SAFETY = 2.0
+"""What estimates in floating point may miss, in the exponent."""
+
+
+class StepCurve:
+    """One step's tilted law on the grid in floating point, normalised: |M|^2, its slope and bounds, by angle."""
+
+    def __init__(self, indices: np.ndarray, weights: np.ndarray) -> None:
+        self.weights = weights / weights.sum()
+        self.indices = indices - float(self.weights @ indices)
+        self.bend = float(self.weights @ self.indices**2)
+        table = dict(zip(indices.astype(int).tolist(), self.weights.tolist(), strict=True))
+        cut = {n: min(w, max(table.get(n - 1, 0.0), table.get(n + 1, 0.0))) for n, w in table.items()}
+        self.rest = 1.0 - sum(cut.values())
+        self.variation = sum(abs(w - cut.get(n - 1, 0.0)) + (w if n + 1 not in cut else 0.0) for n, w in cut.items())
+
+    def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|M|^2 and its slope."""
+        turns = np.exp(1j * angles[:, None] * self.indices)
+        value, slope = turns @ self.weights, turns @ (self.weights * self.indices)
+        return np.abs(value) ** 2, 2 * (slope.real * value.imag - slope.imag * value.real)
+
+    def bound(self, angle: float, square: float, slope: float, widths: np.ndarray) -> np.ndarray:
+        """What the kernel will find for |M| on [angle, angle + width]."""
+        near = np.sqrt(np.maximum(square, square + slope * widths + self.bend * widths**2))
+        return np.minimum(np.minimum(near, 1.0), self.rest + self.variation / (2 * math.sin(angle / 2)))
+
+
+def step_curve(law: object, grid: LawGrid, step: Fraction, tilt: Fraction, bits: int, prec: int) -> StepCurve:
+    """The upper law of one step; the kernel finds its masses again where they were kept."""
+    with ctx.workprec(prec):
+        masses = enclose_step(law, grid, step, bits)  # type: ignore[arg-type]
+        rate = ball(tilt * step)
+        weights = [mass * (rate * n).exp() for n, mass in zip(masses.vertices, masses.above, strict=True)]
+        total = sum(weights, arb(0))
+        return StepCurve(np.array(masses.vertices, dtype=float), np.array([float(w / total) for w in weights]))
+
+
+def choose_period(model: LatticeModel, epsilon: float, tilt: float, goal: float) -> tuple[float, float, float]:
+    """The length X of the period and the exponents right and left of the tilt: aliases below e^goal."""
+    scale = 1 / math.sqrt(max(model.cumulants(tilt)[2], 1e-300))
+    rights = tilt + scale * np.geomspace(0.05, 40, 24)
+    lefts = np.append(tilt * np.linspace(0.05, 0.95, 10), tilt - scale * np.geomspace(0.05, 40, 24))
+    lefts = np.append(lefts[lefts > 0.01 * tilt], 0.0)
+    counts = np.array([count for _, count in model.parts])
+    logs = counts @ model.log_table(np.concatenate([rights, lefts]))
+    logs -= np.concatenate([rights, lefts]) * epsilon
+    right_lengths = (logs[: len(rights)] - goal) / (rights - tilt)
+    left_lengths = (logs[len(rights) :] - goal) / (tilt - lefts)
+    right, left = int(right_lengths.argmin()), int(left_lengths.argmin())
+    return max(right_lengths[right], left_lengths[left]), float(rights[right]), float(lefts[left])
+
+
+def choose_sparse(model: LatticeModel, epsilon: float, width: float, saddle: Saddle, step: Fraction, bits: int,
+                  prec: int, grids: tuple[LawGrid, ...], most: int) -> SparseWitness | None:
+    """A witness that sums at most `most` frequencies; None where the transform falls off too slowly for that."""
+    tilt, log_delta = dyadic(saddle.tilt, 12), saddle.log_delta
+    goal = log_delta + math.log(width / 60)
+    length, right, left = choose_period(model, epsilon, float(tilt), goal)
+    half = math.ceil(length / float(step) / 2) + 1
+    period = 2 * half + 1
+    curves = [(step_curve(law.law, grid, step, tilt, bits, prec), count)
+              for (law, count), grid in zip(model.parts, grids, strict=True)]
+    size = model.cumulants(float(tilt))[0] - float(tilt) * epsilon
+    chosen = _choose_cover(curves, period, goal - size - _SAFETY, min(most, half))
+    if chosen is None:
+        return None
+    count, cover = chosen
+    return SparseWitness(step, tilt, bits, grids, period, count, cover, dyadic(right, 12), dyadic(left, 12), prec)
+
+
+Curves = list[tuple[StepCurve, float]]
+
+
+Cover = tuple[tuple[int, int], ...]
+
+
+def _choose_cover(curves: Curves, period: int, goal: float, most: int) -> tuple[int, Cover] | None:
+    """(m0, blocks): the first frequency from which on cells can be found, each adding less than a share of e^goal."""
+    half = period // 2
+    for start in range(1, most + 1, _CHUNK):
+        places = np.arange(start, min(start + _CHUNK, half + 1))
+        if len(places) == 0:
+            break
+        sizes = np.zeros(len(places))
+        for curve, count in curves:
+            square, _ = curve.at(2 * math.pi * places / period)
+            sizes += count * np.log(np.maximum(np.minimum(square, 1.0), 1e-300)) / 2
+        for place in places[sizes + 1 < goal].tolist():
+            cover = _cover_from(curves, period, int(place), goal)
+            if cover is not None:
+                return int(place), cover
+            break
+    return (half, ()) if half <= most else None
+
+
+def _cover_from(curves: Curves, period: int, first: int, goal: float) -> Cover | None:
+    """Cells from `first` to half the period, as wide as they may be; None where one cannot be found."""
+    half, cells = period // 2, 0
+    blocks: list[tuple[int, int]] = []
+    while first < half:
+        widths = np.unique(np.round(np.geomspace(1, half - first, 60)).astype(int))
+        angle, logs = 2 * math.pi * first / period, np.zeros(len(widths))
+        for curve, count in curves:
+            square, slope = curve.at(np.array([angle]))
+            bound = curve.bound(angle, float(square[0]), float(slope[0]), 2 * math.pi * widths / period)
+            logs += count * np.log(np.maximum(bound, 1e-300))
+        kernel = math.log(2) - math.log(period * 2 * math.sin(angle / 2))
+        fits = np.nonzero(logs + np.log(widths) + kernel < goal - 2 * math.log(cells + 2))[0]
+        cells += 1
+        if not len(fits) or cells > _MOST_CELLS:
+            return None
+        stride = int(widths[fits[-1]])
+        blocks = [*blocks[:-1], (blocks[-1][0] + 1, stride)] if blocks and blocks[-1][1] == stride else [
+            *blocks, (1, stride)]
+        first += stride
+    return tuple(blocks)

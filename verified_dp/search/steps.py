@@ -1,0 +1,120 @@
+"""Floating-point choices of the lattice's grid: its step, where it lies for each law, and the gap to be expected."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import arb, ctx
+
+from verified_dp.kernel.balls import ball
+from verified_dp.kernel.grid import LawGrid, enclose_step
+from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.losses.law import Law
+from verified_dp.search.line import dyadic
+
+if TYPE_CHECKING:
+    from verified_dp.search.lattice import LatticeModel, LawModel
+
+MAX_CELLS = 8_000_000
+"""Of one window: about a gigabyte while it is multiplied."""
+_MOST_ATOMS = 3
+"""A law's atoms that a grid is put on: its heaviest."""
+_TRIES = 4000
+"""Steps that are tried to find one that meets all atoms."""
+_CLOSE = 2.0**-30
+"""Atoms this close to the grid, in steps, count as on it."""
+
+
+def anchors(law: Law) -> list[Fraction]:
+    """The losses of the heaviest atoms, to 200 bits; of a lattice of atoms two neighbours."""
+    if isinstance(law, DiscreteGaussianLoss):
+        unit = law.sensitivity / law.sigma_squared
+        return [law.sensitivity * unit / 2, (law.sensitivity - 2) * unit / 2]
+    with ctx.workprec(200):
+        atoms = [(loss, float(mass)) for loss, mass in law.enclose_loss_atoms() or [] if not mass.is_zero()]
+    heaviest = sorted(atoms, key=lambda atom: -atom[1])[:_MOST_ATOMS]
+    return list(dict.fromkeys(_exact(loss) for loss, mass in heaviest if mass > 0))
+
+
+def _exact(x: arb) -> Fraction:
+    mantissa, exponent = x.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def align(model: LatticeModel, step: float) -> Fraction:
+    """A step of at most this size, up to a factor 2 less, that puts all atoms of each law on a grid, or near one."""
+    spacings = sorted({abs(other - first) for law, _ in model.parts if law.anchors
+                       for first, *rest in [law.anchors] for other in rest})
+    if not spacings:
+        return dyadic(step, 20)
+    base = spacings[0]
+    least = max(math.ceil(base / Fraction(step)), 1)
+    parts = np.arange(least, least + _TRIES)
+    missed = np.zeros(len(parts))
+    for spacing in spacings[1:]:
+        multiple = parts * float(spacing / base)
+        missed = np.maximum(missed, np.abs(multiple - np.round(multiple)))
+    close = np.nonzero(missed < _CLOSE)[0]
+    near = missed[: max(least, 50)]
+    return base / int(parts[close[0] if len(close) else near.argmin()])
+
+
+def shift_of(law: LawModel, step: Fraction) -> Fraction:
+    """Where the grid must lie for the law's first atom to be on it, rounded down to 60 bits."""
+    if not law.anchors:
+        return Fraction(0)
+    place = law.anchors[0] / step
+    return Fraction(math.floor((place - math.floor(place)) * 2**60), 2**60)
+
+
+def grid_ends(law: LawModel, step: Fraction, high: int = 10**12) -> tuple[int, int]:
+    """The first and last index of a law's range, the last one at most `high`, the first one left of the finite mass."""
+    first, last = math.floor(law.low / step) - 1, min(math.ceil(law.high / step), high)
+    finite = math.log1p(-math.exp(law.infinity)) if law.infinity < 0 else 0.0
+    return min(first, math.floor(finite / step) - 2), max(last, 1)
+
+
+def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
+    """The relative width of delta to be expected with a grid step: the difference of both sides' K at the tilt."""
+    total = 0.0
+    with ctx.workprec(160 + 2 * max(math.ceil(-math.log2(step)), 0)):
+        for law, count in model.parts:
+            first, last = grid_ends(law, step)
+            if last - first > MAX_CELLS:
+                return math.inf
+            grid = LawGrid(first, law.strides(tilt, step, first, last, first), shift=shift_of(law, step))
+            start = time.perf_counter()
+            masses = enclose_step(law.law, grid, step, 100)
+            law.seconds = (time.perf_counter() - start) / len(masses.vertices)
+            weights = [(ball(step * i) * arb(tilt)).exp() for i in masses.vertices]
+            above = sum((m * w for m, w in zip(masses.above, weights, strict=True)), arb(0))
+            below = sum((m * w for m, w in zip(masses.below, weights, strict=True)), arb(0))
+            total += count * float((above / below).log()) if below > 0 else math.inf
+    return total
+
+
+def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
+    """The grid step whose gap should be `width`: extrapolated as h^2 from a coarse grid, whose gap is measured.
+
+    Where atoms alone make up the laws, and all lie on one coarse grid, that one.
+    """
+    _, _, variance = model.cumulants(tilt)
+    count = sum(k for _, k in model.parts)
+    step = math.sqrt(8e-2 / (count * tilt * (tilt + 1)))
+    spread = min(max(math.sqrt(law.cumulants(tilt)[2]), 1e-12) for law, _ in model.parts)
+    step = min(step, spread, math.sqrt(variance) / 4)
+    if all(law.anchors for law, _ in model.parts):
+        coarse = align(model, 1e9)
+        if gap_at(model, tilt, coarse) < width / 4:
+            return coarse
+    for _ in range(6):
+        aligned = align(model, step)
+        gap = gap_at(model, tilt, aligned)
+        if gap <= max(0.02, width) or math.isinf(step):
+            break
+        step = float(aligned) * min(0.5, math.sqrt(0.01 / gap) if math.isfinite(gap) else 0.25)
+    return align(model, min(float(aligned), float(aligned) * math.sqrt(0.7 * width / max(gap, 1e-300))))
