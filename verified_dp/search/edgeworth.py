@@ -8,7 +8,7 @@ from verified_dp.kernel.edgeworth_remainder import Ratios, bound_remainder
 from verified_dp.search.line import dyadic
 
 LARGEST_TILT = 1000.0
-TILT_BITS = 5
+TILT_BITS = 4
 
 
 def choose_free(ratios: Ratios) -> Fraction:
