@@ -11,6 +11,7 @@ import pytest
 from verified_dp.enclosure import Enclosure
 from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, compose
 from verified_dp.profile import privacy_profile
+from verified_dp.releases import Laplace
 
 DATA = Path(__file__).parent / "data"
 TRUTH = json.loads((DATA / "truth.json").read_text(encoding="utf-8"))
@@ -21,6 +22,16 @@ def composition(parts: list[tuple[str | None, str, int]]) -> Composition:
     return compose(*((Gaussian(s) if q is None else PoissonSampled(Gaussian(s), q), k) for q, s, k in parts))
 
 
+def of_case(case: dict[str, object]) -> Composition:
+    """What the value is about: one kind of step k times, or several `parts`."""
+    steps = []
+    for part in case.get("parts", [case]):
+        scale, q = part.get("scale", part.get("b")), part.get("q")
+        mechanism = Laplace(scale, "1") if scale is not None else Gaussian(part["sigma"])
+        steps.append((mechanism if q is None else PoissonSampled(mechanism, q), part["k"]))
+    return compose(*steps)
+
+
 def last_digit(text: str) -> Fraction:
     """One unit of the last printed digit."""
     mantissa, _, exponent = text.lower().partition("e")
@@ -28,7 +39,7 @@ def last_digit(text: str) -> Fraction:
 
 
 def answer(case: dict[str, object], relation: str) -> Enclosure:
-    profile = privacy_profile(composition([(case["q"], case["sigma"], case["k"])]), relation)
+    profile = privacy_profile(of_case(case), relation)
     return profile.delta(case["epsilon"]) if "epsilon" in case else profile.epsilon(case["delta"])
 
 
@@ -50,7 +61,7 @@ def test_truth_is_enclosed_to_12_digits(case: dict[str, object]) -> None:
 def in_both_orders() -> list[tuple[dict[str, object], dict[str, object]]]:
     """The cases whose value is known in the remove and in the add order."""
     def key(case: dict[str, object]) -> tuple[object, ...]:
-        return tuple(case.get(part) for part in ("id", "q", "sigma", "k", "epsilon", "delta"))
+        return tuple(str(case.get(part)) for part in ("id", "q", "sigma", "k", "epsilon", "delta"))
 
     adds = {key(case): case for case in TRUTH if case["direction"] == "add"}
     return [(case, adds[key(case)]) for case in TRUTH if case["direction"] == "remove" and key(case) in adds]
