@@ -15,6 +15,8 @@ from verified_dp.dominating import describe_pairs, is_proven, privacy_losses
 from verified_dp.errors import InvalidInput, Unsupported
 from verified_dp.kernel.balls import ball
 from verified_dp.losses.law import Law
+from verified_dp.losses.mixture import MixtureLoss
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, WithReplacement, compose
 from verified_dp.profile import privacy_profile
 from verified_dp.releases import (
@@ -162,6 +164,22 @@ def test_random_sensitivities_are_dominated() -> None:
             own = divergence(*(pair if order == 0 else pair[::-1]), 1.0, alpha)
             assert own <= stick(law, alpha) + 1e-6
             assert (x, y) != (1.0, 2.0) or own == pytest.approx(stick(law, alpha), abs=1e-5)
+
+
+@pytest.mark.theorem("T58-pair-mixture")
+def test_one_norm_and_nothing_is_a_sampled_gaussian() -> None:
+    """The same pair in other units: against the curve of the mixture itself."""
+    mixture = MixtureOfGaussians("3/2", (0, 3), ("2/3", "1/3"))
+    plain = MixtureLoss(F(3, 2), ((F(0), F(2, 3)), (F(3), F(1, 3))), ((F(0), F(1)),), "remove")
+    for order, name in enumerate(("remove", "add")):
+        law, other = law_of(mixture, order=order), plain.in_order(name)
+        assert isinstance(law, SampledGaussianLoss) and law.order == name
+        for alpha in ALPHAS:
+            assert stick(law, alpha) == pytest.approx(stick(other, alpha), abs=1e-14)
+    halved = law_of(PoissonSampled(mixture, "1/2"), "remove")
+    assert halved == SampledGaussianLoss(F(1, 6), F(1, 2), "remove")
+    sure = privacy_losses(compose(MixtureOfGaussians(2, (3,), (1,))), Relation.ADD)[0]
+    assert not sure.parts and sure.mean_shift_squared == F(9, 4)
 
 
 @pytest.mark.theorem("T57-gaussian-dp")

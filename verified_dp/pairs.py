@@ -13,7 +13,7 @@ from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.losses.fixed_batch import FixedBatchLoss
 from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.losses.law import Law
-from verified_dp.losses.mixture import MixtureLoss
+from verified_dp.losses.mixture import Component, MixtureLoss
 from verified_dp.losses.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.mechanisms import (
@@ -210,9 +210,20 @@ def _mixture(mechanism: MixtureOfGaussians, order: str, relation: Relation) -> S
     s, above = mechanism.sigma, tuple(zip(mechanism.sensitivities, mechanism.probabilities, strict=True))
     words = " + ".join(f"{weight} N({norm}, ({s})^2)" for norm, weight in above)
     pair = pair_in_order(order, words, f"N(0, ({s})^2)", "T58-pair-mixture", *zero_out(relation))
+    return mixture_step(pair, s, above)
+
+
+@proved_by("T58-pair-mixture")
+def mixture_step(pair: DominatingPair, sigma: Fraction, above: tuple[Component, ...]) -> Step:
+    """The mixture against N(0, sigma^2): one norm is a Gaussian, 0 and one other a sampled Gaussian."""
     if all(norm == 0 for norm, _ in above):
         return Step(pair)
-    return Step(pair, MixtureLoss(s, above, ((Fraction(0), Fraction(1)),), "remove").in_order(order))
+    if len(above) == 1:
+        return Step(pair, shift_squared=(above[0][0] / sigma) ** 2)
+    if len(above) == 2 and above[0][0] == 0:
+        norm, weight = above[1]
+        return Step(pair, SampledGaussianLoss(weight, sigma / norm, pair.order))
+    return Step(pair, MixtureLoss(sigma, above, ((Fraction(0), Fraction(1)),), "remove").in_order(pair.order))
 
 
 @step_of.register

@@ -20,7 +20,7 @@ from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.losses.sampled_laplace import LARGEST_RATIO, SampledLaplaceLoss
 from verified_dp.losses.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss, LaplaceMixtureLoss
 from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, Relation, binomial_weights
-from verified_dp.pairs import DominatingPair, Step, pair_in_order, refuse, step_of, zero_out
+from verified_dp.pairs import DominatingPair, Step, mixture_step, pair_in_order, refuse, step_of, zero_out
 from verified_dp.releases import (
     MAX_OUTCOMES,
     DiscreteGaussian,
@@ -178,12 +178,10 @@ def _mixture(inner: MixtureOfGaussians, setting: Setting) -> Step:
         _refuse_sample(inner.kind, setting)
     base, q = step_of(inner, "remove", setting.relation), setting.probability
     pair = _mixed_pair(base.pair, setting, "T49-sampled")
-    if base.law is None or q == 0:
-        return Step(pair)
     weights = {norm: q * weight for norm, weight in zip(inner.sensitivities, inner.probabilities, strict=True)}
     weights[Fraction(0)] = weights.get(Fraction(0), Fraction(0)) + 1 - q
     above = tuple((norm, weight) for norm, weight in sorted(weights.items()) if weight)
-    return Step(pair, _ordered(MixtureLoss(inner.sigma, above, ((Fraction(0), Fraction(1)),), "remove"), setting))
+    return mixture_step(pair, inner.sigma, above)
 
 
 @sampled_step.register(Laplace)
