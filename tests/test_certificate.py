@@ -28,7 +28,11 @@ from verified_dp.dyadic import Dyadic
 from verified_dp.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.exact import exact
 from verified_dp.kernel.evaluate import Witness, enclose_delta, evaluate
+from verified_dp.kernel.grid import LawGrid
+from verified_dp.kernel.lattice import LatticeWitness
 from verified_dp.kernel.nodes import NodeRule
+from verified_dp.kernel.renyi import RenyiWitness
+from verified_dp.kernel.sparse import SparseWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.mechanisms import Claim, Spec
 from verified_dp.methods.solution import Evaluation
@@ -313,9 +317,14 @@ def every(evaluations: Evaluations) -> list[tuple[ComposedLoss, Evaluation]]:
 
 def test_witnesses_read_back(evaluations: Evaluations) -> None:
     kinds = set()
-    for _, evaluation in every(evaluations):
-        table = json.loads(canonical(witness_record(evaluation.witness)))
-        assert read_witness(table, "w") == evaluation.witness
+    grid = LawGrid(-30, ((5, 4), (30, 1)), -20, Fraction(1, 3))
+    others: list[Witness] = [
+        LatticeWitness(Fraction(1, 8), Fraction(1), 40, (grid,), ((-60, 60),), 80),
+        SparseWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 100, ((50, 1),), Fraction(3), Fraction(0), 80),
+        RenyiWitness(Fraction(3, 2), Fraction(1, 7), Fraction(0), (), 80)]
+    for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
+        table = json.loads(canonical(witness_record(witness)))
+        assert read_witness(table, "w") == witness
         kinds.add(table["kind"])
     assert kinds == set(KINDS), "every kind of witness is among the examples"
 
@@ -406,16 +415,18 @@ def costly(**changes: Any) -> Witness:
      {"tail_nodes": (NodeRule(Fraction(1), Fraction(1), Fraction(1), 10**14, -(10**14)),)}],
 )
 def test_costs_are_bounded(changes: dict[str, Any]) -> None:
-    check_costs([costly()])
+    loss = ComposedLoss("remove", (), Fraction(1))
+    check_costs([(loss, costly())])
     with pytest.raises(InvalidCertificate, match=r"evaluations\[1\]\.witness"):
-        check_costs([costly(), costly(**changes)])
+        check_costs([(loss, costly()), (loss, costly(**changes))])
 
 
 def test_costs_of_panels_are_bounded(evaluations: Evaluations) -> None:
     witness = next(e.witness for _, e in evaluations["few steps"] if type(e.witness) is KINDS["panels"][0])
-    check_costs([witness])
+    loss = ComposedLoss("remove", (), Fraction(1))
+    check_costs([(loss, witness)])
     table = witness_record(witness)
     for change in ({"points": MAX_POINTS + 1}, {"points": -5}, {"panels": 10**12}):
         block = {**table["blocks"][0], **change}
         with pytest.raises(InvalidCertificate):
-            check_costs([read_witness({**table, "blocks": [block, *table["blocks"][1:]]}, "w")])
+            check_costs([(loss, read_witness({**table, "blocks": [block, *table["blocks"][1:]]}, "w"))])

@@ -150,7 +150,7 @@ def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., A
     used = [*ENGINES[kind], *(LAWS[kind] if loss.node_parts else ()), *_methods(laws, METHODS[kind])]
     if loss.mean_shift_squared and not support:
         used.append(ComposedLoss.enclose_gaussian_exponent)
-    if laws:
+    if not isinstance(witness, panels.PanelWitness):
         used.append(ComposedLoss.enclose_infinity_mass)
     return used
 

@@ -92,7 +92,7 @@ def check_content(document: Document) -> str:
     theorems = theorems_record(spec.composition, pairs, used)
     check_equal(document["theorems"], theorems, "theorems", "not the theorems behind pairs and evaluations")
     other = _check_versions(document["versions"])
-    check_costs([entry.witness for entry in entries])
+    check_costs([(losses[entry.statement.order], entry.witness) for entry in entries])
     _check_enclosures(entries, losses)
     return f"{len(entries)} enclosures re-evaluated from their witnesses{other}"
 

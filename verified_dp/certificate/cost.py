@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from typing import NamedTuple
 
+from verified_dp.certificate.law_cost import law_cost, words
 from verified_dp.errors import InvalidCertificate
 from verified_dp.kernel.chernoff import ChernoffWitness
 from verified_dp.kernel.closed import ClosedFormWitness
@@ -21,6 +22,7 @@ from verified_dp.kernel.nodes import NodeRule
 from verified_dp.kernel.panels import PanelWitness
 from verified_dp.kernel.renyi import RenyiWitness
 from verified_dp.kernel.sparse import SparseWitness
+from verified_dp.losses.composed import ComposedLoss
 
 MAX_PRECISION = 50_000
 """Bits; 1000 digits, the most the command line gives, need under 10^4."""
@@ -42,26 +44,20 @@ class Cost(NamedTuple):
     memory: int
 
 
-def check_costs(witnesses: Iterable[Witness], path: str = "evaluations") -> None:
+def check_costs(evaluations: Iterable[tuple[ComposedLoss, Witness]], path: str = "evaluations") -> None:
     """InvalidCertificate where a witness asks for too much, or all together do. Nothing is evaluated."""
     total = 0
-    for index, witness in enumerate(witnesses):
+    for index, (loss, witness) in enumerate(evaluations):
         if not 2 <= witness.prec <= MAX_PRECISION:
             raise InvalidCertificate(
                 f"{path}[{index}].witness.prec", f"must be from 2 to {MAX_PRECISION} bits"
             )
         cost = cost_of(witness)
-        total += cost.work
+        total += cost.work + law_cost(loss, witness)
         if total > MAX_WORK or cost.memory > MAX_MEMORY:
             raise InvalidCertificate(
                 f"{path}[{index}].witness", "takes more work or memory than a check may use"
             )
-
-
-def _words(prec: int) -> int:
-    """Cost of a product relative to one of 64 bits: linear, then nearly quadratic."""
-    words = -(-prec // 64)
-    return words * (1 + words // 64)
 
 
 def _entry_bytes(prec: int) -> int:
@@ -87,7 +83,7 @@ def _(witness: LineWitness) -> Cost:
     products = nodes * frequencies + _EXPONENTIAL * (nodes + frequencies * (len(witness.nodes) + 1))
     bounds = 8 * _EXPONENTIAL * (_nodes(witness.tail_nodes) + nodes)
     entries = 2 * nodes * side + 4 * frequencies
-    return Cost(products * _words(witness.prec) + bounds * _BOUND_WORDS, entries * _entry_bytes(witness.prec))
+    return Cost(products * words(witness.prec) + bounds * _BOUND_WORDS, entries * _entry_bytes(witness.prec))
 
 
 @cost_of.register
@@ -98,7 +94,7 @@ def _(witness: PanelWitness) -> Cost:
 
 
 def _block_costs(witness: PanelWitness) -> Iterator[Cost]:
-    words, size = _words(witness.prec), _entry_bytes(witness.prec)
+    factor, size = words(witness.prec), _entry_bytes(witness.prec)
     for index, block in enumerate(witness.blocks):
         if not 2 <= block.points <= MAX_POINTS:
             reason = f"must be from 2 to {MAX_POINTS} points"
@@ -107,7 +103,7 @@ def _block_costs(witness: PanelWitness) -> Iterator[Cost]:
         sides = abs(block.panels) + block.points
         products = nodes * frequencies + _EXPONENTIAL * (nodes * sides + frequencies * (len(block.nodes) + 1))
         bounds = 16 * _EXPONENTIAL * (nodes + _nodes(block.bound_nodes))
-        yield Cost((products + block.points**2) * words + bounds, (nodes * sides + 4 * frequencies) * size)
+        yield Cost((products + block.points**2) * factor + bounds, (nodes * sides + 4 * frequencies) * size)
 
 
 @cost_of.register
@@ -115,8 +111,8 @@ def _(witness: LatticeWitness) -> Cost:
     spans = [abs(high - low) + 1 for low, high in witness.windows]
     cells = [abs(cells) for grid in witness.grids for cells, _ in grid.blocks]
     spans += [sum(abs(cells * stride) for cells, stride in grid.blocks) + 1 for grid in witness.grids]
-    words = _words(witness.prec)
-    products = 64 * sum(spans) * words + 32 * _EXPONENTIAL * sum(cells) * words
+    factor = words(witness.prec)
+    products = 64 * sum(spans) * factor + 32 * _EXPONENTIAL * sum(cells) * factor
     widest = max(spans, default=0)  # exact: whole numbers
     return Cost(products, 6 * widest * (64 + witness.bits // 4))
 
@@ -128,7 +124,7 @@ def _(witness: SparseWitness) -> Cost:
     side = 1 << (frequencies.bit_length() + 1) // 2  # at least the square root of the frequencies
     products = atoms * (2 * frequencies + _EXPONENTIAL * (32 + 8 * len(witness.cover) + side // 16))
     powers = 2 * _EXPONENTIAL * frequencies * len(witness.grids)
-    return Cost((products + powers) * _words(witness.prec),
+    return Cost((products + powers) * words(witness.prec),
                 (3 * atoms * side + 8 * frequencies) * _entry_bytes(witness.prec))
 
 
@@ -136,10 +132,10 @@ def _(witness: SparseWitness) -> Cost:
 @cost_of.register(RenyiWitness)
 def _(witness: ChernoffWitness | RenyiWitness) -> Cost:
     nodes = _nodes(witness.nodes)
-    return Cost(2 * _EXPONENTIAL * nodes * _words(witness.prec), 2 * nodes * _entry_bytes(witness.prec))
+    return Cost(2 * _EXPONENTIAL * nodes * words(witness.prec), 2 * nodes * _entry_bytes(witness.prec))
 
 
 @cost_of.register(ClosedFormWitness)
 @cost_of.register(SupportWitness)
 def _(witness: ClosedFormWitness | SupportWitness) -> Cost:
-    return Cost(8 * _EXPONENTIAL * _words(witness.prec), 0)
+    return Cost(8 * _EXPONENTIAL * words(witness.prec), 0)

@@ -55,7 +55,8 @@ def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Documen
         raise Unsupported(NOT_PROVEN, "certificate")
     entries = _entries(spec, spec.claim, delta, epsilon)
     try:
-        check_costs([entry.witness for entry in entries])
+        losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
+        check_costs([(losses[entry.statement.order], entry.witness) for entry in entries])
         return sealed(_content(spec, spec.claim, entries))
     except InvalidCertificate as error:
         reason = f"no certificate can be written for these evaluations: {error}"

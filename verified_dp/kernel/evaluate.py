@@ -66,7 +66,8 @@ def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
         _require(loss.has_transform and check_line(witness, len(loss.node_parts)), witness)
         return evaluate_line(loss, witness)
     if isinstance(witness, PanelWitness):
-        _require(not loss.direct_parts and check_path(witness, len(loss.parts)), witness)
+        node_parts_alone = loss.has_transform and not loss.direct_parts
+        _require(node_parts_alone and check_path(witness, len(loss.parts)), witness)
         return evaluate_path(loss, witness)
     if isinstance(witness, LatticeWitness):
         _require(check_lattice(witness, [count for _, count in loss.laws]), witness)
@@ -112,4 +113,5 @@ def enclose_past_support(loss: ComposedLoss, epsilon: Fraction, prec: int = BOUN
         exact, infinity_mass = loss.largest_loss(), loss.enclose_infinity_mass()
         largest = loss.enclose_largest_loss() if exact is None else None
         past = epsilon >= exact if exact is not None else largest is not None and bool(ball(epsilon) >= largest)
-        return Bounds(lower_end(infinity_mass).max(arb(0)), upper_end(infinity_mass) if past else arb(1), {})
+        upper = upper_end(infinity_mass).min(arb(1)) if past else arb(1)
+        return Bounds(lower_end(infinity_mass).max(arb(0)), upper, {})

@@ -146,13 +146,15 @@ class FiniteLoss(AtomicLaw):
 
 
 def _power_of(base: Fraction, ratio: Fraction) -> int | None:
-    """n with base^n = ratio and |n| <= 64, or None; base > 1."""
-    value, step = (ratio, 1) if ratio >= 1 else (1 / ratio, -1)
+    """n with base^n = ratio and |n| <= 64, or None; base > 1. A power of a reduced fraction is reduced."""
+    value, sign = (ratio, 1) if ratio >= 1 else (1 / ratio, -1)
+    above, below = 1, 1
     for n in range(65):
-        if value == base**n:
-            return step * n
-        if value < base**n:
+        if (above, below) == (value.numerator, value.denominator):
+            return sign * n
+        if above > value.numerator:
             break
+        above, below = above * base.numerator, below * base.denominator
     return None
 
 
