@@ -28,7 +28,7 @@ class LawGrid:
 
     first: int
     blocks: tuple[tuple[int, int], ...]
-    start: int = -(1 << 62)
+    start: int = -(10**14)
     shift: Fraction = Fraction(0)
 
     def is_proper(self) -> bool:
