@@ -94,7 +94,7 @@ def check_fourier(witness: FourierWitness, laws: int) -> bool:
     shape = witness.half_length > 0 and witness.points >= 2 and witness.points % 2 == 0
     exponents = 0 <= witness.tilt <= witness.right and witness.left >= 0 and witness.right > 0
     grids = len(witness.grids) == laws > 0 and all(grid.is_proper() for grid in witness.grids)
-    bits = 2 <= witness.prec and 2 <= witness.mass_bits
+    bits = witness.prec >= 2 and witness.mass_bits >= 2
     return shape and exponents and grids and bits and witness.rounding in ROUNDINGS
 
 
@@ -135,7 +135,8 @@ def _compose_moments(laws: Sequence[tuple[list[int], list[arb]]], counts: Sequen
     return upper_end(product)
 
 
-def _sum_tilted(vertices: Sequence[int], masses: Sequence[arb], grid: LawGrid, step: Fraction, exponent: Fraction) -> arb:
+def _sum_tilted(vertices: Sequence[int], masses: Sequence[arb], grid: LawGrid, step: Fraction,
+                exponent: Fraction) -> arb:
     """Enclose sum_i p_i e^{l (i + shift) h}."""
     rate, first = ball(exponent * step), ball(exponent * step * grid.shift).exp()
     terms = (mass * (rate * i).exp() for i, mass in zip(vertices, masses, strict=True) if not mass.is_zero())
@@ -178,7 +179,7 @@ def convolve(folded: Sequence[list[acb]], counts: Sequence[int]) -> list[acb]:
         spectrum[r] = above + acb(0, 1) * below
         spectrum[back] = above.conjugate() + acb(0, 1) * below.conjugate()
     del columns
-    return acb.dft(spectrum, True)  # type: ignore[no-any-return]
+    return acb.dft(spectrum, True)
 
 
 @proved_by("T81-circular-convolution")
@@ -243,7 +244,7 @@ def _bound_wraps(values: FourierValues, epsilon: Fraction) -> tuple[arb, arb]:
 
 @proved_by("T81-circular-convolution")
 def _bound_past_window(values: FourierValues, epsilon: Fraction) -> arb:
-    """Bound the upper law's E[(1 - e^{eps - S})_+; S past the window] by M(l) e^{-l x}, x the larger of its end and eps."""
+    """Bound the upper law's E[(1 - e^{eps - S})_+; S past the window] by M(l) e^{-l x}, x = max(its end, eps)."""
     witness = values.witness
     end = witness.step * (values.low + witness.points + values.shift)
     return upper_end(values.above_right * (-ball(witness.right * max(end, epsilon))).exp())  # exact: fractions

@@ -95,7 +95,8 @@ def bound_far_transforms(law: SampledGaussianLoss, strip: Strip, tilt: arb, freq
         total += (base.real + tilt * loss.real - frequency * angle).exp() * (1 + 1 / (period * angle))
     right = law.bound_tails(acb(tilt, frequency), height, -1000 * s - 1, ends[1])
     turn = law.in_order("remove").exponents([acb(ends[1], height)])[0][1].imag
-    return upper_end(total * width + right * (1 + 1 / (period * turn)) + _bound_left(law, tilt, height, ends[0], period))
+    left = _bound_left(law, tilt, height, ends[0], period)
+    return upper_end(total * width + right * (1 + 1 / (period * turn)) + left)
 
 
 @proved_by("T82-point-sampling")
@@ -250,7 +251,7 @@ def _bound_mass(loss: ComposedLoss, samples: Sequence[Samples], witness: SampleW
 @proved_by("T84-sampled-enclosure")
 def _bound_beyond(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Samples],
                   columns: Sequence[list[acb]]) -> arb:
-    """Bound |M| of the composition at the frequencies pi r / L, r > m0: from the samples up to n/2, by the strip past it."""
+    """Bound |M| of the composition at the frequencies pi r / L, r > m0: by the samples up to n/2, by the strip past it."""
     tilt, step = ball(witness.tilt), ball(witness.step)
     period = 2 * arb.pi() / step
     eta = arb.pi() / ball(witness.half_length)
@@ -265,7 +266,7 @@ def _bound_beyond(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[
 
 @proved_by("T84-sampled-enclosure", "T06-trapezoidal-enclosure", "T05-frequency-truncation")
 def enclose_by_samples(values: SampleValues, epsilon: Fraction) -> Bounds:
-    """(sum) - (frequency tail) - (periodisation) <= delta(eps) <= (sum) + (frequency tail), the samples' errors added."""
+    """sum - frequency tail - periodisation <= delta(eps) <= sum + frequency tail, the samples' errors added to both."""
     witness = values.witness
     with ctx.workprec(witness.prec):
         eta, tilt = arb.pi() / ball(witness.half_length), ball(witness.tilt)
