@@ -29,6 +29,8 @@ CONTENT = (
     "versions",
 )
 """Every key of a certificate but its seals."""
+OPTIONAL = ("formal",)
+"""A formal part (formal.py), which only `verify --formal` reads."""
 
 MAX_BYTES = 2**24
 """16 MiB: a real certificate has 5 to 100 kB."""
@@ -84,7 +86,7 @@ def read_document(certificate: bytes | str | Document) -> Document:
     check_plain(document)
     if document.get("schema") != SCHEMA:
         raise InvalidCertificate("schema", f"must be {SCHEMA}")
-    check_keys(document, (*CONTENT, *SEALS), "")
+    check_keys(document, (*CONTENT, *(key for key in OPTIONAL if key in document), *SEALS), "")
     return document
 
 

@@ -136,6 +136,8 @@ def _certify(command: ArgumentParser) -> None:
     command.set_defaults(run=run_certify)
     command.add_argument("files", nargs="+", metavar="CLAIM", help="specification with a [claim] (TOML)")
     command.add_argument("--out", metavar="DIR", help="write the certificate of NAME.toml to DIR/NAME.json")
+    command.add_argument("--formal", action="store_true",
+                         help="add a part that a checker extracted from Coq can check (verify --formal)")
     _numeric(command)
 
 
@@ -144,6 +146,8 @@ def _verify(command: ArgumentParser) -> None:
     command.add_argument("files", nargs="+", metavar="CERT", help="certificate (JSON)")
     command.add_argument("--independent", action="store_true",
                          help="check once more, with code and arithmetic of its own")
+    command.add_argument("--formal", action="store_true",
+                         help="check the formal part too, with the checker extracted from Coq (make proofs)")
     _json(command)
 
 

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
 from verified_dp.errors import InvalidInput, Unsupported
@@ -119,7 +119,7 @@ def _answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str
 
 
 def run_certify(args: Namespace, out: Output) -> int:
-    """verified-dp certify CLAIM... [--out DIR]"""
+    """verified-dp certify CLAIM... [--out DIR] [--formal]"""
     from verified_dp.cli.arguments import Limits
 
     limits, places = Limits.of(args), certificate_paths(args.files, args.out)
@@ -127,7 +127,7 @@ def run_certify(args: Namespace, out: Output) -> int:
 
     def work(file: str) -> int:
         place = next(places)
-        judged = certify(file, limits, place)
+        judged = certify(file, limits, place, formal=args.formal)
         out.result(verdict_row(judged), lambda: table.row(judged) if table else _verdict_text(judged))
         return {"proved": ANSWERED, "refuted": REFUTED}.get(judged.verdict, UNDECIDED)
 
@@ -161,8 +161,8 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def certify(file: str, limits: Limits, place: str | None) -> Judged:
-    """Judge the claim in a file, and write its certificate if there is a place for it."""
+def certify(file: str, limits: Limits, place: str | None, *, formal: bool = False) -> Judged:
+    """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it."""
     from verified_dp.certificate.record import build_certificate, certificate_bytes
     from verified_dp.profile import privacy_profile
     from verified_dp.report.terminal import Progress
@@ -176,12 +176,20 @@ def certify(file: str, limits: Limits, place: str | None) -> Judged:
         profile = privacy_profile(spec, progress=progress)
         delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
         certificate = build_certificate(spec, delta, epsilon)
+        if formal:
+            certificate = _with_formal(certificate)
     if place is not None:
         _store(place, certificate_bytes(certificate))
     return Judged(
         file=file, claim=spec.claim, verdict=certificate["verdict"],
         short_by_rounding=certificate["short_by_rounding"], delta=delta.enclosure, epsilon=epsilon.enclosure,
         assumptions=tuple(certificate["assumptions"]), certificate=place)
+
+
+def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
+    from verified_dp.certificate.record_formal import with_formal
+
+    return with_formal(certificate)
 
 
 def _store(place: str, data: bytes) -> None:
@@ -241,18 +249,18 @@ class Table:
 
 
 def run_verify(args: Namespace, out: Output) -> int:
-    """verified-dp verify [--independent] CERT..."""
+    """verified-dp verify [--independent] [--formal] CERT..."""
 
     def work(file: str) -> int:
-        found = check(file, independent=args.independent)
+        found = check(file, independent=args.independent, formal=args.formal)
         out.result(check_row(file, found), lambda: _check_text(file, found))
         return ANSWERED if found.valid else REFUTED
 
     return for_each(args.files, work, out)
 
 
-def check(file: str, *, independent: bool) -> Check:
-    """Check a certificate's file; with `independent`, once more by the independent checker."""
+def check(file: str, *, independent: bool, formal: bool = False) -> Check:
+    """Check a certificate's file; once more by the independent checker and by the formal one where that is asked."""
     from verified_dp.certificate.checker import verify
     from verified_dp.report.terminal import Progress
 
@@ -262,7 +270,21 @@ def check(file: str, *, independent: bool) -> Check:
         raise InvalidInput("file", file, f"a certificate that can be read ({_reason(error)})", file) from None
     with Progress(file):
         found = verify(data)
-        return _check_independently(data) if independent and found.valid else found
+        if independent and found.valid:
+            found = _check_independently(data)
+        return _check_formally(data) if formal and found.valid else found
+
+
+def _check_formally(data: bytes) -> Check:
+    from verified_dp.certificate.check import refused
+    from verified_dp.certificate.document import read_document
+    from verified_dp.certificate.formal import verify_formal
+    from verified_dp.errors import InvalidCertificate
+
+    try:
+        return verify_formal(read_document(data))
+    except InvalidCertificate as error:
+        return refused(error)
 
 
 def _check_independently(data: bytes) -> Check:
