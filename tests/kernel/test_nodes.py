@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from types import ModuleType
 
+import mpmath
 import numpy as np
 import pytest
 from flint import acb, arb, ctx
@@ -334,3 +335,22 @@ def test_a_narrow_window_is_paid_for(oracle: ModuleType, order: str) -> None:
         assert abs(found - mass) <= oracle.real(quadrature.upper()) + oracle.real(tails.upper())
         assert oracle.real(quadrature.upper()) >= kappa(oracle, law, "2", rule) * mass
         assert ends[1] > 3 or abs(found) < 0.9 * mass, "the window is not narrow"
+
+
+@pytest.mark.theorem("T10-node-tails")
+@pytest.mark.parametrize(("order", "exponent"), [("remove", 5), ("add", -6)])
+def test_dropped_nodes_of_the_widest_step_exceed_the_integral(order: str, exponent: int) -> None:
+    """q nearly 1, a node at the peak t = 6, h = 2s: the sum over the dropped nodes is 1.014 times the whole integral."""
+    q, z = Fraction(10**12 - 1, 10**12), exponent
+    with mpmath.workdps(30):
+        def weight(t: int) -> mpmath.mpf:
+            mixed = mpmath.mpf(1) / 10**12 + (1 - mpmath.mpf(1) / 10**12) * mpmath.exp(t - mpmath.mpf(1) / 2)
+            power = z + 1 if order == "remove" else -z
+            return 2 * mpmath.npdf(t) * mixed**power
+
+        dropped = mpmath.fsum(weight(2 * j) for j in range(-20, 30) if j)
+        whole = mpmath.exp(15)  # the integral of a Gaussian centred at 6
+        assert dropped > mpmath.mpf("1.01") * whole
+        with ctx.workprec(64):
+            bound = SampledGaussianLoss(q, Fraction(1), order).bound_tails(acb(z), arb(0), arb(0), arb(0))
+            assert dropped <= mpmath.mpf(bound.lower().str(20, radius=False))
