@@ -340,7 +340,7 @@ def test_a_narrow_window_is_paid_for(oracle: ModuleType, order: str) -> None:
 @pytest.mark.theorem("T10-node-tails")
 @pytest.mark.parametrize(("order", "exponent"), [("remove", 5), ("add", -6)])
 def test_dropped_nodes_of_the_widest_step_exceed_the_integral(order: str, exponent: int) -> None:
-    """q nearly 1, a node at the peak t = 6, h = 2s: the sum over the dropped nodes is 1.014 times the whole integral."""
+    """q nearly 1, a node at the peak t = 6, h = 2s: the dropped nodes sum to 1.014 times the integral."""
     q, z = Fraction(10**12 - 1, 10**12), exponent
     with mpmath.workdps(30):
         def weight(t: int) -> mpmath.mpf:
