@@ -102,11 +102,17 @@ def evaluate_fourier(loss: ComposedLoss, witness: FourierWitness) -> FourierValu
     """Compose both roundings of all laws. Raises InvalidInput where the witness breaks a side condition."""
     if not check_fourier(witness, len(loss.laws)):
         raise InvalidInput("witness", "fourier", "a witness that meets its side conditions")
-    counts = [count for _, count in loss.laws]
     with ctx.workprec(witness.mass_bits):
         rounded = ROUNDINGS[witness.rounding]
         steps = [rounded(law, grid, witness.step, witness.prec) for (law, _), grid
                  in zip(loss.laws, witness.grids, strict=True)]
+    return compose_steps(steps, [count for _, count in loss.laws], witness)
+
+
+@proved_by("T81-circular-convolution")
+def compose_steps(steps: Sequence[StepMasses], counts: Sequence[int], witness: FourierWitness) -> FourierValues:
+    """Compose counts[i] copies of both measures of steps[i], on the grids of the witness."""
+    with ctx.workprec(witness.mass_bits):
         infinities = enclose_infinities(steps, counts)
         above_right = _compose_moments([(s.vertices, s.above) for s in steps], counts, witness, witness.right)
         below_right = _compose_moments([(s.vertices, s.below) for s in steps], counts, witness, witness.right)
