@@ -1,5 +1,6 @@
 # Every target below works in .venv, which it creates and fills when needed; nothing else on the machine is
-# touched, except by `make proofs`, which needs Coq and asks the system's package manager for it. A run that finds everything installed uses no network. `make help` lists the targets.
+# touched, except by `make proofs`, which needs Coq and asks the system's package manager for it. A run that
+# finds everything installed uses no network. `make help` lists the targets.
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -1,4 +1,7 @@
-(* Sharp Chernoff bound; Renyi-moment bound on delta; composition of moments *)
+(* 3. Moments bound delta: the sharp Chernoff bound.
+
+   (1 - e^-x)_+ <= e^(l x) C(l), C(l) = l^l / (1+l)^(1+l), with equality at x = ln ((1+l)/l); hence
+   delta eps <= C(l) M(l) e^(-l eps), and moments multiply under composition. *)
 Require Import Reals List Lra.
 From VerifiedDP Require Import Law.
 Import ListNotations.

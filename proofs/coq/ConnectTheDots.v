@@ -1,4 +1,9 @@
-(* Connect-the-dots: split each atom onto the two neighbouring grid losses, preserving P and Q mass *)
+(* 4a. Onto a grid.
+
+   A hockey-stick curve is convex in alpha = e^eps, so its chords lie above it (HSa_chord2).  Equivalently: an atom
+   may be split onto the two neighbouring grid losses with its P-mass and its Q-mass kept; the law that results
+   dominates the old one (dom_dots), also after composition (dots_kfold), and is exact at grid points
+   (split_exact). *)
 Require Import Reals List Lra ZArith.
 From Flocq Require Import Core.Raux.
 From VerifiedDP Require Import Law HockeyStick.

@@ -1,4 +1,11 @@
-(* Hockey-stick for finite distributions, = sup over events, = privacy-loss formula; composition (also adaptive) *)
+(* 2. Privacy, and why the loss law is enough.
+
+   P and Q: the output's probabilities on two neighbouring data sets, on a finite list l of outputs.
+     HS eps  =  sum of (P x - e^eps Q x)_+  =  sup over events of P - e^eps Q            (HS_sup)
+     HS eps <= d  <->  P event <= e^eps Q event + d for every event: (eps, d)-privacy    (HS_dp)
+     HS eps  =  delta eps (the law of log (P/Q) under P)                                 (HS_pld)
+   Composition: independent runs are convolutions exactly (product_exact, pow_exact); steps that are chosen after
+   seeing earlier outputs are dominated by them (adaptive_sound, adaptive_kfold). *)
 Require Import Reals List Lra.
 From VerifiedDP Require Import Law.
 Import ListNotations.

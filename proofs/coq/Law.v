@@ -151,7 +151,7 @@ Theorem chain_sound A k C : nonneg A -> chain A k C -> nonneg C /\ dom (kfold k 
 Proof. intros HA H; induction H as [|k C D H [IH1 IH2] HD Hd]; simpl.
   - split; [apply nonneg_unit|apply dom_refl].
   - split; auto. eapply dom_trans; [|apply Hd]. apply dom_conv_r; auto. Qed.
-(* heterogeneous: squaring *)
+(* squaring *)
 Theorem dom_square A C : nonneg A -> nonneg C -> dom A C -> dom (conv A A) (conv C C).
 Proof. intros; apply dom_conv; auto. Qed.
 

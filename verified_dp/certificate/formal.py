@@ -33,6 +33,8 @@ SIDES = ("above", "below")
 MAX_POINTS = 2**18
 MAX_INDEX = 2**26
 MAX_BITS = 4096
+MAX_WORK = 2**28
+"""Points times bits of precision; known certificates need 2^24."""
 MAX_SECONDS = 3600
 CHECKER = Path(__file__).resolve().parents[2] / "proofs" / "coq" / "build" / "formal-checker"
 VARIABLE = "VERIFIED_DP_FORMAL_CHECKER"
@@ -124,8 +126,12 @@ def _read_part(table: Any, path: str) -> FormalPart:
         tuple(_natural(text, f"{path}.masses[{i}]") for i, text in enumerate(masses)),
         tuple(_read_product(row, f"{path}.products[{i}]") for i, row in enumerate(products)),
         _natural(table["bound"], f"{path}.bound"))
-    if part.side not in SIDES or part.step <= 0 or abs(part.epsilon / part.step) > MAX_INDEX:
-        raise InvalidCertificate(path, "side must be above or below, step positive, epsilon within the grid")
+    if type(part.order) is not str or part.side not in SIDES:
+        raise InvalidCertificate(path, "order must be text, and side above or below")
+    if part.step <= 0 or abs(part.epsilon / part.step) > MAX_INDEX:
+        raise InvalidCertificate(path, "step must be positive, and epsilon not too many steps")
+    if len(part.masses) * part.prec > MAX_WORK:
+        raise InvalidCertificate(path, f"more than {MAX_WORK} bits to compare")
     check_equal(part_record(part), table, path, "not in canonical form")
     return part
 
