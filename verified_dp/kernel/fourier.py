@@ -205,9 +205,9 @@ def enclose_by_fourier(values: FourierValues, epsilon: Fraction) -> Bounds:
     """
     witness = values.witness
     with ctx.workprec(witness.prec):
-        above, below = _sum_window(values, epsilon)
-        right, left = _bound_wraps(values, epsilon)
-        tail = _bound_past_window(values, epsilon)
+        above, below = sum_window(values, epsilon)
+        right, left = bound_wraps(values, epsilon)
+        tail = bound_past_window(values, epsilon)
         upper = upper_end(values.infinity_above + tail + above).min(arb(1))
         lower = lower_end(values.infinity_below + below - right - left).max(arb(0))
         rounding = upper_end(above.rad() + below.rad())
@@ -219,7 +219,7 @@ def enclose_by_fourier(values: FourierValues, epsilon: Fraction) -> Bounds:
 
 
 @proved_by("T81-circular-convolution")
-def _sum_window(values: FourierValues, epsilon: Fraction) -> tuple[arb, arb]:
+def sum_window(values: FourierValues, epsilon: Fraction) -> tuple[arb, arb]:
     """Enclose A of the upper and of the lower measure."""
     witness = values.witness
     step, points = witness.step, witness.points
@@ -238,7 +238,7 @@ def _sum_window(values: FourierValues, epsilon: Fraction) -> tuple[arb, arb]:
 
 
 @proved_by("T81-circular-convolution")
-def _bound_wraps(values: FourierValues, epsilon: Fraction) -> tuple[arb, arb]:
+def bound_wraps(values: FourierValues, epsilon: Fraction) -> tuple[arb, arb]:
     """What the lower law's mass past either end of the window can add to A."""
     witness = values.witness
     period = 2 * witness.half_length
@@ -249,7 +249,7 @@ def _bound_wraps(values: FourierValues, epsilon: Fraction) -> tuple[arb, arb]:
 
 
 @proved_by("T81-circular-convolution")
-def _bound_past_window(values: FourierValues, epsilon: Fraction) -> arb:
+def bound_past_window(values: FourierValues, epsilon: Fraction) -> arb:
     """Bound the upper law's E[(1 - e^{eps - S})_+; S past the window] by M(l) e^{-l x}, x = max(its end, eps)."""
     witness = values.witness
     end = witness.step * (values.low + witness.points + values.shift)
