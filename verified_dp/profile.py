@@ -121,6 +121,7 @@ class PrivacyProfile:
             answers.append((order.loss.order, _show_smaller(order, eps, first, bits, method, budget)))
         return answers
 
+    @proved_by("T16-reversal")
     def _reversed(self, order: SingleOrder, eps: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """delta(eps) of an order at eps < 0 from the swapped pair at -eps."""
         swapped = {"remove": "add", "add": "remove", "symmetric": "symmetric"}[order.loss.order]

@@ -16,6 +16,7 @@ from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 
 
+@pytest.mark.theorem("T33-sum-and-errors")
 def test_errors_widen_on_their_sides() -> None:
     bounds = bounds_from_sum(arb("0.5"), {"a": arb("0.125"), "b": arb("0.0625")}, {"above": arb("0.25")})
     assert bounds.upper == arb("0.6875") and bounds.lower == arb("0.0625")
@@ -23,12 +24,14 @@ def test_errors_widen_on_their_sides() -> None:
     assert bounds.budget["rounding"] == 0
 
 
+@pytest.mark.theorem("T33-sum-and-errors")
 def test_rounding_widens_both_sides_and_is_counted() -> None:
     bounds = bounds_from_sum(arb("0.5", arb("0.125")), {}, {})
     assert bounds.lower <= arb("0.375") and bounds.upper >= arb("0.625")
     assert bounds.budget["rounding"] >= arb("0.125")
 
 
+@pytest.mark.theorem("T33-sum-and-errors")
 def test_result_stays_in_the_unit_interval() -> None:
     bounds = bounds_from_sum(arb("0.5", arb(3)), {"a": arb.pos_inf()}, {})
     assert bounds.lower == 0 and bounds.upper == 1
@@ -64,3 +67,13 @@ def test_reversed_bounds_stay_in_the_unit_interval() -> None:
     with ctx.workprec(60):
         bounds = reverse_bounds(Bounds(arb(0), arb(1), {}), Fraction(1))
         assert bounds.lower == 0 and bounds.upper == 1
+
+
+@pytest.mark.theorem("T16-reversal")
+def test_rounding_of_the_reversal_is_in_its_budget() -> None:
+    """At few bits and a bound without width, all of the reversed width is rounding."""
+    with ctx.workprec(20):
+        bounds = reverse_bounds(Bounds(arb("0.25"), arb("0.25"), {"rounding": arb(0)}), Fraction(-1, 3))
+        assert bounds.upper > bounds.lower
+        assert bounds.upper - bounds.lower <= 2 * bounds.budget["rounding"]
+        assert "rounding" in reverse_bounds(Bounds(arb("0.25"), arb("0.25"), {}), Fraction(-1, 3)).budget

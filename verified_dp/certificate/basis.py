@@ -11,6 +11,7 @@ from typing import Any
 from verified_dp.certificate.document import Document
 from verified_dp.dominating import DominatingPair
 from verified_dp.kernel import (
+    bounds,
     chernoff,
     closed,
     contour,
@@ -28,7 +29,7 @@ from verified_dp.kernel import (
 from verified_dp.kernel.closed_law import AtomicProduct, ClosedFormLaw
 from verified_dp.kernel.evaluate import Witness
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.gaussian import enclose_gaussian_profile
+from verified_dp.losses.gaussian import enclose_gaussian_profile, enclose_gaussian_tails
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.mechanisms import Composition, Grouped, PoissonSampled
 
@@ -55,6 +56,7 @@ ENGINES: Mapping[type[Any], Functions] = {
         contour.bound_aliases,
         contour._bound_beyond,
         powers.enclose_product,
+        bounds.bounds_from_sum,
         *_BOUND_MASS,
     ),
     panels.PanelWitness: (
@@ -63,6 +65,7 @@ ENGINES: Mapping[type[Any], Functions] = {
         panels.bound_panels,
         panels._evaluate_block,
         panels._bound_products,
+        bounds.bounds_from_sum,
         powers.enclose_product,
     ),
     lattice.LatticeWitness: (
@@ -83,6 +86,7 @@ ENGINES: Mapping[type[Any], Functions] = {
         sparse.enclose_kernel,
         sparse.bound_kernel,
         sparse.enclose_side,
+        bounds.bounds_from_sum,
         sparse._bound_aliases,
         sparse.enclose_on_frequencies,
         lattice.compose_infinity,
@@ -102,6 +106,7 @@ ENGINES: Mapping[type[Any], Functions] = {
 """The proved functions that enclose delta with a witness, whatever the laws."""
 
 _LAW_ON_PATH: Functions = (
+    nodes.NodeRule.is_inside,
     nodes.bound_node_errors,
     nodes.bound_line_integrals,
     nodes.bound_transforms,
@@ -122,17 +127,18 @@ LAWS: Mapping[type[Any], Functions] = {
 }
 """Those that run besides where sampled Gaussians are composed."""
 
-_TRANSFORM = ("enclose_transform", "enclose_rule", "enclose_moment", "bound_transform_beyond", "enclose_infinity_mass")
-_ON_GRID = ("enclose_hockey_stick", "enclose_atoms", "enclose_tails", "enclose_infinity_mass")
+_ATOMS = ("enclose_atoms", "enclose_losses", "enclose_loss_atoms", "enclose_infinity_mass")
+_MOMENT = ("enclose_moment", "enclose_transform", "enclose_rule", *_ATOMS)
+_CURVE = ("enclose_hockey_stick", *_ATOMS)
 METHODS: Mapping[type[Any], Sequence[str]] = {
-    contour.LineWitness: _TRANSFORM,
+    contour.LineWitness: ("bound_transform_beyond", *_MOMENT),
     panels.PanelWitness: (),
-    lattice.LatticeWitness: _ON_GRID,
-    sparse.SparseWitness: _ON_GRID,
-    chernoff.ChernoffWitness: ("enclose_moment", "enclose_infinity_mass"),
-    renyi.RenyiWitness: ("enclose_moment", "bound_log_moment", "enclose_infinity_mass"),
+    lattice.LatticeWitness: ("enclose_tails", *_CURVE),
+    sparse.SparseWitness: ("enclose_tails", *_CURVE),
+    chernoff.ChernoffWitness: _MOMENT,
+    renyi.RenyiWitness: ("bound_log_moment", *_MOMENT),
     closed.ClosedFormWitness: (),
-    evaluate.SupportWitness: ("enclose_largest_loss", "enclose_infinity_mass"),
+    evaluate.SupportWitness: ("enclose_largest_loss", "largest_loss", *_ATOMS),
 }
 """The methods of the other laws that run."""
 
@@ -140,7 +146,7 @@ METHODS: Mapping[type[Any], Sequence[str]] = {
 def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., Any]]:
     """The proved functions behind one evaluation."""
     if isinstance(witness, closed.ClosedFormWitness):
-        return _closed_functions(loss)
+        return [bounds.bounds_from_sum, *_closed_functions(loss)]
     if isinstance(witness, lattice.LatticeWitness | sparse.SparseWitness):
         return _lattice_functions(loss, type(witness))
     kind, support = type(witness), isinstance(witness, evaluate.SupportWitness)
@@ -156,7 +162,7 @@ def functions_used(loss: ComposedLoss, witness: Witness) -> list[Callable[..., A
 
 
 def _lattice_functions(loss: ComposedLoss, kind: type[Any]) -> list[Callable[..., Any]]:
-    gaussian = [enclose_gaussian_profile] if loss.mean_shift_squared else []
+    gaussian = [enclose_gaussian_profile, enclose_gaussian_tails] if loss.mean_shift_squared else []
     laws = [law for law, _ in loss.parts]
     return [*ENGINES[kind], *gaussian, *_methods(laws, METHODS[kind])]
 
@@ -166,12 +172,13 @@ def _closed_functions(loss: ComposedLoss) -> list[Callable[..., Any]]:
     if not laws:
         return [enclose_gaussian_profile]
     if closed.is_single(loss):
-        return list(_methods(laws, ("enclose_hockey_stick",)))
+        return list(_methods(laws, _CURVE))
     if not closed.is_exact(loss):
-        return [truncated.enclose_truncated, truncated.bound_rest, contour.bound_chernoff_factor]
+        return [truncated.enclose_truncated, truncated.bound_rest, pieces.enclose_splines,
+                contour.bound_chernoff_factor]
     by_kind = [pieces.enclose_pieces.dispatch(type(law)) for law in laws]
     shared: list[Callable[..., Any]] = [pieces.enclose_exactly, ComposedLoss.enclose_infinity_mass]
-    return [*shared, *by_kind, *_methods(laws, ("enclose_atoms", "lattice", "enclose_infinity_mass"))]
+    return [*shared, *by_kind, *_methods(laws, ("lattice", "largest_loss", *_ATOMS))]
 
 
 def _methods(laws: Iterable[Any], names: Sequence[str]) -> Iterator[Callable[..., Any]]:

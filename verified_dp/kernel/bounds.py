@@ -18,6 +18,7 @@ class Bounds:
     budget: dict[str, arb]
 
 
+@proved_by("T33-sum-and-errors")
 def bounds_from_sum(total: arb, both_sides: dict[str, arb], above_only: dict[str, arb]) -> Bounds:
     """Bounds from |delta - total| <= both_sides, except that total may also exceed delta by above_only.
 
@@ -33,8 +34,9 @@ def bounds_from_sum(total: arb, both_sides: dict[str, arb], above_only: dict[str
 
 @proved_by("T16-reversal")
 def reverse_bounds(swapped: Bounds, epsilon: Fraction) -> Bounds:
-    """Bounds on H_a(P || Q), a = e^eps, from bounds on H_{1/a}(Q || P): H_a = 1 - a + a H_{1/a}."""
+    """Bounds on H_a(P || Q), a = e^eps, from bounds on H_{1/a}(Q || P): H_a = 1 - a + a H_{1/a}; with its rounding."""
     rest, scale = -ball(epsilon).expm1(), ball(epsilon).exp()
-    budget = {name: upper_end(scale * size) for name, size in swapped.budget.items()}
     lower, upper = rest + scale * swapped.lower, rest + scale * swapped.upper
+    budget = {name: upper_end(scale * size) for name, size in swapped.budget.items()}
+    budget["rounding"] = upper_end(budget.get("rounding", arb(0)) + lower.rad() + upper.rad())
     return Bounds(lower_end(lower).max(arb(0)), upper_end(upper).min(arb(1)), budget)

@@ -32,20 +32,24 @@ class NodeRule:
     last: int
     cells: int = 0
 
+    @proved_by("T08-shifted-line")
     def is_line(self, law: SampledGaussianLoss) -> bool:
         """What the bound of the integral of |integrand| along the line asks: 0 < A < pi s^2, 0 < h, a window."""
         return self.height > 0 and self.step > 0 and self.first < self.last and self.cells >= 0 and bool(
             ball(self.height) < law.enclose_strip())
 
+    @proved_by("T08-shifted-line")
     def _is_shaped(self, law: SampledGaussianLoss) -> bool:
         """The line, 0 < h <= 2s, 0 < b, A + b < pi s^2."""
         fits = self.half_width > 0 and self.step**2 <= 4 * square(law.noise_multiplier)
         return fits and self.is_line(law) and bool(ball(self.height + self.half_width) < law.enclose_strip())
 
+    @proved_by("T08-shifted-line")
     def is_inside(self, law: SampledGaussianLoss) -> bool:
         """The side conditions of T08 and T19: the shape, and b <= A."""
         return self.half_width <= self.height and self._is_shaped(law)
 
+    @proved_by("T11-tail-for-free")
     def is_central(self, law: SampledGaussianLoss) -> bool:
         """The side conditions of T11: the shape, and A and b at most pi s^2 / 2."""
         strip = law.enclose_strip()
@@ -62,10 +66,12 @@ class NodeSet:
     bases: list[acb]
     losses: list[acb]
 
+    @proved_by("T08-shifted-line")
     def weights(self, z: acb) -> list[acb]:
         """Enclose W_j(z)."""
         return [(base + z * loss).exp() for base, loss in zip(self.bases, self.losses, strict=True)]
 
+    @proved_by("T10-node-tails")
     def bound_tails(self, z: acb) -> arb:
         """Bound the sum of |W_j(z)| over the nodes outside the window (T10)."""
         rule = self.rule
@@ -73,6 +79,7 @@ class NodeSet:
             z, ball(rule.height), ball(rule.step * rule.first), ball(rule.step * rule.last)))
 
 
+@proved_by("T08-shifted-line")
 def enclose_nodes(law: SampledGaussianLoss, rule: NodeRule) -> NodeSet:
     """Enclose the nodes of a rule at the current precision; an inadmissible rule gives infinite error bounds later."""
     imaginary, step, log_step = ball(law.side * rule.height), ball(rule.step), ball(rule.step).log()
@@ -81,6 +88,7 @@ def enclose_nodes(law: SampledGaussianLoss, rule: NodeRule) -> NodeSet:
     return NodeSet(law, rule, [base + log_step for base, _ in exponents], [loss for _, loss in exponents])
 
 
+@proved_by("T08-shifted-line")
 def _geometric(rule: NodeRule) -> arb:
     """Enclose e^{2 pi b/h} - 1."""
     return (2 * arb.pi() * ball(rule.half_width / rule.step)).expm1()
@@ -122,6 +130,7 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     return upper_end(_absolute_sum(nodes, acb(tilt, frequency)) + quadrature + nodes.bound_tails(acb(tilt)))
 
 
+@proved_by("T08-shifted-line")
 def _absolute_sum(nodes: NodeSet, z: acb) -> arb:
     """Bound sum_j |W_j(z)| = sum_j exp(Re(base_j) + x Re v_j - w Im v_j)."""
     x, w = z.real, z.imag

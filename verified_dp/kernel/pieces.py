@@ -113,6 +113,7 @@ def _range(law: BoundedRangeLoss, count: int) -> list[Piece]:
     return enclose_splines(mu, arb(0), 1 / (4 * (mu / 2).sinh()), count, count)
 
 
+@proved_by("T45-pieces")
 def enclose_splines(mu: arb, atom: arb, density: arb, count: int, kept: int) -> list[Piece]:
     """Weights comb(k,m) a^{k-m} b^m [y^j] (y-1)^m (y+1)^{k-m} at (2j - k) mu, m <= kept: m uniform pieces."""
     row = list((fmpz_poly([1, 1]) ** count).coeffs())
@@ -125,6 +126,7 @@ def enclose_splines(mu: arb, atom: arb, density: arb, count: int, kept: int) -> 
     return [((2 * j - count) * mu, column) for j, column in enumerate(columns)]
 
 
+@proved_by("T45-pieces")
 def _replace_factor(row: list[fmpz]) -> list[fmpz]:
     """The coefficients of p(y) (y-1) / (y+1), p divisible by y + 1."""
     previous, last, changed = fmpz(0), fmpz(0), []
@@ -155,6 +157,7 @@ def _atomic(law: AtomicLaw, count: int) -> list[Piece]:
     return [((count * lowest + stride * n) * step, [power[n]]) for n in range(len(row) * count - count + 1)]
 
 
+@proved_by("T47-enumeration")
 def _multisets(losses: list[arb], weights: list[arb], count: int) -> Iterator[tuple[arb, arb]]:
     """(sum of losses, multinomial times product of weights) of every way to share `count` among the atoms."""
     if len(losses) == 1:
@@ -237,6 +240,7 @@ def _enclose_all(loss: ComposedLoss, prec: int) -> list[Piece]:
     return pieces
 
 
+@proved_by("T45-pieces")
 def _combine(first: list[Piece], second: list[Piece]) -> list[Piece]:
     """Places add, orders add, weights multiply."""
     if len(first) == 1 and len(first[0][1]) == 1:
@@ -245,6 +249,7 @@ def _combine(first: list[Piece], second: list[Piece]) -> list[Piece]:
     return [(x + y, (arb_poly(v) * arb_poly(w)).coeffs()) for x, v in first for y, w in second]
 
 
+@proved_by("T45-pieces")
 def enclose_tail(distance: arb, weights: list[arb]) -> arb:
     """Enclose sum_m w_m F_m(T) at T = distance; 0 where T <= 0 (F_m vanishes at 0, so an undecided T is cut there)."""
     if distance <= 0:
@@ -256,6 +261,7 @@ def enclose_tail(distance: arb, weights: list[arb]) -> arb:
     return sum((w * (a - b) for w, a, b in zip(weights, up, down, strict=True)), arb(0))
 
 
+@proved_by("T45-pieces")
 def _enclose_powers(rate: arb, distance: arb, order: int) -> list[arb]:
     """Enclose A_0, ..., A_order at (rate, T): the last by its series, the others by A_m = T^m/m! + rate A_{m+1}."""
     terms = [arb(1)]
@@ -267,6 +273,7 @@ def _enclose_powers(rate: arb, distance: arb, order: int) -> list[arb]:
     return values[::-1]
 
 
+@proved_by("T45-pieces")
 def _enclose_series(x: arb, order: int) -> arb:
     """Enclose sum_{i >= 0} x^i order! / (order + i)!: a remainder of at most twice the first term left out."""
     total, term, n = arb(1), arb(1), order

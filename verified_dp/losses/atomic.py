@@ -36,6 +36,7 @@ class AtomicLaw:
         """(step x, indices n): the i-th finite atom has loss n_i x; None where no such x is known."""
         return None
 
+    @proved_by("T46-atoms")
     def enclose_finite_atoms(self) -> list[Atom]:
         """The atoms with a finite loss and positive P mass."""
         return [(p, q) for p, q in self.enclose_atoms() if not p.is_zero() and not q.is_zero()]
@@ -145,6 +146,7 @@ class FiniteLoss(AtomicLaw):
         return (ball(base).log(), found) if len(found) == len(indices) else None
 
 
+@proved_by("T47-enumeration")
 def _power_of(base: Fraction, ratio: Fraction) -> int | None:
     """n with base^n = ratio and |n| <= 64, or None; base > 1. A power of a reduced fraction is reduced."""
     value, sign = (ratio, 1) if ratio >= 1 else (1 / ratio, -1)

@@ -66,6 +66,7 @@ class FixedBatchLoss:
     def _base_density(self, x: arb) -> arb:
         return enclose_sampled_density("remove", self.probability, self.noise_multiplier / 2, x)
 
+    @proved_by("T52-without-replacement")
     def _base(self, epsilon: arb) -> arb:
         return enclose_single_remove(self.probability, self.noise_multiplier / 2, epsilon).hockey_stick
 

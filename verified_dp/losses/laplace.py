@@ -122,6 +122,7 @@ class LaplaceLoss:
         near = self.enclose_transform(acb(tilt, frequency)).abs_upper()
         return upper_end(far.min(near.max(self._bound_far(tilt, quarter))))
 
+    @proved_by("T41-laplace-tail")
     def _bound_far(self, tilt: arb, frequency: arb) -> arb:
         mu = ball(self.ratio)
         shrink = abs(acb(1 + tilt, frequency)) / abs(acb(tilt + arb(1) / 2, frequency))

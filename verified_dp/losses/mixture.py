@@ -49,6 +49,7 @@ class MixtureLoss:
             return self._bound_ends(epsilon.exp(), largest, smallest)
         return self._enclose_between(epsilon.exp(), *ends)
 
+    @proved_by("T51-mixtures")
     def _bound_ends(self, alpha: arb, largest: arb | None, smallest: arb | None) -> arb:
         """Where eps cannot be told from an end: (1-a)_+ <= H <= min(1, e^largest - a, 1 - a + (a - e^smallest)_+)."""
         lower, upper = (1 - alpha).max(arb(0)), arb(1)
@@ -58,6 +59,7 @@ class MixtureLoss:
             upper = upper.min(1 - alpha + (alpha - smallest.exp()).max(arb(0)))
         return lower.union(upper.max(lower))
 
+    @proved_by("T51-mixtures")
     def _enclose_between(self, alpha: arb, low: arb, high: arb) -> arb:
         """The value at the cut `low`, and at most (high - low) sup |p - alpha q| more; the loss is eps in between."""
         cut = self._tail(self.above, low) - alpha * self._tail(self.below, low)
@@ -107,16 +109,19 @@ class MixtureLoss:
         newton = middle - (self._enclose_loss(middle)[0] - x) / self._enclose_loss(whole)[1]
         return newton.intersection(whole) if newton.is_finite() else whole
 
+    @proved_by("T51-mixtures")
     def _tail(self, mixture: Sequence[Component], cut: arb) -> arb:
         s = ball(self.sigma)
         return sum((ball(weight) * normal_tail((cut - ball(mean)) / s) for mean, weight in mixture), arb(0))
 
+    @proved_by("T51-mixtures")
     def _density(self, mixture: Sequence[Component], t: arb) -> arb:
         s = ball(self.sigma)
         places = ((weight, (t - ball(mean)) / s) for mean, weight in mixture)
         shares = (ball(weight) * (-(place * place).max(arb(0)) / 2).exp() for weight, place in places)
         return sum(shares, arb(0)) / (s * (2 * arb.pi()).sqrt())
 
+    @proved_by("T51-mixtures")
     def _enclose_loss(self, t: arb) -> tuple[arb, arb]:
         """(loss, its derivative) at t: log-sums of w e^{(2 m t - m^2)/(2 s^2)}; difference of the averaged means."""
         rows = []
@@ -141,6 +146,7 @@ class MixtureLoss:
                  for mean, weight in mixture] for mixture in (self.above, self.below)]
         return self._kept[ctx.prec]
 
+    @proved_by("T51-mixtures")
     def _bracket(self, epsilon: arb) -> tuple[arb, arb] | None:
         """Exact low < high with loss(low) < eps < loss(high), about 2^(-prec/2) sigma apart; None where not found."""
         with ctx.workprec(_ROUGH_BITS):
@@ -233,5 +239,6 @@ def _mirrored(mixture: Sequence[Component]) -> tuple[Component, ...]:
     return tuple((-mean, weight) for mean, weight in reversed(mixture))
 
 
+@proved_by("T51-mixtures")
 def _end(p: Component, q: Component) -> arb | None:
     return ball(p[1] / q[1]).log() if p[0] == q[0] else None

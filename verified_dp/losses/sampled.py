@@ -40,6 +40,7 @@ class SampledLoss:
         """Enclose (e^x - 1)/q = e^y - 1, y the base's loss where this one's is x; in the add order of -x and -y."""
         return (x if self.order == "remove" else -x).expm1() / ball(self.probability)
 
+    @proved_by("T49-sampled")
     def _remove(self, epsilon: arb) -> arb:
         odds, plain = self._odds(epsilon), -epsilon.expm1()
         if odds <= -1:
@@ -48,6 +49,7 @@ class SampledLoss:
             return plain.union(plain.max(ball(self.probability)))
         return ball(self.probability) * self.base.enclose_hockey_stick(odds.log1p())
 
+    @proved_by("T49-sampled")
     def _add(self, epsilon: arb) -> arb:
         odds = self._odds(epsilon)
         room = epsilon.exp() * ball(self.probability) * (1 + odds)
@@ -139,6 +141,7 @@ class SampledLoss:
         smallest = swapped.enclose_smallest_loss()
         return None if smallest is None else -self._mix(-smallest)
 
+    @proved_by("T49-sampled")
     def _mix(self, loss: arb) -> arb:
         q = ball(self.probability)
         return (1 - q + q * loss.exp()).log()

@@ -84,6 +84,7 @@ class SampledGaussianLoss:
         distance = 2 if self.order == "symmetric" else 1
         return arb(0).union(1 - q + q * (exponent * (exponent + 1) * distance**2 / (2 * s * s)).exp())
 
+    @proved_by("T08-shifted-line")
     def enclose_strip(self) -> arb:
         """Enclose the half-width pi s^2 of the strip in which u and v are analytic."""
         return arb.pi() * ball(self.noise_multiplier) ** 2
@@ -93,6 +94,7 @@ class SampledGaussianLoss:
         """Enclose the supremum of the loss: -log(1-q) in the add order; None where it is infinite."""
         return -(1 - ball(self.sampling_probability)).log() if self.order == "add" else None
 
+    @proved_by("T08-shifted-line")
     def exponents(self, points: Iterable[acb]) -> list[tuple[acb, acb]]:
         """Enclose (log phi_s(t) + u(t), v(t)) at each point t (a ball may be a whole cell of a line)."""
         q, s = ball(self.sampling_probability), ball(self.noise_multiplier)
