@@ -127,7 +127,7 @@ def run_certify(args: Namespace, out: Output) -> int:
 
     def work(file: str) -> int:
         place = next(places)
-        judged = certify(file, limits, place, formal=args.formal)
+        judged = certify(file, limits, place, args.formal)
         out.result(verdict_row(judged), lambda: table.row(judged) if table else _verdict_text(judged))
         return {"proved": ANSWERED, "refuted": REFUTED}.get(judged.verdict, UNDECIDED)
 
@@ -161,7 +161,7 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def certify(file: str, limits: Limits, place: str | None, *, formal: bool = False) -> Judged:
+def certify(file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
     """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it."""
     from verified_dp.certificate.record import build_certificate, certificate_bytes
     from verified_dp.profile import privacy_profile
