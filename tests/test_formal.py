@@ -270,6 +270,27 @@ def test_command_line(tmp_path: Path, proved: Document, capsys: pytest.CaptureFi
     assert "make proofs" in capsys.readouterr().err
 
 
+CLAIM = """relation = "remove"
+[[mechanism]]
+kind = "gaussian"
+noise_multiplier = "2"
+count = 22
+sampling = { scheme = "poisson", probability = "0.1" }
+[claim]
+title = "a test"
+source = "none"
+epsilon = "1"
+delta = "2e-3"
+"""
+
+
+def test_certify_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "claim.toml").write_text(CLAIM, encoding="utf-8")
+    assert main(["certify", "--formal", "--out", str(tmp_path), str(tmp_path / "claim.toml")]) == 0
+    written = json.loads((tmp_path / "claim.json").read_text(encoding="utf-8"))
+    assert [part.side for part in read_parts(written["formal"])] == ["above"] and verify(written).valid
+
+
 def test_unsupported_claims() -> None:
     with pytest.raises(Unsupported):
         with_formal({**certificate("2e-3"), "verdict": "undecided"})
