@@ -161,7 +161,7 @@ def choose_masses(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked,
         target = max(target, math.log(model.infinity) - bits * math.log(2))
     step, half_length = _choose_grid(model, c, saddle.tilt, epsilon, target, bits, asked, most)
     points = int(2 * half_length / step)
-    right, left = _window_exponents(model, c, epsilon, float(half_length))
+    right, left = window_exponents(model, c, epsilon, float(half_length))
     grids = []
     for law, _ in model.parts:
         first, last = grid_ends(law, step)
@@ -184,9 +184,8 @@ def _tables(model: LatticeModel, c: float, sign: int) -> tuple[np.ndarray, np.nd
     return exponents, counts @ model.log_table(exponents)
 
 
-def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, target: float, bits: float,
-                 asked: Asked, most: int) -> tuple[Fraction, Fraction]:
-    """(h, L): h from the width or the number of points, L where what lies outside is below e^target."""
+def least_half_length(model: LatticeModel, c: float, epsilon: float, target: float) -> float:
+    """The least L such that the Chernoff bounds of what wraps around, and of what lies past L, are below e^target."""
     right, k_right = _tables(model, c, 1)
     left, k_left = _tables(model, c, -1)
     needed = max(float(np.min((k_right - target) / right)),
@@ -194,7 +193,13 @@ def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, tar
                  float(np.min((k_left - target) / (2 * c - left))), epsilon * 1.01, 1e-9)
     if not math.isfinite(needed):
         raise Unsupported("the Fourier accountant finds no window here: the moments are out of floating point")
-    half_length = asked.half_length or dyadic(needed, 8)
+    return needed
+
+
+def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, target: float, bits: float,
+                 asked: Asked, most: int) -> tuple[Fraction, Fraction]:
+    """(h, L): h from the width or the number of points, L where what lies outside is below e^target."""
+    half_length = asked.half_length or dyadic(least_half_length(model, c, epsilon, target), 8)
     if asked.points is not None:
         return 2 * half_length / asked.points, half_length
     step = choose_step(model, min(tilt, 1e7), 2.0**-bits)
@@ -205,7 +210,7 @@ def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, tar
     return step, points * step / 2
 
 
-def _window_exponents(model: LatticeModel, c: float, epsilon: float, half_length: float) -> tuple[float, float]:
+def window_exponents(model: LatticeModel, c: float, epsilon: float, half_length: float) -> tuple[float, float]:
     """Exponents of the least bounds of what lies right of the window, and left of it."""
     right, k_right = _tables(model, c, 1)
     left, k_left = _tables(model, c, -1)
