@@ -29,8 +29,8 @@ from verified_dp.mechanisms import Claim, Composition, Mechanism, Relation, Spec
 from verified_dp.methods.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.methods.paper import PAPER_METHODS, PaperMethod, paper_method
 from verified_dp.methods.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
-from verified_dp.methods.single import Answer, Budget, SingleOrder
-from verified_dp.methods.solution import Evaluation, Solution
+from verified_dp.methods.single import Answer, Budget, SingleOrder, intersect
+from verified_dp.methods.solution import Evaluation, Solution, by_order
 from verified_dp.theorems import proved_by
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
@@ -103,7 +103,8 @@ class PrivacyProfile:
         bits = digits * math.log2(10) + 1
         with ctx.workprec(math.ceil(bits) + 64):
             answers = self._enclose_largest(eps, bits, method, budget)
-            evaluations = tuple(_evaluation("delta", order, answer, "both") for order, answer in answers)
+            evaluations = tuple(_evaluation("delta", order, one, side)
+                                for order, answer in answers for side, one in answer.by_side())
             lower, upper = _ends(evaluations)
             order = _larger_order(eps, evaluations)
             used = next(e for e in evaluations if order in ("both", e.order))
@@ -118,7 +119,9 @@ class PrivacyProfile:
         first = orders[0].enclose(eps, bits, method, budget)
         answers = [(orders[0].loss.order, first)]
         for order in orders[1:]:
-            answers.append((order.loss.order, _show_smaller(order, eps, first, bits, method, budget)))
+            same = _is_same_law(order, orders[0])
+            other = first if same else _show_smaller(order, eps, first, bits, method, budget)
+            answers.append((order.loss.order, other))
         return answers
 
     @proved_by("T16-reversal")
@@ -127,7 +130,8 @@ class PrivacyProfile:
         swapped = {"remove": "add", "add": "remove", "symmetric": "symmetric"}[order.loss.order]
         other = SingleOrder(order.loss.in_order(swapped))
         answer = other.enclose(-eps, bits, method, budget)
-        return Answer(eps, answer.method, answer.witness, None, reverse_bounds(answer.bounds, eps))
+        return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
+                          for _, one in answer.by_side()])
 
     def solve_epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
@@ -152,7 +156,7 @@ class PrivacyProfile:
         brackets = [(first.loss.order, bracket_epsilon(first, target, digits, method, budget))]
         for order in rest:
             top = brackets[0][1].upper
-            if not order.loss.parts:  # plain Gaussian steps: both orders are the same law (T23)
+            if _is_same_law(order, first):
                 brackets.append((order.loss.order, brackets[0][1]))
                 continue
             shown = _show_below(order, top.epsilon, target, method, budget) if top is not None else None
@@ -251,23 +255,31 @@ def _evaluation(quantity: str, order: str, answer: Answer, side: str) -> Evaluat
                       lower_dyadic(bounds.lower), upper_dyadic(bounds.upper), budget)
 
 
+def _is_same_law(one: SingleOrder, other: SingleOrder) -> bool:
+    """Whether both orders are the same composition: of laws that are their own mirror images."""
+    return (one.loss.parts, one.loss.mean_shift_squared) == (other.loss.parts, other.loss.mean_shift_squared)
+
+
 @proved_by("T25-composition")
 def _ends(evaluations: tuple[Evaluation, ...]) -> tuple[Dyadic, Dyadic]:
     """The enclosure of the larger of all orders' deltas."""
-    return max(e.lower for e in evaluations), max(e.upper for e in evaluations)
+    found = by_order(evaluations).values()
+    return max(lower for lower, _ in found), max(upper for _, upper in found)
 
 
 @proved_by("T16-reversal")
 def _larger_order(eps: Fraction, evaluations: tuple[Evaluation, ...]) -> str:
     """The order proved the larger; "both" at eps = 0, where they are equal, and where the enclosures do not tell."""
-    if len(evaluations) == 1:
+    found = by_order(evaluations)
+    if len(found) == 1:
         return evaluations[0].order
-    proved = [a.order for a in evaluations if all(a is b or a.lower >= b.upper for b in evaluations)]
+    proved = [order for order, (lower, _) in found.items()
+              if all(other == order or lower >= upper for other, (_, upper) in found.items())]
     return proved[0] if len(proved) == 1 and eps != 0 else "both"
 
 
 def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluation, ...]:
-    return tuple(_evaluation("epsilon", order, answer, side) for order, bracket in brackets
+    return tuple(_evaluation("epsilon", order, answer.proving(side), side) for order, bracket in brackets
                  for side, answer in (("lower", bracket.lower), ("upper", bracket.upper)) if answer is not None)
 
 

@@ -4,14 +4,15 @@
     refuted     some order's delta(claimed eps) exceeds it, and data sets of the relation realise the pair
     undecided   neither is certain
 
-The result's delta is enclosed by the largest ends of all orders (T25), its epsilon by the `at` of those
-evaluations that show delta(at) > claimed delta (side "lower"), or delta(at) <= claimed delta (side "upper",
-in every order) (T13).
+An order's delta is enclosed by one evaluation (side "both"), or by the intersection of two, of which one was made
+for the lower and one for the upper end. The result's delta is enclosed by the largest ends of all orders (T25), its
+epsilon by the `at` of those evaluations that show delta(at) > claimed delta (side "lower"), or
+delta(at) <= claimed delta (side "upper", in every order) (T13).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,7 +22,7 @@ from verified_dp.dyadic import Dyadic, decimal_down, decimal_up
 from verified_dp.errors import InvalidCertificate, InvalidInput
 from verified_dp.mechanisms import Claim
 
-SIDES = {"delta": ("both",), "epsilon": ("lower", "upper")}
+SIDES = {"delta": ("both", "lower", "upper"), "epsilon": ("lower", "upper")}
 _EXACT_DIGITS = 20
 _MAX_BITS = 4000
 
@@ -76,13 +77,14 @@ def judge(claim: Claim, orders: Sequence[str], tight: bool, recorded: Sequence[R
     for index, entry in enumerate(recorded):
         _check_purpose(claim, entry, f"evaluations[{index}]")
     deltas = [entry for entry in recorded if entry.quantity == "delta"]
-    lower = max(entry.lower for entry in deltas)  # exact: dyadics
-    upper = max(entry.upper for entry in deltas)  # exact: dyadics
+    found = _by_order(deltas)
+    lower = max(end for end, _ in found.values())  # exact: dyadics
+    upper = max(end for _, end in found.values())  # exact: dyadics
     low, high, order = _epsilon_ends(orders, [entry for entry in recorded if entry.quantity == "epsilon"])
     refuted = tight and lower > claim.delta
     return {
         "result": {
-            "delta": _interval(_delta_order(claim, deltas), lower, upper),
+            "delta": _interval(_delta_order(claim, found), lower, upper),
             "epsilon": _interval(order, low, high),
         },
         "verdict": "proved" if upper <= claim.delta else "refuted" if refuted else "undecided",
@@ -96,11 +98,13 @@ def _interval(order: str, lower: Dyadic, upper: Dyadic) -> Document:
 
 
 def _check_places(orders: Sequence[str], recorded: Sequence[Recorded]) -> None:
-    """Delta in every order, and at most one evaluation per order and side for epsilon, in this sequence."""
+    """Delta in every order by one or by two, and at most one per order and side for epsilon, in this sequence."""
     places = [(q, order, side) for q, sides in SIDES.items() for order in orders for side in sides]
     found = [(entry.quantity, entry.order, entry.side) for entry in recorded]
-    if any(place not in found for place in places if place[0] == "delta"):
-        raise InvalidCertificate("evaluations", "delta at the claimed epsilon is needed in every order")
+    for order in orders:
+        sides = [side for quantity, place, side in found if (quantity, place) == ("delta", order)]
+        if sides not in (["both"], ["lower", "upper"]):
+            raise InvalidCertificate("evaluations", "delta at the claimed epsilon is needed in every order")
     expected = [place for place in places if place in found]
     for index, place in enumerate(found):
         if index >= len(expected) or place != expected[index]:
@@ -129,11 +133,26 @@ def _dyadic_end(entry: Recorded, path: str = "evaluations") -> Dyadic:
         raise InvalidCertificate(f"{path}.at", "must be a dyadic number") from None
 
 
-def _delta_order(claim: Claim, deltas: Sequence[Recorded]) -> str:
+def _by_order(deltas: Sequence[Recorded]) -> dict[str, tuple[Dyadic, Dyadic]]:
+    """The intersection of each order's enclosures."""
+    found: dict[str, tuple[Dyadic, Dyadic]] = {}
+    for one in deltas:
+        lower, upper = found.get(one.order, (one.lower, one.upper))
+        if one.lower > upper or one.upper < lower:
+            raise InvalidCertificate("evaluations", f"the enclosures of delta in the order {one.order} are disjoint")
+        found[one.order] = max(lower, one.lower), min(upper, one.upper)  # exact: dyadics
+    return found
+
+
+def _delta_order(claim: Claim, found: Mapping[str, tuple[Dyadic, Dyadic]]) -> str:
     """The larger order; "both" where they are not told apart, and at eps = 0, where they agree (T16)."""
-    if len(deltas) == 1:
-        return deltas[0].order
-    proved = [a.order for a in deltas if all(a is b or a.lower >= b.upper for b in deltas)]
+    if len(found) == 1:
+        return next(iter(found))
+    proved = [
+        order
+        for order, (lower, _) in found.items()
+        if all(other == order or lower >= upper for other, (_, upper) in found.items())
+    ]
     return proved[0] if len(proved) == 1 and claim.epsilon != 0 else "both"
 
 

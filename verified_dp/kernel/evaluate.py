@@ -4,6 +4,7 @@
     bounds = enclose_delta(values, epsilon)
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness, bound_delta
 from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
 from verified_dp.kernel.contour import LineValues, LineWitness, check_line, enclose_on_line, evaluate_line
+from verified_dp.kernel.grid import nothing
 from verified_dp.kernel.lattice import (
     LatticeValues,
     LatticeWitness,
@@ -54,8 +56,11 @@ class DirectValues:
 Values = LineValues | PanelValues | LatticeValues | SparseValues | RenyiValues | DirectValues
 
 
-def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
-    """Do the work that does not depend on eps. Raises InvalidInput where a witness breaks a side condition."""
+def evaluate(loss: ComposedLoss, witness: Witness, between: Callable[[], None] = nothing) -> Values:
+    """Do the work that does not depend on eps. Raises InvalidInput where a witness breaks a side condition.
+
+    between: called now and then during the lattice's long work; what it raises gives the work up.
+    """
     if not 2 <= witness.prec <= MAX_BITS:
         raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
     if isinstance(witness, RenyiWitness):
@@ -71,10 +76,10 @@ def evaluate(loss: ComposedLoss, witness: Witness) -> Values:
         return evaluate_path(loss, witness)
     if isinstance(witness, LatticeWitness):
         _require(check_lattice(witness, [count for _, count in loss.laws]), witness)
-        return evaluate_lattice(loss, witness)
+        return evaluate_lattice(loss, witness, between)
     if isinstance(witness, SparseWitness):
         _require(check_sparse(witness, len(loss.laws)), witness)
-        return evaluate_sparse(loss, witness)
+        return evaluate_sparse(loss, witness, between)
     if isinstance(witness, ClosedFormWitness):
         _require(has_closed_form(loss), witness)
     if isinstance(witness, ChernoffWitness):

@@ -4,7 +4,7 @@ With alpha = e^x, D(alpha) = H_alpha(P || Q) - P(L = inf) is convex, D(0) = 1 - 
 kinks at alpha_i that is constant after the last one is the profile of the masses p_i = alpha_i (jump of its slope).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -34,8 +34,14 @@ class LawGrid:
     def is_proper(self) -> bool:
         """At least two cells, the first vertex at a negative loss."""
         sizes = all(cells > 0 and stride > 0 for cells, stride in self.blocks)
-        return self.first < 0 <= self.shift < 1 and sizes and sum(cells for cells, _ in self.blocks) >= 2
+        return self.first < 0 <= self.shift < 1 and sizes and self.size >= 2
 
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return sum(cells for cells, _ in self.blocks)
+
+    @proved_by("T26-connect-the-dots")
     def vertices(self) -> list[int]:
         """The indices of all vertices, increasing."""
         found = [self.first]
@@ -64,8 +70,14 @@ def total_shift(grids: Sequence[LawGrid], counts: Sequence[int]) -> Fraction:
     return sum((count * grid.shift for grid, count in zip(grids, counts, strict=True)), Fraction(0))
 
 
-def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int) -> StepMasses:
+def nothing() -> None:
+    """What long work calls now and then where nobody wants to give it up."""
+
+
+def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int,
+                 between: Callable[[], None] = nothing) -> StepMasses:
     """Both discrete laws of one step. bits: the relative margin 2^-bits that the lower one keeps from its polyline."""
+    between()
     return _enclose_step(law, replace(grid, start=LawGrid.start), step, bits, ctx.prec)  # type: ignore[arg-type]
 
 
@@ -85,6 +97,7 @@ def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int, prec: int)
     return StepMasses(vertices, connect_the_dots(alphas, sticks), below, upper_end(sticks[-1]), infinity)
 
 
+@proved_by("T26-connect-the-dots", "T27-convex-minorant")
 def kink_masses(alphas: Sequence[arb], values: Sequence[arb], at_zero: arb) -> list[arb]:
     """Enclose alpha_i (slope after - slope before) of the polyline (0, at_zero), (alpha_i, value_i), then constant."""
     slopes = [(values[0] - at_zero) / alphas[0]]

@@ -5,7 +5,7 @@ weights, so that those that matter for delta(eps), however small it is, have abo
 The shifts of the steps' grids are taken off the losses, and off eps in the end.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpz_poly
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import ball, lower_end, upper_end
 from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.grid import LawGrid, StepMasses, enclose_step, total_shift
+from verified_dp.kernel.grid import LawGrid, StepMasses, enclose_step, nothing, total_shift
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by
 
@@ -53,6 +53,7 @@ class LatticeValues:
     shift: Fraction
 
 
+@proved_by("T30-lattice-composition")
 def products(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """After each product, in order: how many steps of each law it holds."""
     unit = [tuple(int(n == i) for n in range(len(counts))) for i in range(len(counts))]
@@ -68,6 +69,7 @@ def products(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield tuple(count if n <= i else 0 for n, count in enumerate(counts))
 
 
+@proved_by("T30-lattice-composition")
 def check_lattice(witness: LatticeWitness, counts: Sequence[int]) -> bool:
     """The side conditions: h > 0, c >= 0, proper grids, a window per product, more bits in balls than in weights."""
     shape = witness.step > 0 and witness.tilt >= 0 and 2 <= witness.bits <= witness.prec - 16
@@ -150,6 +152,7 @@ class Below:
 Side = type[Above] | type[Below]
 
 
+@proved_by("T29-window-cut")
 def _split(measure: Measure, window: tuple[int, int]) -> tuple[fmpz_poly, fmpz_poly, fmpz_poly]:
     """Weights left of the window (from the measure's low), in it (from its low), right of it (from `_right_start`)."""
     start, end = window[0] - measure.low, window[1] + 1 - measure.low
@@ -201,19 +204,26 @@ def multiply(side: Side, a: Measure, b: Measure, window: tuple[int, int], witnes
 
 
 @proved_by("T30-lattice-composition")
-def compose(side: Side, steps: Sequence[Measure], counts: Sequence[int], witness: LatticeWitness) -> Measure:
-    """The composition of counts[i] copies of each step, by binary powering, in the order of `products`."""
+def compose(side: Side, steps: Sequence[Measure], counts: Sequence[int], witness: LatticeWitness,
+            between: Callable[[], None] = nothing) -> Measure:
+    """The composition of counts[i] copies of each step, by binary powering, in the order of `products`.
+
+    between: called after each power and product, where a run may be given up.
+    """
     windows, total = iter(witness.windows), None
     powers = []
     for step, count in zip(steps, counts, strict=True):
         power = step
         for digit in bin(count)[3:]:
             power = multiply(side, power, power, next(windows), witness)
+            between()
             if digit == "1":
                 power = multiply(side, power, step, next(windows), witness)
+                between()
         powers.append(power)
     for power in powers:
         total = power if total is None else multiply(side, total, power, next(windows), witness)
+        between()
     if total is None:
         raise InvalidInput("witness.grids", 0, "at least one law")
     return total
@@ -225,17 +235,19 @@ def compose_infinity(masses: Sequence[arb], counts: Sequence[int]) -> arb:
     return -sum((count * (-mass).log1p() for mass, count in zip(masses, counts, strict=True)), arb(0)).expm1()
 
 
-def evaluate_lattice(loss: ComposedLoss, witness: LatticeWitness) -> LatticeValues:
+@proved_by("T30-lattice-composition")
+def evaluate_lattice(loss: ComposedLoss, witness: LatticeWitness,
+                     between: Callable[[], None] = nothing) -> LatticeValues:
     """Compose all laws of the loss from above and from below."""
     with ctx.workprec(witness.prec):
         counts = [count for _, count in loss.laws]
-        steps = [enclose_step(law, grid, witness.step, witness.bits)
+        steps = [enclose_step(law, grid, witness.step, witness.bits, between)
                  for (law, _), grid in zip(loss.laws, witness.grids, strict=True)]
         starts = [grid.start for grid in witness.grids]
         above = [Above.gather(s.vertices, s.above, start) for s, start in zip(steps, starts, strict=True)]
         below = [Below.gather(s.vertices, s.below, start) for s, start in zip(steps, starts, strict=True)]
-        upper = compose(Above, [tilt_masses(Above, pairs, witness) for pairs in above], counts, witness)
-        lower = compose(Below, [tilt_masses(Below, pairs, witness) for pairs in below], counts, witness)
+        upper = compose(Above, [tilt_masses(Above, pairs, witness) for pairs in above], counts, witness, between)
+        lower = compose(Below, [tilt_masses(Below, pairs, witness) for pairs in below], counts, witness, between)
         shift = total_shift(witness.grids, counts)
         return LatticeValues(witness, upper, lower, *enclose_infinities(steps, counts), shift)
 

@@ -6,7 +6,7 @@ With the masses of the composition at n h, its transform M, z_m = c + 2 pi i m /
     K(z) = e^{-z eps} [e^{-zu} / (1 - e^{-zh}) - e^{-(z+1)u} / (1 - e^{-(z+1)h})].
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from flint import acb, arb, ctx, fmpq
 from verified_dp.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.kernel.contour import bound_chernoff_factor, turn_sums
-from verified_dp.kernel.grid import LawGrid, enclose_step, total_shift
+from verified_dp.kernel.grid import LawGrid, enclose_step, nothing, total_shift
 from verified_dp.kernel.lattice import enclose_infinities
 from verified_dp.kernel.powers import enclose_power
 from verified_dp.losses.composed import ComposedLoss
@@ -87,15 +87,17 @@ def check_sparse(witness: SparseWitness, laws: int) -> bool:
         2 <= witness.bits <= witness.prec - 16)
 
 
-def evaluate_sparse(loss: ComposedLoss, witness: SparseWitness) -> SparseValues:
+def evaluate_sparse(loss: ComposedLoss, witness: SparseWitness,
+                    between: Callable[[], None] = nothing) -> SparseValues:
     """All that does not depend on eps: both laws of every step, and their composed transforms."""
     with ctx.workprec(witness.prec):
-        steps = [enclose_step(law, grid, witness.step, witness.bits)
+        steps = [enclose_step(law, grid, witness.step, witness.bits, between)
                  for (law, _), grid in zip(loss.laws, witness.grids, strict=True)]
     with ctx.workprec(_sum_bits(witness)):
         counts = [count for _, count in loss.laws]
         above, below = (
-            _evaluate_side([_tilted(step.vertices, masses, witness) for step, masses in column], counts, witness)
+            _evaluate_side([_tilted(step.vertices, masses, witness) for step, masses in column], counts, witness,
+                           between)
             for column in ([(s, s.above) for s in steps], [(s, s.below) for s in steps]))
         infinities = enclose_infinities(steps, counts)
         return SparseValues(witness, above, below, *infinities, total_shift(witness.grids, counts))
@@ -113,7 +115,9 @@ def _tilted(vertices: Sequence[int], masses: Sequence[arb], witness: SparseWitne
     return Atoms([n for n, _ in kept], [mass * (rate * n).exp() for n, mass in kept])
 
 
-def _evaluate_side(laws: Sequence[Atoms], counts: Sequence[int], witness: SparseWitness) -> SparseSide:
+def _evaluate_side(laws: Sequence[Atoms], counts: Sequence[int], witness: SparseWitness,
+                   between: Callable[[], None]) -> SparseSide:
+    between()
     columns = [enclose_sums(law.indices, law.weights, 0, 1, witness.count, witness.period) for law in laws]
     terms = []
     for row in zip(*columns, strict=True):
@@ -123,7 +127,7 @@ def _evaluate_side(laws: Sequence[Atoms], counts: Sequence[int], witness: Sparse
         terms.append(product)
     right = bound_lattice_mass(laws, counts, witness.right, witness)
     left = bound_lattice_mass(laws, counts, witness.left, witness)
-    return SparseSide(terms, bound_beyond(laws, counts, witness), right, left)
+    return SparseSide(terms, bound_beyond(laws, counts, witness, between), right, left)
 
 
 def enclose_sums(indices: Sequence[int], weights: Sequence[arb], first: int, stride: int, count: int,
@@ -153,13 +157,14 @@ def bound_lattice_mass(laws: Sequence[Atoms], counts: Sequence[int], exponent: F
     return upper_end(log_mass.exp() * factor)
 
 
-def bound_beyond(laws: Sequence[Atoms], counts: Sequence[int],
-                 witness: SparseWitness) -> list[tuple[int, int, arb]]:
+def bound_beyond(laws: Sequence[Atoms], counts: Sequence[int], witness: SparseWitness,
+                 between: Callable[[], None]) -> list[tuple[int, int, arb]]:
     """For each cell of the cover its first frequency, the number it covers, and a bound of |M| there."""
     bounded, first = [], witness.count
     with ctx.workprec(BOUND_BITS + 2 * sum(counts).bit_length()):
         parts = [bound_by_parts(law) for law in laws]
         for cells, stride in witness.cover:
+            between()
             columns = [bound_cells(law, first, stride, cells, witness.period, part)
                        for law, part in zip(laws, parts, strict=True)]
             for row in zip(*columns, strict=True):

@@ -1,8 +1,9 @@
-"""The lattice method for one composed loss: pilot runs choose the grid step, then the kernel encloses delta."""
+"""The lattice method for one composed loss: grids refined until the width or the end of the budget is reached."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,8 +19,14 @@ from verified_dp.search.steps import MAX_CELLS, align
 
 DEFAULT_DIGITS = 4
 """What is asked of the lattice method where nobody says."""
-PILOT = 3.0
-"""Products that take less than this many seconds need no pilot."""
+INSURANCE = 0.3
+"""Where a run should take more than this share of the seconds that are left, a coarser one is made first."""
+_MEASURABLE = 0.3
+"""Shorter runs say nothing about the machine's speed."""
+
+
+class _OutOfTime(Exception):
+    """Raised between two products, and caught here."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class LatticeEngine:
         self.loss = loss
         self._model: LatticeModel | None = None
         self._best: LatticeRun | None = None
+        self._slowness = 1.0  # seconds taken over seconds predicted
 
     @property
     def model(self) -> LatticeModel:
@@ -61,24 +69,39 @@ class LatticeEngine:
         Raises Unsupported where not even the coarsest grid fits.
         """
         width = max(width, 1e-12)
-        best = self._again(epsilon)
-        if best is not None and best.width <= width:
-            return best
-        plan = self._affordable(plan_lattice(self.model, float(epsilon), width), epsilon, width, allowed())
-        if plan.seconds > PILOT and isinstance(plan.witness, LatticeWitness):
-            plan = self._after_pilot(plan, epsilon, width, allowed)
+        before = self._again(epsilon)
+        if before is not None and before.width <= width:
+            return before
+        plan = self._affordable(self._plan(epsilon, width, None, allowed()), epsilon, width, allowed())
+        best = None
+        if self._seconds(plan) > INSURANCE * allowed():
+            coarse = self._plan(epsilon, width, 4 * float(plan.step), allowed())
+            best = self._run(coarse, epsilon, width, say)
         for _ in range(7):
-            best = self._narrower(best, self._run(plan, epsilon, width, say))
-            if best.width <= width:
-                break
-            step = float(best.witness.step) * min(math.sqrt(0.7 * width / best.width), 0.6)
-            plan = self._affordable(self._plan(epsilon, width, step), epsilon, width, allowed())
-            if plan.witness is None or plan.step >= best.witness.step or plan.seconds > allowed():
-                say(f"lattice: relative width {best.width:.2g} reached; a finer grid, so more time, would narrow it")
+            if best is not None:
+                plan = self._after(best, epsilon, width, allowed())
+                if best.width <= width or plan.step >= best.witness.step or self._seconds(plan) > allowed():
+                    break
+            try:
+                best = self._narrower(best, self._run(plan, epsilon, width, say, allowed if best else None))
+            except _OutOfTime:
                 break
         assert best is not None
-        self._best = best
+        self._best = best = self._narrower(before, best)
+        if best.width > width:
+            say(f"lattice: relative width {best.width:.2g} reached; a finer grid, so more time, would narrow it")
         return best
+
+    def _seconds(self, plan: LatticePlan) -> float:
+        """What the plan should take, by what earlier ones took; infinite where it is too large."""
+        return math.inf if plan.witness is None else self._slowness * plan.seconds
+
+    def _after(self, run: LatticeRun, epsilon: Fraction, width: float, seconds: float) -> LatticePlan:
+        """The plan whose grid should reach the width, by what the last run reached, or the finest that is affordable."""
+        if run.width <= width:
+            return LatticePlan(None, math.inf, 0, run.witness.step)
+        finer = float(run.witness.step) * min(max(math.sqrt(0.7 * width / run.width), 1 / 64), 0.6)
+        return self._affordable(self._plan(epsilon, width, finer, seconds), epsilon, width, seconds)
 
     def _again(self, epsilon: Fraction) -> LatticeRun | None:
         """The last run at another eps."""
@@ -87,39 +110,42 @@ class LatticeEngine:
         bounds = enclose_delta(self._best.values, epsilon)
         return LatticeRun(epsilon, self._best.witness, self._best.values, bounds, relative_width(bounds))
 
-    def _plan(self, epsilon: Fraction, width: float, step: float) -> LatticePlan:
-        return plan_lattice(self.model, float(epsilon), width, align(self.model, step))
+    def _plan(self, epsilon: Fraction, width: float, step: float | None, seconds: float) -> LatticePlan:
+        aligned = None if step is None else align(self.model, step)
+        return plan_lattice(self.model, float(epsilon), width, aligned, seconds / self._slowness)
 
     def _affordable(self, plan: LatticePlan, epsilon: Fraction, width: float, seconds: float) -> LatticePlan:
         """The plan, or one with a coarser grid that fits memory and time."""
+        seconds = max(seconds, 0.2)
         for _ in range(12):
-            if plan.witness is not None and plan.seconds <= max(seconds, 0.2):
+            if self._seconds(plan) <= seconds:
                 break
-            ratio = 1.2 * plan.cells / MAX_CELLS if plan.witness is None else 1.1 * plan.seconds / max(seconds, 0.2)
-            plan = self._plan(epsilon, width, float(plan.step) * min(max(ratio, 1.3), 1e3))
+            ratio = 1.2 * plan.cells / MAX_CELLS if plan.witness is None else 1.1 * self._seconds(plan) / seconds
+            plan = self._plan(epsilon, width, float(plan.step) * min(max(ratio, 1.3), 1e3), seconds)
         return plan
 
-    def _after_pilot(self, plan: LatticePlan, epsilon: Fraction, width: float,
-                     allowed: Callable[[], float]) -> LatticePlan:
-        """The step rescaled by the width which a run with an eight times coarser one reaches."""
-        pilot = self._run(self._plan(epsilon, width, 8 * float(plan.step)), epsilon, width, lambda text: None)
-        if not 0 < pilot.width < 0.3:
-            return plan
-        factor = min(max(math.sqrt(0.7 * width / pilot.width), 1 / 128), 1.0)
-        return self._affordable(self._plan(epsilon, width, 8 * float(plan.step) * factor), epsilon, width, allowed())
-
-    def _run(self, plan: LatticePlan, epsilon: Fraction, width: float, say: Callable[[str], None]) -> LatticeRun:
+    def _run(self, plan: LatticePlan, epsilon: Fraction, width: float, say: Callable[[str], None],
+             allowed: Callable[[], float] | None = None) -> LatticeRun:
+        """Run the kernel; given up when no seconds are left, where `allowed` says how many are."""
         if plan.witness is None:
             raise Unsupported("the lattice method needs a grid of too many points here")
         if plan.seconds > 1:
             say(f"lattice: about {plan.seconds:.0f} s for relative width {width:.1g} of delta({float(epsilon):.6g})")
+        start, end = time.perf_counter(), math.inf if allowed is None else time.perf_counter() + allowed()
+
+        def between() -> None:
+            if time.perf_counter() > end:
+                raise _OutOfTime
+
         try:
-            values = evaluate(self.loss, plan.witness)
+            values = evaluate(self.loss, plan.witness, between)
         except (InvalidInput, ValueError) as error:
             raise Unsupported(f"the lattice method found no grid for this loss: {error}") from None
         if not isinstance(values, LatticeValues | SparseValues):
             raise TypeError("a lattice witness gives lattice values")
         bounds = enclose_delta(values, epsilon)
+        if plan.seconds > _MEASURABLE:
+            self._slowness = min(max((time.perf_counter() - start) / plan.seconds, 0.25), 8.0)
         return LatticeRun(epsilon, plan.witness, values, bounds, relative_width(bounds))
 
     @staticmethod

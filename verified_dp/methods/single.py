@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,19 +53,33 @@ DEFAULT_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Answer:
-    """Bounds on delta(eps) of one order with the witness that gives them, and its eps-independent values."""
+    """Bounds on delta(eps) of one order with the witness that gives them, and its eps-independent values.
+
+    ends: where the bounds are the intersection of two answers, the one with the lower and the one with the upper end.
+    """
 
     epsilon: Fraction
     method: str
     witness: Witness
     values: Values | None
     bounds: Bounds
+    ends: tuple[Answer, Answer] | None = None
 
     def at(self, epsilon: Fraction) -> Answer:
         """The same witness and values at another eps."""
+        if self.ends is not None:
+            return intersect([end.at(epsilon) for end in self.ends])
         if self.values is None:
             raise Unsupported("this answer holds at its own eps only")
         return Answer(epsilon, self.method, self.witness, self.values, enclose_delta(self.values, epsilon))
+
+    def by_side(self) -> list[tuple[str, Answer]]:
+        """(side, answer): whose witness proves both ends, or the lower and the upper one."""
+        return [("both", self)] if self.ends is None else list(zip(("lower", "upper"), self.ends, strict=True))
+
+    def proving(self, side: str) -> Answer:
+        """The answer that proves this end."""
+        return dict(self.by_side()).get(side, self)
 
 
 class Budget:
@@ -175,10 +189,11 @@ class SingleOrder:
         answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, bits, method, budget)]
         if method == "lattice" or not answers:
             answers.append(self._lattice(epsilon, bits, budget))
-        elif method == "auto" and not self.is_trivial and width_bits(_best(answers).bounds) < min(bits, COARSE):
+        elif method == "auto" and not (self.is_trivial or budget.spent) and (
+                width_bits(intersect(answers).bounds) < min(bits, COARSE)):
             with suppress(Unsupported):  # what the contour proved remains
                 answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
-        return _best(answers)
+        return intersect(answers)
 
     def _by_moments(self, epsilon: Fraction, method: str) -> Answer:
         """From above by one Renyi order: all that is possible where a step is known by its moments alone."""
@@ -300,10 +315,21 @@ class SingleOrder:
         return self.evaluate(epsilon, ChernoffWitness(dyadic(tilt), rules, prec), "contour")
 
 
-def _best(answers: list[Answer]) -> Answer:
-    """The narrowest, after checking that all agree."""
+def intersect(answers: Sequence[Answer]) -> Answer:
+    """The intersection of enclosures of one number: the narrowest where that is inside of all others.
+
+    Raises: InconsistentEnclosures where two are disjoint.
+    """
     for one in answers:
         for other in answers:
             if one.bounds.lower > other.bounds.upper:
                 raise InconsistentEnclosures(f"{one.method} and {other.method} give disjoint enclosures of delta")
-    return max(answers, key=lambda answer: width_bits(answer.bounds))
+    best = low = high = max(answers, key=lambda answer: width_bits(answer.bounds))
+    for answer in answers:
+        low = answer if answer.bounds.lower > low.bounds.lower else low
+        high = answer if answer.bounds.upper < high.bounds.upper else high
+    if low is high:
+        return low
+    ends = low.proving("lower"), high.proving("upper")
+    bounds = Bounds(low.bounds.lower, high.bounds.upper, best.bounds.budget)
+    return Answer(best.epsilon, best.method, best.witness, best.values, bounds, ends)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,7 +16,8 @@ class Evaluation:
     """delta of one order enclosed at eps = `at`, and the answer it supports.
 
     quantity "delta": the delta asked for. quantity "epsilon": at = eps_lo with side "lower" shows delta(at) > target,
-    at = eps_hi with side "upper" shows delta(at) <= target. side: the end that is used ("both" where both are).
+    at = eps_hi with side "upper" shows delta(at) <= target. side: the end that is used ("both" where both are; of a
+    delta that two methods enclose the lower end may come from one evaluation and the upper one from another).
     """
 
     quantity: str
@@ -36,3 +37,12 @@ class Solution:
 
     enclosure: Enclosure
     evaluations: tuple[Evaluation, ...]
+
+
+def by_order(evaluations: Iterable[Evaluation]) -> dict[str, tuple[Dyadic, Dyadic]]:
+    """The intersection of each order's enclosures of delta."""
+    found: dict[str, tuple[Dyadic, Dyadic]] = {}
+    for one in evaluations:
+        lower, upper = found.get(one.order, (one.lower, one.upper))
+        found[one.order] = max(lower, one.lower), min(upper, one.upper)
+    return found

@@ -237,65 +237,98 @@ class LatticePlan:
 
 PRODUCT_SECONDS = 4e-6
 """Of a cell of a window and 64 bits, in a product of both measures."""
-
-
-def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fraction | None = None,
-                 sparse: bool | None = None) -> LatticePlan:
-    """A witness for delta(eps) to a relative width, or with a given grid step.
-
-    sparse: whether the products are replaced by sums over frequencies; where it is not said, if that is quicker.
-    """
-    saddle = model.saddle(epsilon)
-    tilt = min(saddle.tilt, 1e7)
-    if step is None:
-        step = choose_step(model, tilt, width)
-    windows, noise = choose_windows(model, epsilon, saddle, step, width)
-    single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
-    ends = [grid_ends(law, step, high) for (law, _), (_, high) in zip(model.parts, single, strict=True)]
-    longest = max(high - low for low, high in ends)
-    total = sum(count for _, count in model.parts)
-    if longest > MAX_CELLS:
-        return LatticePlan(None, math.inf, longest, step)
-    cells = max([longest, *(high - low for low, high in windows)])
-    sharp = math.log2(max(longest, 2)) + 20 + math.log2(total) - math.log2(width)
-    bits = math.ceil(max(sharp, math.log2(max(longest, 2)) + 4 + noise))
-    spare = 64 + 2 * max(math.ceil(-math.log2(step)), 0)  # masses are second differences
-    starts = [max(first, min(low, last)) for (first, last), (low, _) in zip(ends, single, strict=True)]
-    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last, start), start, shift_of(law, step))
-                  for (law, _), (first, last), start in zip(model.parts, ends, starts, strict=True))
-    masses = sum(law.seconds * sum(cells for cells, _ in grid.blocks)
-                 for (law, _), grid in zip(model.parts, grids, strict=True))
-    products = PRODUCT_SECONDS * (bits / 64) * sum(high - low for low, high in windows)
-    if sparse is not False and (sparse or products > QUICK):
-        plan = _plan_sparse(model, epsilon, width, saddle, step, math.ceil(sharp), spare, grids, masses, products)
-        if plan is not None and (sparse or plan.seconds < products + masses or cells > MAX_CELLS):
-            return plan
-    if cells > MAX_CELLS:
-        return LatticePlan(None, math.inf, cells, step)
-    witness = LatticeWitness(step, dyadic(tilt, 12), bits, grids, windows, bits + spare)
-    return LatticePlan(witness, masses + products, cells, step)
-
-
 QUICK = 0.1
 """Products that take fewer seconds than this need no other way."""
-_SUM_SECONDS = 4e-7
+MOST_FREQUENCIES = 20_000
+"""No more are summed."""
+_SUM_SECONDS = 8e-7
 """Of one atom at one frequency."""
 _ROOT_SECONDS = 8e-6
 """Of the roots of unity of one atom."""
 
 
-def _plan_sparse(model: LatticeModel, epsilon: float, width: float, saddle: Saddle, step: Fraction, bits: int,
-                 spare: int, grids: tuple[LawGrid, ...], masses: float, products: float) -> LatticePlan | None:
-    """A sum over as many frequencies as the products' time allows; None where more are needed."""
-    atoms = sum(sum(cells for cells, _ in grid.blocks) for grid in grids)
-    most = min(int(products / (2 * atoms * _SUM_SECONDS)) + 100, 20_000)
-    grids = tuple(replace(grid, start=LawGrid.start) for grid in grids)
-    witness = choose_sparse(model, epsilon, width, saddle, step, bits, bits + spare, grids, most)
+@dataclass(frozen=True)
+class Layout:
+    """Grids and windows of a step: what products and sums over frequencies share, and the bits that each needs.
+
+    cells: of the longest window. spare: more bits for the masses, which are second differences.
+    masses, products: predicted seconds.
+    """
+
+    step: Fraction
+    tilt: Fraction
+    grids: tuple[LawGrid, ...]
+    windows: tuple[tuple[int, int], ...]
+    cells: int
+    bits: int
+    sum_bits: int
+    spare: int
+    masses: float
+    products: float
+
+    @property
+    def atoms(self) -> int:
+        """Cells of all grids."""
+        return sum(grid.size for grid in self.grids)
+
+    @property
+    def most_frequencies(self) -> int:
+        """How many could be summed in the time that the products take."""
+        return min(int(self.products / (2 * self.atoms * _SUM_SECONDS)) + 100, MOST_FREQUENCIES)
+
+
+def plan_lattice(model: LatticeModel, epsilon: float, width: float, step: Fraction | None = None,
+                 seconds: float = math.inf, sparse: bool | None = None) -> LatticePlan:
+    """A witness for delta(eps) to a relative width, or with a given grid step.
+
+    seconds: what may be spent; a plan that would take longer is only a rough one. sparse: whether the products are
+    replaced by sums over frequencies; where it is not said, if that is quicker.
+    """
+    saddle = model.saddle(epsilon)
+    step = choose_step(model, min(saddle.tilt, 1e7), width) if step is None else step
+    layout = _lay_out(model, epsilon, width, saddle, step)
+    if sparse or (sparse is None and layout.products > QUICK and layout.masses < seconds):
+        most = MOST_FREQUENCIES if sparse else layout.most_frequencies
+        plan = _plan_sparse(model, epsilon, width, saddle, layout, most)
+        if plan is not None and (sparse or plan.seconds < layout.products + layout.masses or layout.cells > MAX_CELLS):
+            return plan
+    if layout.cells > MAX_CELLS:
+        return LatticePlan(None, math.inf, layout.cells, step)
+    witness = LatticeWitness(step, layout.tilt, layout.bits, layout.grids, layout.windows, layout.bits + layout.spare)
+    return LatticePlan(witness, layout.masses + layout.products, layout.cells, step)
+
+
+def _lay_out(model: LatticeModel, epsilon: float, width: float, saddle: Saddle, step: Fraction) -> Layout:
+    """Grids as long as one step's window, cells by the rarity of the loss; windows; bits; seconds."""
+    tilt = min(saddle.tilt, 1e7)
+    windows, noise = choose_windows(model, epsilon, saddle, step, width)
+    single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
+    ends = [grid_ends(law, step, high) for (law, _), (_, high) in zip(model.parts, single, strict=True)]
+    starts = [max(first, min(low, last)) for (first, last), (low, _) in zip(ends, single, strict=True)]
+    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last, start), start, shift_of(law, step))
+                  for (law, _), (first, last), start in zip(model.parts, ends, starts, strict=True))
+    longest = max(2, *(last - first for first, last in ends))
+    total = sum(count for _, count in model.parts)
+    sharp = math.log2(longest) + 20 + math.log2(total) - math.log2(width)
+    bits = math.ceil(max(sharp, math.log2(longest) + 4 + noise))
+    spare = 64 + 2 * max(math.ceil(-math.log2(step)), 0)
+    masses = sum(law.seconds * grid.size for (law, _), grid in zip(model.parts, grids, strict=True))
+    products = PRODUCT_SECONDS * (bits / 64) * sum(high - low for low, high in windows)
+    cells = max([longest, *(high - low for low, high in windows)])
+    return Layout(step, dyadic(tilt, 12), grids, windows, cells, bits, math.ceil(sharp), spare, masses, products)
+
+
+def _plan_sparse(model: LatticeModel, epsilon: float, width: float, saddle: Saddle,
+                 layout: Layout, most: int) -> LatticePlan | None:
+    """A sum over at most so many frequencies; None where more are needed."""
+    grids = tuple(replace(grid, start=LawGrid.start) for grid in layout.grids)
+    witness = choose_sparse(model, epsilon, width, saddle, layout.step, layout.sum_bits,
+                            layout.sum_bits + layout.spare, grids, most)
     if witness is None:
         return None
-    blocks = 4 + 4 * len(witness.cover)
-    seconds = masses + 2 * atoms * (witness.count * _SUM_SECONDS + blocks * _ROOT_SECONDS)
-    return LatticePlan(witness, seconds, atoms, step)
+    blocks, cells = 4 + 4 * len(witness.cover), sum(cells for cells, _ in witness.cover)
+    sums = (witness.count + 2 * cells) * _SUM_SECONDS + blocks * _ROOT_SECONDS
+    return LatticePlan(witness, layout.masses + 2 * layout.atoms * sums, layout.atoms, layout.step)
 
 
 @proved_by("T32-chernoff-window")

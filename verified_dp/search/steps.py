@@ -23,6 +23,8 @@ MAX_CELLS = 8_000_000
 """Of one window: about a gigabyte while it is multiplied."""
 _MOST_ATOMS = 3
 """A law's atoms that a grid is put on: its heaviest."""
+_MOST_VERTICES = 10**5
+"""Of a grid whose gap is only measured."""
 _TRIES = 4000
 """Steps that are tried to find one that meets all atoms."""
 _CLOSE = 2.0**-30
@@ -84,9 +86,9 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     with ctx.workprec(160 + 2 * max(math.ceil(-math.log2(step)), 0)):
         for law, count in model.parts:
             first, last = grid_ends(law, step)
-            if last - first > MAX_CELLS:
-                return math.inf
             grid = LawGrid(first, law.strides(tilt, step, first, last, first), shift=shift_of(law, step))
+            if grid.size > _MOST_VERTICES:
+                return math.inf
             start = time.perf_counter()
             masses = enclose_step(law.law, grid, step, 100)
             law.seconds = (time.perf_counter() - start) / len(masses.vertices)
