@@ -97,7 +97,7 @@ class LatticeEngine:
         return math.inf if plan.witness is None else self._slowness * plan.seconds
 
     def _after(self, run: LatticeRun, epsilon: Fraction, width: float, seconds: float) -> LatticePlan:
-        """The plan whose grid should reach the width, by what the last run reached, or the finest that is affordable."""
+        """The plan whose grid should reach the width, by what the last run reached, or the finest in the budget."""
         if run.width <= width:
             return LatticePlan(None, math.inf, 0, run.witness.step)
         finer = float(run.witness.step) * min(max(math.sqrt(0.7 * width / run.width), 1 / 64), 0.6)
