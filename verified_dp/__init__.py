@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         DiscreteLaplace,
         Exponential,
         Finite,
+        FourierAccountantDraws,
         FourierAccountantPair,
         GaussianDP,
         Laplace,
@@ -65,6 +66,7 @@ __all__ = [
     "Estimate",
     "Exponential",
     "Finite",
+    "FourierAccountantDraws",
     "FourierAccountantPair",
     "Gaussian",
     "GaussianDP",
@@ -96,8 +98,8 @@ _ERRORS = ("InconsistentEnclosures", "InexactInput", "InvalidCertificate", "Inva
            "Unsupported", "VerifiedDPError")
 _MECHANISMS = ("Claim", "Composition", "Gaussian", "PoissonSampled", "Relation", "Spec", "WithReplacement",
                "WithoutReplacement", "compose")
-_RELEASES = ("ApproximateDP", "DiscreteGaussian", "DiscreteLaplace", "Exponential", "Finite", "FourierAccountantPair",
-             "GaussianDP", "Laplace", "MixtureOfGaussians", "RandomizedResponse", "Renyi", "ZCDP")
+_RELEASES = ("ApproximateDP", "DiscreteGaussian", "DiscreteLaplace", "Exponential", "Finite", "FourierAccountantDraws",
+             "FourierAccountantPair", "GaussianDP", "Laplace", "MixtureOfGaussians", "RandomizedResponse", "Renyi", "ZCDP")
 _HOMES = {
     **dict.fromkeys(_ERRORS, "errors"),
     **dict.fromkeys(_MECHANISMS, "mechanisms"),

@@ -29,6 +29,7 @@ from verified_dp.releases import (
     DiscreteLaplace,
     Exponential,
     Finite,
+    FourierAccountantDraws,
     FourierAccountantPair,
     GaussianDP,
     Laplace,
@@ -152,6 +153,7 @@ _REASONS: dict[type, str] = {
     MixtureOfGaussians: "whether the draws of several records are independent is not stated; state the mixture of "
                         "the group's norms as sensitivities and probabilities",
     FourierAccountantPair: "the pair is not dominating even for one record",
+    FourierAccountantDraws: "the pair is not dominating even for one record",
     Renyi: "bounds of single orders give no useful bound for a group; state zcdp, or the group's own bounds",
 }
 
@@ -159,6 +161,7 @@ _REASONS: dict[type, str] = {
 @group_step.register(Finite)
 @group_step.register(MixtureOfGaussians)
 @group_step.register(FourierAccountantPair)
+@group_step.register(FourierAccountantDraws)
 @group_step.register(Renyi)
 def _stated(mechanism: Release, size: int, order: str, relation: Relation) -> Step:
     _refuse_group(mechanism, size, relation, _REASONS[type(mechanism)])

@@ -22,6 +22,7 @@ from verified_dp.mechanisms import (
     Relation,
     WithoutReplacement,
     WithReplacement,
+    binomial_weights,
 )
 from verified_dp.releases import (
     ZCDP,
@@ -30,6 +31,7 @@ from verified_dp.releases import (
     DiscreteLaplace,
     Exponential,
     Finite,
+    FourierAccountantDraws,
     FourierAccountantPair,
     GaussianDP,
     Laplace,
@@ -267,3 +269,18 @@ def _fourier_accountant(mechanism: FourierAccountantPair, order: str, relation: 
     if q == 1:
         return Step(pair, shift_squared=(2 / s) ** 2)
     return Step(pair, SampledGaussianLoss(q, s, order) if q else None)
+
+
+@step_of.register
+@proved_by("T53-with-replacement", "T85-paper-pairs")
+def _fourier_accountant_draws(mechanism: FourierAccountantDraws, order: str, relation: Relation) -> Step:
+    """sum_n b_n N(n) against sum_n b_n N(-n), b = Bin(draws, 1/population): T53 has 2n where this pair has n."""
+    if relation is not Relation.REPLACE:
+        refuse("the Fourier accountant's pair", relation, "the paper states it for replacing a record")
+    s, share = mechanism.noise_multiplier, Fraction(1, mechanism.population)
+    above = tuple((Fraction(n), b) for n, b in enumerate(binomial_weights(mechanism.draws, share)) if b)
+    below = tuple((-mean, weight) for mean, weight in reversed(above))
+    law = f"n = Bin({mechanism.draws}, {share})"
+    pair = DominatingPair(order, f"N(n, ({s})^2), {law}", f"N(-n, ({s})^2), {law}", ("T85-paper-pairs",), False,
+                          proven=False)
+    return Step(pair, MixtureLoss(s, above, below, order))

@@ -22,6 +22,7 @@ Other kinds, with their keys:
     zcdp                    rho
     renyi                   renyi_orders = [..], epsilons = [..]
     fourier-accountant-pair noise_multiplier, probability
+    fourier-accountant-draws noise_multiplier, draws, population
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
 Sampling schemes: poisson (probability), without-replacement (probability = batch size / number of records) and

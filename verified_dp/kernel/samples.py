@@ -251,7 +251,7 @@ def _bound_mass(loss: ComposedLoss, samples: Sequence[Samples], witness: SampleW
 @proved_by("T84-sampled-enclosure")
 def _bound_beyond(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Samples],
                   columns: Sequence[list[acb]]) -> arb:
-    """Bound |M| of the composition at the frequencies pi r / L, r > m0: by the samples up to n/2, by the strip past it."""
+    """Bound |M| of the composition at the frequencies pi r / L, r > m0: by samples up to n/2, past it by the strip."""
     tilt, step = ball(witness.tilt), ball(witness.step)
     period = 2 * arb.pi() / step
     eta = arb.pi() / ball(witness.half_length)

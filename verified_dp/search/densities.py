@@ -115,7 +115,7 @@ def _log_mixture(law: MixtureLoss, mixture: tuple, t: np.ndarray) -> tuple[np.nd
 
 
 def cell_masses(law: Law, first: int, last: int, step: float) -> np.ndarray:
-    """Masses of the finite loss at the grid's indices: atoms split between neighbours, the rest moved to the nearest."""
+    """Masses of the finite loss at the grid's indices: atoms split between neighbours, the rest to the nearest."""
     with ctx.workprec(128):
         atoms = [(float(loss), float(mass)) for loss, mass in law.enclose_loss_atoms() or []]
         h = dyadic(step, 52)

@@ -1,0 +1,144 @@
+"""Point samples of the density of the loss: aliases, samples left out, and delta from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from types import ModuleType
+
+import mpmath
+import pytest
+from flint import arb, ctx
+
+from verified_dp import Gaussian, PoissonSampled, Relation, compose
+from verified_dp.dominating import privacy_losses
+from verified_dp.errors import InvalidInput
+from verified_dp.kernel.balls import ball
+from verified_dp.kernel.samples import (
+    SampleWitness,
+    Strip,
+    bound_far_transforms,
+    bound_outside,
+    enclose_by_samples,
+    enclose_real_moment,
+    evaluate_samples,
+    take_samples,
+)
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.profile import privacy_profile
+from verified_dp.search.fourier import Asked, choose_samples
+
+F = Fraction
+CASES = [(order, q, s) for order in ("remove", "add", "symmetric") for q, s in ((F(1, 10), F(1)), (F(1, 2), F(3, 4)))]
+
+
+def law_of(order: str, q: Fraction, s: Fraction) -> SampledGaussianLoss:
+    return SampledGaussianLoss(q, s, order)
+
+
+def strip(law: SampledGaussianLoss, share: Fraction, exponent: int = 6) -> Strip:
+    """A line at a share of the strip of analyticity."""
+    height = share * F(314, 100) * law.noise_multiplier**2
+    return Strip(height, law.noise_multiplier / 16, -16 * 9, 16 * (9 + 3 * exponent))
+
+
+@pytest.mark.theorem("T82-point-sampling")
+@pytest.mark.parametrize(("order", "q", "s"), CASES)
+def test_far_transforms_are_bounded(oracle: ModuleType, order: str, q: Fraction, s: Fraction) -> None:
+    """By quadrature on the real line: the sum over the first aliases is within the bound, which is not far above it."""
+    law, c, frequency, period = law_of(order, q, s), 1, 6, 12
+    values = [abs(oracle.transform(order, q, s, mpmath.mpc(c, frequency + m * period))) for m in range(3)]
+    with ctx.workprec(100):
+        bound = min((bound_far_transforms(law, strip(law, share), arb(c), arb(frequency), arb(period))
+                     for share in (F(1, 10), F(1, 4), F(2, 5), F(1, 2), F(3, 5))), key=float)
+    assert float(sum(values)) <= float(bound) < 60 * float(values[0])
+
+
+@pytest.mark.theorem("T82-point-sampling")
+@pytest.mark.theorem("T83-sample-tails")
+@pytest.mark.parametrize(("order", "q", "s"), CASES)
+@pytest.mark.parametrize("step", [F(1, 2), F(1, 8)])
+def test_moments_from_samples(
+        oracle: ModuleType, order: str, q: Fraction, s: Fraction, step: Fraction) -> None:
+    """A coarse mesh has visible aliases, and is charged for them; a fine one has none."""
+    law, exponent = law_of(order, q, s), F(3, 2)
+    truth = oracle.transform(order, q, s, mpmath.mpf("1.5"))
+    with ctx.workprec(120):
+        reach = int(20 / step)
+        samples = take_samples(law, (-reach, reach), step)
+        found = min((enclose_real_moment(samples, strip(law, share), ball(step), ball(exponent))
+                     for share in (F(1, 10), F(1, 4), F(2, 5), F(1, 2), F(3, 5))), key=lambda x: float(x.rad()))
+        error = abs(found.mid() - arb(mpmath.nstr(mpmath.re(truth), 35)))
+        assert error <= found.rad() + arb("1e-30")
+        assert step < F(1, 2) or (error > 0 and error > found.rad() / 1000)
+
+
+@pytest.mark.theorem("T83-sample-tails")
+@pytest.mark.parametrize(("order", "q", "s"), CASES)
+def test_samples_left_out(order: str, q: Fraction, s: Fraction) -> None:
+    """The sum over what a short window leaves out is within the bound, and at least a thousandth of it."""
+    law, step, exponent = law_of(order, q, s), F(1, 32), arb(1) / 4
+    with ctx.workprec(100):
+        low, high = (-9 if order != "remove" else -1), (9 if order != "add" else 1)
+        low, high = int(low / step), int(high / step)
+        samples = take_samples(law, (low, high), step)
+        bound = bound_outside(law, samples.ends, (low, high), ball(step), exponent)
+        outside = [*range(low - 1500, low), *range(high + 1, high + 1500)]
+        total = sum((ball(step) * law.enclose_density(ball(i * step)) * (exponent * ball(i * step)).exp()
+                     for i in outside), arb(0))
+        assert bound.is_finite() and total <= bound <= 1000 * total + arb("1e-300")
+
+
+def test_a_window_that_is_too_short_is_not_bounded() -> None:
+    law = law_of("remove", F(1, 10), F(1))
+    with ctx.workprec(64):
+        for window in ((0, 300), (-10, 10)):  # cuts the support; a rate that is not positive
+            samples = take_samples(law, window, F(1, 16))
+            assert not bound_outside(law, samples.ends, window, arb(1) / 16, arb(2)).is_finite()
+
+
+SETTINGS = [("remove", "0.02", "1.5", 1000, "1/2"), ("add", "0.1", "2", 300, "1/2"), ("replace", "0.05", "2", 300, "1")]
+
+
+@pytest.mark.theorem("T84-sampled-enclosure")
+@pytest.mark.parametrize(("relation", "q", "s", "count", "epsilon"), SETTINGS)
+def test_delta_from_samples(relation: str, q: str, s: str, count: int, epsilon: str) -> None:
+    """From many samples to seven digits; from too few only as wide as their aliases are."""
+    composition = compose((PoissonSampled(Gaussian(s), q), count), Gaussian("5"))
+    loss = privacy_losses(composition, Relation.of(relation))[0]
+    truth = privacy_profile(composition, relation).delta(epsilon, digits=15)
+    eps, widths = F(epsilon), []
+    for points in (None, 0):
+        chosen = choose_samples(loss, float(eps), 27.0, Asked())
+        if points is not None:
+            chosen = choose_samples(loss, float(eps), 27.0, Asked(chosen.half_length, chosen.points // 8))
+        found = enclose_by_samples(evaluate_samples(loss, chosen), eps)
+        with ctx.workprec(120):
+            low, high = ball(truth.lower.as_fraction()), ball(truth.upper.as_fraction())
+            assert found.lower <= high and low <= found.upper
+        widths.append(float((found.upper - found.lower) / found.upper))
+    assert widths[0] < 1e-7 < widths[1]
+
+
+@pytest.mark.theorem("T84-sampled-enclosure")
+@pytest.mark.parametrize("half_length", ["1/2", "1", "2"])
+def test_a_short_window_costs_width(half_length: str) -> None:
+    composition = compose((PoissonSampled(Gaussian("1"), "0.05"), 100))
+    loss = privacy_losses(composition, Relation.of("remove"))[0]
+    chosen = choose_samples(loss, 1.0, 30.0, Asked(F(half_length), 256))
+    found = enclose_by_samples(evaluate_samples(loss, chosen), F(1))
+    truth = privacy_profile(composition, "remove").delta(1)
+    assert found.lower <= ball(truth.upper.as_fraction()) and ball(truth.lower.as_fraction()) <= found.upper
+    assert found.budget["periodisation"] > 1e-9
+
+
+def test_side_conditions() -> None:
+    loss = privacy_losses(compose((PoissonSampled(Gaussian("1"), "0.05"), 100)), Relation.of("remove"))[0]
+    good = choose_samples(loss, 1.0, 20.0, Asked())
+    changes: list[dict[str, object]] = [
+        {"half_length": F(0)}, {"points": 33}, {"tilt": F(0)}, {"right": good.tilt}, {"left": good.tilt}, {"count": 0},
+        {"count": good.points}, {"near": ()}, {"ranges": ((3, 2),)}]
+    for change in changes:
+        with pytest.raises(InvalidInput, match="side conditions"):
+            evaluate_samples(loss, replace(good, **change))  # type: ignore[arg-type]
+    assert isinstance(good, SampleWitness)
