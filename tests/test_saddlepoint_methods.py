@@ -155,7 +155,7 @@ def settings() -> Iterator[tuple[str, str, str, int, str]]:
     for order in ("remove", "add", "symmetric"):
         for q, s, k in (("1/100", "2", 1), ("1/20", "1", 10), ("1/100", "1", 100), ("1/50", "3/2", 1000),
                         ("1/100", "2", 10**4), ("1/200", "3", 10**5), ("1/1000", "2", 10**6), ("1/10000", "1", 10**8)):
-            for target in (0.1, 1e-3, 1e-10, 1e-50, 1e-300):
+            for target in (0.1, 1e-2, 1e-5, 1e-10, 1e-50, 1e-300):
                 if not (k == 1 and target < 1e-3):
                     yield order, q, s, k, str(target)
 
@@ -186,8 +186,11 @@ def test_intervals_contain_certified_deltas_on_many_settings(composed: Composed)
         epsilon = epsilon_for(loss, float(target))
         if epsilon is None:
             continue
-        true = SingleOrder(loss).enclose(epsilon, 30, "auto", Budget(3)).bounds
-        interval, answer = ask("berry-esseen", loss, epsilon), ask("saddlepoint", loss, epsilon, order=3)
+        try:
+            interval, answer = ask("berry-esseen", loss, epsilon), ask("saddlepoint", loss, epsilon, order=3)
+        except Unsupported:  # the saddle point is millions away, just below the largest loss
+            continue
+        true = SingleOrder(loss).enclose(epsilon, 20, "contour" if k > 1 else "closed-form", Budget(2)).bounds
         smoothed = paper_method("prawitz").curve(loss, epsilon, 6, Budget(1)).delta(epsilon)
         assert overlap(interval.bounds, true), (order, q, s, k, epsilon)
         assert overlap(smoothed.bounds, true), (order, q, s, k, epsilon)

@@ -80,14 +80,11 @@ class SaddleCurve:
         tilt = self.rough_saddle(epsilon)
         for bits in _BITS:
             table = self.table_at(tilt, bits)
-            guess = dyadic(tilt, 52)
-            for improve in (False, True):
-                guess = polish_saddle(table, epsilon, guess) if improve else guess
-                try:
-                    return table, enclose_saddle(table, epsilon, guess, guess / 2**24)
-                except Undecided:
-                    continue
-            self._table = None
+            guess = polish_saddle(table, epsilon, dyadic(tilt, 52))
+            try:
+                return table, enclose_saddle(table, epsilon, guess, guess / 2**40)
+            except Undecided:
+                self._table = None
         raise Undecided("the saddle point is not isolated by the moments: the tilt or the loss is too extreme")
 
     def rough_saddle(self, epsilon: Fraction) -> float:
@@ -107,17 +104,18 @@ class SaddleCurve:
 
 
 def polish_saddle(table: MomentTable, epsilon: Fraction, tilt: Fraction) -> Fraction:
-    """A better guess, by Newton steps on balls: where many steps of tiny loss leave few digits to floating point."""
+    """A better guess, by Newton steps on balls: many steps of tiny loss leave few digits to floating point."""
     with ctx.workprec(table.prec):
         for _ in range(6):
             point = ball(tilt)
             state = enclose_state(table, point)
             near, far = 1 / point, 1 / (1 + point)
-            moved = float(point - (state.mean - ball(epsilon) - near - far) / (
-                state.variance + near * near + far * far))
-            if not 0 < moved < 1e300:
+            move = float((state.mean - ball(epsilon) - near - far) / (state.variance + near * near + far * far))
+            if not abs(move) < tilt / 2:
                 break
-            tilt = dyadic(moved, 52)
+            tilt = dyadic(float(tilt) - move, 52)
+            if abs(move) < tilt / 2**26:
+                break
     return tilt
 
 
@@ -138,7 +136,7 @@ def enclose_composed_cgf(table: MomentTable, state: TiltedState, order: int) -> 
     for (law, count), moments in zip(table.loss.parts, state.laws, strict=True):
         own = closed_cgf(law, state.tilt, order)
         if own is None:
-            own = enclose_cumulants(moments.values)
+            own = enclose_cumulants(moments.values[:order])
             own[0] += moments.centre
         total = [sum_ + count * one for sum_, one in zip(total, own, strict=True)]
     return total

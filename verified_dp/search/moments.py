@@ -16,6 +16,9 @@ from verified_dp.search.line import dyadic, kept_window, node_rule
 from verified_dp.search.saddle import Saddle
 from verified_dp.search.transforms import FloatLaw, FloatLoss
 
+USUAL = 40.0
+"""Bits that counts up to 10^12 cost are always spent, so that the time does not depend on the counts."""
+MOST_NODES = 20_000
 REACH = 1.5
 """Rules are chosen so that they are good up to this multiple of the tilt."""
 
@@ -25,7 +28,7 @@ def choose_moment_rules(loss: ComposedLoss, tilt: float, bits: float, order: int
 
     Raises Unsupported where a law has no transform.
     """
-    return tuple(_rule(law, tilt, bits + math.log2(count), order) for law, count in loss.parts)
+    return tuple(_rule(law, tilt, bits + max(math.log2(count), USUAL), order) for law, count in loss.parts)
 
 
 def _rule(law: object, tilt: float, bits: float, order: int) -> MomentRule:
@@ -58,12 +61,14 @@ def _node_rule(law: FloatLaw, tilt: float, bits: float, order: int) -> MomentRul
     _, half, step = best
     ends = [kept_window(law, x, law.cumulants(x)[0] - want, 0.0) for x in (tilt / 2, far)]
     low, high = min(a for a, _ in ends), max(b for _, b in ends)
+    if high - low > MOST_NODES * step:
+        raise Unsupported("the saddle point is so far out that its moments have too many nodes: use the contour")
     return MomentRule(dyadic(radius), node_rule(0.0, half, step, low, high))
 
 
 def choose_prec(loss: ComposedLoss, bits: float, order: int, tilt: float) -> int:
-    """Bits of the arithmetic: in steps of 64, so that the cost hardly depends on the counts."""
-    counts = max((math.log2(count) for _, count in loss.laws), default=0.0)
+    """Bits of the arithmetic, in steps of 64."""
+    counts = max([USUAL, *(math.log2(count) for _, count in loss.laws)])
     small = max(0.0, -math.log2(tilt)) * (1 + order / 2)
     return 64 * math.ceil((bits + counts + 4 * order + small + math.log2(1 + tilt) + 20) / 64)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from flint import acb
 
+from verified_dp.errors import Unsupported
 from verified_dp.kernel.nodes import NodeRule
 from verified_dp.kernel.prawitz import PrawitzWitness
 from verified_dp.search.direct import DirectModel
@@ -21,6 +22,7 @@ _REACH = (ELLIPSE - 1 / ELLIPSE) / 2
 """Half-lengths by which such an ellipse extends across its panel."""
 
 MOST_POINTS = 8000
+MOST_NODES = 20_000
 
 
 def choose_prawitz(model: FloatLoss, epsilon: float, bits: float, tilt: float | None = None,
@@ -34,8 +36,9 @@ def choose_prawitz(model: FloatLoss, epsilon: float, bits: float, tilt: float | 
     goal = bits + 4
     nodes = tuple(choose_nodes(law, c, goal + math.log2(count) + 6) for law, count in model.parts)
     cut = choose_cutoff(model, epsilon, c, saddle.log_delta - goal * math.log(2))
-    spread = math.sqrt(max(model.cumulants(c)[2], 1e-300))
-    half = min(2 / spread, c / 2) / _REACH
+    if sum(rule.last - rule.first for rule in nodes) > MOST_NODES:
+        raise Unsupported("the saddle point is so far out that its transform has too many nodes: use the contour")
+    half = _reach(model, epsilon, c) / _REACH
     points = math.ceil(goal / 4) + 4
     most = max(8, math.floor(min(seconds / _point_seconds(model, c, nodes), MOST_POINTS) / points))
     longest = 2 * half * most
@@ -50,6 +53,18 @@ def choose_prawitz(model: FloatLoss, epsilon: float, bits: float, tilt: float | 
                   for (law, _), rule in zip(model.parts, nodes, strict=True)), default=0.0)
     prec = math.ceil(goal + size + growth + math.log2(1 + c * abs(epsilon)) + 40)
     return PrawitzWitness(dyadic(c), max(smooth, end), end, panels, points, Fraction(ELLIPSE), nodes, tails, prec)
+
+
+def _reach(model: FloatLoss, epsilon: float, c: float) -> float:
+    """How far ellipses may extend to both sides of the tilt: M e^{-x eps} grows at most by e^8 there."""
+    rest, _, variance = model.cumulants(c)
+    reach = min(2 / math.sqrt(max(variance, 1e-300)), c / 2)
+    for _ in range(60):
+        growth = max(model.cumulants(c + sign * reach)[0] - sign * reach * epsilon - rest for sign in (-1, 1))
+        if growth < 8:
+            break
+        reach *= 0.8
+    return reach
 
 
 def _point_seconds(model: FloatLoss, c: float, nodes: Sequence[NodeRule]) -> float:
