@@ -12,12 +12,20 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 from mpmath import mp, mpf
+from scipy.stats import gamma, norm
 
 from verified_dp.errors import Unsupported
 from verified_dp.kernel import edgeworth_remainder as remainder
 from verified_dp.kernel.edgeworth import EdgeworthWitness, enclose_lifted_expansion, enclose_sum, enclose_tail
 from verified_dp.kernel.edgeworth_moments import HIGHEST, LossMoments, enclose_loss_moments
 from verified_dp.kernel.edgeworth_remainder import Ratios, bound_remainder
+from verified_dp.kernel.edgeworth_smooth import (
+    ANGLE,
+    bound_modulus,
+    bound_smooth_remainder,
+    enclose_first_frequency,
+    unmirrored,
+)
 from verified_dp.losses.atomic import FiniteLoss, OddsLoss
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.fixed_batch import FixedBatchLoss
@@ -27,6 +35,7 @@ from verified_dp.losses.law import Law
 from verified_dp.losses.mixture import MixtureLoss
 from verified_dp.losses.sampled import SampledLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.search.edgeworth import modulus_rules
 
 Expectation = Callable[[Callable[[np.ndarray], np.ndarray]], float]
 """f -> E_P[f(L); L < inf] in floating point."""
@@ -151,9 +160,54 @@ def test_the_authors_program_prints_the_same() -> None:
     assert abs(mpf(ours.str(20, radius=False)) - mpf("0.1626857")) > mpf("5e-5")  # the slips matter
 
 
+@pytest.mark.theorem("T108-edgeworth-smooth")
+def test_the_authors_program_prints_the_same_with_kappa() -> None:
+    """Documentation of BoundEdgeworth: kappa = 0.99, one law, n = 1000, K4 = 9, eps = 0.1 gives 0.1214038."""
+    k3 = mpf(9) ** 0.75
+    skew = mpf("0.621") * k3
+    found = ratios(1000, 9, str(k3), str(k3 + 1), str(skew))
+    ours = mpf(bound_smooth_remainder(found, Fraction(1, 10), arb("0.99")).str(20, radius=False))
+    assert abs(ours - program_slips(1000, mpf(9), skew, mpf("0.1")) - mpf("0.1214038")) < mpf("1e-7")
+    assert bound_smooth_remainder(found, Fraction(1, 10), arb(2)) == arb.pos_inf()
+
+
+@pytest.mark.theorem("T108-edgeworth-smooth")
+@pytest.mark.parametrize("count", [50, 1000, 10**5])
+def test_remainder_of_exponential_sums(count: int) -> None:
+    """X = E - 1: K3 = 12/e - 2, K4 = 9, lambda = 2, E|X| = 2/e, |f(t)| = (1 + t^2)^{-1/2}; the sum has a Gamma law."""
+    k3, tilde = 12 / np.e - 2, 14 / np.e - 2
+    first = min(4 / tilde, 16 * np.pi**3 * count**1.5 / tilde**4)  # a_n / sqrt n, a little below 2 t* pi = 3.9959
+    kappa = arb(1) / arb(1 + (min(3.9958 / tilde, first)) ** 2).sqrt()
+    bound = float(bound_smooth_remainder(ratios(count, 9, k3, tilde, 2), Fraction(1, 10), kappa))
+    z = np.linspace(-6, 8, 40001)
+    expansion = norm.cdf(z) + 2 / (6 * np.sqrt(count)) * (1 - z * z) * norm.pdf(z)
+    truth = float(np.abs(gamma.cdf(count + z * np.sqrt(count), count) - expansion).max())
+    assert truth < bound
+    assert count < 10**5 or bound < float(bound_remainder(ratios(count, 9, k3, tilde, 2), Fraction(1, 10))) / 2
+
+
+@pytest.mark.theorem("T108-edgeworth-smooth")
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
+@pytest.mark.parametrize("tilt", [Fraction(-1), Fraction(0), Fraction(3)], ids=str)
+def test_kappa_bounds_the_characteristic_function(order: str, tilt: Fraction) -> None:
+    law = SampledGaussianLoss(Fraction(1, 5), Fraction(3, 2), order)
+    expect = next(expect for other, expect in cases() if other == law)
+    moments = sums(law, 4000, tilt)
+    with ctx.workprec(100):
+        frequency = enclose_first_frequency(moments)
+        kappa = min(float(bound_modulus(law, tilt, frequency, rule)) for rule in modulus_rules(*unmirrored(law, tilt)))
+    mass = expect(lambda x: np.exp(float(tilt) * x))
+    for factor in (1, 1.1, 1.5, 2, 4, 10):
+        w = factor * float(frequency)
+        real, imaginary = (expect(lambda x, f=f, w=w: np.exp(float(tilt) * x) * f(w * x)) / mass
+                           for f in (np.cos, np.sin))
+        assert np.hypot(real, imaginary) <= kappa < 1
+
+
 @pytest.mark.theorem("T104-edgeworth-remainder")
 def test_constants_of_the_remainder() -> None:
     root = mpmath.findroot(lambda x: x * x + 2 * x * mp.sin(x) + 6 * (mp.cos(x) - 1), 4)
+    assert float(ANGLE[0]) < root < float(ANGLE[1])
     chi = abs(mp.cos(root) - 1 + root**2 / 2) / root**3
     assert 0 < mpf(remainder.CHI.numerator) / remainder.CHI.denominator - chi < mpf("1e-9")
 

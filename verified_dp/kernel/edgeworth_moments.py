@@ -299,7 +299,7 @@ def _gaussian_line(s: arb, above: Mixture, below: Mixture, tilt: Fraction) -> Lo
     window = slope + s * _integer_above((2 * (lift + PRECISION - 2 * HIGHEST * least.log().min(arb(0)))).sqrt())
 
     def tail(t: arb, centre: arb, power: int) -> arb:
-        return 2 * fmpz.fac_ui(power) * (abs(centre) + lift).exp() * normal_tail((window - slope) / s)
+        return 2 * fmpz.fac_ui(fmpz(power)) * (abs(centre) + lift).exp() * normal_tail((window - slope) / s)
 
     return LossDensity([], point, -upper_end(window), upper_end(window), tail)
 

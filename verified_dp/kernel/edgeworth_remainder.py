@@ -59,28 +59,28 @@ def _bound_independent(r: Ratios, free: arb) -> arb:
     start, end = _window(r, free)
     decay = (1 - 4 * ball(CHI) - r.fourth.sqrt()) / 2
     middle = ball(PSI) * r.third * _gauss_integral(decay, start, end) / (6 * arb.pi())
-    rest = _general_integrals(r, free, growth) + r.skew * _gamma_between(_three_halves(), start, end)
+    rest = _general_integrals(r, free, growth) + r.skew * gamma_between(_three_halves(), start, end)
     return upper_end(_main(r, free, growth) + _last(r) + middle + rest)
 
 
 @proved_by("T104-edgeworth-remainder")
 def _bound_identical(r: Ratios, free: arb) -> arb:
     """The same for one law: e_3 in the place of e_1, e_2 - e_3 in the remainder."""
-    final, first = _identical_growth(r, free), _plain_growth(free)
+    final, first = identical_growth(r, free), plain_growth(free)
     start, end = _window(r, free)
-    rest = _identical_integrals(r, free, final) + ball(IID_SKEW) * (final - first) * r.skew * r.skew / 36
-    smooth = _identical_third(r, start * start / 8, end * end / 8)
+    rest = identical_integrals(r, free, final) + ball(IID_SKEW) * (final - first) * r.skew * r.skew / 36
+    smooth = identical_third(r, start * start / 8, end * end / 8)
     return upper_end(
-        _main(r, free, first) + _last(r) + r.skew * _gamma_between(_three_halves(), start, end) + rest + smooth)
+        _main(r, free, first) + _last(r) + r.skew * gamma_between(_three_halves(), start, end) + rest + smooth)
 
 
 def _main(r: Ratios, free: arb, growth: arb) -> arb:
     """The terms that are written out in the statement, growth = e_1 or e_3."""
     skewed = ball(MAIN_SKEW_K3) * r.skew * r.tilde + ball(MAIN_SKEW_SQUARED) * growth * r.skew * r.skew
-    return ball(MAIN_K3) * r.tilde + ball(MAIN_K3_SQUARED) * r.tilde * r.tilde + _main_fourth(r, free) + skewed
+    return ball(MAIN_K3) * r.tilde + ball(MAIN_K3_SQUARED) * r.tilde * r.tilde + main_fourth(r, free) + skewed
 
 
-def _main_fourth(r: Ratios, free: arb) -> arb:
+def main_fourth(r: Ratios, free: arb) -> arb:
     return ball(MAIN_K4) * r.fourth * (arb(1) / 12 + 1 / (4 * _squared(1 - 3 * free)))
 
 
@@ -104,21 +104,29 @@ def _three_halves() -> arb:
     return arb(3) / 2
 
 
-def _gamma_between(order: arb, start: arb, end: arb) -> arb:
+def gamma_between(order: arb, start: arb, end: arb) -> arb:
     """Enclose the integral of v^{order-1} e^{-v} over start <= v <= end."""
-    return (start.gamma_upper(order) - end.gamma_upper(order)).max(arb(0))
+    return (incomplete_gamma(order, start) - incomplete_gamma(order, end)).max(arb(0))
+
+
+@proved_by("T104-edgeworth-remainder")
+def incomplete_gamma(order: arb, x: arb) -> arb:
+    """Enclose Gamma(order, x), 0 <= order <= 2; between 0 and x^order e^{-x} for x > 1000."""
+    if x > 1000:
+        return arb(0).union(upper_end((order * x.log() - x).exp()))
+    return x.gamma_upper(order)
 
 
 @proved_by("T104-edgeworth-remainder")
 def _gauss_integral(decay: arb, start: arb, end: arb) -> arb:
     """Bound the integral of u^2 e^{-decay u^2} over start <= u <= end, whatever the sign of decay."""
     if decay > 0:
-        between = _gamma_between(_three_halves(), decay * start * start, decay * end * end)
+        between = gamma_between(_three_halves(), decay * start * start, decay * end * end)
         return between / (2 * decay * decay.sqrt())
     return (upper_end(-decay) * end * end).exp() * (end * end * end - start * start * start).max(arb(0)) / 3
 
 
-def _plain_growth(free: arb) -> arb:
+def plain_growth(free: arb) -> arb:
     """e_3 = exp(eps^2/6 + eps^2 / (2 (1 - 3 eps)^2))."""
     return (free * free * (arb(1) / 6 + 1 / (2 * _squared(1 - 3 * free)))).exp()
 
@@ -141,10 +149,10 @@ def _identical_polynomial(r: Ratios, free: arb) -> arb:
     return 48 * free * root + 4 * free * free * r.fourth + skewed
 
 
-def _identical_growth(r: Ratios, free: arb) -> arb:
+def identical_growth(r: Ratios, free: arb) -> arb:
     """e_2 = e_3 exp(2 eps^2 P_2 / (576 (1 - 3 eps)^2))."""
     more = 2 * free * free * _identical_polynomial(r, free) / (576 * _squared(1 - 3 * free))
-    return _plain_growth(free) * more.exp()
+    return plain_growth(free) * more.exp()
 
 
 def _moment(degree: int) -> arb:
@@ -166,7 +174,7 @@ def _general_integrals(r: Ratios, free: arb, growth: arb) -> arb:
 
 
 @proved_by("T104-edgeworth-remainder")
-def _identical_integrals(r: Ratios, free: arb, growth: arb) -> arb:
+def identical_integrals(r: Ratios, free: arb, growth: arb) -> arb:
     """R_{1,n} for one law and n steps. Where the authors' program has less, the larger term stands here (T104)."""
     n, gap, x = r.count or 1, _squared(1 - 3 * free), r.fourth
     inner = (n * x / 12 + 1 / (4 * gap) + _identical_polynomial(r, free) / (576 * gap)) / n
@@ -177,7 +185,7 @@ def _identical_integrals(r: Ratios, free: arb, growth: arb) -> arb:
 
 
 @proved_by("T104-edgeworth-remainder")
-def _identical_third(r: Ratios, start: arb, end: arb) -> arb:
+def identical_third(r: Ratios, start: arb, end: arb) -> arb:
     """1.0253 2^{5/2} K_3 / (3 pi sqrt n) times Gamma(3/2, start) - Gamma(3/2, end)."""
     factor = ball(PSI) * arb(32).sqrt() * r.third / (3 * arb.pi())
-    return factor * _gamma_between(_three_halves(), start, end)
+    return factor * gamma_between(_three_halves(), start, end)

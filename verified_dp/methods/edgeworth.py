@@ -30,9 +30,10 @@ from verified_dp.kernel.edgeworth import (
 from verified_dp.kernel.edgeworth_remainder import bound_remainder
 from verified_dp.kernel.evaluate import enclose_past_support
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.methods.paper import PaperAnswer
 from verified_dp.methods.single import Budget, SingleOrder
-from verified_dp.search.edgeworth import choose_free, round_tilt
+from verified_dp.search.edgeworth import choose_free, choose_smooth, round_tilt
 from verified_dp.symbolic.hermite import HIGHEST_ORDER, hermite_coefficients, hermite_polynomials
 from verified_dp.theorems import proved_by
 
@@ -46,13 +47,15 @@ REASON = "an Edgeworth expansion cut off; what is left out is bounded for order 
 class EdgeworthAccountant:
     """order: of the estimate, 1 to 4. free_parameter: the remainder's, in (0, 1/3). tilted: the tilted form.
 
-    tilt: of the tilted form and of Chernoff's bounds, > 0. What is None is chosen.
+    tilt: of the tilted form and of Chernoff's bounds, > 0. smooth: whether equal sampled Gaussian steps use that their
+    characteristic function is bounded away from 1 (rate 1/n); else moments alone. What is None is chosen.
     """
 
     order: int = 1
     free_parameter: Fraction | None = None
     tilted: bool = False
     tilt: Fraction | None = None
+    smooth: bool = True
     name: ClassVar[str] = "edgeworth"
 
     def __post_init__(self) -> None:
@@ -96,8 +99,16 @@ class EdgeworthCurve:
                 free = choose_free(found.ratios)
                 with ctx.workprec(PRECISION):
                     found = replace(found, remainder=bound_remainder(found.ratios, free))
-            self._sums[tilt] = found, free
+            self._sums[tilt] = self._smoothed(found, free, tilt)
         return self._sums[tilt]
+
+    def _smoothed(self, moments: SumMoments, free: Fraction, tilt: Fraction) -> tuple[SumMoments, Fraction]:
+        """The smaller of the remainders from moments alone and with kappa, where all steps are one sampled Gaussian."""
+        law = self.loss.laws[0][0]
+        if not self.method.smooth or len(self.loss.laws) > 1 or not isinstance(law, SampledGaussianLoss):
+            return moments, free
+        remainder, own, _ = choose_smooth(moments, law, tilt, self.method.free_parameter)
+        return (replace(moments, remainder=remainder), own) if remainder < moments.remainder else (moments, free)
 
     def delta(self, epsilon: Fraction) -> PaperAnswer:
         """The rigorous interval, and the estimates of every order."""
