@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from flint import arb, ctx
@@ -203,3 +206,39 @@ def test_intervals_contain_certified_deltas_on_many_settings(composed: Composed)
                 assert abs(errors[1]) < 0.01
     print("\n".join(rows))
     assert seen >= 100
+
+
+@pytest.fixture(scope="module")
+def experiments() -> ModuleType:
+    """The example program."""
+    path = Path(__file__).resolve().parents[1] / "examples" / "saddle_point_experiments.py"
+    spec = importlib.util.spec_from_file_location("saddle_point_experiments", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_experiments_against_the_certified_truth(experiments: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "EPSILONS", ("0.7", "5"))
+    monkeypatch.setattr(experiments, "ORDER", 7)
+    near, far = experiments.privacy_curve()
+    assert f"{near[2]['MSD0']:.1e} {near[2]['MSD1']:.1e}" == "-8.9e-03 1.4e-03"
+    assert far[2]["MSD1"] > 100  # between the lobes of one step's tilted loss no estimate is any good
+    for _, _, ends in experiments.intervals():
+        assert all(low <= 1 + 1e-12 and high >= 1 - 1e-12 for low, high in ends.values())
+        assert ends["prawitz"][1] - ends["prawitz"][0] < 1e-3
+    rows = {steps: errors for steps, _, errors in experiments.best_orders()}
+    assert abs(rows[1000][6]) < 1e-5 < abs(rows[1000][0]) and abs(rows[1000][7]) > abs(rows[1000][6])
+    assert min(map(abs, rows[100])) > 0.1
+
+
+@pytest.mark.long
+def test_experiments_print_and_draw(experiments: ModuleType, tmp_path: Path,
+                                    capsys: pytest.CaptureFixture[str]) -> None:
+    experiments.main()
+    shown = capsys.readouterr().out
+    assert all(f"\n{k:9d} " in shown for k in (100, 100_000)) and shown.count("certified") >= 3
+    pytest.importorskip("matplotlib")
+    experiments.draw(tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").stat().st_size > 1000

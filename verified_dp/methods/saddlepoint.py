@@ -76,7 +76,7 @@ class SaddleCurve:
         return PaperAnswer(bounds, decimal(bounds.upper), "exact: eps is past the largest loss")
 
     def find_saddle(self, epsilon: Fraction) -> tuple[MomentTable, arb]:
-        """Enclose the saddle point, with a table of moments that is good around it. Raises Undecided."""
+        """Enclose the saddle point, with a table of moments that is good around it. Raises Unsupported."""
         tilt = self.rough_saddle(epsilon)
         for bits in _BITS:
             table = self.table_at(tilt, bits)
@@ -85,7 +85,7 @@ class SaddleCurve:
                 return table, enclose_saddle(table, epsilon, guess, guess / 2**40)
             except Undecided:
                 self._table = None
-        raise Undecided("the saddle point is not isolated by the moments: the tilt or the loss is too extreme")
+        raise Unsupported("the saddle point is not isolated by its moments: too far out, or a loss too small: use auto")
 
     def rough_saddle(self, epsilon: Fraction) -> float:
         """The saddle point in floating point, from the asymptotic one or the last one found."""
