@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import comb
 
 import mpmath
@@ -40,7 +40,7 @@ H = Fraction(1, 8)
 
 
 def finite(*masses: tuple[object, object], order: str = "remove") -> FiniteLoss:
-    return FiniteLoss(tuple((Fraction(p), Fraction(q)) for p, q in masses), order)
+    return FiniteLoss(tuple((Fraction(str(p)), Fraction(str(q))) for p, q in masses), order)
 
 
 def three_points() -> FiniteLoss:
@@ -122,9 +122,9 @@ def test_mean_of_a_sampled_gaussian(order: str) -> None:
         cuts = sorted(t for i in range(-40, 41) for t in _places((i + mpmath.mpf(1) / 2) * step, q, s, order))
         ends = [mpmath.mpf(-12), *cuts, mpmath.mpf(13)]
         mean = mpmath.mpf(0)
-        for low, high in zip(ends, ends[1:], strict=False):
+        for low, high in pairwise(ends):
             cell = mpmath.nint(loss((low + high) / 2) / step)
-            mean += mpmath.quad(lambda t, c=cell: density(t) * (loss(t) - c * step), [low, high])  # type: ignore[misc]
+            mean += mpmath.quad(lambda t, c=cell: density(t) * (loss(t) - c * step), [low, high])
         law = SampledGaussianLoss(Fraction(1, 10), Fraction(1), order)
         with ctx.workprec(200):
             found = discretise(law, H, -60, 60, 2)
@@ -216,7 +216,8 @@ def test_two_sided_tail_needs_both_orders() -> None:
                                     (("1/5", "4/5"), ("4/5", "1/5")), (("1/10", 0), ("9/10", 1))])
 def test_two_sided_tail_of_finite_laws(masses: tuple[tuple[str, str], ...]) -> None:
     law = finite(*masses)
-    for epsilon, beyond in product((Fraction(0), Fraction(1, 2), Fraction(3, 2)), map(Fraction, ("1/100", "1/2", "2"))):
+    offsets = (Fraction(1, 100), Fraction(1, 2), Fraction(2))
+    for epsilon, beyond in product((Fraction(0), Fraction(1, 2), Fraction(3, 2)), offsets):
         with ctx.workprec(128), mpmath.workdps(30):
             forward, backward = (one.enclose_hockey_stick(ball(epsilon)) for one in (law, law.in_order("add")))
             bound = bound_two_sided_tail(Profile(epsilon, forward, backward), ball(beyond))

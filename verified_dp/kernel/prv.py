@@ -178,8 +178,8 @@ def _bound_transform(rounding: Rounding, step: Fraction, rate: arb) -> arb:
     total, mass = arb(0), sum((p for p, _ in rounding.positions), arb(0))
     for n, (p, moment) in enumerate(rounding.positions):
         left, right = (ball(step * Fraction(2 * m - parts, 2 * parts)) for m in (n, n + 1))
-        near, far = (right * p - moment) * (rate * left).exp(), (moment - left * p) * (rate * right).exp()
-        total += (near + far) / (right - left)
+        slope = ((rate * right).exp() - (rate * left).exp()) / (right - left)
+        total += p * (rate * left).exp() + (moment - left * p) * slope
     return total / mass * (-rate * ball(rounding.shift * step)).exp()
 
 
