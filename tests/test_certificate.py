@@ -255,8 +255,27 @@ def test_the_larger_order_decides() -> None:
         judge(claim, ("remove", "add"), True, [entries[0], *entries[2:]])
     with pytest.raises(InvalidCertificate, match="out of place"):
         judge(claim, ("remove", "add"), True, [entries[1], entries[0]])
-    with pytest.raises(InvalidCertificate, match="out of place"):
+    with pytest.raises(InvalidCertificate, match="every order"):
         judge(claim, ("remove", "add"), True, [entries[0], entries[1], entries[1]])
+    with pytest.raises(InvalidCertificate, match="out of place"):
+        judge(claim, ("remove", "add"), True, [*entries[:2], replace(entries[0], order="symmetric")])
+
+
+@pytest.mark.theorem("T25-composition")
+def test_two_enclosures_of_one_order_are_intersected() -> None:
+    """One made for the lower end, one for the upper; that they meet is checked."""
+    claim = Claim("", "", Fraction(1), QUARTER, "1", "0.25")
+    lower = recorded("delta", "remove", Fraction(1), "lower", Fraction(3, 8), Fraction(1))
+    upper = recorded("delta", "remove", Fraction(1), "upper", Fraction(0), HALF)
+    found = judge(claim, ("remove",), True, [lower, upper])
+    assert found["result"]["delta"] == {"order": "remove", "lower": "0.37500", "upper": "0.50000"}
+    assert found["verdict"] == "refuted"
+    apart = recorded("delta", "remove", Fraction(1), "upper", Fraction(0), EIGHTH)
+    with pytest.raises(InvalidCertificate, match="disjoint"):
+        judge(claim, ("remove",), True, [lower, apart])
+    for sides in ([lower], [upper], [upper, lower], [lower, lower], [lower, upper, upper]):
+        with pytest.raises(InvalidCertificate):
+            judge(claim, ("remove",), True, sides)
 
 
 def test_epsilon_ends_that_cross_are_invalid() -> None:

@@ -21,6 +21,7 @@ from verified_dp.certificate.statement import claimed_text, printed_unit
 from verified_dp.dyadic import Dyadic, decimal_down, decimal_up
 from verified_dp.errors import InvalidCertificate, InvalidInput
 from verified_dp.mechanisms import Claim
+from verified_dp.theorems import proved_by
 
 SIDES = {"delta": ("both", "lower", "upper"), "epsilon": ("lower", "upper")}
 _EXACT_DIGITS = 20
@@ -65,6 +66,7 @@ def _units(number: Dyadic, unit: int) -> int:
     return number.mantissa << shift if shift >= 0 else number.mantissa >> -shift
 
 
+@proved_by("T13-epsilon-of-delta", "T25-composition")
 def judge(claim: Claim, orders: Sequence[str], tight: bool, recorded: Sequence[Recorded]) -> Document:
     """`result`, `verdict` and `short_by_rounding`, all that follows from the recorded evaluations.
 
@@ -133,6 +135,7 @@ def _dyadic_end(entry: Recorded, path: str = "evaluations") -> Dyadic:
         raise InvalidCertificate(f"{path}.at", "must be a dyadic number") from None
 
 
+@proved_by("T25-composition")
 def _by_order(deltas: Sequence[Recorded]) -> dict[str, tuple[Dyadic, Dyadic]]:
     """The intersection of each order's enclosures."""
     found: dict[str, tuple[Dyadic, Dyadic]] = {}
@@ -144,6 +147,7 @@ def _by_order(deltas: Sequence[Recorded]) -> dict[str, tuple[Dyadic, Dyadic]]:
     return found
 
 
+@proved_by("T16-reversal")
 def _delta_order(claim: Claim, found: Mapping[str, tuple[Dyadic, Dyadic]]) -> str:
     """The larger order; "both" where they are not told apart, and at eps = 0, where they agree (T16)."""
     if len(found) == 1:
@@ -156,6 +160,7 @@ def _delta_order(claim: Claim, found: Mapping[str, tuple[Dyadic, Dyadic]]) -> st
     return proved[0] if len(proved) == 1 and claim.epsilon != 0 else "both"
 
 
+@proved_by("T13-epsilon-of-delta")
 def _epsilon_ends(orders: Sequence[str], entries: Sequence[Recorded]) -> tuple[Dyadic, Dyadic, str]:
     """Both ends of eps(claimed delta), and the order that decides it."""
     lows = {entry.order: _dyadic_end(entry) for entry in entries if entry.side == "lower"}
