@@ -237,12 +237,14 @@ def hard_epsilons(rng: random.Random, law: Law) -> list[Fraction]:
     return [*found, law.largest_loss()] if hasattr(law, "largest_loss") else found
 
 
-def holds(law: Law, epsilon: arb, values: list[mpf], prec: int, margin: mpf) -> arb:
+def holds(law: Law, epsilon: arb, values: list[mpf], prec: int, margin: mpf) -> None:
+    """Nothing known (not a number) is no lie, but is for few bits alone."""
     enclosed = law.enclose_hockey_stick(epsilon)
-    assert not enclosed.is_nan(), (law, epsilon)
+    if enclosed.is_nan():
+        assert prec < 20, (law, epsilon)
+        return
     low, high = exact_end(enclosed.lower()), exact_end(enclosed.upper())
     assert all(low - margin <= value <= high + margin for value in values), (law, epsilon, prec, values, low, high)
-    return enclosed
 
 
 def check_law(rng: random.Random, kind: str) -> None:
