@@ -78,16 +78,19 @@ def plot(tables: dict[str, dict[int, dict[str, str]]], path: str) -> None:
     """One panel per table; intervals as their two ends."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(tables), figsize=(4 * len(tables), 4))
+    figure, axes = plt.subplots(1, len(tables), figsize=(4 * len(tables), 4), layout="constrained")
     for axis, (title, rows) in zip(axes, tables.items(), strict=True):
-        for column in COLUMNS:
-            texts = [entry[column].strip("[]").split(", ") for entry in rows.values()]
-            for end in range(len(texts[0])):
-                axis.plot(list(rows), [float(text[end]) for text in texts], label=column if not end else None,
-                          linestyle="--" if len(texts[0]) == 2 else "-")
-        axis.set(title=title, xlabel="m", ylabel="epsilon")
-    axes[0].legend()
-    figure.savefig(path, bbox_inches="tight")
+        for number, column in enumerate(COLUMNS):
+            ends = list(zip(*([float(x) for x in row[column].strip("[]").split(", ")] for row in rows.values()),
+                            strict=True))
+            if len(ends) == 2:
+                axis.fill_between(list(rows), *ends, label=column, alpha=0.25, color=f"C{number}")
+            else:
+                axis.plot(list(rows), ends[0], label=column, color=f"C{number}")
+        axis.set_title(title, fontsize=8)
+        axis.set(xlabel="m", ylabel="epsilon")
+    axes[0].legend(fontsize=8)
+    figure.savefig(path)
 
 
 def main() -> None:

@@ -87,7 +87,9 @@ def draw(path: Path) -> None:
         middle.semilogy(epsilons, [abs(errors[name]) for _, _, errors in curve], label=name)
     for method in ("berry-esseen", "prawitz"):
         ends = [[float(end) for end in row[method]] for _, _, row in bounds]
-        right.fill_between(epsilons, [low for low, _ in ends], [high for _, high in ends], alpha=0.4, label=method)
+        right.fill_between(epsilons, [max(low, 1e-3) for low, _ in ends], [high for _, high in ends], alpha=0.4,
+                           label=method)
+    right.set_yscale("log")
     for axes, title in ((left, "delta"), (middle, "|relative error|"), (right, "proved interval / delta")):
         axes.set(xlabel="epsilon", title=title)
         axes.legend()
