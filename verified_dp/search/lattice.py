@@ -254,15 +254,15 @@ class LatticePlan:
     step: Fraction
 
 
-PRODUCT_SECONDS = 4e-6
+PRODUCT_SECONDS = 2e-6
 """Of a cell of a window and 64 bits, in a product of both measures."""
-QUICK = 0.1
+QUICK = 0.05
 """Products that take fewer seconds than this need no other way."""
 MOST_FREQUENCIES = 20_000
 """No more are summed."""
-_SUM_SECONDS = 8e-7
+_SUM_SECONDS = 3e-7
 """Of one atom at one frequency."""
-_ROOT_SECONDS = 8e-6
+_ROOT_SECONDS = 2.5e-6
 """Of the roots of unity of one atom."""
 
 

@@ -12,6 +12,7 @@ from flint import arb, ctx
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.grid import LawGrid, enclose_step
 from verified_dp.kernel.sparse import SparseWitness
+from verified_dp.losses.law import Law
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle
 
@@ -30,7 +31,7 @@ class StepCurve:
     """One step's tilted law on the grid in floating point, normalised: |M|^2, its slope and bounds, by angle."""
 
     def __init__(self, indices: np.ndarray, weights: np.ndarray) -> None:
-        self.weights = weights / weights.sum()
+        self.weights = weights
         self.indices = indices - float(self.weights @ indices)
         self.bend = float(self.weights @ self.indices**2)
         table = dict(zip(indices.astype(int).tolist(), self.weights.tolist(), strict=True))
@@ -50,14 +51,19 @@ class StepCurve:
         return np.minimum(np.minimum(near, 1.0), self.rest + self.variation / (2 * math.sin(angle / 2)))
 
 
-def step_curve(law: object, grid: LawGrid, step: Fraction, tilt: Fraction, bits: int, prec: int) -> StepCurve:
-    """The upper law of one step; the kernel finds its masses again where they were kept."""
+def step_curves(law: Law, grid: LawGrid, step: Fraction, tilt: Fraction, bits: int, prec: int) -> list[StepCurve]:
+    """The upper and the lower law of one step; the kernel finds their masses again where they were kept."""
     with ctx.workprec(prec):
-        masses = enclose_step(law, grid, step, bits)  # type: ignore[arg-type]
-        rate = ball(tilt * step)
-        weights = [mass * (rate * n).exp() for n, mass in zip(masses.vertices, masses.above, strict=True)]
-        total = sum(weights, arb(0))
-        return StepCurve(np.array(masses.vertices, dtype=float), np.array([float(w / total) for w in weights]))
+        found = enclose_step(law, grid, step, bits)
+        turns = [(ball(tilt * step) * n).exp() for n in found.vertices]
+        indices = np.array(found.vertices, dtype=float)
+        return [StepCurve(indices, _normalised(masses, turns)) for masses in (found.above, found.below)]
+
+
+def _normalised(masses: list[arb], turns: list[arb]) -> np.ndarray:
+    weights = [mass * turn for mass, turn in zip(masses, turns, strict=True)]
+    total = sum(weights, arb(0))
+    return np.array([float(weight / total) if total > 0 else 0.0 for weight in weights])
 
 
 def choose_period(model: LatticeModel, epsilon: float, tilt: float, goal: float) -> tuple[float, float, float]:
@@ -83,7 +89,7 @@ def choose_sparse(model: LatticeModel, epsilon: float, width: float, saddle: Sad
     length, right, left = choose_period(model, epsilon, float(tilt), goal)
     half = math.ceil(length / float(step) / 2) + 1
     period = 2 * half + 1
-    curves = [(step_curve(law.law, grid, step, tilt, bits, prec), count)
+    curves = [(step_curves(law.law, grid, step, tilt, bits, prec), count)
               for (law, count), grid in zip(model.parts, grids, strict=True)]
     size = model.cumulants(float(tilt))[0] - float(tilt) * epsilon
     chosen = _choose_cover(curves, period, goal - size - _SAFETY, min(most, half))
@@ -93,7 +99,7 @@ def choose_sparse(model: LatticeModel, epsilon: float, width: float, saddle: Sad
     return SparseWitness(step, tilt, bits, grids, period, count, cover, dyadic(right, 12), dyadic(left, 12), prec)
 
 
-Curves = list[tuple[StepCurve, float]]
+Curves = list[tuple[list[StepCurve], float]]
 
 
 Cover = tuple[tuple[int, int], ...]
@@ -101,41 +107,60 @@ Cover = tuple[tuple[int, int], ...]
 
 def _choose_cover(curves: Curves, period: int, goal: float, most: int) -> tuple[int, Cover] | None:
     """(m0, blocks): the first frequency from which on cells can be found, each adding less than a share of e^goal."""
-    half = period // 2
-    for start in range(1, most + 1, _CHUNK):
+    half, start = period // 2, 1
+    while start <= most:
         places = np.arange(start, min(start + _CHUNK, half + 1))
         if len(places) == 0:
             break
-        sizes = np.zeros(len(places))
-        for curve, count in curves:
-            square, _ = curve.at(2 * math.pi * places / period)
-            sizes += count * np.log(np.maximum(np.minimum(square, 1.0), 1e-300)) / 2
-        for place in places[sizes + 1 < goal].tolist():
-            cover = _cover_from(curves, period, int(place), goal)
+        good = np.nonzero(_sizes(curves, 2 * math.pi * places / period) + 1 < goal)[0]
+        start = int(places[-1]) + 1
+        if len(good):
+            place = int(places[good[0]])
+            cover, reached = _cover_from(curves, period, place, goal)
             if cover is not None:
-                return int(place), cover
-            break
+                return place, cover
+            start = max(reached, place) + 1
     return (half, ()) if half <= most else None
 
 
-def _cover_from(curves: Curves, period: int, first: int, goal: float) -> Cover | None:
-    """Cells from `first` to half the period, as wide as they may be; None where one cannot be found."""
+def _sizes(curves: Curves, angles: np.ndarray) -> np.ndarray:
+    """log of the larger composed |M| at angles."""
+    sizes = np.zeros((2, len(angles)))
+    for sides, count in curves:
+        for n, curve in enumerate(sides):
+            square, _ = curve.at(angles)
+            sizes[n] += count * np.log(np.maximum(np.minimum(square, 1.0), 1e-300)) / 2
+    return sizes.max(axis=0)
+
+
+def _bounds(curves: Curves, angle: float, widths: np.ndarray) -> np.ndarray:
+    """log of the larger bound of the composed |M| on [angle, angle + width]."""
+    logs = np.zeros((2, len(widths)))
+    for sides, count in curves:
+        for n, curve in enumerate(sides):
+            square, slope = curve.at(np.array([angle]))
+            bound = curve.bound(angle, float(square[0]), float(slope[0]), widths)
+            logs[n] += count * np.log(np.maximum(bound, 1e-300))
+    return logs.max(axis=0)
+
+
+def _cover_from(curves: Curves, period: int, first: int, goal: float) -> tuple[Cover | None, int]:
+    """Cells from `first` to half the period, as wide as they may be, or None, and where no cell could be found."""
     half, cells = period // 2, 0
     blocks: list[tuple[int, int]] = []
     while first < half:
         widths = np.unique(np.round(np.geomspace(1, half - first, 60)).astype(int))
-        angle, logs = 2 * math.pi * first / period, np.zeros(len(widths))
-        for curve, count in curves:
-            square, slope = curve.at(np.array([angle]))
-            bound = curve.bound(angle, float(square[0]), float(slope[0]), 2 * math.pi * widths / period)
-            logs += count * np.log(np.maximum(bound, 1e-300))
+        angle = 2 * math.pi * first / period
         kernel = math.log(2) - math.log(period * 2 * math.sin(angle / 2))
-        fits = np.nonzero(logs + np.log(widths) + kernel < goal - 2 * math.log(cells + 2))[0]
+        adds = _bounds(curves, angle, 2 * math.pi * widths / period) + np.log(widths) + kernel
+        fits = np.nonzero(adds < goal - 2 * math.log(cells + 2))[0]
         cells += 1
         if not len(fits) or cells > _MOST_CELLS:
-            return None
+            return None, first
         stride = int(widths[fits[-1]])
-        blocks = [*blocks[:-1], (blocks[-1][0] + 1, stride)] if blocks and blocks[-1][1] == stride else [
-            *blocks, (1, stride)]
+        if blocks and blocks[-1][1] == stride:
+            blocks[-1] = blocks[-1][0] + 1, stride
+        else:
+            blocks.append((1, stride))
         first += stride
-    return tuple(blocks)
+    return tuple(blocks), half

@@ -89,9 +89,9 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
             grid = LawGrid(first, law.strides(tilt, step, first, last, first), shift=shift_of(law, step))
             if grid.size > _MOST_VERTICES:
                 return math.inf
-            start = time.perf_counter()
+            start = time.process_time()
             masses = enclose_step(law.law, grid, step, 100)
-            law.seconds = (time.perf_counter() - start) / len(masses.vertices)
+            law.seconds = (time.process_time() - start) / len(masses.vertices)
             weights = [(ball(step * i) * arb(tilt)).exp() for i in masses.vertices]
             above = sum((m * w for m, w in zip(masses.above, weights, strict=True)), arb(0))
             below = sum((m * w for m, w in zip(masses.below, weights, strict=True)), arb(0))
