@@ -32,6 +32,7 @@ class StepCurve:
 
     def __init__(self, indices: np.ndarray, weights: np.ndarray) -> None:
         self.weights = weights
+        self._turns: tuple[float, np.ndarray] | None = None
         self.indices = indices - float(self.weights @ indices)
         self.bend = float(self.weights @ self.indices**2)
         table = dict(zip(indices.astype(int).tolist(), self.weights.tolist(), strict=True))
@@ -39,11 +40,17 @@ class StepCurve:
         self.rest = 1.0 - sum(cut.values())
         self.variation = sum(abs(w - cut.get(n - 1, 0.0)) + (w if n + 1 not in cut else 0.0) for n, w in cut.items())
 
-    def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def at(self, angle: float) -> tuple[float, float]:
         """|M|^2 and its slope."""
-        turns = np.exp(1j * angles[:, None] * self.indices)
+        turns = np.exp(1j * angle * self.indices)
         value, slope = turns @ self.weights, turns @ (self.weights * self.indices)
-        return np.abs(value) ** 2, 2 * (slope.real * value.imag - slope.imag * value.real)
+        return float(abs(value)) ** 2, 2 * float(slope.real * value.imag - slope.imag * value.real)
+
+    def run(self, first: float, angle: float) -> np.ndarray:
+        """|M|^2 at first, first + angle, ..., as many as a chunk."""
+        if self._turns is None or self._turns[0] != angle:
+            self._turns = angle, np.exp(1j * angle * np.multiply.outer(np.arange(_CHUNK), self.indices))
+        return np.abs(self._turns[1] @ (self.weights * np.exp(1j * first * self.indices))) ** 2
 
     def bound(self, angle: float, square: float, slope: float, widths: np.ndarray) -> np.ndarray:
         """What the kernel will find for |M| on [angle, angle + width]."""
@@ -109,13 +116,10 @@ def _choose_cover(curves: Curves, period: int, goal: float, most: int) -> tuple[
     """(m0, blocks): the first frequency from which on cells can be found, each adding less than a share of e^goal."""
     half, start = period // 2, 1
     while start <= most:
-        places = np.arange(start, min(start + _CHUNK, half + 1))
-        if len(places) == 0:
-            break
-        good = np.nonzero(_sizes(curves, 2 * math.pi * places / period) + 1 < goal)[0]
-        start = int(places[-1]) + 1
-        if len(good):
-            place = int(places[good[0]])
+        good = np.nonzero(_sizes(curves, start, 2 * math.pi / period) + 1 < goal)[0]
+        place = start + int(good[0]) if len(good) else half
+        start += _CHUNK
+        if place < half:
             cover, reached = _cover_from(curves, period, place, goal)
             if cover is not None:
                 return place, cover
@@ -123,12 +127,12 @@ def _choose_cover(curves: Curves, period: int, goal: float, most: int) -> tuple[
     return (half, ()) if half <= most else None
 
 
-def _sizes(curves: Curves, angles: np.ndarray) -> np.ndarray:
-    """log of the larger composed |M| at angles."""
-    sizes = np.zeros((2, len(angles)))
+def _sizes(curves: Curves, first: int, angle: float) -> np.ndarray:
+    """log of the larger composed |M| at the frequencies of a chunk."""
+    sizes = np.zeros((2, _CHUNK))
     for sides, count in curves:
         for n, curve in enumerate(sides):
-            square, _ = curve.at(angles)
+            square = curve.run(first * angle, angle)
             sizes[n] += count * np.log(np.maximum(np.minimum(square, 1.0), 1e-300)) / 2
     return sizes.max(axis=0)
 
@@ -138,8 +142,7 @@ def _bounds(curves: Curves, angle: float, widths: np.ndarray) -> np.ndarray:
     logs = np.zeros((2, len(widths)))
     for sides, count in curves:
         for n, curve in enumerate(sides):
-            square, slope = curve.at(np.array([angle]))
-            bound = curve.bound(angle, float(square[0]), float(slope[0]), widths)
+            bound = curve.bound(angle, *curve.at(angle), widths)
             logs[n] += count * np.log(np.maximum(bound, 1e-300))
     return logs.max(axis=0)
 
