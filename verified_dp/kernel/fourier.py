@@ -104,8 +104,8 @@ def evaluate_fourier(loss: ComposedLoss, witness: FourierWitness) -> FourierValu
         raise InvalidInput("witness", "fourier", "a witness that meets its side conditions")
     with ctx.workprec(witness.mass_bits):
         rounded = ROUNDINGS[witness.rounding]
-        steps = [rounded(law, grid, witness.step, witness.prec) for (law, _), grid
-                 in zip(loss.laws, witness.grids, strict=True)]
+        steps = [rounded(law, grid, witness.step, witness.mass_bits // 2) for (law, _), grid
+                 in zip(loss.laws, witness.grids, strict=True)]  # half of the bits as margin: it may sit far left
     return compose_steps(steps, [count for _, count in loss.laws], witness)
 
 
@@ -255,3 +255,10 @@ def bound_past_window(values: FourierValues, epsilon: Fraction) -> arb:
     end = witness.step * (values.low + witness.points + values.shift)
     return upper_end(values.above_right * (-ball(witness.right * max(end, epsilon))).exp())  # exact: fractions
 
+
+@proved_by("T13-epsilon-of-delta")
+def narrow_by_monotony(found: Bounds, epsilon: Fraction, known: Bounds, place: Fraction) -> Bounds:
+    """Bounds at eps narrowed by bounds at another place: delta does not increase with eps."""
+    lower = found.lower.max(known.lower) if epsilon <= place else found.lower
+    upper = found.upper.min(known.upper) if epsilon >= place else found.upper
+    return Bounds(lower, upper, found.budget)

@@ -155,13 +155,15 @@ def choose_masses(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked,
     """A witness for masses rounded to a grid of at most so many points; the width is O(h^2) (dots) or O(h) (cells)."""
     model = LatticeModel(loss)
     saddle = model.saddle(min(epsilon, model.largest - 1e-3 * abs(model.largest)))
-    c = saddle.tilt if asked.tilt is None else float(asked.tilt)
     target = saddle.log_delta - bits * math.log(2) - 3
     if model.infinity > 0:
         target = max(target, math.log(model.infinity) - bits * math.log(2))
+    c = _choose_mass_tilt(model, saddle.tilt, epsilon, target, asked) if asked.tilt is None else float(asked.tilt)
     step, half_length = _choose_grid(model, c, saddle.tilt, epsilon, target, bits, asked, most)
     points = int(2 * half_length / step)
     right, left = window_exponents(model, c, epsilon, float(half_length))
+    lowest = max(abs(float(law.low)) for law, _ in model.parts)
+    left = min(left, 150 / lowest)  # the lower laws keep a margin of mass far left: more would need more bits
     grids = []
     for law, _ in model.parts:
         first, last = grid_ends(law, step)
@@ -171,8 +173,9 @@ def choose_masses(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked,
     fine = bits + math.log2(total) + math.log2(points) + 24
     prec = asked.bits or math.ceil(fine + lost)
     exact_tilt = dyadic(c, 12) if asked.tilt is None else asked.tilt
+    margin = max(max(fine, prec) + left * lowest / math.log(2) + 16, 80 + 2 * wide)
     return FourierWitness(half_length, points, exact_tilt, rounding, tuple(grids), dyadic(right, 24),
-                          dyadic(left, 24), math.ceil(max(fine, prec) + 80 + 2 * wide), prec)
+                          dyadic(left, 24), 2 * math.ceil(margin), prec)
 
 
 def _tables(model: LatticeModel, c: float, sign: int) -> tuple[np.ndarray, np.ndarray]:
@@ -194,6 +197,21 @@ def least_half_length(model: LatticeModel, c: float, epsilon: float, target: flo
     if not math.isfinite(needed):
         raise Unsupported("the Fourier accountant finds no window here: the moments are out of floating point")
     return needed
+
+
+def _choose_mass_tilt(model: LatticeModel, saddle: float, epsilon: float, target: float, asked: Asked) -> float:
+    """The share of the saddle point with the shortest window, or the least wraps: right of it moments may explode."""
+    tilts = [share * saddle for share in _SHARES]
+    if asked.half_length is None:
+        return min(tilts, key=lambda c: least_half_length(model, c, epsilon, target))
+    period = 2 * float(asked.half_length)
+
+    def log_wraps(c: float) -> float:
+        (right, k_right), (left, k_left) = _tables(model, c, 1), _tables(model, c, -1)
+        past = float(np.min(k_right - right * epsilon - (right - c) * period))
+        return max(past, float(np.min(k_left + left * period / 2)) - c * period)
+
+    return next((c for c in tilts if log_wraps(c) < target), min(tilts, key=log_wraps))
 
 
 def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, target: float, bits: float,
