@@ -12,7 +12,13 @@ from flint import acb, arb, ctx
 
 from verified_dp.kernel.balls import ball
 from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss, enclose_distribution
+from verified_dp.losses.discrete_gaussian import (
+    SMOOTH,
+    DiscreteGaussianLoss,
+    _enclose_lower_sum,
+    _lower_sum,
+    enclose_distribution,
+)
 from verified_dp.losses.fixed_batch import FixedBatchLoss
 from verified_dp.losses.gaussian import GaussianLoss
 from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
@@ -142,6 +148,7 @@ def test_transform_bound_holds_beyond(law: DirectLaw) -> None:
         for tilt in (0.1, 1.0, 8.0):
             for start in (0.01, 0.5, 1.5, 3.0, 40.0):
                 bound = law.bound_transform_beyond(arb(tilt), arb(start))
+                assert bound <= law.enclose_moment(arb(tilt)).upper()
                 for n in range(120):
                     assert not law.enclose_transform(acb(tilt, start + 0.37 * n)).abs_lower() > bound
 
@@ -250,6 +257,52 @@ def test_discrete_gaussian_keeps_relative_accuracy_far_out() -> None:
         tail = enclose_distribution(F(2), -400)
         assert tail > 0 and tail.rad() < tail * arb(2) ** -60
         assert enclose_distribution(F(2), 400) < 1 + arb(1e-20)
+
+
+@pytest.mark.theorem("T63-discrete-gaussian-sums")
+@pytest.mark.parametrize(("s2", "shift"), [(F(1, 3), 1), (F(7), 2), (F(1, 1000), 1), (F(400), 35)])
+def test_theta_transform_is_the_sum_over_the_masses(s2: Fraction, shift: int) -> None:
+    """Also at complex z, where a product of many rotating boxes would lose everything."""
+    law = DiscreteGaussianLoss(s2, shift)
+    for z in (acb(1), acb(0.5, 3), acb(5, -2), acb(-1)):
+        with ctx.workprec(400):
+            masses = [(x, (-arb(x * x) / (2 * ball(s2))).exp()) for x in range(-900, 900)]
+            terms = (mass * (z * ball(shift * (shift - 2 * x) / (2 * s2))).exp() for x, mass in masses)
+            exact = sum(terms, acb(0)) / sum((mass for _, mass in masses), arb(0))
+        with ctx.workprec(128):
+            found = law.enclose_transform(z)
+            size = law.enclose_moment(z.real)
+            assert abs(found - exact) < size * arb(2) ** -80
+            assert found.overlaps(exact + acb(arb(0, 1e-80), arb(0, 1e-80)))
+
+
+@pytest.mark.theorem("T63-discrete-gaussian-sums")
+@pytest.mark.parametrize("s2", [F(1), F(5, 2), F(9), F(400), F(10**5)])
+def test_euler_maclaurin_holds_the_sum(s2: Fraction) -> None:
+    """With few bits few terms are taken, and the remainder's bound has to hold what they leave."""
+    radii = []
+    for last in (-1, -2, -5, -17):
+        with ctx.workprec(250):
+            exact = _lower_sum(s2, last)
+        for prec in (6, 10, 20, 40, 80):
+            with ctx.workprec(prec):
+                found = _enclose_lower_sum(s2, last)
+                assert found.overlaps(exact), (last, prec)
+                assert -last > s2 or found.rad() < exact * arb(2) ** (12 - prec)
+                radii.append(found.rad())
+    assert any(radius > 0 for radius in radii)
+
+
+@pytest.mark.theorem("T63-discrete-gaussian-sums", "T50-discrete-gaussian")
+def test_wide_noise_is_quick_and_both_sums_agree() -> None:
+    """s^2 = 10^10 has 10^6 terms of note; at the border of the two ways they overlap."""
+    with ctx.workprec(150):
+        for last in (-1, -128, -1300, -10000):
+            assert _enclose_lower_sum(F(SMOOTH), last).overlaps(_lower_sum(F(SMOOTH), last))
+        law = DiscreteGaussianLoss(F(10**10), 1)
+        stick, plain = law.enclose_hockey_stick(ball(F(1, 10**7))), GaussianLoss(F(1, 10**10))
+        assert stick.rad() < stick * arb(2) ** -100
+        assert abs(stick - plain.enclose_hockey_stick(ball(F(1, 10**7)))) < stick * arb(1e-9)
 
 
 @pytest.mark.theorem("T51-mixtures")

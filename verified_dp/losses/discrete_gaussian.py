@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import ClassVar
 
-from flint import acb, arb, ctx
+from flint import acb, arb, ctx, fmpq
 
-from verified_dp.kernel.balls import ball, upper_end
+from verified_dp.kernel.balls import ball, normal_tail, upper_end
 from verified_dp.theorems import proved_by
 
 
@@ -83,17 +83,15 @@ class DiscreteGaussianLoss:
         """The loss is unbounded below."""
         return None
 
-    @proved_by("T50-discrete-gaussian")
+    @proved_by("T63-discrete-gaussian-sums")
     def enclose_transform(self, z: acb) -> acb:
-        """Enclose sum_x e^{-x^2/(2 s^2) + z D (D - 2x)/(2 s^2)} / Z, summed outwards from x near -D Re z."""
+        """Enclose sum_x e^{-x^2/(2 s^2) + z D (D - 2x)/(2 s^2)} / Z by the theta function.
+
+        e^{z D^2/(2 s^2)} theta_3(v, tau) / theta_3(0, tau), v = i z D / (2 pi s^2), tau = i / (2 pi s^2).
+        """
         s2, shift = self.sigma_squared, self.sensitivity
-        centre = _integer((-shift * z.real).floor().upper())
-        top = (ball(Fraction(-(centre**2)) / (2 * s2)) + z * ball(shift * (shift - 2 * centre) / (2 * s2))).exp()
-        turn = (-z * ball(shift / s2)).exp()
-        bend = (-ball(1 / s2)).exp()
-        up = _one_sided(top, turn * (-ball((2 * centre + 1) / (2 * s2))).exp(), bend)
-        down = _one_sided(top, (1 / turn) * ball((2 * centre - 1) / (2 * s2)).exp(), bend)
-        return (top + up + down) / _total(s2, ctx.prec)
+        place = acb(0, 1) * z * ball(shift / s2) / (2 * arb.pi())
+        return (z * ball(shift**2 / (2 * s2))).exp() * _theta(place, s2) / _total(s2, ctx.prec)
 
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose M(l)."""
@@ -114,20 +112,18 @@ def _integer(end: arb) -> int:
     return int(str(end.unique_fmpz()))
 
 
-def _one_sided(top: acb, ratio: acb, bend: arb) -> acb:
-    """Enclose sum_{j>=1} top ratio^j bend^{j(j-1)/2}, 0 < bend < 1: terms until they are below the precision."""
-    total, term, small = acb(0), top * ratio, top.abs_upper() * arb(2) ** (-ctx.prec)
-    shrink = abs(ratio)
-    while True:
-        total += term
-        shrink *= bend
-        ratio = ratio * bend
-        term *= ratio
-        if not term.is_finite():
-            return term
-        if 2 * shrink < 1 and term.abs_upper() < small:
-            rest = 2 * term.abs_upper()
-            return total + acb(arb(0, upper_end(rest)), arb(0, upper_end(rest)))
+def _theta(place: acb, sigma_squared: Fraction) -> acb:
+    """Enclose theta_3(v, tau) = sum_x e^{pi i tau x^2 + 2 pi i v x} at tau = i / (2 pi s^2)."""
+    tau = acb(0, ball(1 / sigma_squared) / (2 * arb.pi()))
+    return acb.modular_theta(place, tau)[2]
+
+
+@lru_cache(maxsize=64)
+@proved_by("T63-discrete-gaussian-sums")
+def _total(sigma_squared: Fraction, prec: int) -> arb:
+    """Enclose Z = sum over all x of e^{-x^2/(2 s^2)} = theta_3(0, tau)."""
+    with ctx.workprec(prec + 16):
+        return _theta(acb(0), sigma_squared).real
 
 
 @proved_by("T50-discrete-gaussian")
@@ -135,27 +131,71 @@ def enclose_distribution(sigma_squared: Fraction, last: int) -> arb:
     """Enclose F(last) = P(X <= last) for the centred discrete Gaussian, with relative accuracy in the left tail."""
     if last >= 0:
         return 1 - enclose_distribution(sigma_squared, -last - 1)
-    table = _lower_sums(sigma_squared, ctx.prec)
+    if -last < sigma_squared >= SMOOTH:
+        return _enclose_lower_sum(sigma_squared, last) / _total(sigma_squared, ctx.prec)
+    table = _lower_sums(sigma_squared, ctx.prec) if sigma_squared < SMOOTH else []
     tail = table[-last] if -last < len(table) else _lower_sum(sigma_squared, last)
     return tail / _total(sigma_squared, ctx.prec)
 
 
+@proved_by("T63-discrete-gaussian-sums")
+def _enclose_lower_sum(sigma_squared: Fraction, last: int) -> arb:
+    """Enclose sum over x <= last of e^{-x^2/(2 s^2)}, last < 0, by Euler and Maclaurin's formula, or term by term.
+
+    s sqrt(2 pi) Phi(u) + e^{-u^2/2} (1/2 - sum_k B_2k/(2k)! s^{1-2k} He_{2k-1}(u)), u = last/s, up to
+    4 s sqrt(2 pi Phi(u) (2p)!) (2 pi s)^{-2p} for k = 1..p.
+    """
+    goal = arb(2) ** -ctx.prec
+    with ctx.workprec(ctx.prec + 32):
+        s = ball(sigma_squared).sqrt()
+        u, tail = ball(last) / s, normal_tail(-ball(last) / s)
+        leading, total = s * (2 * arb.pi()).sqrt() * tail, arb(1) / 2
+        error, step = 4 * s * (2 * arb.pi() * tail).sqrt(), 1 / (2 * arb.pi() * s) ** 2
+        before, hermite, factor = arb(1), u, 1 / s  # He_{2k-2}, He_{2k-1}, s^{1-2k} / (2k-2)!
+        for k in range(1, _MOST_TERMS):
+            factor = factor / (2 * k * (2 * k - 1))
+            total -= arb(fmpq.bernoulli(2 * k)) * factor * hermite
+            error = error * step * arb(2 * k * (2 * k - 1)).sqrt()
+            if error < leading * goal:
+                return leading + (-u * u / 2).exp() * total + arb(0, upper_end(error))
+            after = u * hermite - (2 * k - 1) * before
+            before, hermite = after, u * after - 2 * k * hermite
+            factor = factor / (s * s)
+    return _lower_sum(sigma_squared, last)
+
+
+SMOOTH = 2**14
+"""From this s^2 on sums that begin at less than s^2 are enclosed by Euler and Maclaurin's formula."""
+_MOST_TERMS = 400
+"""Of that formula; where they are too few the terms of the sum are added."""
+
+
+@proved_by("T50-discrete-gaussian")
 def _lower_sum(sigma_squared: Fraction, last: int) -> arb:
-    """Enclose sum over x <= last of e^{-x^2/(2 s^2)}, last < 0."""
-    top = ball(Fraction(-(last**2)) / (2 * sigma_squared)).exp()
-    ratio = ball((2 * last - 1) / (2 * sigma_squared)).exp()
-    return (top + _one_sided(acb(top), acb(ratio), (-ball(1 / sigma_squared)).exp())).real
+    """Enclose sum over x <= last < 0 of e^{-x^2/(2 s^2)}: terms until the rest is below the precision.
 
-
-_LONGEST = 2**20
-"""Entries of a table; sums further out are made one by one."""
+    The ratios of the terms fall, so that the rest is at most the next term / (1 - the ratio after it).
+    """
+    accuracy, spare = arb(2) ** -ctx.prec, 32 + 2 * (sigma_squared.numerator // sigma_squared.denominator).bit_length()
+    with ctx.workprec(ctx.prec + spare):  # the terms' rounding must not hide that they fall
+        term = ball(Fraction(-(last**2)) / (2 * sigma_squared)).exp()
+        ratio, bend = ball((2 * last - 1) / (2 * sigma_squared)).exp(), (-ball(1 / sigma_squared)).exp()
+        total, small = arb(0), upper_end(term) * accuracy
+        while True:
+            total += term
+            term *= ratio
+            ratio *= bend
+            rest = upper_end(term / (1 - ratio)) if ratio < 1 else arb.pos_inf()
+            if rest < small or not rest.is_finite():
+                return total + arb(0).union(rest)
 
 
 @lru_cache(maxsize=16)
+@proved_by("T50-discrete-gaussian")
 def _lower_sums(sigma_squared: Fraction, prec: int) -> list[arb]:
     """[unused, F-sum at -1, at -2, ...] down to where a term is below 2^-prec: each from the one further left."""
     reach = 2
-    while reach**2 < 2 * sigma_squared * prec and reach < _LONGEST:
+    while reach**2 < 2 * sigma_squared * prec:
         reach *= 2
     with ctx.workprec(prec + 2 * reach.bit_length() + 8):
         sums = [_lower_sum(sigma_squared, -reach)]
@@ -166,10 +206,3 @@ def _lower_sums(sigma_squared: Fraction, prec: int) -> list[arb]:
             ratio /= bend
             sums.append(sums[-1] + term)
         return [arb(0), *reversed(sums)]
-
-
-@lru_cache(maxsize=64)
-def _total(sigma_squared: Fraction, prec: int) -> arb:
-    """Enclose Z = sum over all x of e^{-x^2/(2 s^2)}."""
-    with ctx.workprec(prec + 16):
-        return 1 + 2 * _lower_sum(sigma_squared, -1)

@@ -16,6 +16,7 @@ from typing import ClassVar
 from flint import acb, arb
 
 from verified_dp.kernel.balls import ball, upper_end
+from verified_dp.losses.law import DirectLaw
 from verified_dp.theorems import proved_by
 
 Tails = tuple[arb, arb]
@@ -40,6 +41,20 @@ def _on_interval(x: arb, mu: arb, density: arb) -> arb:
     if x <= -mu or x >= mu:
         return arb(0)
     return density if -mu < x < mu else arb(0).union(density)
+
+
+@proved_by("T41-laplace-tail")
+def bound_past_half_turn(law: DirectLaw, tilt: arb, frequency: arb, far: Callable[[arb, arb], arb]) -> arb:
+    """Bound |M(c+iw)| for w >= W by M(c), far(c, W), or by |M(c+iW)| and far(c, pi/R) where W is at most that.
+
+    R: the largest loss minus the smallest, both finite. far(c, w) bounds |M| from w on.
+    """
+    largest, least = law.enclose_largest_loss(), law.enclose_smallest_loss()
+    bound = law.enclose_moment(tilt).min(far(tilt, frequency))
+    if largest is None or least is None or not frequency * (largest - least) <= arb.pi():
+        return upper_end(bound)
+    near = law.enclose_transform(acb(tilt, frequency)).abs_upper()
+    return upper_end(bound.min(near.max(far(tilt, arb.pi() / (largest - least)))))
 
 
 @dataclass(frozen=True)
@@ -115,12 +130,7 @@ class LaplaceLoss:
 
         G(w) = (e^{c mu} |1+c+iw| / |1/2+c+iw| + e^{-(1+c) mu}) / 2.
         """
-        quarter = arb.pi() / (2 * ball(self.ratio))
-        far = self._bound_far(tilt, frequency)
-        if not frequency <= quarter:
-            return far
-        near = self.enclose_transform(acb(tilt, frequency)).abs_upper()
-        return upper_end(far.min(near.max(self._bound_far(tilt, quarter))))
+        return bound_past_half_turn(self, tilt, frequency, self._bound_far)
 
     @proved_by("T41-laplace-tail")
     def _bound_far(self, tilt: arb, frequency: arb) -> arb:
@@ -199,8 +209,15 @@ class BoundedRangeLoss:
         """Enclose M(l)."""
         return self.enclose_transform(acb(exponent)).real
 
-    @proved_by("T43-bounded-range")
+    @proved_by("T43-bounded-range", "T41-laplace-tail")
     def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
-        """Bound |M(c+iw)| for w >= W by cosh((c+1/2) mu) / (2 |z+1/2| sinh(mu/2)) at z = c + iW."""
+        """Bound |M(c+iw)| for w >= W: G(W), or |M(c+iW)| and G beyond pi/(2 mu) where W is at most that.
+
+        G(w) = cosh((c+1/2) mu) / (2 |c+1/2+iw| sinh(mu/2)).
+        """
+        return bound_past_half_turn(self, tilt, frequency, self._bound_far)
+
+    @proved_by("T43-bounded-range")
+    def _bound_far(self, tilt: arb, frequency: arb) -> arb:
         mu, shifted = ball(self.bounded_range), acb(tilt + arb(1) / 2, frequency)
         return upper_end((shifted.real * mu).cosh() / (2 * abs(shifted) * (mu / 2).sinh()))

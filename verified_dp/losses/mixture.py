@@ -149,9 +149,12 @@ class MixtureLoss:
     @proved_by("T51-mixtures")
     def _bracket(self, epsilon: arb) -> tuple[arb, arb] | None:
         """Exact low < high with loss(low) < eps < loss(high), about 2^(-prec/2) sigma apart; None where not found."""
-        with ctx.workprec(_ROUGH_BITS):
-            found = self._surround(epsilon)
-            place = None if found is None else self._approach(epsilon, *found)
+        for prec in (_ROUGH_BITS, ctx.prec):  # near an end of the losses few bits do not tell eps from it
+            with ctx.workprec(prec):
+                found = self._surround(epsilon)
+                place = None if found is None else self._approach(epsilon, *found)
+            if place is not None:
+                break
         if found is None or place is None:
             return None
         for _ in range(_DOUBLINGS):

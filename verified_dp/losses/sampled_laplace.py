@@ -20,7 +20,7 @@ from typing import ClassVar
 from flint import acb, arb, ctx
 
 from verified_dp.kernel.balls import BOUND_BITS, ball, disc, gauss_rule, lower_end, smallest, upper_end
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss, bound_past_half_turn
 from verified_dp.losses.law import DiscreteRule
 from verified_dp.losses.sampled import SampledLoss
 from verified_dp.theorems import proved_by
@@ -134,21 +134,10 @@ class SampledLaplaceLoss(SampledLoss):
         """Enclose M(l)."""
         return self.enclose_transform(acb(exponent)).real
 
-    @proved_by("T62-sampled-laplace-beyond")
+    @proved_by("T62-sampled-laplace-beyond", "T41-laplace-tail")
     def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
-        """Bound |M(c+iw)| for w >= W: by the bound far out, or by |M(c+iW)| and that at pi/R where W is at most that.
-
-        R: the largest loss minus the smallest.
-        """
-        far = self._bound_far(tilt, frequency)
-        largest, least = self.enclose_largest_loss(), self.enclose_smallest_loss()
-        if largest is None or least is None:
-            return far
-        half_turn = arb.pi() / (largest - least)
-        if not frequency <= half_turn:
-            return far
-        near = self.enclose_transform(acb(tilt, frequency)).abs_upper()
-        return upper_end(far.min(near.max(self._bound_far(tilt, half_turn))))
+        """Bound |M(c+iw)| for w >= W: by `_bound_far`, or also by |M(c+iW)| where W is at most half a turn."""
+        return bound_past_half_turn(self, tilt, frequency, self._bound_far)
 
     @proved_by("T62-sampled-laplace-beyond")
     def _bound_far(self, tilt: arb, frequency: arb) -> arb:
