@@ -75,7 +75,8 @@ class FourierAccountant:
             raise Unsupported(ONLY_MOMENTS)
         if not loss.laws:
             raise Unsupported("nothing depends on the data: there is no density to sample")
-        witness, bounds, known = None, None, ()
+        witness, bounds = None, None
+        known: tuple[tuple[Fraction, Bounds], ...] = ()
         if self.discretisation != "estimate":
             witness, bounds = self._prove(loss, epsilon, digits * math.log2(10) + 1, budget)
             known = tuple((place, bounds(place)) for place in _places(epsilon))
