@@ -75,7 +75,7 @@ class SampledLaplaceLoss(SampledLoss):
         """Enclose log m(l)."""
         return (ball(self.probability) * place.expm1()).log1p()
 
-    @proved_by("T61-sampled-laplace")
+    @proved_by("T61-sampled-laplace", "T60-tails")
     def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
         """Enclose the atoms and the Gauss-Legendre nodes of the inner piece, and their error on |Im z| <= frequency."""
         points, error = self._choose_points(tilt, frequency)
