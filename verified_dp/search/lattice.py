@@ -31,7 +31,7 @@ _DEEPEST = 20_000.0
 """No smaller delta than e^-20000 is looked for."""
 _FREQUENCIES = 1500
 """Of the sum that estimates delta."""
-FEW_CELLS = 1000
+FEW_CELLS = 4000
 """So many cells are not worth being made wider."""
 
 

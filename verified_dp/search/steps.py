@@ -47,17 +47,25 @@ def _exact(x: arb) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
+def spacings(model: LatticeModel) -> list[Fraction]:
+    """How far atoms of one law are apart, increasing."""
+    return sorted({abs(other - law.anchors[0]) for law, _ in model.parts for other in law.anchors[1:]})
+
+
 def align(model: LatticeModel, step: float) -> Fraction:
-    """A step of at most this size, up to a factor 2 less, that puts all atoms of each law on a grid, or near one."""
-    spacings = sorted({abs(other - first) for law, _ in model.parts if law.anchors
-                       for first, *rest in [law.anchors] for other in rest})
-    if not spacings:
+    """A step of at most this size, up to a factor 2 less, that puts all atoms of each law on a grid, or near one.
+
+    Where it is wider than the closest atoms are apart, a multiple of their distance.
+    """
+    base, *others = spacings(model) or [Fraction(0)]
+    if not base:
         return dyadic(step, 20)
-    base = spacings[0]
+    if step >= 2 * base:
+        return base * math.floor(Fraction(step) / base)
     least = max(math.ceil(base / Fraction(step)), 1)
     parts = np.arange(least, least + _TRIES)
     missed = np.zeros(len(parts))
-    for spacing in spacings[1:]:
+    for spacing in others:
         multiple = parts * float(spacing / base)
         missed = np.maximum(missed, np.abs(multiple - np.round(multiple)))
     close = np.nonzero(missed < _CLOSE)[0]
@@ -109,8 +117,9 @@ def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
     step = math.sqrt(8e-2 / (count * tilt * (tilt + 1)))
     spread = min(max(math.sqrt(law.cumulants(tilt)[2]), 1e-12) for law, _ in model.parts)
     step = min(step, spread, math.sqrt(variance) / 4)
-    if all(law.anchors for law, _ in model.parts):
-        coarse = align(model, 1e9)
+    close = spacings(model)
+    if close and all(law.anchors for law, _ in model.parts):
+        coarse = align(model, float(close[0]) * 1.5)
         if gap_at(model, tilt, coarse) < width / 4:
             return coarse
     for _ in range(6):
