@@ -69,3 +69,12 @@ def test_tiny_deltas(printed: Any) -> None:
     assert powers == sorted(powers, reverse=True) and powers[0] == -6 and powers[-1] < -500
     floats = [float(row.split()[-1]) for row in rows]
     assert abs(floats[0] / 2.70605611526e-6 - 1) < 1e-3 and min(floats[1:]) <= 0
+
+
+def test_private_gradient_descent(printed: Any) -> None:
+    lines = printed("private_gradient_descent").splitlines()
+    assert "420 steps, Renyi" in lines[0] and "epsilon <= 0.81562" in lines[0]
+    assert "0.74513" in lines[1] and "495 steps" in lines[2] and "0.81523" in lines[2]
+    assert "478 steps; delta <= 1.00000" in lines[3] and lines[3].endswith("e-5")
+    assert lines[4].endswith("with noise 205.57 uses up the budget")
+    assert lines[5].endswith("405 steps")

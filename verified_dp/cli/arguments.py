@@ -11,6 +11,8 @@ from typing import NoReturn
 from verified_dp import __version__
 from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
+from verified_dp.cli.ledger import EXAMPLES as _LEDGER
+from verified_dp.cli.ledger import add_ledger
 from verified_dp.errors import InvalidInput
 
 PROGRAM = "verified-dp"
@@ -101,6 +103,9 @@ def parser() -> ArgumentParser:
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
+    add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
+                                   description="Keep a privacy filter or odometer in a file.",
+                                   formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
     return top
 
 

@@ -1,0 +1,247 @@
+"""verified-dp ledger: a filter or odometer in a file.
+
+A refused charge (HALT) exits with 1 and charges nothing; a damaged ledger with 2; one that stays busy with 3.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verified_dp.cli.output import ANSWERED, REFUTED, Output, Row, schema
+from verified_dp.errors import InvalidInput, Unsupported
+
+if TYPE_CHECKING:
+    from verified_dp.individual.ledger import Ledger, Receipt
+
+KINDS = ("gdp", "gdp-odometer", "renyi", "renyi-odometer", "approximate-dp", "individual-gdp", "individual-renyi")
+
+EXAMPLES = """\
+examples:
+  verified-dp ledger init run.ledger --kind gdp --epsilon 0.8 --delta 1e-5
+  verified-dp ledger charge run.ledger --key "step 1" --set mu_squared=1/10000
+  verified-dp ledger status run.ledger --delta 1e-5 --json
+  verified-dp ledger export run.ledger > charges.jsonl
+
+what a kind takes at init, and at each charge:
+  gdp               budget=B^2, or --epsilon E --delta D        mu_squared
+  gdp-odometer      step                                       mu_squared
+  renyi             renyi_orders=2,8 budgets=0.1,0.4, or       epsilons=0.01,0.05
+                    --epsilon E --delta D renyi_orders=27
+  renyi-odometer    step, renyi_order                          epsilon
+  approximate-dp    epsilon, slack, steps_delta (0)            epsilon, delta (0)
+  individual-gdp    budget, records (--records FILE.json)      mu_squared (--records)
+  individual-renyi  the same, renyi_order                      epsilons (--records)
+
+exit codes:
+  0  the step may run (also when its key had been charged before)
+  1  HALT: the step must not run; nothing was charged
+  2  wrong input, or no ledger, or a damaged one
+  3  the ledger stayed busy; nothing was charged"""
+
+
+def add_ledger(command: ArgumentParser) -> None:
+    """The sub-commands and their options."""
+    actions = command.add_subparsers(metavar="ACTION", required=True)
+    for name, run, summary in (("init", run_init, "make a ledger"), ("charge", run_charge, "charge a step once"),
+                               ("status", run_status, "show what is spent, and what the budget guarantees"),
+                               ("export", run_export, "print every charge as a line of JSON")):
+        action = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.",
+                                    allow_abbrev=False)
+        action.set_defaults(run=run)
+        action.add_argument("file", metavar="LEDGER", help="the ledger's file")
+        action.add_argument("--json", action="store_true", help="print one JSON object per line")
+        if name in ("init", "charge"):
+            action.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                                help="a number of the filter or of the charge; lists with commas")
+            action.add_argument("--records", metavar="FILE",
+                                help="JSON: the list of record ids (init), or {id: cost as text} (charge)")
+        if name == "init":
+            action.add_argument("--kind", required=True, metavar="KIND", help=", ".join(KINDS))
+        if name in ("init", "status"):
+            action.add_argument("--epsilon", metavar="E", help="of the guarantee, exact")
+            action.add_argument("--delta", metavar="D", help="of the guarantee, exact")
+        if name == "charge":
+            action.add_argument("--key", required=True, metavar="K", help="names this charge: it is charged once only")
+
+
+def run_init(args: Namespace, out: Output) -> int:
+    """verified-dp ledger init LEDGER --kind KIND ..."""
+    from verified_dp.individual.ledger import KINDS as CLASSES
+    from verified_dp.individual.ledger import Ledger
+
+    if args.kind not in CLASSES:
+        raise InvalidInput("kind", args.kind, "one of " + ", ".join(KINDS))
+    with Ledger.create(args.file, _new_state(CLASSES[args.kind], args)) as ledger:
+        row = _row(ledger, "init")
+        out.result(row, lambda: [f"{args.file}: a new ledger, {_words(row)}"])
+    return ANSWERED
+
+
+def run_charge(args: Namespace, out: Output) -> int:
+    """verified-dp ledger charge LEDGER --key K ..."""
+    from verified_dp.individual.ledger import Ledger
+
+    with Ledger.open(args.file) as ledger:
+        receipt = ledger.charge(args.key, **_request(ledger, args))
+        row = {**_row(ledger, "charge"), **_receipt_row(receipt)}
+    out.result(row, lambda: [_receipt_words(receipt, row)])
+    return ANSWERED if receipt.continues else REFUTED
+
+
+def run_status(args: Namespace, out: Output) -> int:
+    """verified-dp ledger status LEDGER [--epsilon E | --delta D]"""
+    from verified_dp.individual.ledger import Ledger
+
+    with Ledger.open(args.file) as ledger:
+        row = {**_row(ledger, "status"), "guarantee": _guarantee(ledger, args)}
+    out.result(row, lambda: [f"{args.file}: {_words(row)}", *_guarantee_words(row["guarantee"])])
+    return ANSWERED
+
+
+def run_export(args: Namespace, out: Output) -> int:
+    """verified-dp ledger export LEDGER"""
+    from verified_dp.individual.ledger import Ledger
+
+    with Ledger.open(args.file) as ledger:
+        rows = [{"schema": schema("ledger-charge"), "number": entry.number, "key": entry.key, "at": entry.at,
+                 "request": json.loads(entry.request), "outcome": json.loads(entry.outcome), "hash": entry.hash}
+                for entry in ledger.entries()]
+    out.write(json.dumps(row) for row in rows)
+    return ANSWERED
+
+
+def _new_state(kind: Any, args: Namespace) -> Any:
+    """The filter or odometer that the options describe."""
+    values = _settings(args.set)
+    if args.records is not None:
+        return _called(kind.open, {**values, "records": _read_json(args.records, list)})
+    if args.epsilon is None and args.delta is None:
+        return _called(kind, values)
+    if not hasattr(kind, "for_guarantee"):
+        raise InvalidInput("epsilon", args.epsilon, f"left out: a {kind.kind} takes its numbers by --set")
+    order = {"renyi_order": values.pop("renyi_orders")} if "renyi_orders" in values else {}
+    return _called(kind.for_guarantee, {**values, **order, "epsilon": args.epsilon, "delta": args.delta})
+
+
+def _called(make: Any, values: dict[str, Any]) -> Any:
+    from inspect import signature
+
+    parameters = signature(make)
+    try:
+        parameters.bind(**values)
+    except TypeError as error:
+        wanted = ", ".join(name for name in parameters.parameters if name not in ("spent", "digits"))
+        raise InvalidInput("set", ", ".join(values) or None, f"the numbers of this kind ({wanted}): {error}") from None
+    return make(**values)
+
+
+def _request(ledger: Ledger, args: Namespace) -> dict[str, Any]:
+    """The arguments of the state's charge."""
+    values = _settings(args.set)
+    if args.records is not None:
+        name = "mu_squared" if ledger.kind == "individual-gdp" else "epsilons"
+        values[name] = _read_json(args.records, dict)
+    return values
+
+
+def _settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """KEY=VALUE as a dictionary; a value with commas is a list."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier() or name in (*found, "spent"):
+            raise InvalidInput("set", pair, "KEY=VALUE, each key once")
+        found[name] = value.split(",") if "," in value else value
+    return found
+
+
+def _read_json(path: str, kind: type) -> Any:
+    """A list or an object from a JSON file. Numbers are kept as the text they are written in, so exact."""
+    what = f"a file with a JSON {'list' if kind is list else 'object'}"
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        value: Any = json.loads(text, parse_float=str, parse_int=str, object_pairs_hook=_once)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput("records", path, f"{what} ({error})") from None
+    expected = type(value) is kind
+    if not expected or not all(isinstance(item, str) for item in value):
+        raise InvalidInput("records", path, what)
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object none of whose names occurs twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a record occurs twice")
+    return found
+
+
+def _row(ledger: Ledger, action: str) -> Row:
+    state = ledger.state
+    individual = isinstance(state.spent, Mapping)
+    shown = max(state.spent.values()) if individual else state.spent
+    return {"schema": schema("ledger"), "file": str(ledger.path), "action": action, "kind": ledger.kind,
+            "charges": ledger.number, "largest_spent" if individual else "spent": _text(shown),
+            **{name: _text(getattr(state, name)) for name in _SHOWN if hasattr(state, name)}, "head": ledger.head}
+
+
+_SHOWN = ("budget", "budgets", "renyi_orders", "renyi_order", "slack", "steps_delta", "step", "reached")
+
+
+def _text(value: Any) -> Any:
+    from verified_dp.exact import fraction_text
+
+    return fraction_text(value) if isinstance(value, Fraction) else [_text(item) for item in value]
+
+
+def _receipt_row(receipt: Receipt) -> Row:
+    row: Row = {"verdict": str(receipt.verdict), "key": receipt.key, "number": receipt.number,
+                "repeated": receipt.repeated}
+    if receipt.active is not None and receipt.halted is not None:
+        row |= {"active": sorted(receipt.active), "halted": sorted(receipt.halted)}
+    return row
+
+
+def _receipt_words(receipt: Receipt, row: Row) -> str:
+    if not receipt.continues:
+        return f"HALT: {receipt.key} must not run, nothing was charged; {_words(row)}"
+    before = f" (it was, as charge {receipt.number})" if receipt.repeated else ""
+    return f"continue: {receipt.key} is charged{before}; {_words(row)}"
+
+
+def _words(row: Row) -> str:
+    """Kind, charges and sums on one line."""
+    shown = [name for name in ("spent", "largest_spent", *_SHOWN) if name in row]
+    numbers = ", ".join(f"{name} {_joined(row[name])}" for name in shown)
+    return f"{row['kind']}, {row['charges']} charges, {numbers}"
+
+
+def _joined(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else "/".join(value)
+
+
+def _guarantee(ledger: Ledger, args: Namespace) -> Row | None:
+    """What the budget guarantees at the asked eps or delta: an upper bound, whatever is still to come."""
+    if args.epsilon is None and args.delta is None:
+        return None
+    if args.epsilon is not None and args.delta is not None:
+        raise InvalidInput("delta", args.delta, "left out where epsilon is given")
+    state, quantity = ledger.state, "delta" if args.epsilon is not None else "epsilon"
+    at = args.epsilon if args.epsilon is not None else args.delta
+    source = state.profile() if ledger.kind in ("renyi", "individual-renyi") else state
+    if ledger.kind not in ("gdp", "individual-gdp", "renyi", "individual-renyi"):
+        raise Unsupported(f"a {ledger.kind} has no curve that it guarantees: read its numbers", "ledger")
+    return {"quantity": quantity, "at": at, "upper": getattr(source, quantity)(at).upper_decimal}
+
+
+def _guarantee_words(guarantee: Row | None) -> list[str]:
+    if guarantee is None:
+        return []
+    other = "epsilon" if guarantee["quantity"] == "delta" else "delta"
+    return [f"  guaranteed: {guarantee['quantity']} <= {guarantee['upper']} at {other} = {guarantee['at']}"]
