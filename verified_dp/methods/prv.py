@@ -17,7 +17,6 @@ from flint import arb, ctx
 
 from verified_dp import exact
 from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.evaluate import enclose_past_support
 from verified_dp.kernel.prv import (
     COUPLINGS,
@@ -87,13 +86,17 @@ class PRVAccountant:
             raise Unsupported(ONLY_MOMENTS)
         if not loss.laws:
             raise Unsupported("nothing depends on the data: there is no loss to round")
+        return PRVCurve(self, loss, epsilon, digits, budget)
+
+    def run(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> PRVRun:
+        """Choose mesh, domain and ranges, compose."""
         asked = Asked(self.eps_error, self.delta_error, self.mesh, self.domain, self.tilt, self.bits, self.bound)
         plan = PRVPlan(loss, as_float(epsilon), 3.32 * digits + 1, asked, self.window == "chernoff")
         domain, profile, certified = self._domain(loss, plan, budget)
         witness = plan.witness(domain)
         if (seconds := predict_seconds(witness)) > 1:
             budget.say(f"prv: about {seconds:.0f} s for {witness.points} points")
-        return PRVCurve(self, loss, evaluate_prv(loss, witness, profile), plan.errors.delta_error, certified)
+        return PRVRun(evaluate_prv(loss, witness, profile), plan.errors.delta_error, certified)
 
     def _domain(self, loss: ComposedLoss, plan: PRVPlan, budget: Budget) -> tuple[float, Profile | None, bool | None]:
         """(L, the profile that Lemma 5.4 reads, whether (7) is certified): Remark 5.6, or Chernoff bounds."""
@@ -150,37 +153,49 @@ def alone(law: Law) -> ComposedLoss:
 
 
 @dataclass(frozen=True)
-class PRVCurve:
-    """delta of one order; cheap at every eps, and narrowest near the eps it was made for."""
+class PRVRun:
+    """What does not depend on eps; certified: whether (7) holds, None where Remark 5.6 was not asked for."""
 
-    method: PRVAccountant
-    loss: ComposedLoss
     values: PRVValues
     delta_error: Fraction
     certified: bool | None
 
-    def delta(self, epsilon: Fraction) -> PaperAnswer:
-        """The interval of (8) at eps, and the authors' estimate."""
-        with ctx.workprec(self.values.witness.prec):
-            estimate = approximate_by_prv(self.values, epsilon).mid().str(15, radius=False)
-        return PaperAnswer(self._enclose(epsilon), estimate,
-                           "delta of the rounded losses at eps itself, without the errors of (8)", self.parameters)
 
-    def _enclose(self, epsilon: Fraction) -> Bounds:
+@dataclass(frozen=True)
+class PRVCurve:
+    """delta of one order; cheap after the first time, and narrowest near the eps it was made for."""
+
+    method: PRVAccountant
+    loss: ComposedLoss
+    epsilon: Fraction
+    digits: int
+    budget: Budget
+
+    @cached_property
+    def run(self) -> PRVRun:
+        """The work, done when it is first needed."""
+        return self.method.run(self.loss, self.epsilon, self.digits, self.budget)
+
+    def delta(self, epsilon: Fraction) -> PaperAnswer:
+        """The interval of (8) at eps, and the authors' estimate; past the largest loss what is known without either."""
         past = enclose_past_support(self.loss, epsilon)
-        return past if past.upper < 1 else enclose_by_coupling(self.values, epsilon)
+        if past.upper < 1:
+            return PaperAnswer(past)
+        values = self.run.values
+        with ctx.workprec(values.witness.prec):
+            estimate = approximate_by_prv(values, epsilon).mid().str(15, radius=False)
+        return PaperAnswer(enclose_by_coupling(values, epsilon), estimate,
+                           "delta of the rounded losses at eps itself, without the errors of (8)", self.parameters)
 
     @cached_property
     def parameters(self) -> dict[str, str]:
         """What was used, in words."""
-        used = self.values.witness
-        shown = {"eps_error": f"{float(used.distance):.6g}", "delta_error": arb_text(self.delta_error),
+        used, certified = self.run.values.witness, self.run.certified
+        shown = {"eps_error": f"{float(used.distance):.6g}", "delta_error": arb_text(self.run.delta_error),
                  "mesh": f"{float(used.step):.6g}", "domain": f"{float(used.half_length):.6g}",
                  "points": str(used.points), "tilt": f"{float(used.tilt):.6g}", "bound": used.coupling,
                  "window": self.method.window, "bits": str(used.prec)}
-        if self.certified is None:
-            return shown
-        return shown | {"condition (7)": "holds" if self.certified else "not shown"}
+        return shown if certified is None else shown | {"condition (7)": "holds" if certified else "not shown"}
 
 
 def arb_text(value: Fraction) -> str:

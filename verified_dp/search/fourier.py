@@ -39,8 +39,6 @@ class Asked:
 def choose_samples(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked) -> SampleWitness:
     """A witness for delta(eps) to a relative width of 2^-bits where the asked parameters allow that."""
     model = float_loss(loss)
-    if epsilon >= model.largest:
-        epsilon = model.largest - 1e-3 * abs(model.largest)
     saddle = choose_saddle(model, epsilon)
     target = saddle.log_delta - bits * math.log(2) - 3
     c = _choose_tilt(model, epsilon, saddle.tilt, target) if asked.tilt is None else float(asked.tilt)
@@ -178,7 +176,7 @@ def choose_masses(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked,
                           dyadic(left, 24), 2 * math.ceil(margin), prec)
 
 
-def _tables(model: LatticeModel, c: float, sign: int) -> tuple[np.ndarray, np.ndarray]:
+def moment_tables(model: LatticeModel, c: float, sign: int) -> tuple[np.ndarray, np.ndarray]:
     """(exponents right of c, or below 0; K there)."""
     scale = math.sqrt(max(model.cumulants(c)[2], 1e-300))
     exponents = np.geomspace(1e-3, 1e4, 120) / scale
@@ -189,8 +187,8 @@ def _tables(model: LatticeModel, c: float, sign: int) -> tuple[np.ndarray, np.nd
 
 def least_half_length(model: LatticeModel, c: float, epsilon: float, target: float) -> float:
     """The least L such that the Chernoff bounds of what wraps around, and of what lies past L, are below e^target."""
-    right, k_right = _tables(model, c, 1)
-    left, k_left = _tables(model, c, -1)
+    right, k_right = moment_tables(model, c, 1)
+    left, k_left = moment_tables(model, c, -1)
     needed = max(float(np.min((k_right - target) / right)),
                  float(np.min((k_right - right * epsilon - target) / (right - c))) / 2,
                  float(np.min((k_left - target) / (2 * c - left))), epsilon * 1.01, 1e-9)
@@ -207,7 +205,7 @@ def _choose_mass_tilt(model: LatticeModel, saddle: float, epsilon: float, target
     period = 2 * float(asked.half_length)
 
     def log_wraps(c: float) -> float:
-        (right, k_right), (left, k_left) = _tables(model, c, 1), _tables(model, c, -1)
+        (right, k_right), (left, k_left) = moment_tables(model, c, 1), moment_tables(model, c, -1)
         past = float(np.min(k_right - right * epsilon - (right - c) * period))
         return max(past, float(np.min(k_left + left * period / 2)) - c * period)
 
@@ -230,8 +228,8 @@ def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, tar
 
 def window_exponents(model: LatticeModel, c: float, epsilon: float, half_length: float) -> tuple[float, float]:
     """Exponents of the least bounds of what lies right of the window, and left of it."""
-    right, k_right = _tables(model, c, 1)
-    left, k_left = _tables(model, c, -1)
+    right, k_right = moment_tables(model, c, 1)
+    left, k_left = moment_tables(model, c, -1)
     wrapped = k_right - right * epsilon - (right - c) * 2 * half_length
     past = np.maximum(k_right - right * max(half_length, epsilon), wrapped)
     return float(right[np.nanargmin(past)]), float(-left[np.nanargmin(k_left + left * half_length)])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from flint import arb, ctx
 
 from verified_dp.errors import Unsupported
@@ -14,7 +15,7 @@ from verified_dp.kernel.balls import ball, upper_end
 from verified_dp.kernel.prv import PRVWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import Law
-from verified_dp.search.fourier import least_half_length, window_exponents
+from verified_dp.search.fourier import least_half_length, moment_tables
 from verified_dp.search.lattice import LatticeModel
 from verified_dp.search.line import dyadic
 
@@ -127,16 +128,29 @@ class PRVPlan:
         slack = float(distance) - errors.bias * float(step) ** 2
         rate = max(slack, float(distance) / 8) / (errors.count * errors.variance * float(step) ** 2)
         c = float(self.tilt)
-        right, left = window_exponents(self.model, c, self.epsilon, float(half_length))
+        right, left = self._exponents(float(half_length))
+        ranges = tuple(self._range(ends, step, points) for ends in self.reaches)
+        weight = max(max(-left * first, right * last) * float(step) for first, last in ranges) / LOG2
         lost = max(0.0, self.model.cumulants(c)[0] - c * self.epsilon - self.log_delta) / LOG2 if c else (
             -self.log_delta / LOG2)
         fine = self.bits + math.log2(errors.count) + math.log2(points) + 24
         prec = self.asked.bits or math.ceil(fine + lost)
         mass_bits = math.ceil(max(fine + lost, prec) + 80 + 2 * max(-math.log2(step), 0)
-                              + max(0.0, -log_of(errors.delta_error) / LOG2))
-        return PRVWitness(half_length, points, tuple(self._range(ends, step, points) for ends in self.reaches),
-                          errors.parts, distance, errors.coupling, dyadic(rate), self.tilt,
+                              + max(0.0, -log_of(errors.delta_error) / LOG2) + weight)
+        return PRVWitness(half_length, points, ranges, errors.parts, distance, errors.coupling, dyadic(rate), self.tilt,
                           max(dyadic(right), self.tilt), dyadic(left), mass_bits, prec)
+
+    def _exponents(self, half_length: float) -> tuple[float, float]:
+        """The smallest exponents that bound what leaves the window by far less than delta_error; the best where none do.
+
+        Larger ones would ask for more bits of the masses: e^{l x} magnifies their rounding.
+        """
+        c, target = float(self.tilt), log_of(self.errors.delta_error) - 12
+        right, k_right = moment_tables(self.model, c, 1)
+        left, k_left = moment_tables(self.model, c, -1)
+        wraps = k_right - right * self.epsilon - (right - c) * 2 * half_length
+        past = np.maximum(k_right - right * max(half_length, self.epsilon), wraps)
+        return _first(right, past, target), _first(-left, k_left + (left - 2 * c) * half_length, target)
 
     def _grid(self, domain: float) -> tuple[Fraction, int]:
         """(L, n): n a power of 2 unless the domain is asked for, L at least the domain."""
@@ -163,6 +177,12 @@ class PRVPlan:
         """The first and last cell of a step: Algorithm 2's window, cut where hardly any mass is."""
         most = points // 2 - 1
         return -min(max(math.ceil(ends[0] / step), 1), most), min(max(math.ceil(ends[1] / step), 1), most)
+
+
+def _first(exponents: np.ndarray, logs: np.ndarray, target: float) -> float:
+    """The first exponent whose bound is below the target, or the one of the least bound."""
+    reached = np.nonzero(logs < target)[0]
+    return float(exponents[reached[0] if len(reached) else np.nanargmin(logs)])
 
 
 def _shrunk(mesh: float, points: int) -> tuple[Fraction, int]:
