@@ -141,7 +141,7 @@ class PRVPlan:
                           max(dyadic(right), self.tilt), dyadic(left), mass_bits, prec)
 
     def _exponents(self, half_length: float) -> tuple[float, float]:
-        """The smallest exponents that bound what leaves the window by far less than delta_error; the best where none do.
+        """The smallest exponents that bound what leaves the window by far less than delta_error; else the best.
 
         Larger ones would ask for more bits of the masses: e^{l x} magnifies their rounding.
         """
