@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from verified_dp import exact
 from verified_dp.errors import InvalidInput, Unsupported
+from verified_dp.kernel.balls import ball
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.evaluate import enclose_past_support
 from verified_dp.kernel.fourier import FourierWitness, enclose_by_fourier, evaluate_fourier, narrow_by_monotony
@@ -28,6 +29,7 @@ from verified_dp.methods.paper import PaperAnswer
 from verified_dp.methods.single import Budget, as_float, width_bits
 from verified_dp.search.densities import SMOOTH
 from verified_dp.search.fourier import MOST_POINTS, Asked, choose_masses, choose_samples, predict_samples, spread_of
+from verified_dp.search.line import dyadic
 from verified_dp.search.published import Published, estimate_discretisation, estimate_tail, publish
 
 DISCRETISATIONS = ("auto", "points", "dots", "cells", "estimate")
@@ -78,8 +80,9 @@ class FourierAccountant:
         witness, bounds = None, None
         known: tuple[tuple[Fraction, Bounds], ...] = ()
         if self.discretisation != "estimate":
-            witness, bounds = self._prove(loss, epsilon, digits * math.log2(10) + 1, budget)
-            known = tuple((place, bounds(place)) for place in _places(epsilon))
+            inside = _inside(loss, epsilon)
+            witness, bounds = self._prove(loss, inside, digits * math.log2(10) + 1, budget)
+            known = tuple((place, bounds(place)) for place in _places(inside))
         half_length, points = self._published_grid(loss, epsilon, witness)
         published = publish(loss, half_length, points, 0.0 if self.tilt is None else float(self.tilt))
         return FourierCurve(loss, bounds, known, witness, published, half_length, points)
@@ -112,7 +115,8 @@ class FourierAccountant:
             while self.n is None and not budget.allows(_seconds(witness)) and bits > 8:
                 bits *= 0.8
                 witness = choose_samples(loss, epsilon, bits, asked)
-            if self.discretisation == "points" or predict_samples(loss, witness) < _SMALL_ENOUGH:
+            fits = self.n is not None or budget.allows(_seconds(witness))
+            if self.discretisation == "points" or (fits and predict_samples(loss, witness) < _SMALL_ENOUGH):
                 return witness
         rounding = "cells" if self.discretisation == "cells" else "dots"
         most = 2 ** math.floor(math.log2(min(max(budget.left / 4 / _SECONDS["masses"], 256), MOST_POINTS)))
@@ -185,6 +189,12 @@ class FourierCurve:
         return used | {"discretisation": kind, "L in balls": f"{float(witness.half_length):.6g}",
                        "n in balls": str(witness.points), "tilt in balls": f"{float(witness.tilt):.6g}",
                        "bits": str(witness.prec)}
+
+
+def _inside(loss: ComposedLoss, epsilon: Fraction) -> Fraction:
+    """eps, or where it is past the largest loss, and nothing is left to compute there, a place before that."""
+    largest = loss.enclose_largest_loss()
+    return epsilon if largest is None or ball(epsilon) < largest else dyadic(0.75 * max(float(largest), 0.0))
 
 
 def _places(epsilon: Fraction) -> list[Fraction]:
