@@ -25,8 +25,8 @@ from verified_dp.losses.law import DiscreteRule
 from verified_dp.losses.sampled import SampledLoss
 from verified_dp.theorems import proved_by
 
-LARGEST_RATIO = 32
-"""Losses in [-mu, mu] with a larger mu would need too many panels."""
+LARGEST_RATIO = 8
+"""Losses in [-mu, mu] with a larger mu would need many panels, and frequencies: such laws go to the lattice."""
 _HEIGHTS = 8
 """Ellipses tried, of heights pi/2, 7/8 of it, ..."""
 _MOST_NODES = 4096
@@ -37,7 +37,7 @@ _PIECES = 32
 
 @dataclass(frozen=True)
 class SampledLaplaceLoss(SampledLoss):
-    """A sampled step whose base is Laplace noise or bounded range, ratio mu <= 32; order "remove" or "add"."""
+    """A sampled step whose base is Laplace noise or bounded range, ratio mu; order "remove" or "add"."""
 
     base: LaplaceLoss | BoundedRangeLoss
     decays: ClassVar[bool] = True

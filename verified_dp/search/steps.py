@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb, ctx
 
+from verified_dp.errors import Unsupported
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.grid import LawGrid, enclose_step
 from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
@@ -57,6 +58,8 @@ def align(model: LatticeModel, step: float) -> Fraction:
 
     Where it is wider than the closest atoms are apart, a multiple of their distance.
     """
+    if not step > 0:
+        raise Unsupported("the lattice method finds no grid for steps as revealing as these: delta is nearly 1")
     base, *others = spacings(model) or [Fraction(0)]
     if not base:
         return dyadic(step, 20)
