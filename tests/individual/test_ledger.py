@@ -328,6 +328,34 @@ def test_wrong_charges_charge_nothing(ledger_file: Path, key: str, request_: dic
     exported(ledger_file)
 
 
+def test_a_closed_ledger_and_one_of_another_process_are_refused(
+        ledger_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Ledger.open(ledger_file) as ledger:
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        with pytest.raises(InvalidInput, match="fork"):
+            ledger.charge("more", mu_squared="1/100")
+        monkeypatch.undo()
+    with pytest.raises(InvalidInput, match="closed"):
+        ledger.charge("more", mu_squared="1/100")
+    exported(ledger_file)
+
+
+def test_another_thread_is_refused_not_taken_for_damage(ledger_file: Path) -> None:
+    seen: list[Exception] = []
+
+    def work(ledger: Ledger) -> None:
+        try:
+            ledger.charge("more", mu_squared="1/100")
+        except InvalidInput as error:
+            seen.append(error)
+
+    with Ledger.open(ledger_file) as ledger:
+        thread = threading.Thread(target=work, args=(ledger,))
+        thread.start()
+        thread.join()
+    assert "thread" in str(seen[0]) and not isinstance(seen[0], InvalidLedger)
+
+
 def test_wrong_beginnings(tmp_path: Path, ledger_file: Path) -> None:
     with pytest.raises(InvalidInput, match="exists"):
         Ledger.create(ledger_file, GDPFilter(1))

@@ -106,7 +106,7 @@ class Ledger:
     def __init__(self, path: Path, connection: sqlite3.Connection, terms: str) -> None:
         self.path, self._connection, self._terms = path, connection, terms
         self.state: State = _opened(terms)
-        self.number, self.head = 0, _digest("", terms)
+        self.number, self.head, self._process = 0, _digest("", terms), os.getpid()
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], state: State) -> Self:
@@ -197,6 +197,8 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """One transaction that excludes other writers; rolled back on every error."""
+        if os.getpid() != self._process:
+            raise InvalidInput("ledger", str(self.path), "opened after the fork: locks do not survive one")
         with _told(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -298,6 +300,8 @@ def _told(file: Path) -> Iterator[None]:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise LedgerBusy(f"{file} is in use by another process; nothing was charged, try again") from None
         raise InvalidLedger("ledger", str(file), f"a ledger that can be read and written: {error}") from None
+    except sqlite3.ProgrammingError as error:
+        raise InvalidInput("ledger", str(file), f"open, in the thread that opened it: {error}") from None
     except (sqlite3.Error, UnicodeError) as error:
         raise InvalidLedger("ledger", str(file), f"an undamaged ledger: {error}") from None
 

@@ -91,9 +91,12 @@ class IndividualFilter:
         if not isinstance(costs, Mapping) or costs.keys() != self.spent.keys():
             raise InvalidInput(key, *_difference(costs, self.spent))
         totals = {record: used + _cost(costs[record], key, record) for record, used in self.spent.items()}
-        halted = frozenset(record for record, total in totals.items() if total > self.budget)
-        spent = {record: self.spent[record] if record in halted else total for record, total in totals.items()}
-        return IndividualDecision(frozenset(totals) - halted, halted, self._with(spent))
+        top, bottom = self.budget.as_integer_ratio()  # several times faster than comparing fractions
+        halted = frozenset(record for record, total in totals.items()
+                           if total.numerator * bottom > top * total.denominator)
+        active = frozenset(totals) - halted
+        totals.update({record: self.spent[record] for record in halted})
+        return IndividualDecision(active, halted, self._with(totals))
 
     def _with(self, spent: dict[Hashable, Fraction]) -> Self:
         """The same filter with other sums, which are known to be right."""
@@ -162,7 +165,9 @@ class IndividualRenyiFilter(IndividualFilter):
 
 
 def _cost(value: object, key: str, record: Hashable) -> Fraction:
-    return value if type(value) is Fraction and value >= 0 else exact.non_negative(value, f"{key}[{record!r}]")
+    if type(value) is Fraction and value.numerator >= 0:
+        return value
+    return exact.non_negative(value, f"{key}[{record!r}]")
 
 
 def _difference(costs: object, spent: Mapping[Hashable, Fraction]) -> tuple[object, str]:
