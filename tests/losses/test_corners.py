@@ -8,8 +8,10 @@ from fractions import Fraction
 import pytest
 from flint import acb, arb, ctx
 
+from verified_dp.errors import Unsupported
 from verified_dp.kernel.balls import ball
 from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.losses.fixed_batch import FixedBatchLoss
 from verified_dp.losses.gaussian import GaussianLoss
@@ -19,6 +21,7 @@ from verified_dp.losses.mixture import MixtureLoss
 from verified_dp.losses.sampled import SampledLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.losses.sampled_laplace import SampledLaplaceLoss
+from verified_dp.methods.single import Budget, SingleOrder
 
 F = Fraction
 TINY, HUGE = F(1, 10**12), F(10**6)
@@ -124,3 +127,10 @@ def test_few_bits_end_soon(prec: int) -> None:
             with ctx.workprec(300):
                 assert found.overlaps(DiscreteGaussianLoss(s2, 1).enclose_hockey_stick(arb(x)))
     assert time.process_time() - start < 3
+
+
+def test_steps_that_reveal_everything_say_so() -> None:
+    """A standard deviation of 1/1000 on integers: no grid, a reason instead of a crash."""
+    loss = ComposedLoss("symmetric", ((DiscreteGaussianLoss(1 / HUGE, 1), 2),), F(0))
+    with pytest.raises(Unsupported, match="nearly 1"):
+        SingleOrder(loss).enclose(F(1), 13, "auto", Budget(20))

@@ -8,12 +8,15 @@ import mpmath
 import pytest
 from flint import acb, arb, ctx
 
+from verified_dp.dominating import privacy_losses
 from verified_dp.kernel.balls import ball
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.losses.sampled import SampledLoss
 from verified_dp.losses.sampled_laplace import SampledLaplaceLoss, _inner_nodes, _layers, _sinc_beyond
+from verified_dp.mechanisms import Composition, PoissonSampled, Relation
 from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
+from verified_dp.releases import Exponential, Laplace
 
 F = Fraction
 BASES = [(LaplaceLoss(F(1)), F(1, 2)), (LaplaceLoss(F(2)), F(1, 100)), (BoundedRangeLoss(F(3)), F(1, 10)),
@@ -194,6 +197,17 @@ def test_where_the_contour_is_worth_it() -> None:
     assert not few.decays and many.decays
     answer = enclosed(selection, 3, F(1, 4), 20)
     assert answer.method == "contour" and width_bits(answer.bounds) > 20
+
+
+@pytest.mark.parametrize(("release", "kind"), [
+    (Laplace("1/2", "1"), SampledLaplaceLoss), (Exponential("1/2"), SampledLaplaceLoss),
+    (Laplace("1/9", "1"), SampledLoss)])
+def test_samples_of_these_mechanisms_have_this_law(release: Laplace | Exponential, kind: type[SampledLoss]) -> None:
+    """Very revealing noise has no transform worth the name: there the curve alone is used."""
+    composition = Composition(((PoissonSampled(release, "1/100"), 1),))
+    losses = privacy_losses(composition, Relation.ADD_OR_REMOVE)
+    assert sorted(loss.order for loss in losses) == ["add", "remove"]
+    assert all(type(law) is kind and law.order == loss.order for loss in losses for law, _ in loss.parts)
 
 
 def test_a_sample_of_many_orders_keeps_its_precision() -> None:
