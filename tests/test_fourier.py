@@ -116,8 +116,8 @@ def test_table_2(half_length: int, printed: str, tail: float) -> None:
 
 
 @pytest.mark.theorem("T13-epsilon-of-delta")
-@pytest.mark.parametrize("exponent", [3, 6])
-@pytest.mark.parametrize("name", ["paper", "laplace"])
+@pytest.mark.parametrize(("name", "exponent"), [
+    ("paper", 6), ("laplace", 3), *(pytest.param(*case, marks=pytest.mark.long) for case in (("paper", 3), ("laplace", 6)))])
 def test_newton_lies_in_the_proved_bracket(name: str, exponent: int) -> None:
     """Section 5.4, from eps = 0."""
     what, delta = {"paper": PAPER, "laplace": compose((Laplace(20, 1), 20))}[name], F(1, 10**exponent)

@@ -122,7 +122,7 @@ def test_a_mistake_is_one_line(text, key, words):
     assert error.value.file == "claim.toml"
     assert words in str(error.value)
     assert len(str(error.value).splitlines()) == 1
-    assert len(str(error.value)) < 300
+    assert len(str(error.value)) < 340
 
 
 @pytest.mark.parametrize("scheme", ["sequential", "poison", "shuffle", "fixed-size"])
