@@ -154,7 +154,8 @@ def test_an_individual_receipt_says_who_takes_part_also_when_repeated(tmp_path: 
         first, again = ledger.charge("one", mu_squared=costs), ledger.charge("one", mu_squared=costs)
         assert first.active == again.active == {"a"} and first.halted == again.halted == {"b"}
         nobody = ledger.charge("two", mu_squared=costs)
-        assert not nobody.continues and nobody.active == frozenset() and ledger.number == 1
+        assert nobody.active == frozenset() and ledger.state.spent == {"a": 1, "b": 0}
+        assert nobody.continues and nobody.number == 2, "not running the step would tell that nobody is left"
 
 
 def test_writers_see_one_another(ledger_file: Path) -> None:

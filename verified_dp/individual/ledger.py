@@ -11,7 +11,8 @@
 * Charges are only ever added, and each carries the hash of all before it. Opening replays every one of them; a file
   that is damaged, edited or shortened is refused and never repaired. The hash is no signature: who can write the file
   can write another history, or put an old copy back. Keep `head` elsewhere and compare it to see that.
-* A refused step (HALT) is not recorded: it costs nothing, and asking again gives the same answer.
+* A refused step (HALT) is not recorded: it costs nothing, and asking again gives the same answer. Individual filters
+  refuse no step, only records.
 
 The ledger of an individual filter names records and who dropped out when: keep it as secret as the data.
 """
@@ -175,8 +176,7 @@ class Ledger:
                 return self._receipt(known, repeated=True)
             decision = _decide(self.state, json.loads(asked))
             if not decision.continues:
-                return Receipt(key, Verdict.HALT, None, active=_names(decision, "active"),
-                               halted=_names(decision, "halted"))
+                return Receipt(key, Verdict.HALT, None)
             entry = self._entry(key, asked, _outcome(decision))
             self._append(entry)
         self.state, self.number, self.head = decision.state, entry.number, entry.hash
@@ -367,13 +367,10 @@ def _decide(state: State, request: dict[str, Any]) -> Any:
 
 def _outcome(decision: Any) -> str:
     """What the ledger keeps of a decision: the sums, or who was halted."""
-    halted = _names(decision, "halted")
-    what = {"spent": list(_sums(decision.state))} if halted is None else None
-    return json.dumps({"halted": sorted(halted or ())}) if what is None else _canonical(what, "spent")
-
-
-def _names(decision: Any, field: str) -> frozenset[str] | None:
-    return getattr(decision, field, None)
+    halted = getattr(decision, "halted", None)
+    if halted is None:
+        return _canonical({"spent": list(_sums(decision.state))}, "spent")
+    return json.dumps({"halted": sorted(halted)})
 
 
 def _replayed(state: State, entry: Entry, number: int, before: str, file: Path) -> State:

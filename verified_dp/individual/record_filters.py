@@ -6,7 +6,8 @@
 
 The guarantee is for neighbours that differ by one record (added or removed). The cost of a record must be a function of
 that record and of earlier outputs, not of other records; so must be what the step does with it. Which records are
-active, how many are, and what they have spent depends on the data: publish none of it.
+active, how many are, and what they have spent depends on the data: publish none of it. When to stop must not depend on
+it either: run as many steps as were planned, or as the outputs suggest, also on nobody.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class IndividualDecision(Generic[State]):
     """Who takes part in a step, and the state after it.
 
     active: the records whose budgets allow it: the step runs on these alone. halted: all others. Both depend on the
-    records themselves: neither set, nor its size, may be published.
+    records themselves: neither set, nor its size, may be published. The step runs even where nobody is active (it then
+    releases noise): leaving it out, or stopping then, would tell.
     """
 
     active: frozenset[Hashable]
@@ -44,13 +46,13 @@ class IndividualDecision(Generic[State]):
 
     @property
     def continues(self) -> bool:
-        """Whether any record takes part."""
-        return bool(self.active)
+        """True: the step runs, on whoever is active."""
+        return True
 
     @property
     def verdict(self) -> Verdict:
-        """CONTINUE where any record takes part; it depends on the records, too."""
-        return Verdict.CONTINUE if self.active else Verdict.HALT
+        """CONTINUE, always."""
+        return Verdict.CONTINUE
 
 
 @dataclass(frozen=True)
