@@ -217,10 +217,9 @@ DEAR: dict[str, tuple[ComposedLoss, Witness]] = {
     "cells of many outcomes": (
         one(FiniteLoss(tuple((F(1, 4000), F(n, 7998000)) for n in range(4000)), "remove")),
         LatticeWitness(F(1, 100), F(0), 40, (LawGrid(-1000, ((20_000, 1),)),), (), 80)),
-    "a wide discrete Gaussian": (one(DiscreteGaussianLoss(F(10**16), 1)), ClosedFormWitness(80)),
-    "a wide discrete Gaussian on a grid": (
-        one(DiscreteGaussianLoss(F(10**7), 1)),
-        LatticeWitness(F(1), F(0), 40, (LawGrid(-1000, ((20_000, 1),)),), (), 80)),
+    "a discrete Gaussian at very many bits on a grid": (
+        one(DiscreteGaussianLoss(F(16_000), 1)),
+        LatticeWitness(F(1), F(0), 40, (LawGrid(-1000, ((20_000, 1),)),), (), 20_000)),
     "many pieces at many bits": (one(LaplaceLoss(F(1)), 600), ClosedFormWitness(40_000)),
     "a mixture at many bits": (
         one(MixtureLoss(F(1), MANY, ((F(0), F(1)),), "remove")), ClosedFormWitness(40_000)),

@@ -19,10 +19,11 @@ from verified_dp.kernel.pieces import count_pieces, spare_bits
 from verified_dp.kernel.sparse import SparseWitness
 from verified_dp.losses.atomic import AtomicLaw, DiscreteLaplaceLoss, FiniteLoss, SampledAtomicLoss
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.losses.discrete_gaussian import SMOOTH, DiscreteGaussianLoss
 from verified_dp.losses.law import Law
 from verified_dp.losses.mixture import MixtureLoss
 from verified_dp.losses.sampled import SampledLoss
+from verified_dp.losses.sampled_laplace import SampledLaplaceLoss
 from verified_dp.losses.shifts import DiscreteLaplaceMixtureLoss, LaplaceMixtureLoss
 
 _VALUE = 2000  # units: a few logarithms and error functions at 64 bits
@@ -30,6 +31,7 @@ _ATOM = 100
 _COMPONENT = 2000  # of a mixture: its exponentials at every cut that is tried
 _TERM = 80  # of a sum over integers
 _PIECE = 60
+_RULE = 4 * 4096  # of a quadrature rule: all its nodes at one frequency
 
 
 def law_cost(loss: ComposedLoss, witness: Witness) -> int:
@@ -80,8 +82,9 @@ def _far_cells(law: DiscreteGaussianLoss, grid: LawGrid, step: Fraction, prec: i
 
 
 def _reach(law: DiscreteGaussianLoss, prec: int) -> int:
-    """About how many terms a sum over integers takes."""
-    return int(fmpz(2 * prec * law.sigma_squared.numerator // law.sigma_squared.denominator).isqrt()) + 2
+    """About how many terms a sum over integers takes; wide noise is summed by Euler and Maclaurin instead."""
+    square = min(law.sigma_squared, SMOOTH)  # exact: rational numbers
+    return int(fmpz(2 * prec * square.numerator // square.denominator).isqrt()) + 2
 
 
 @singledispatch
@@ -116,6 +119,11 @@ def _(law: MixtureLoss | LaplaceMixtureLoss | DiscreteLaplaceMixtureLoss, prec: 
 @value_cost.register
 def _(law: SampledLoss, prec: int) -> int:
     return _VALUE * words(prec) + value_cost(law.base, prec)
+
+
+@value_cost.register
+def _(law: SampledLaplaceLoss, prec: int) -> int:
+    return (_VALUE + _RULE) * words(prec)
 
 
 @value_cost.register
