@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import ball
-from verified_dp.kernel.grid import LawGrid, bound_cells, enclose_step, is_below, join_cells
+from verified_dp.kernel.grid import LawGrid, bound_cells, bound_start, enclose_step, is_below, join_cells
+from verified_dp.losses.atomic import OddsLoss
 from verified_dp.losses.gaussian import GaussianLoss
 from verified_dp.losses.law import Law
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
@@ -117,7 +117,7 @@ def test_larger_masses_fail_the_check(index: int) -> None:
         alphas = [ball(STEP * i).exp() for i in masses.vertices]
         values = [law.enclose_hockey_stick(ball(STEP * i)) for i in masses.vertices]
         lines = bound_cells(law, [STEP * i for i in masses.vertices], alphas, values, arb(0))
-        limits = join_cells(alphas, lines, arb(0))
+        limits = join_cells(bound_start(law, STEP * GRID.first, alphas[0], arb(0))[1], lines)
         assert is_below(alphas, masses.below, limits, arb(1))
         larger = list(masses.below)
         larger[index] = larger[index] * (1 + arb("1e-3"))
@@ -152,8 +152,28 @@ def test_grids() -> None:
     assert not LawGrid(-3, ((1, 4),)).is_proper()
 
 
-def test_grid_must_start_left_of_the_finite_mass() -> None:
-    """alpha_0 > 1 - m leaves no room for a lower law."""
-    law = TwoPoint(Fraction(1, 100), Fraction(1, 3), Fraction(9, 10))
-    with ctx.workprec(128), pytest.raises(InvalidInput):
-        enclose_step(law, LawGrid(-2, ((10, 1),)), STEP, 60)  # type: ignore[arg-type]
+@pytest.mark.theorem("T27-convex-minorant")
+@pytest.mark.parametrize("first", [-2, -20, -60])
+def test_grids_may_start_anywhere(first: int) -> None:
+    """What is left of the grid is given up below; alpha_0 > 1 - m does no harm, and no mass of Q needs to be finite."""
+    for law in (TwoPoint(Fraction(1, 100), Fraction(1, 3), Fraction(9, 10)), *ALL):
+        with ctx.workprec(256):
+            masses = enclose_step(law, LawGrid(first, ((80, 1),)), STEP, 100)  # type: ignore[arg-type]
+            infinity = law.enclose_infinity_mass()
+            for x in places():
+                assert profile(masses.vertices, masses.below, x) < (
+                    law.enclose_hockey_stick(ball(x)) - infinity + arb("1e-60"))
+
+
+@pytest.mark.theorem("T26-connect-the-dots", "T27-convex-minorant")
+def test_atoms_on_a_shifted_grid_are_kept_exactly() -> None:
+    """Losses -1/10 and 1/10 just right of the grid (i + 1/2) / 5, with mass at infinity under P and under Q."""
+    law = OddsLoss(Fraction(1, 10), Fraction(1, 100), 0)
+    with ctx.workprec(256):
+        grid = LawGrid(-3, ((5, 1),), shift=Fraction(1, 2) - Fraction(1, 2**60))
+        masses = enclose_step(law, grid, Fraction(1, 5), 120)
+        exact = [atom for _, atom in sorted((int(loss > 0), mass) for loss, mass in law.enclose_loss_atoms() or [])]
+        for side in (masses.above, masses.below):
+            assert abs(side[2] - exact[0]) < arb("1e-15") and abs(side[3] - exact[1]) < arb("1e-15")
+            assert all(mass < arb("1e-15") for n, mass in enumerate(side) if n not in (2, 3))
+        assert abs(masses.infinity_above - arb("0.01")) < arb("1e-30")

@@ -17,6 +17,9 @@ from verified_dp.kernel.balls import ball, lower_end, upper_end
 from verified_dp.losses.law import Law
 from verified_dp.theorems import proved_by
 
+_PLACES = (Fraction(1, 2), 1 - Fraction(1, 2**40))
+"""Where in a cell the lower law's line may touch D."""
+
 
 @dataclass(frozen=True)
 class LawGrid:
@@ -90,9 +93,10 @@ def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int, prec: int)
     sticks = [law.enclose_hockey_stick(ball(x)) for x in places]
     infinity = law.enclose_infinity_mass()
     lines = bound_cells(law, places, alphas, [stick - infinity for stick in sticks], infinity)
-    values = join_cells(alphas, lines, infinity)
-    below = hull_masses(alphas, [value * (1 - arb((1, -bits))) for value in values], infinity)
-    if not is_below(alphas, below, values, lower_end(1 - infinity)):
+    at_zero, at_first = bound_start(law, places[0], alphas[0], infinity)
+    values = join_cells(at_first, lines)
+    below = hull_masses(alphas, [value * (1 - arb((1, -bits))) for value in values], at_zero)
+    if not is_below(alphas, below, values, at_zero):
         raise InvalidInput("witness.prec", ctx.prec, "enough bits for the lower lattice law")
     return StepMasses(vertices, connect_the_dots(alphas, sticks), below, upper_end(sticks[-1]), infinity)
 
@@ -117,35 +121,44 @@ def bound_cells(law: Law, places: Sequence[Fraction], alphas: Sequence[arb], val
                 infinity: arb) -> list[tuple[arb, arb]]:
     """For each cell the two end values of a line that is at most D on the whole cell, and not negative there.
 
-    The line P(x < L < inf) - alpha Q(L > x), x the cell's middle; where it falls below 0, the value of D at the end.
+    The line P(x < L < inf) - alpha Q(L > x), x the cell's middle or, where that line falls below 0 (D ends with an atom
+    at the cell's end), almost its end; where that falls below 0, too, the value of D at the end.
     """
     lines = []
     for n, (start, end) in enumerate(pairwise(places)):
-        first, second = law.enclose_tails(ball((start + end) / 2))
-        left, right = (lower_end(first - infinity - alpha * second) for alpha in alphas[n : n + 2])
+        line = None
+        for share in _PLACES:
+            first, second = law.enclose_tails(ball(start + share * (end - start)))
+            left, right = (lower_end(first - infinity - alpha * second) for alpha in alphas[n : n + 2])
+            if left >= right >= 0:
+                line = left, right
+                break
         least = lower_end(values[n + 1]).max(arb(0))
-        lines.append((left, right) if left >= right >= 0 else (least, least))
+        lines.append(line or (least, least))
     return lines
 
 
 @proved_by("T27-convex-minorant")
-def join_cells(alphas: Sequence[arb], lines: Sequence[tuple[arb, arb]], infinity: arb) -> list[arb]:
-    """At each vertex a value such that the polyline through them is at most every cell's line; the last is 0.
-
-    The first is negative, which no masses meet, where alpha_0 > 1 - P(L = inf).
-    """
-    first = lower_end(1 - infinity - alphas[0]).min(lines[0][0])
-    inner = [left.min(right) for (_, left), (right, _) in pairwise(lines)]
-    return [first, *inner, arb(0)]
+def bound_start(law: Law, place: Fraction, alpha: arb, infinity: arb) -> tuple[arb, arb]:
+    """Values (>= 0) at 0 and at alpha_0 of the line P(x < L < inf) - alpha Q(L > x), x = log alpha_0."""
+    first, second = law.enclose_tails(ball(place))
+    return lower_end(first - infinity).max(arb(0)), lower_end(first - infinity - alpha * second).max(arb(0))
 
 
 @proved_by("T27-convex-minorant")
-def hull_masses(alphas: Sequence[arb], values: Sequence[arb], infinity: arb) -> list[arb]:
+def join_cells(at_first: arb, lines: Sequence[tuple[arb, arb]]) -> list[arb]:
+    """At each vertex a value such that the polyline through them is at most every cell's line; the last is 0."""
+    inner = [left.min(right) for (_, left), (right, _) in pairwise(lines)]
+    return [at_first.min(lines[0][0]), *inner, arb(0)]
+
+
+@proved_by("T27-convex-minorant")
+def hull_masses(alphas: Sequence[arb], values: Sequence[arb], at_zero: arb) -> list[arb]:
     """Bound from below the masses of the lower convex hull of the points; 0 at the vertices above it.
 
     Which vertices are kept is only a choice: `is_below` checks the outcome.
     """
-    places, points = [-1], [(arb(0), lower_end(1 - infinity))]
+    places, points = [-1], [(arb(0), at_zero)]
     for n, point in enumerate(zip(alphas, values, strict=True)):
         while len(points) > 1 and not _slope(points[-2], points[-1]) < _slope(points[-1], point):
             points.pop()

@@ -1,0 +1,159 @@
+"""What the lattice method promises, in numbers: known values, squared steps, tiny deltas, masses at infinity."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import pytest
+from flint import arb, ctx
+
+from verified_dp.certificate.checker import verify
+from verified_dp.certificate.document import sealed
+from verified_dp.certificate.record import build_certificate
+from verified_dp.dominating import privacy_losses
+from verified_dp.kernel.balls import ball
+from verified_dp.kernel.bounds import Bounds
+from verified_dp.kernel.closed import ClosedFormWitness
+from verified_dp.kernel.evaluate import enclose_delta, evaluate
+from verified_dp.kernel.sparse import SparseWitness
+from verified_dp.losses.atomic import OddsLoss
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.laplace import LaplaceLoss
+from verified_dp.losses.law import Law
+from verified_dp.losses.sampled import SampledLoss
+from verified_dp.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, compose
+from verified_dp.methods.lattice import LatticeEngine
+from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.profile import privacy_profile
+from verified_dp.releases import Laplace
+from verified_dp.search.lattice import LatticeModel, plan_lattice
+from verified_dp.spec import parse_spec
+
+MANY_LAPLACE = compose((Laplace("200", 1), 20_000))
+MIXED = compose((PoissonSampled(Gaussian("1"), "1/100"), 500), (PoissonSampled(Gaussian("2"), "1/50"), 500),
+                (Laplace("20", 1), 10), Gaussian("10"))
+
+
+def lattice(loss: ComposedLoss, epsilon: object, width: float, seconds: float = 60.0) -> Bounds:
+    return LatticeEngine(loss).solve(Fraction(epsilon), width, lambda: seconds, lambda text: None).bounds
+
+
+def relative(bounds: Bounds) -> arb:
+    return (bounds.upper - bounds.lower) / bounds.upper
+
+
+@pytest.mark.parametrize(("epsilon", "known"), [("5", "8.04238154097380663e-13"), ("4", "6.13603599502317455e-9")])
+def test_many_laplace_releases_to_twelve_digits(epsilon: str, known: str) -> None:
+    found = privacy_profile(MANY_LAPLACE, "add-or-remove").delta(epsilon, digits=12)
+    assert found.status == "certified" and found.contains(known)
+    width = found.upper.as_fraction() - found.lower.as_fraction()
+    assert width * 10**12 <= found.upper.as_fraction()
+
+
+def test_epsilon_of_many_laplace_releases() -> None:
+    found = privacy_profile(MANY_LAPLACE, "add-or-remove").epsilon("1e-12", digits=12)
+    assert found.status == "certified" and found.lower_decimal.startswith("4.977957")
+    assert found.upper.as_fraction() - found.lower.as_fraction() < Fraction(1, 10**11)
+
+
+@pytest.mark.theorem("T31-lattice-delta")
+def test_mixed_budget() -> None:
+    """Sampled Gaussians of two kinds, Laplace and a Gaussian: the contour's digits, and the lattice around them."""
+    known = Fraction("1.4422147059741257e-6")
+    profile = privacy_profile(MIXED, "remove")
+    assert profile.delta("2", digits=12).contains(known)
+    rough = lattice(privacy_losses(MIXED, Relation.REMOVE)[0], 2, 3e-2)
+    assert rough.lower < ball(known) < rough.upper and relative(rough) < arb("0.03")
+
+
+@pytest.mark.theorem("T52-without-replacement", "T79-sparse-delta")
+def test_sampling_without_replacement_covers_what_a_data_set_reaches() -> None:
+    composition = compose((WithoutReplacement(Gaussian("4"), "1/100"), 1000))
+    found = privacy_profile(composition, "replace").delta("1", digits=4)
+    assert found.status == "certified" and found.upper > Fraction("3.99184954725e-10")
+    assert Fraction("1.4855e-8") < found.lower < found.upper < Fraction("1.4857e-8")
+
+
+SMOOTH: tuple[Law, int] = (SampledLoss(LaplaceLoss(Fraction(1, 2), "remove"), Fraction(1, 5), "remove"), 40)
+ATOMIC: tuple[Law, int] = (LaplaceLoss(Fraction(1, 10)), 60)
+
+
+@pytest.mark.theorem("T26-connect-the-dots", "T27-convex-minorant")
+@pytest.mark.parametrize("part", [SMOOTH, ATOMIC], ids=["sampled-laplace", "laplace"])
+def test_gap_shrinks_like_the_squared_step_with_atoms(part: tuple[Law, int]) -> None:
+    """Both laws have atoms at their ends, which the grid is put on."""
+    loss = ComposedLoss("remove", (part,), Fraction(0))
+    model, widths = LatticeModel(loss), []
+    span = max(model.parts[0][0].anchors) - min(model.parts[0][0].anchors)
+    for parts in (24, 48, 96):
+        plan = plan_lattice(model, 1.0, 1e-7, span / parts)
+        assert plan.witness is not None
+        widths.append(float(relative(enclose_delta(evaluate(loss, plan.witness), Fraction(1)))))
+    assert 3.2 < widths[0] / widths[1] < 4.8 and 3.2 < widths[1] / widths[2] < 4.8
+
+
+@pytest.mark.theorem("T28-tilted-rounding", "T31-lattice-delta")
+def test_a_delta_of_1e_300_has_relative_accuracy() -> None:
+    loss = ComposedLoss("remove", (), Fraction(1))
+    found = lattice(loss, "377/10", 1e-3)
+    exact = enclose_delta(evaluate(loss, ClosedFormWitness(1500)), Fraction(377, 10))
+    assert arb("1e-305") < exact.lower and exact.upper < arb("1e-300")
+    assert found.lower <= exact.lower and exact.upper <= found.upper and relative(found) < arb("0.0011")
+
+
+@pytest.mark.theorem("T30-lattice-composition", "T44-infinity-mass")
+@pytest.mark.parametrize("sparse", [False, True])
+def test_mass_at_infinity_is_exact(sparse: bool) -> None:
+    """Right of all finite losses nothing else is left; below, it is added to what the finite ones give."""
+    loss = ComposedLoss("symmetric", ((OddsLoss(Fraction(1, 10), Fraction(1, 10**6), 0), 50),), Fraction(0))
+    plan = plan_lattice(LatticeModel(loss), 1.0, 1e-6, sparse=sparse)
+    assert plan.witness is not None and isinstance(plan.witness, SparseWitness) == sparse
+    values = evaluate(loss, plan.witness)
+    with ctx.workprec(128):
+        mass = ball(1 - (1 - Fraction(1, 10**6)) ** 50)
+        past = enclose_delta(values, Fraction(51, 10))
+        assert abs(past.lower - mass) < arb("1e-30") and mass <= past.upper < mass * (1 + arb("1e-5"))
+    inside, exact = enclose_delta(values, Fraction(1)), SingleOrder(loss).enclose(
+        Fraction(1), 60.0, "closed-form", Budget(20)).bounds
+    assert inside.lower <= exact.lower and exact.upper <= inside.upper and relative(inside) < arb("1e-6")
+    assert inside.lower > mass
+
+
+@pytest.mark.theorem("T79-sparse-delta")
+def test_certificates_of_sparse_frequencies() -> None:
+    """Written and re-evaluated; a frequency less, or another period, does not prove the recorded enclosure."""
+    spec = parse_spec("""relation = "replace"
+[[mechanism]]
+kind = "gaussian"
+noise_multiplier = "4"
+sampling = { scheme = "without-replacement", probability = "1/100" }
+count = 1000
+[claim]
+title = "t"
+source = "s"
+epsilon = "1"
+delta = "1e-7"
+""")
+    assert spec.claim is not None
+    profile = privacy_profile(spec)
+    certificate = build_certificate(spec, *profile.solve_claim(spec.claim, 3))
+    entry = certificate["evaluations"][0]
+    assert certificate["verdict"] == "proved" and entry["witness"]["kind"] == "sparse"
+    assert verify(certificate).valid
+    assert {"T77-lattice-inversion", "T78-lattice-frequency-tail", "T79-sparse-delta"} <= set(certificate["theorems"])
+    fewer = entry["witness"]["count"] - 4
+    blocks = entry["witness"]["cover"]
+    altered = {**entry, "witness": {**entry["witness"], "count": fewer, "cover": [[1, 4], *blocks]}}
+    certificate["evaluations"][0] = altered
+    assert not verify(sealed({key: value for key, value in certificate.items() if key != "hashes"})).valid
+
+
+@pytest.mark.long
+def test_a_run_ends_with_its_budget() -> None:
+    """A hard case in a few seconds: wide, and not much later than asked."""
+    composition = compose((WithoutReplacement(Gaussian("4"), "1/100"), 1000))
+    start = time.perf_counter()
+    found = privacy_profile(composition, "replace").delta("16", digits=6, max_seconds=5)
+    assert found.status == "wide" and time.perf_counter() - start < 15
+    assert found.lower < Fraction("2.419e-239") < found.upper
