@@ -117,7 +117,8 @@ def test_table_2(half_length: int, printed: str, tail: float) -> None:
 
 @pytest.mark.theorem("T13-epsilon-of-delta")
 @pytest.mark.parametrize(("name", "exponent"), [
-    ("paper", 6), ("laplace", 3), *(pytest.param(*case, marks=pytest.mark.long) for case in (("paper", 3), ("laplace", 6)))])
+    ("paper", 6), ("laplace", 3), pytest.param("paper", 3, marks=pytest.mark.long),
+    pytest.param("laplace", 6, marks=pytest.mark.long)])
 def test_newton_lies_in_the_proved_bracket(name: str, exponent: int) -> None:
     """Section 5.4, from eps = 0."""
     what, delta = {"paper": PAPER, "laplace": compose((Laplace(20, 1), 20))}[name], F(1, 10**exponent)
@@ -166,7 +167,8 @@ STEPS = {
 SLOW = ("laplace", "laplace sampled", "mixed", "two samplings")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in STEPS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in STEPS])
 def test_all_kinds_of_steps(name: str) -> None:
     """Sections 5.5 and 6, and laws with atoms: intervals overlap the engine's, estimates are near it."""
     composition, relation, epsilon = STEPS[name]
