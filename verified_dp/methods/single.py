@@ -275,6 +275,7 @@ class SingleOrder:
         saddle = self.saddle(epsilon)
         if saddle.tilt > LARGEST_TILT:
             return self.chernoff(epsilon, saddle.tilt)
+        bits = max(bits, 9.0)
         while bits > 8:
             choose, seconds = self._plan(epsilon, saddle, bits)
             if budget.allows(seconds):
