@@ -219,7 +219,8 @@ def _words(row: Row) -> str:
     """Kind, charges and sums on one line."""
     shown = [name for name in ("spent", "largest_spent", *_SHOWN) if name in row]
     numbers = ", ".join(f"{name} {_joined(row[name])}" for name in shown)
-    return f"{row['kind']}, {row['charges']} charges, {numbers}"
+    number = row["charges"]
+    return f"{row['kind']}, {number} charge{'' if str(number) == '1' else 's'}, {numbers}"
 
 
 def _joined(value: str | list[str]) -> str:
