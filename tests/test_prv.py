@@ -350,9 +350,10 @@ def random_compositions(seed: int, number: int) -> Iterator[tuple[ComposedLoss, 
 def agree(loss: ComposedLoss, epsilon: Fraction) -> None:
     """fourier, prv, lattice and contour (where it applies) pairwise overlap, and contain the certified truth."""
     order = SingleOrder(loss)
+    error, answer = Fraction(1, 30), ask(loss, epsilon, eps_error="1/30")
     found = {"truth": order.enclose(epsilon, 30, "auto", Budget(20)).bounds,
              "lattice": order.enclose(epsilon, 8, "lattice", Budget(10)).bounds,
-             "prv": ask(loss, epsilon, eps_error="1/30").bounds,
+             "prv": answer.bounds,
              "fourier": paper_method("fourier").curve(loss, epsilon, 3, Budget(10)).delta(epsilon).bounds}
     if order.has_contour:
         found["contour"] = order.enclose(epsilon, 20, "contour", Budget(20)).bounds
@@ -360,8 +361,10 @@ def agree(loss: ComposedLoss, epsilon: Fraction) -> None:
         assert one is not None and other is not None and one.lower <= other.upper and other.lower <= one.upper
     for name, one in found.items():
         assert one is not None and one.lower <= one.upper, name
-    prv = found["prv"]
-    assert prv is not None and prv.lower > 0 and prv.upper < 200 * prv.lower
+    prv, slack = found["prv"], 3 * arb(answer.parameters["delta_error"])
+    nearer, further = (truth(loss, max(epsilon + sign * 2 * error, Fraction(0)), 8) for sign in (-1, 1))
+    assert prv is not None and prv.lower >= further.lower - slack
+    assert epsilon < 2 * error or prv.upper <= nearer.upper + slack
 
 
 @pytest.mark.theorem("T91-prv-interval")
