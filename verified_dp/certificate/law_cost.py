@@ -83,7 +83,7 @@ def _far_cells(law: DiscreteGaussianLoss, grid: LawGrid, step: Fraction, prec: i
 
 def _reach(law: DiscreteGaussianLoss, prec: int) -> int:
     """About how many terms a sum over integers takes; wide noise is summed by Euler and Maclaurin instead."""
-    square = min(law.sigma_squared, SMOOTH)  # exact: rational numbers
+    square = min(law.sigma_squared, Fraction(SMOOTH))  # exact: rational numbers
     return int(fmpz(2 * prec * square.numerator // square.denominator).isqrt()) + 2
 
 
