@@ -1,0 +1,330 @@
+"""Individual losses: integers and buckets, interpolation in v, double precision, whole enclosures, input."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import mpmath
+import numpy as np
+import pytest
+from flint import acb, arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verified_dp.errors import InexactInput, InvalidInput
+from verified_dp.exact import square_root
+from verified_dp.individual.counts import Counts
+from verified_dp.individual.doubles import FUNCTION_ERROR, cosine_and_sine, double_above, exponential, to_double
+from verified_dp.individual.evaluate import evaluate_rows
+from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
+from verified_dp.individual.interpolation import Hull, bound_beyond, bound_log_errors, bound_shares, derivative_factors
+from verified_dp.individual.lines import best_lines, choose_table, log_masses
+from verified_dp.individual.losses import individual_deltas, individual_epsilons
+from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
+from verified_dp.individual.statements import counting_sql
+from verified_dp.individual.tables import build_table
+from verified_dp.individual.training import Training
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.methods.roots import bracket_epsilon
+from verified_dp.methods.single import Budget, SingleOrder
+
+TRAINING = Training(Fraction(1), Fraction(1), Fraction(1, 100))
+NORMS = st.one_of(st.floats(0, 2), st.floats(0, 1e-300),
+                  st.sampled_from([0.0, 5e-324, 1.0, 0.1, 1 / 64, 1 / 2048, 0.75]))
+
+
+def sampled(training: Training, ratio: Fraction, order: str) -> SampledGaussianLoss:
+    return SampledGaussianLoss(training.sampling_probability, training.noise_multiplier / ratio, order)
+
+
+def composition(training: Training, norms: np.ndarray, repeats: int = 1) -> ComposedLoss:
+    """The record's own composition, one law for each different norm."""
+    ratios = Counter(min(Fraction(float(x)) / training.clipping, Fraction(1)) for x in norms if x > 0)
+    parts = tuple((sampled(training, ratio, training.order), count * repeats) for ratio, count in ratios.items())
+    return ComposedLoss(training.order, parts, Fraction(0))
+
+
+def some_norms(records: int, readings: int, seed: int = 1, spread: float = 0.3) -> np.ndarray:
+    """(readings, records): few different values, so that the contour engine needs few laws."""
+    rng = np.random.default_rng(seed)
+    scale = np.exp(rng.normal(-1, spread, size=records))
+    return np.round(16 * scale * np.exp(rng.normal(0, 0.3, size=(readings, records)))) / 16
+
+
+@pytest.mark.theorem("T115-squared-sensitivity")
+@settings(max_examples=300, deadline=None)
+@given(norm=NORMS, clipping=st.sampled_from([1.0, 0.1, 3.3, 1e-20]), parts=st.sampled_from([2, 64, 1024]))
+def test_squares_are_above_and_close(norm: float, clipping: float, parts: int) -> None:
+    training = Training(1, Fraction(clipping), Fraction(1, 2))
+    norm *= clipping
+    square, bucket = square_and_bucket(np.array([norm]), clipping, parts)
+    exact = min(Fraction(norm) / Fraction(clipping), Fraction(1)) ** 2
+    value, edges = Fraction(int(square[0]), 2**60), training.square_edges(parts)
+    assert exact <= value <= exact + SQUARE_SLACK
+    low, high = edges[bucket[0]], edges[bucket[0] + 1]
+    assert low - HULL_SLACK <= exact <= high + HULL_SLACK
+    assert low - HULL_SLACK <= value <= high + HULL_SLACK
+    assert (norm == 0) == (int(square[0]) == 0)
+
+
+@pytest.mark.theorem("T117-double-precision")
+def test_functions_keep_their_error() -> None:
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.uniform(-700, 700, 2000), [0.0, -700.0, 1e-300, 0.34657359]])
+    with mpmath.workdps(40):
+        off = [abs(mpmath.mpf(float(got)) / mpmath.exp(mpmath.mpf(float(at))) - 1)
+               for at, got in zip(x, exponential(x), strict=True)]
+        assert max(off) < FUNCTION_ERROR
+        y = np.concatenate([rng.uniform(-65000, 65000, 2000), rng.uniform(-4, 4, 1000), np.pi / 4 * np.arange(-9, 9)])
+        cosine, sine = cosine_and_sine(y)
+        off = [max(abs(mpmath.mpf(float(c)) - mpmath.cos(mpmath.mpf(float(at)))),
+                   abs(mpmath.mpf(float(s)) - mpmath.sin(mpmath.mpf(float(at)))))
+               for at, c, s in zip(y, cosine, sine, strict=True)]
+        assert max(off) < FUNCTION_ERROR
+    assert exponential(np.array([701.0]))[0] == np.inf
+    third = arb(1) / 3
+    near, radius = to_double(third)
+    assert abs(third - arb(near)) <= arb(radius) and radius < 1e-15
+    assert arb(double_above(third)) >= third
+
+
+def transform(q: str, v: float, z: complex, order: str) -> mpmath.mpc:
+    """M(z; v) by direct quadrature."""
+    beta = z + 1 if order == "remove" else -z
+    probability = mpmath.mpf(q)
+
+    def integrand(t: mpmath.mpf) -> mpmath.mpc:
+        m = 1 - probability + probability * mpmath.exp(mpmath.sqrt(v) * t - mpmath.mpf(v) / 2)
+        return mpmath.npdf(t) * mpmath.exp(beta * mpmath.log(m))
+
+    return mpmath.quad(integrand, [-12, -4, 0, 2, 4, 6, 9, 14, 24])
+
+
+@pytest.mark.theorem("T116-variance-interpolation")
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize(("q", "tilt", "frequency", "low", "high"), [
+    ("0.01", 5, 3, 0.7, 0.9), ("0.05", 2, 7, 0.2, 0.4), ("0.05", 8, 0, 0.5, 0.52)])
+def test_chord_error_and_derivatives(order: str, q: str, tilt: int, frequency: int, low: float, high: float) -> None:
+    """The bounds hold inside of the bucket, and are not far above what happens there (at w = 0, remove)."""
+    z, hull = complex(tilt, frequency), Hull(Fraction(low), Fraction(high), Fraction(1, 2**45))
+    with ctx.workprec(80):
+        shares = bound_shares(Fraction(q), order, Fraction(tilt), hull.top)
+        first, second = shares.derivatives(derivative_factors(order, [acb(tilt, frequency)]))
+    with mpmath.workdps(20):
+        ends = [transform(q, v, z, order) for v in (low, high)]
+        middle, step = (low + high) / 2, (high - low) / 64
+        near = [transform(q, middle + k * step, z, order) for k in (-1, 0, 1)]
+        slope, bend = abs(near[2] - near[0]) / (2 * step), abs(near[2] - 2 * near[1] + near[0]) / step**2
+        assert slope < first[0] and bend < second[0] * 1.001
+        if order == "remove" and frequency == 0:
+            assert first[0] < 3 * slope and second[0] < 4 * bend
+        sizes = tuple(np.array([float(abs(x)) * (1 - 1e-12)]) for x in ends)
+        error = bound_log_errors(hull, (first, second), sizes, Fraction(0))[0]
+        chord = (mpmath.log(ends[0]) + mpmath.log(ends[1])) / 2
+        assert abs(mpmath.log(near[1]) - chord) < error < 1
+
+
+@pytest.mark.theorem("T116-variance-interpolation")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_bound_beyond_holds_inside_the_bucket(order: str) -> None:
+    """Between the ends, and for frequencies past the first, from the bound at the lower end by direct integration."""
+    q, tilt, omega, theta = "0.1", 3, 30, 0.5
+    hull = Hull(Fraction(1, 2), Fraction(5, 8), Fraction(1, 2**45))
+    probability = mpmath.mpf(q)
+
+    def on_line(v: float) -> mpmath.mpf:
+        def integrand(t: mpmath.mpf) -> mpmath.mpf:
+            m = 1 - probability + probability * mpmath.exp(mpmath.mpc(mpmath.sqrt(v) * t - v / 2, theta))
+            power = tilt + 1 if order == "remove" else -tilt
+            return mpmath.npdf(t) * abs(m) ** power * mpmath.exp(-omega * mpmath.arg(m))
+        return mpmath.exp(mpmath.mpf(theta) ** 2 / (2 * v)) * mpmath.quad(integrand, [-12, -4, 0, 4, 9, 16])
+
+    with mpmath.workdps(20), ctx.workprec(64):
+        shares = bound_shares(Fraction(q), order, Fraction(tilt), hull.top)
+        at_low = arb(str(on_line(0.5))) * (1 + arb("1e-12"))
+        start, share = bound_beyond(hull, shares, at_low, arb(theta), acb(tilt, omega))
+        for v in (0.5, 0.56, 0.625):
+            bound = float(start + share * (v - 0.5) * 8)
+            assert float(mpmath.log(on_line(v))) < bound
+            for w in (30, 41):
+                assert float(mpmath.log(abs(transform(q, v, complex(tilt, w), order)))) < bound
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize(("q", "sigma", "order", "repeats"), [
+    ("0.01", "1", "remove", 100), ("0.05", "1.5", "remove", 20), ("0.02", "2", "add", 60), ("0.3", "4", "remove", 3)])
+def test_enclosures_contain_the_contour_engines(q: str, sigma: str, order: str, repeats: int) -> None:
+    training = Training(Fraction(sigma), Fraction(1), Fraction(q), order)
+    norms = some_norms(4, 12)
+    counts = count_array(norms, training, "raw", 32, repeats)
+    result = individual_epsilons(counts, "1e-5")
+    assert np.median(result.relative_width) < 0.03
+    for i in range(len(counts.records)):
+        order_engine = SingleOrder(composition(training, norms[:, i], repeats))
+        low, high = bracket_epsilon(order_engine, Fraction(1, 10**5), 6, "contour", Budget(60)).ends
+        assert high is not None
+        assert result.lower[i] <= float(high) * (1 + 1e-15) and float(low) * (1 - 1e-15) <= result.upper[i]
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_deltas_and_equal_records() -> None:
+    norms = np.tile(some_norms(3, 8), 2)
+    counts = count_array(norms, TRAINING, "raw", 32, repeats=100)
+    result = individual_deltas(counts, "0.5")
+    assert result.distinct == 3
+    assert np.array_equal(result.lower[:3], result.lower[3:]) and np.array_equal(result.upper[:3], result.upper[3:])
+    for i in range(3):
+        bounds = SingleOrder(composition(TRAINING, norms[:, i], 100)).enclose(
+            Fraction(1, 2), 30.0, "contour", Budget(60)).bounds
+        assert arb(result.lower[i]) <= bounds.upper and bounds.lower <= arb(result.upper[i])
+    large = result.upper > 1e-6
+    assert large.any() and (result.upper[large] < 1.1 * result.lower[large]).all()
+
+
+@pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")
+def test_finer_grids_are_narrower_and_overlap() -> None:
+    norms = some_norms(3, 10, 4, 0.1) * 0.97
+    found = [individual_epsilons(count_array(norms, TRAINING, "raw", parts, 80), "1e-5") for parts in (8, 32)]
+    assert (found[0].lower <= found[1].upper).all() and (found[1].lower <= found[0].upper).all()
+    assert np.median(found[1].relative_width) < np.median(found[0].relative_width) / 8
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_a_coarse_line_stays_right() -> None:
+    """Too few frequencies, a short period: the bounds grow, and hold."""
+    norms = some_norms(5, 10)
+    counts = count_array(norms, TRAINING, "raw", 16, repeats=100)
+    masses = log_masses(TRAINING, counts.parts)
+    choice = best_lines(masses, counts.weights(), float(np.log(1e-5)))
+    good = choose_table(masses, 18, counts.weights(), counts.steps.astype(float), choice, counts.buckets, 26.0)
+    epsilon = np.full(5, 0.75)
+    truth = evaluate_rows(build_table(TRAINING, counts.parts, good), counts).delta(epsilon)
+    for changed in ({"count": max(2, good.count // 4)}, {"step": good.step * 3}):
+        witness = type(good)(**{**good.__dict__, **changed})
+        rough = evaluate_rows(build_table(TRAINING, counts.parts, witness), counts).delta(epsilon)
+        assert (rough[0] <= truth[1]).all() and (truth[0] <= rough[1]).all()
+        assert (rough[1] - rough[0] > 2 * (truth[1] - truth[0])).all()
+
+
+@pytest.mark.theorem("T119-rounded-sensitivities")
+def test_rounded_sensitivities_bracket() -> None:
+    counts = count_array(some_norms(2, 10, spread=0.1) * 0.97, TRAINING, "raw", 16, 100)
+    down, exact, up = (individual_epsilons(x, "1e-5") for x in (counts.rounded(False), counts, counts.rounded(True)))
+    some = exact.lower > 0.1
+    assert (down.lower[some] < exact.lower[some]).all() and (exact.upper[some] < up.upper[some]).all()
+    assert (up.upper[some] < 1.6 * down.lower[some]).all()
+
+
+def test_norm_zero_costs_nothing() -> None:
+    training = Training(1, 1, Fraction(1, 10))
+    norms = np.array([[0.0, 0.5], [0.0, 0.0]])
+    result = individual_epsilons(count_array(norms, training, "clipped", 8, 50), "1e-5")
+    alone = individual_epsilons(count_array(norms[:1], training, "clipped", 8, 50), "1e-5")
+    assert result.upper[0] == 0 and result.lower[1] > 0
+    assert abs(result.upper[1] - alone.upper[1]) < 1e-3 * alone.upper[1]
+
+
+def write_parquet(path: Path, rows: str) -> Path:
+    duckdb.sql(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+@pytest.fixture
+def long_file(tmp_path: Path) -> Path:
+    return write_parquet(tmp_path / "long.parquet", """SELECT record, step * 10 AS step, 2 AS repeats,
+        CASE WHEN record = 3 THEN 0.0 ELSE 1.5 * ((hash(record * 1000 + step) % 100003) / 100003.0) ** 3 END AS norm
+        FROM range(40) r(record), range(70) s(step) ORDER BY hash(record + 7 * step)""")
+
+
+def same(a: Counts, b: Counts) -> bool:
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("steps", "high", "low"))
+
+
+@pytest.mark.theorem("T115-squared-sensitivity")
+def test_every_way_in_gives_the_same_integers(long_file: Path, tmp_path: Path) -> None:
+    norms = duckdb.sql(f"SELECT norm FROM '{long_file}' ORDER BY step, record").fetchnumpy()["norm"].reshape(70, 40)
+    training = Training(1, "0.7", Fraction(1, 10))
+    counts = count_parquet(long_file, training, "raw", parts=32)
+    assert counts.clipped == int((norms > 0.7).sum()) > 0
+    assert counts.steps.sum() == 40 * 70 * 2
+    np.save(tmp_path / "norms.npy", norms)
+    mapped = np.load(tmp_path / "norms.npy", mmap_mode="r")
+    assert same(counts, count_array(mapped, training, "raw", 32, 2))
+    assert same(counts, count_steps(iter(norms), training, "raw", 32, [2] * 70))
+    lists = write_parquet(tmp_path / "list.parquet", f"""SELECT record, list(norm ORDER BY step) AS norms,
+        2 AS repeats FROM '{long_file}' GROUP BY record""")
+    assert same(counts, count_parquet(lists, training, "raw", parts=32))
+    exact = sum((min(Fraction(float(x)) / Fraction(0.7), Fraction(1)) ** 2 * 2 for x in norms[:, 5]), Fraction(0))
+    assert 0 <= counts.square_sum(5) - exact < 140 * SQUARE_SLACK
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ("SELECT * REPLACE (CASE WHEN record = 5 AND step = 20 THEN -1 ELSE norm END AS norm) FROM f", "(5, 20, -1"),
+    ("SELECT * REPLACE (CASE WHEN record = 5 AND step = 20 THEN 'nan'::DOUBLE ELSE norm END AS norm) FROM f",
+     "(5, 20, nan"),
+    ("SELECT * REPLACE (CASE WHEN record = 5 AND step = 20 THEN NULL ELSE norm END AS norm) FROM f", "(5, 20, None"),
+    ("SELECT * REPLACE (CASE WHEN record = 5 AND step = 20 THEN 0 ELSE repeats END AS repeats) FROM f", "(5, 20,"),
+    ("SELECT * FROM f WHERE NOT (record = 7 AND step = 640)", "record 7 has no step 640"),
+    ("SELECT * FROM f UNION ALL SELECT * FROM f WHERE record = 7 AND step = 650", "record 7 has a step twice"),
+    ("SELECT * REPLACE (CASE WHEN record = 7 AND step = 30 THEN 40 ELSE step END AS step) FROM f", "record 7"),
+    ("SELECT record, norm FROM f", "columns"),
+    ("SELECT * FROM f WHERE record < 0", "no rows")])
+def test_wrong_files_are_refused_with_the_row(long_file: Path, tmp_path: Path, change: str, message: str) -> None:
+    wrong = write_parquet(tmp_path / "wrong.parquet", change.replace("FROM f", f"FROM '{long_file}'"))
+    with pytest.raises(InvalidInput, match=r"readings|columns") as caught:
+        count_parquet(wrong, TRAINING, "raw")
+    assert message in str(caught.value)
+
+
+def test_norms_above_the_constant_are_refused_if_declared_clipped(long_file: Path) -> None:
+    with pytest.raises(InvalidInput, match="declared clipped"):
+        count_parquet(long_file, TRAINING, "clipped")
+    recorder = Recorder(TRAINING, 2, "clipped")
+    for values in ([0.5, 1.0000001], [0.5, -0.1], [float("nan"), 0.1], [float("inf"), 0.0], [0.5]):
+        with pytest.raises(InvalidInput):
+            recorder.add(np.array(values))
+    assert recorder.counts().steps.sum() == 0
+
+
+@pytest.mark.parametrize("arguments", [
+    ("0", "1", "0.1"), ("1", "0", "0.1"), ("1", "1", "0"), ("1", "1", "1"), ("1", "1", "0.1", "both")])
+def test_wrong_trainings(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidInput):
+        Training(*arguments)
+    with pytest.raises(InexactInput):
+        Training(1.0, 1, "0.1")
+
+
+@pytest.fixture
+def spark() -> Iterator[object]:
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: verified-dp[spark]")
+    try:
+        session = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    except Exception as error:
+        pytest.skip(f"no Spark session, which needs Java 17: {error}")
+    yield session
+    session.stop()
+
+
+@pytest.mark.long
+@pytest.mark.theorem("T115-squared-sensitivity")
+def test_spark_gives_the_same_rows(long_file: Path, spark: object) -> None:
+    statement = counting_sql(0.7, 32)
+    spark.read.parquet(str(long_file)).createOrReplaceTempView("readings")  # type: ignore[attr-defined]
+    theirs = {tuple(int(x) for x in row) for row in spark.sql(statement).collect()}  # type: ignore[attr-defined]
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE VIEW readings AS SELECT * FROM '{long_file}'")
+        ours = {tuple(int(x) for x in row) for row in connection.execute(statement).fetchall()}
+    assert ours == theirs and len(ours) > 100
+
+
+def test_law_of_an_edge() -> None:
+    """The tables' laws are those of the grid: noise multiplier sigma / r."""
+    training = Training("1.5", 1, "0.1")
+    v = training.variance_edges(8)[-4]
+    assert square_root(1 / v) == Fraction(3, 2) / Fraction(5, 8)

@@ -1,0 +1,57 @@
+"""eps_i(delta) of many records at once: Newton steps to a candidate, then two evaluations that bracket it (T13)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from verified_dp.individual.evaluate import Rows
+from verified_dp.theorems import proved_by
+
+NEWTON_STEPS = 7
+WIDENINGS = (1.0, 2.0, 8.0, 64.0)
+
+
+def doubles_around(value: Fraction) -> tuple[float, float]:
+    """The largest double <= value and the smallest >= value."""
+    near = float(value)
+    below = near if Fraction(near) <= value else float(np.nextafter(near, -np.inf))
+    above = near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
+    return below, above
+
+
+@proved_by("T118-individual-enclosure")
+def bracket_epsilons(rows: Rows, target: Fraction, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ends with delta_i(lower) > target (or lower = 0) and delta_i(upper) <= target (or upper = inf)."""
+    below, above = doubles_around(target)
+    zero = rows.delta(np.zeros(len(guess)))[1] <= below
+    near, slope, spread = _newton(rows, target, guess)
+    lower, upper = np.zeros(len(guess)), np.full(len(guess), np.inf)
+    for factor in WIDENINGS:
+        room = (spread * 1.001 + 2.0**-40) * factor / slope
+        high, low = np.maximum(near + room, 0.0), np.maximum(near - room, 0.0)
+        fits = np.isinf(upper) & (rows.delta(high)[1] <= below)
+        upper = np.where(fits, high, upper)
+        fits = (lower == 0) & (rows.delta(low)[0] > above)
+        lower = np.where(fits, low, lower)
+        if not (np.isinf(upper) | (lower == 0))[~zero].any():
+            break
+    last = rows.chernoff_epsilon(float(np.log(float(target))))
+    fits = np.isinf(upper) & (rows.delta(last)[1] <= below)
+    return np.where(zero, 0.0, lower), np.where(zero, 0.0, np.where(fits, last, upper))
+
+
+def _newton(rows: Rows, target: Fraction, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where log delta is about log target, minus its slope there, and half the width of log delta."""
+    epsilon, goal = np.maximum(guess, 0.0), np.log(float(target))
+    for _ in range(NEWTON_STEPS):
+        lower, upper = rows.delta(epsilon)
+        middle = np.maximum((lower + upper) / 2, 1e-300)
+        slope = np.maximum(-rows.slope(epsilon) / middle, 1e-3)
+        move = (np.log(middle) - goal) / slope
+        if np.abs(move).max() < 1e-11:
+            break
+        epsilon = np.maximum(epsilon + np.clip(move, -0.5 * epsilon - 0.1, epsilon + 1.0), 0.0)
+    spread = np.minimum((upper - lower) / (2 * middle) + np.abs(np.log(middle) - goal), 50.0)
+    return epsilon, slope, spread

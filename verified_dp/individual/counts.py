@@ -1,0 +1,121 @@
+"""How many steps of each record fall into each bucket, and the exact sums of their squared sensitivities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from verified_dp.errors import InvalidInput
+from verified_dp.individual.training import HALVINGS, SPLIT_BITS, UNIT_BITS, Training
+from verified_dp.theorems import proved_by
+
+LARGEST_COUNT = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """One row per record, one column per bucket.
+
+    records: their ids. steps: how many steps of the record have r in the bucket (int64).
+    high, low: the sum over these of the integers >= r^2 2^60, as high * 2^28 + low.
+    clipped: how many readings were above the clipping constant and counted as equal to it.
+    """
+
+    training: Training
+    records: np.ndarray
+    steps: np.ndarray
+    high: np.ndarray
+    low: np.ndarray
+    clipped: int = 0
+
+    def __post_init__(self) -> None:
+        shapes = {self.steps.shape, self.high.shape, self.low.shape}
+        if len(shapes) != 1 or self.steps.shape[0] != len(self.records):
+            raise InvalidInput("counts", str(shapes), "arrays (records, buckets)")
+        if self.steps.size and not (self.steps.min() >= 0 and self.steps.sum(axis=1).max() <= LARGEST_COUNT):
+            raise InvalidInput("counts", int(self.steps.max()), "between 0 and 2^30 steps of each record")
+
+    @property
+    def buckets(self) -> int:
+        return int(self.steps.shape[1])
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts (0, 1] is cut."""
+        return self.buckets - HALVINGS
+
+    def square_sum(self, row: int) -> Fraction:
+        """An upper bound of the record's sum of r^2, exact as a number, too large by at most 2^-47 per step."""
+        total = sum(int(h) * 2**SPLIT_BITS + int(low) for h, low in zip(self.high[row], self.low[row], strict=True))
+        return Fraction(total, 2**UNIT_BITS)
+
+    def take(self, rows: np.ndarray) -> Counts:
+        """The counts of some records."""
+        return replace(self, records=self.records[rows], steps=self.steps[rows], high=self.high[rows],
+                       low=self.low[rows])
+
+    @proved_by("T116-variance-interpolation")
+    def weights_above(self) -> np.ndarray:
+        """The sum of (r^2 - a)/(b - a) over a bucket's steps, a < b its ends: doubles, off by at most 2^-49 a step."""
+        ends = self._ends
+        over = (self.high - self.steps * ends[:-1]).astype(np.float64) + self.low * 2.0**-SPLIT_BITS
+        return over / (ends[1:] - ends[:-1]).astype(np.float64)
+
+    def weights(self) -> np.ndarray:
+        """Each step split between its bucket's ends; count and sum of squares stay: (records, ends)."""
+        return split_weights(self.steps.astype(np.float64), self.weights_above())
+
+    @property
+    def _ends(self) -> np.ndarray:
+        """r^2 at the ends of the buckets in units of 2^-32, exact."""
+        unit = 2 ** (UNIT_BITS - SPLIT_BITS)
+        return np.array([int(square * unit) for square in self.training.square_edges(self.parts)], dtype=np.int64)
+
+    @proved_by("T119-rounded-sensitivities")
+    def rounded(self, up: bool) -> Counts:
+        """Every sensitivity moved to the upper (lower) end of its bucket: delta only grows (falls)."""
+        ends = self._ends[1:] if up else self._ends[:-1]
+        return replace(self, high=self.steps * ends, low=np.zeros_like(self.low))
+
+    @cached_property
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """(rows, inverse): one row of each kind, and for each record the place of its kind in `rows`."""
+        mixed = self._hashes()
+        _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
+        same = all(np.array_equal(part[first][inverse], part) for part in (self.steps, self.high, self.low))
+        return (first, inverse) if same else (np.arange(len(mixed)), np.arange(len(mixed)))
+
+    def _hashes(self) -> np.ndarray:
+        generator = np.random.default_rng(2)
+        total = np.zeros(len(self.records), dtype=np.uint64)
+        for part in (self.steps, self.high, self.low):
+            factors = generator.integers(0, 2**63, size=self.buckets, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+            mixed = part.view(np.uint64) ^ (part.view(np.uint64) >> np.uint64(29))
+            total += (mixed * factors).sum(axis=1, dtype=np.uint64)
+        return total
+
+
+@proved_by("T116-variance-interpolation")
+def split_weights(steps: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """The weights of the ends: `above` at each bucket's upper end, the rest of its steps at the lower one."""
+    weights = np.zeros((steps.shape[0], steps.shape[1] + 1))
+    weights[:, 1:] = above
+    weights[:, :-1] += steps - above
+    return weights
+
+
+def split_sum(high: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same sums with 0 <= low < 2^28."""
+    return high + (low >> SPLIT_BITS), low & (2**SPLIT_BITS - 1)
+
+
+Progress = Callable[[float, str], None]
+"""Called with the share done, from 0 to 1, and what is being done."""
+
+
+def nothing(share: float, text: str) -> None:
+    """No progress is told."""

@@ -1,0 +1,82 @@
+"""Exponential, sine and cosine of arrays of doubles by additions, multiplications and exact scalings only.
+
+A library's own functions carry no proved error; these do (T117), in round-to-nearest with or without fused operations.
+"""
+
+from __future__ import annotations
+
+from math import factorial
+
+import numpy as np
+from flint import arb
+
+from verified_dp.kernel.balls import lower_end, upper_end
+from verified_dp.theorems import proved_by
+
+FUNCTION_ERROR = 2.0**-45
+"""Bounds the relative error of `exponential` and the absolute error of `cosine_and_sine`."""
+ROUND_UP = 1 + 2.0**-40
+"""More than the roundings of fewer than 2^10 operations on positive numbers take away."""
+LEAST_EXPONENT = -700.0
+LARGEST_ANGLE = 2.0**16
+
+_LN2 = (float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33"))
+_HALF_PI = (float.fromhex("0x1.921fb544p+0"), float.fromhex("0x1.0b4611a4p-34"), float.fromhex("0x1.13198a2e03707p-65"))
+"""ln 2 and pi/2 as sums of doubles, all but the last of at most 32 bits."""
+
+
+@proved_by("T117-double-precision")
+def exponential(x: np.ndarray) -> np.ndarray:
+    """e^x to 2^-45 relatively for -700 <= x <= 700; e^-700 for smaller x, +inf for larger x."""
+    cut = np.clip(x, LEAST_EXPONENT, 700.0)
+    power = np.rint(cut * (1 / _LN2[0]))
+    rest = (cut - power * _LN2[0]) - power * _LN2[1]
+    value = _horner(rest, [1 / factorial(n) for n in range(14)])
+    return np.where(x > 700.0, np.inf, np.ldexp(value, power.astype(np.int32)))
+
+
+@proved_by("T117-double-precision")
+def cosine_and_sine(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """cos y and sin y to 2^-45 absolutely for |y| <= 2^16."""
+    turns = np.rint(y * (1 / _HALF_PI[0]))
+    rest = ((y - turns * _HALF_PI[0]) - turns * _HALF_PI[1]) - turns * _HALF_PI[2]
+    square = rest * rest
+    sine = rest * _horner(square, [(-1) ** n / factorial(2 * n + 1) for n in range(9)])
+    cosine = _horner(square, [(-1) ** n / factorial(2 * n) for n in range(10)])
+    quarter = turns.astype(np.int64) & 3
+    odd = (quarter & 1).astype(bool)
+    real, imaginary = np.where(odd, sine, cosine), np.where(odd, cosine, sine)
+    return np.where((quarter == 1) | (quarter == 2), -real, real), np.where(quarter >= 2, -imaginary, imaginary)
+
+
+def _horner(x: np.ndarray, coefficients: list[float]) -> np.ndarray:
+    value = np.full_like(x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        value *= x
+        value += coefficient
+    return value
+
+
+@proved_by("T117-double-precision")
+def to_double(x: arb) -> tuple[float, float]:
+    """A double and a bound of its distance to every point of the ball (inf if the ball is not finite)."""
+    near = float(x.mid()) if x.is_finite() else 0.0
+    return near, double_above(abs(x - arb(near)))
+
+
+@proved_by("T117-double-precision")
+def double_above(x: arb) -> float:
+    """A double that is at least every point of the ball; +inf if none is known."""
+    end = upper_end(x)
+    if not end.is_finite():
+        return float("inf")
+    guess = float(end)
+    while not arb(guess) >= end:
+        guess = float(np.nextafter(guess, np.inf))
+    return guess
+
+
+@proved_by("T117-double-precision")
+def double_below(x: arb) -> float:
+    """A double that is at most every point of the ball; -inf if none is known."""
+    return -double_above(-lower_end(x))

@@ -1,0 +1,202 @@
+"""Readings of per-record gradient norms as people have them: Parquet, arrays on disk, or step by step in a training.
+
+    counts = count_parquet("norms.parquet", training, norms="raw")        # columns record, step, norm[, repeats]
+    counts = count_array(np.load("norms.npy", mmap_mode="r"), training, norms="raw")      # (steps, records)
+    recorder = Recorder(training, records=60000, norms="raw"); recorder.add(norms_of_this_step)
+
+Every record needs its norm in every step, whether or not it was sampled: without it the step's loss is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from verified_dp.errors import InvalidInput, Unsupported
+from verified_dp.individual.counts import Counts, Progress, nothing, split_sum
+from verified_dp.individual.squares import square_and_bucket
+from verified_dp.individual.statements import (
+    BLOCK,
+    above_row_sql,
+    bad_row_sql,
+    counting_sql,
+    incomplete_sql,
+    summary_sql,
+)
+from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count
+from verified_dp.theorems import proved_by
+
+PARTS = 64
+"""Parts of (0, 1] where the caller states none: eps_i then is known to a few parts in a thousand."""
+RECORDS_AT_ONCE = 200_000
+INSTALL = "reading Parquet needs DuckDB: pip install 'verified-dp[individual]'"
+
+
+class Recorder:
+    """Counts the readings of a training while it runs: one array of norms, one per record, for each step.
+
+    norms: "raw" (clipped here as the training clips them; `clipped` says how many) or "clipped" (one above the constant
+    is an error).
+    """
+
+    def __init__(self, training: Training, records: int, norms: str, parts: int = PARTS) -> None:
+        self.training, self.parts, self._raw = training, parts, _is_raw(norms)
+        self._steps, self._high, self._low = np.zeros((3, records, bucket_count(parts)), dtype=np.int64)
+        self.readings, self.clipped = 0, 0
+
+    @proved_by("T115-squared-sensitivity")
+    def add(self, norms: np.ndarray, repeats: int = 1) -> None:
+        """Count one reading of every record, which stands for `repeats` steps. Raises InvalidInput, nothing counted."""
+        values = np.asarray(norms, dtype=np.float64)
+        self._check(values, repeats)
+        square, bucket = square_and_bucket(values, self.training.clipping_double, self.parts)
+        rows = np.arange(len(values))
+        self._steps[rows, bucket] += repeats
+        self._high[rows, bucket] += (square >> SPLIT_BITS) * repeats
+        self._low[rows, bucket] += (square & (2**SPLIT_BITS - 1)) * repeats
+        self.readings += 1
+        self.clipped += int((values > self.training.clipping_double).sum())
+
+    def _check(self, values: np.ndarray, repeats: int) -> None:
+        if values.shape != (len(self._steps),):
+            raise InvalidInput("norms", str(values.shape), f"one norm for each of {len(self._steps)} records")
+        if not (isinstance(repeats, int) and 1 <= repeats <= 10**9):
+            raise InvalidInput("repeats", repeats, "an integer from 1 to 10^9")
+        bad = np.flatnonzero(~((values >= 0) & np.isfinite(values)))
+        if len(bad):
+            raise InvalidInput(f"norm of record {bad[0]}, reading {self.readings}", float(values[bad[0]]),
+                               "a finite number >= 0")
+        above = np.flatnonzero(values > self.training.clipping_double)
+        if len(above) and not self._raw:
+            raise _above(int(above[0]), self.readings, float(values[above[0]]), self.training)
+
+    def counts(self) -> Counts:
+        """What was counted up to now."""
+        high, low = split_sum(self._high, self._low)
+        return Counts(self.training, np.arange(len(high)), self._steps.copy(), high, low, self.clipped)
+
+
+def count_steps(steps: Iterable[np.ndarray], training: Training, norms: str, parts: int = PARTS,
+                repeats: int | Sequence[int] = 1) -> Counts:
+    """Count an iterator of per-step arrays; `repeats` is one number or one for each step."""
+    recorder = None
+    for number, values in enumerate(steps):
+        if recorder is None:
+            recorder = Recorder(training, len(values), norms, parts)
+        recorder.add(values, repeats if isinstance(repeats, int) else repeats[number])
+    if recorder is None:
+        raise InvalidInput("steps", "none", "at least one array of norms")
+    return recorder.counts()
+
+
+def count_array(array: np.ndarray, training: Training, norms: str, parts: int = PARTS,
+                repeats: int | Sequence[int] = 1) -> Counts:
+    """Count an array (steps, records), which may be a memory map: it is read step by step."""
+    if array.ndim != 2:
+        raise InvalidInput("norms", str(array.shape), "an array (steps, records)")
+    return count_steps((array[i] for i in range(len(array))), training, norms, parts, repeats)
+
+
+def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, norms: str, parts: int = PARTS,
+                  memory: str = "4GB", threads: int | None = None, progress: Progress = nothing) -> Counts:
+    """Count Parquet files with columns record, step, norm and, where a reading stands for several steps, repeats.
+
+    In place of step and norm there may be a list column `norms`, one row per record. memory: DuckDB's limit; it uses
+    the disk beyond. Raises InvalidInput with the row at fault (nothing is counted then), Unsupported without DuckDB.
+    """
+    raw, connection = _is_raw(norms), _connect(memory, threads)
+    try:
+        _open_readings(connection, [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)])
+        progress(0.0, "checking the readings")
+        clipped = _check_readings(connection, training, raw)
+        progress(0.3, "counting per record and bucket")
+        connection.execute(f"CREATE TEMP TABLE counted AS {counting_sql(training.clipping_double, parts)}")
+        progress(0.9, "collecting the counts")
+        return _collect(connection, training, parts, clipped)
+    finally:
+        connection.close()
+
+
+def _connect(memory: str, threads: int | None) -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise Unsupported(INSTALL) from None
+    options: dict[str, Any] = {"memory_limit": memory, "preserve_insertion_order": False}
+    options |= {"threads": threads} if threads else {}
+    return duckdb.connect(config=options)
+
+
+def _open_readings(connection: Any, paths: list[str]) -> None:
+    """A view `readings` on the files, whichever of the two layouts they have."""
+    files = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    source = f"read_parquet([{files}])"
+    names = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    repeats = "repeats" if "repeats" in names else "1 AS repeats"
+    if {"record", "step", "norm"} <= names:
+        query = f"SELECT record, step, norm, {repeats} FROM {source}"
+    elif {"record", "norms"} <= names:
+        query = (f"SELECT record, UNNEST(range(len(norms))) AS step, UNNEST(norms) AS norm, {repeats} FROM {source}")
+    else:
+        raise InvalidInput("columns", ", ".join(sorted(names)), "record, step, norm or record, norms")
+    connection.execute(f"CREATE TEMP VIEW readings AS {query}")
+
+
+def _check_readings(connection: Any, training: Training, raw: bool) -> int:
+    """How many readings are clipped. Raises InvalidInput with the row for anything that is wrong."""
+    readings, bad, above = connection.execute(summary_sql(training.clipping_double)).fetchone()
+    if bad or not readings:
+        row = connection.execute(bad_row_sql()).fetchone() if bad else "no rows"
+        raise InvalidInput("readings", str(row), "rows (record, step, norm >= 0 and finite, repeats >= 1)")
+    if above and not raw:
+        record, step, norm = connection.execute(above_row_sql(training.clipping_double)).fetchone()
+        raise _above(record, step, norm, training)
+    steps = [row[0] for row in connection.execute("SELECT DISTINCT step FROM readings ORDER BY step").fetchall()]
+    grouped = "SELECT COUNT(*) FROM (SELECT record FROM readings GROUP BY record) AS grouped"
+    records = connection.execute(grouped).fetchone()[0]
+    for start in range(0, len(steps), BLOCK):
+        _check_block(connection, steps[start:start + BLOCK])
+    if readings != records * len(steps):
+        raise InvalidInput("readings", readings, f"{records} records times {len(steps)} steps")
+    return int(above)
+
+
+def _check_block(connection: Any, steps: list[int]) -> None:
+    found = connection.execute(incomplete_sql(steps)).fetchone()
+    if found is None:
+        return
+    record, _, present = found
+    missing = [step for bit, step in enumerate(steps) if not present >> bit & 1]
+    what = f"record {record} has no step {missing[0]}" if missing else f"record {record} has a step twice"
+    raise InvalidInput("readings", what, "each step exactly once for every record")
+
+
+def _collect(connection: Any, training: Training, parts: int, clipped: int) -> Counts:
+    """The counted rows as arrays, a range of records at a time."""
+    connection.execute("CREATE TEMP TABLE numbered AS SELECT record, ROW_NUMBER() OVER (ORDER BY record) - 1 AS place "
+                       "FROM (SELECT DISTINCT record FROM counted) AS r")
+    records = connection.execute("SELECT record FROM numbered ORDER BY place").fetchnumpy()["record"]
+    steps, high, low = np.zeros((3, len(records), bucket_count(parts)), dtype=np.int64)
+    split = 2**SPLIT_BITS
+    for start in range(0, len(records), RECORDS_AT_ONCE):
+        rows = connection.execute(
+            f"SELECT place, bucket, steps, CAST(CAST(squares AS HUGEINT) // {split} AS BIGINT) AS high, "
+            f"CAST(CAST(squares AS HUGEINT) % {split} AS BIGINT) AS low FROM counted JOIN numbered USING (record) "
+            f"WHERE place >= {start} AND place < {start + RECORDS_AT_ONCE}").fetchnumpy()
+        for target, name in ((steps, "steps"), (high, "high"), (low, "low")):
+            target[rows["place"], rows["bucket"]] = rows[name]
+    return Counts(training, np.asarray(records), steps, high, low, clipped)
+
+
+def _is_raw(norms: str) -> bool:
+    if norms not in ("raw", "clipped"):
+        raise InvalidInput("norms", norms, "raw (to be clipped here) or clipped")
+    return norms == "raw"
+
+
+def _above(record: object, step: object, norm: float, training: Training) -> InvalidInput:
+    expected = f"at most {training.clipping_double} as it is declared clipped; norms='raw' clips"
+    return InvalidInput(f"norm of record {record}, step {step}", norm, expected)

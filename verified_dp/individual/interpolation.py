@@ -1,0 +1,188 @@
+"""How log M of one sampled Gaussian step moves with v = 1 / (noise multiplier)^2: what interpolation in v costs (T116).
+
+With G_v = e^{sqrt(v) Z - v/2}, m = 1 - q + q G_v, p = q G_v / m, beta = z + 1 (remove) or -z (add), M(z) = E[m^beta],
+
+    dM/dv = (1/2) beta (beta-1) E[p^2 m^beta],
+    d2M/dv2 = (1/4) beta (beta-1) E[(2 p^2 + 4 (beta-2) p^3 + (beta-2)(beta-3) p^4) m^beta].
+
+The three expectations of p^j |m^beta| are bounded at Re z; they bound both derivatives at every frequency.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from flint import acb, arb, ctx
+
+from verified_dp.individual.doubles import ROUND_UP, double_above
+from verified_dp.kernel.balls import BOUND_BITS, ball, normal_tail, upper_end
+from verified_dp.theorems import proved_by
+
+CELLS = 100
+"""How many cells bound one expectation; more make it narrower."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Bounds of E[p^j |m^beta|], j = 2, 3, 4, for Re z = tilt and every v from 0 to `top`."""
+
+    order: str
+    tilt: Fraction
+    top: Fraction
+    moments: tuple[arb, arb, arb]
+
+    @proved_by("T116-variance-interpolation")
+    def power(self, z: acb) -> acb:
+        """beta: M(z) = E[m^beta]; beta (beta - 1) = z (z + 1) in both orders."""
+        return z + 1 if self.order == "remove" else -z
+
+    @proved_by("T116-variance-interpolation")
+    def first(self, z: acb) -> arb:
+        """Bound |dM/dv| for 0 <= v <= top."""
+        return upper_end(abs(z * (z + 1)) * self.moments[0] / 2)
+
+    @proved_by("T116-variance-interpolation", "T117-double-precision")
+    def derivatives(self, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of |dM/dv| and |d2M/dv2| for 0 <= v <= top at the points of these `factors`, in doubles."""
+        product, shifted, twice = factors
+        two, three, four = (double_above(moment) for moment in self.moments)
+        inner = 2 * two + 4 * shifted * three + shifted * twice * four
+        return product * two / 2 * ROUND_UP, product * inner / 4 * ROUND_UP
+
+
+@proved_by("T116-variance-interpolation")
+def derivative_factors(order: str, points: Sequence[acb]) -> np.ndarray:
+    """Bounds of |z (z+1)|, |beta - 2| and |beta - 3| at each point, in doubles."""
+    powers = [z + 1 if order == "remove" else -z for z in points]
+    rows = [z * (z + 1) for z in points], [beta - 2 for beta in powers], [beta - 3 for beta in powers]
+    return np.array([[double_above(abs(x)) for x in row] for row in rows])
+
+
+@proved_by("T116-variance-interpolation")
+def bound_shares(probability: Fraction, order: str, tilt: Fraction, top: Fraction, cells: int = CELLS) -> Shares:
+    """Bound the three expectations at v = top, which bounds them for all smaller v; tilt >= 0, top > 0."""
+    q, c, v = ball(probability), ball(tilt), ball(top)
+    if order == "add":  # m^-c <= (1-q)^-c, p <= q G / (1-q)
+        odds, lift = q / (1 - q), (1 - q) ** -c
+        moments = [upper_end(odds**j * (v * (j * (j - 1)) / 2).exp() * lift) for j in (2, 3, 4)]
+        return Shares(order, tilt, top, (moments[0], moments[1], moments[2]))
+    low, step = _window(probability, tilt, top, cells)
+    root, ends = v.sqrt(), [ball(low + step * i) for i in range(cells + 1)]
+    tails = [normal_tail(t) for t in ends]
+    masses = [1 - tails[0], *(a - b for a, b in pairwise(tails))]  # left of each end
+    totals = [arb(0), arb(0), arb(0)]
+    for t, mass in zip(ends, masses, strict=True):
+        odds = q * (root * t - v / 2).exp()
+        whole = 1 - q + odds
+        share, value = odds / whole, mass * whole ** (c + 1)
+        for j in range(3):
+            totals[j] += value * share ** (j + 2)
+    right = _bound_right_of(ends[-1], c, v)
+    two, three, four = (upper_end(total + right) for total in totals)
+    return Shares(order, tilt, top, (two, three, four))
+
+
+@proved_by("T116-variance-interpolation")
+def _bound_right_of(t: arb, c: arb, v: arb) -> arb:
+    """Bound E[m^{c+1}; Z > t] where G_v >= 1 beyond t: m <= G_v, a Gaussian centred at (c+1) sqrt(v)."""
+    root = v.sqrt()
+    if not t >= root / 2:
+        return arb.pos_inf()
+    return (c * (c + 1) * v / 2).exp() * normal_tail(t - (c + 1) * root)
+
+
+def _window(probability: Fraction, tilt: Fraction, top: Fraction, cells: int) -> tuple[Fraction, Fraction]:
+    """Left end and width of the cells: any do, these leave little out."""
+    c, v, wanted = float(tilt), float(top), 60 - 8 * math.log(float(probability))
+    centre = (c + 1) * math.sqrt(v)
+    high = max(centre + math.sqrt(c * (c + 1) * v + wanted), math.sqrt(v))
+    return Fraction(-9), Fraction(math.ceil((high + 9) / cells * 2**20), 2**20)
+
+
+@dataclass(frozen=True)
+class Hull:
+    """The interval of v of one bucket, with a little room on both sides: [low - slack, high + slack]."""
+
+    low: Fraction
+    high: Fraction
+    slack: Fraction
+
+    @property
+    def top(self) -> Fraction:
+        return self.high + self.slack
+
+
+@proved_by("T116-variance-interpolation", "T117-double-precision")
+def bound_log_errors(hull: Hull, derivatives: tuple[np.ndarray, np.ndarray], sizes: tuple[np.ndarray, np.ndarray],
+                     slack: Fraction) -> np.ndarray:
+    """Bound |log M(v) - chord of log M| on the hull plus `slack` times |d log M/dv|, at each point; inf if unknown.
+
+    derivatives: bounds of |M'|, |M''|. sizes: bounds of |M| from below at the bucket's two ends. With
+    |M| >= L on the hull, |(log M)''| <= |M''|/L + (|M'|/L)^2, and a chord is off by at most
+    (width^2/8 + 2 width room) times this. Finite only where log M(high)/M(low) is the principal logarithm.
+    """
+    (first, second), (low, high) = derivatives, sizes
+    with ctx.workprec(BOUND_BITS):
+        width, room, own = ball(hull.high - hull.low), ball(hull.slack), ball(slack)
+        reach, whole = double_above(width / 2 + room), double_above(width + room)
+        curve, shift = double_above(width * width / 8 + 2 * width * room), double_above(own)
+    least = ((low + high) / 2 - first * reach * ROUND_UP) / ROUND_UP
+    sure = (least > 0) & (first * whole * ROUND_UP < low)
+    slope = first / np.where(sure, least, 1.0)
+    bend = second / np.where(sure, least, 1.0) + slope * slope
+    return np.where(sure, (bend * curve + slope * shift) * ROUND_UP, np.inf)
+
+
+@proved_by("T116-variance-interpolation", "T117-double-precision")
+def bound_log_moduli(hull: Hull, first: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """log of a bound of |M| on the hull: at most the mean of the ends' moduli and what M' can add to it."""
+    with ctx.workprec(BOUND_BITS):
+        reach = double_above(ball(hull.high - hull.low) / 2 + ball(hull.slack))
+    most = ((low + high) / 2 + first * reach) * ROUND_UP
+    return np.array([double_above(arb(float(x)).log()) for x in most])
+
+
+@proved_by("T116-variance-interpolation")
+def bound_rise(hull: Hull, shares: Shares, point: acb, low: acb, high: acb, slack: Fraction) -> float:
+    """Bound log M(v) - chord of log M from above on the hull at a real exponent > 0, where M >= 1 rises with v.
+
+    M is convex in v in the remove order, so that by Hoeffding's lemma the excess is at most
+    (log of the ratio)^2 / 8. 0 <= d log M/dv <= l (l+1)/2, since p <= 1.
+    """
+    with ctx.workprec(BOUND_BITS):
+        rise = (high.real / low.real).log()
+        excess = (rise * rise / 8).min(rise) if shares.order == "remove" else rise
+        most = (point * (point + 1)).real / 2
+        room = ball(hull.slack) * (2 * rise / ball(hull.high - hull.low) + most)
+        return double_above(excess + room + ball(slack) * most)
+
+
+@proved_by("T116-variance-interpolation")
+def bound_beyond(hull: Hull, shares: Shares, at_low: arb, angle: arb, z: acb) -> tuple[arb, arb]:
+    """(A, S): |M(Re z + iw; v)| <= e^{A + S (v - low)/(high - low)} for every w >= Im z and v of the hull, S >= 0.
+
+    at_low: such a bound at v = hull.low, on the line where arg G has the angle 0 < theta <= pi/2 (T11); 1, 0 at v = 0.
+    """
+    width, room = ball(hull.high - hull.low), ball(hull.slack)
+    tilt = shares.power(acb(z.real)).real
+    if angle == 0:
+        start, rate, lost = arb(1), shares.first(acb(z.real)), arb(0)
+    else:
+        low, least = ball(hull.low), ball(hull.low - hull.slack)
+        half, turned = angle * angle / 2, z.imag * angle.sin()
+        cosine = (angle / 2).cos()
+        loss = shares.moments[0] * cosine**-2 * (cosine ** -z.real if shares.order == "add" else 1)
+        slope = abs(tilt).max(turned) if shares.order == "remove" else abs(tilt) + turned
+        rate = (half / least).exp() * loss * (slope * slope + abs(tilt) + 2 * turned) / 2
+        beta = abs(tilt) + z.imag
+        lost = (half / least).exp() * loss * (beta * beta + beta) / 2
+        start = at_low * (half * (1 / least - 1 / low)).exp()
+    start = start + room * lost
+    return start.log() + room * rate / start, rate * width / start
+
+

@@ -1,0 +1,60 @@
+"""The SQL of the counting: one text for every engine, on a table or view `readings(record, step, norm, repeats)`.
+
+Only standard SQL that DuckDB and Spark both read: IEEE doubles, BIGINT and DECIMAL(38,0) sums, so that the result does
+not depend on the engine, the order of the rows or how they are spread over machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_dp.individual.squares import bucket_sql, square_sql
+from verified_dp.theorems import proved_by
+
+BLOCK = 62
+"""So many steps are checked at once, one bit each."""
+_BAD = ("record IS NULL OR step IS NULL OR norm IS NULL OR isnan(CAST(norm AS DOUBLE)) OR norm < 0 "
+        "OR CAST(norm AS DOUBLE) = CAST('Infinity' AS DOUBLE) "
+        "OR repeats IS NULL OR repeats < 1 OR repeats > 1000000000")
+
+
+@proved_by("T115-squared-sensitivity")
+def counting_sql(clipping: float, parts: int) -> str:
+    """Steps and the sum of the squared sensitivities per record and bucket: columns record, bucket, steps, squares."""
+    return (
+        "SELECT record, bucket, CAST(SUM(CAST(repeats AS BIGINT)) AS BIGINT) AS steps, "
+        "SUM(CAST(square AS DECIMAL(19,0)) * CAST(repeats AS DECIMAL(10,0))) AS squares FROM ("
+        f"SELECT record, repeats, {bucket_sql(clipping, parts)} AS bucket, {square_sql(clipping)} AS square "
+        "FROM readings) AS placed GROUP BY record, bucket")
+
+
+def summary_sql(clipping: float) -> str:
+    """Rows, rows that are no readings, and rows above the clipping constant."""
+    return (f"SELECT COUNT(*) AS readings, COUNT(CASE WHEN {_BAD} THEN 1 END) AS bad, "
+            f"COUNT(CASE WHEN CAST(norm AS DOUBLE) > {_literal(clipping)} THEN 1 END) AS above FROM readings")
+
+
+def bad_row_sql() -> str:
+    """One row that is no reading."""
+    return f"SELECT record, step, norm, repeats FROM readings WHERE {_BAD} ORDER BY record, step LIMIT 1"
+
+
+def above_row_sql(clipping: float) -> str:
+    """One row above the clipping constant."""
+    return (f"SELECT record, step, norm FROM readings WHERE CAST(norm AS DOUBLE) > {_literal(clipping)} "
+            "ORDER BY record, step LIMIT 1")
+
+
+def incomplete_sql(steps: Sequence[int]) -> str:
+    """Records that do not have each of these steps (at most 62) exactly once; columns record, found, present."""
+    pairs = " UNION ALL ".join(f"SELECT {step} AS step, {bit} AS place" for bit, step in enumerate(steps))
+    full = 2 ** len(steps) - 1
+    return (
+        "SELECT record, found, present FROM (SELECT record, COUNT(*) AS found, BIT_OR(bit) AS present FROM ("
+        "SELECT record, CAST(POWER(2, place) AS BIGINT) AS bit FROM readings "
+        f"JOIN ({pairs}) AS numbered ON readings.step = numbered.step) AS marked GROUP BY record) AS checked "
+        f"WHERE found <> {len(steps)} OR present <> {full} ORDER BY record LIMIT 1")
+
+
+def _literal(value: float) -> str:
+    return f"CAST('{value!r}' AS DOUBLE)"
