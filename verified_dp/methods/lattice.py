@@ -22,7 +22,7 @@ DEFAULT_DIGITS = 4
 INSURANCE = 0.3
 """Where a run should take more than this share of the seconds that are left, a coarser one is made first."""
 _MEASURABLE = 0.3
-"""Shorter runs say nothing about the machine's speed."""
+"""Seconds: shorter runs say nothing about the machine's speed, and in less no other is worth a plan."""
 
 
 class _OutOfTime(Exception):
@@ -75,22 +75,28 @@ class LatticeEngine:
         plan = self._affordable(self._plan(epsilon, width, None, allowed()), epsilon, width, allowed())
         best = None
         if self._seconds(plan) > INSURANCE * allowed():
-            coarse = self._plan(epsilon, width, 4 * float(plan.step), allowed())
-            best = self._run(coarse, epsilon, width, say)
+            best = self._coarse(plan, epsilon, width, say)
         for _ in range(7):
             if best is not None:
+                if best.width <= width or allowed() < _MEASURABLE:
+                    break
                 plan = self._after(best, epsilon, width, allowed())
-                if best.width <= width or plan.step >= best.witness.step or self._seconds(plan) > allowed():
+                if plan.step >= best.witness.step or self._seconds(plan) > allowed():
                     break
             try:
-                best = self._narrower(best, self._run(plan, epsilon, width, say, allowed if best else None))
+                best = self._narrower(best, self._run(plan, epsilon, width, say, allowed()))
             except _OutOfTime:
                 break
-        assert best is not None
+        if best is None:
+            best = self._coarse(plan, epsilon, width, say)
         self._best = best = self._narrower(before, best)
         if best.width > width:
             say(f"lattice: relative width {best.width:.2g} reached; a finer grid, so more time, would narrow it")
         return best
+
+    def _coarse(self, plan: LatticePlan, epsilon: Fraction, width: float, say: Callable[[str], None]) -> LatticeRun:
+        """A run with a grid that is several times coarser, however long it takes."""
+        return self._run(self._plan(epsilon, width, 4 * float(plan.step), math.inf), epsilon, width, say, math.inf)
 
     def _seconds(self, plan: LatticePlan) -> float:
         """What the plan should take, by what earlier ones took; infinite where it is too large."""
@@ -98,8 +104,6 @@ class LatticeEngine:
 
     def _after(self, run: LatticeRun, epsilon: Fraction, width: float, seconds: float) -> LatticePlan:
         """The plan whose grid should reach the width, by what the last run reached, or the finest in the budget."""
-        if run.width <= width:
-            return LatticePlan(None, math.inf, 0, run.witness.step)
         finer = float(run.witness.step) * min(max(math.sqrt(0.7 * width / run.width), 1 / 64), 0.6)
         return self._affordable(self._plan(epsilon, width, finer, seconds), epsilon, width, seconds)
 
@@ -121,20 +125,20 @@ class LatticeEngine:
             if self._seconds(plan) <= seconds:
                 break
             ratio = 1.2 * plan.cells / MAX_CELLS if plan.witness is None else 1.1 * self._seconds(plan) / seconds
-            plan = self._plan(epsilon, width, float(plan.step) * min(max(ratio, 1.3), 1e3), seconds)
+            plan = self._plan(epsilon, width, float(plan.step) * min(max(ratio, 1.3), 10.0), seconds)
         return plan
 
     def _run(self, plan: LatticePlan, epsilon: Fraction, width: float, say: Callable[[str], None],
-             allowed: Callable[[], float] | None = None) -> LatticeRun:
-        """Run the kernel; given up when no seconds are left, where `allowed` says how many are."""
+             seconds: float) -> LatticeRun:
+        """Run the kernel; _OutOfTime between two products after so many seconds."""
         if plan.witness is None:
             raise Unsupported("the lattice method needs a grid of too many points here")
         if plan.seconds > 1:
             say(f"lattice: about {plan.seconds:.0f} s for relative width {width:.1g} of delta({float(epsilon):.6g})")
-        start, end = time.perf_counter(), math.inf if allowed is None else time.perf_counter() + allowed()
+        start = time.perf_counter()
 
         def between() -> None:
-            if time.perf_counter() > end:
+            if time.perf_counter() > start + seconds:
                 raise _OutOfTime
 
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -118,15 +119,15 @@ class LawModel:
         short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
         edges = np.floor(self.points / float(step))
         wide = np.clip(wide, 0, np.where(edges[1:] < start, 30, min(math.floor(short), 30))).astype(int)
-        return _blocks(first, last, edges, wide)
+        return _blocks(first, last, edges.tolist(), wide.tolist())
 
 
-def _blocks(first: int, last: int, edges: np.ndarray, levels: np.ndarray) -> tuple[tuple[int, int], ...]:
+def _blocks(first: int, last: int, edges: list[float], levels: list[int]) -> tuple[tuple[int, int], ...]:
     """Blocks (cells, stride) from first to last: aligned strides of at most 2^level of every mesh cell they meet."""
     blocks: list[list[int]] = []
     place = first
     while place < last:
-        level = int(_least_level(place, 1, edges, levels))
+        level = _least_level(place, 1, edges, levels)
         while level and (place % (1 << level) or place + (1 << level) > last
                          or _least_level(place, 1 << level, edges, levels) < level):
             level -= 1
@@ -138,11 +139,11 @@ def _blocks(first: int, last: int, edges: np.ndarray, levels: np.ndarray) -> tup
     return tuple((cells, stride) for cells, stride in blocks)
 
 
-def _least_level(place: int, stride: int, edges: np.ndarray, levels: np.ndarray) -> int:
+def _least_level(place: int, stride: int, edges: list[float], levels: list[int]) -> int:
     """The least level of the mesh cells that meet [place, place + stride]."""
-    start = min(max(int(np.searchsorted(edges, place, "right")) - 1, 0), len(levels) - 1)
-    end = max(int(np.searchsorted(edges, place + stride, "left")), start + 1)
-    return int(levels[start:end].min())
+    start = min(max(bisect_right(edges, place) - 1, 0), len(levels) - 1)
+    end = max(bisect_left(edges, place + stride), start + 1)
+    return min(levels[start:end])
 
 
 def _enclosed(function: object) -> arb:
