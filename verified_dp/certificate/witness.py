@@ -22,8 +22,8 @@ from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.evaluate import SupportWitness, Witness
 from verified_dp.kernel.lattice import LatticeWitness
 from verified_dp.kernel.panels import PanelWitness
-from verified_dp.kernel.sparse import SparseWitness
 from verified_dp.kernel.renyi import RenyiWitness
+from verified_dp.kernel.sparse import SparseWitness
 
 KINDS: Mapping[str, tuple[type[Any], str]] = {
     "line": (LineWitness, "contour"),
