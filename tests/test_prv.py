@@ -352,9 +352,13 @@ def agree(loss: ComposedLoss, epsilon: Fraction) -> None:
     order = SingleOrder(loss)
     error, answer = Fraction(1, 30), ask(loss, epsilon, eps_error="1/30")
     found = {"truth": order.enclose(epsilon, 30, "auto", Budget(20)).bounds,
-             "lattice": order.enclose(epsilon, 8, "lattice", Budget(10)).bounds,
              "prv": answer.bounds,
              "fourier": paper_method("fourier").curve(loss, epsilon, 3, Budget(10)).delta(epsilon).bounds}
+    try:
+        found["lattice"] = order.enclose(epsilon, 8, "lattice", Budget(10)).bounds
+    except Unsupported as refused:  # one step's loss next to its end
+        end = loss.enclose_largest_loss()
+        assert "next to the largest loss" in str(refused) and end is not None and epsilon > 0.9 * float(end)
     if order.has_contour:
         found["contour"] = order.enclose(epsilon, 20, "contour", Budget(20)).bounds
     for (_, one), (_, other) in combinations(found.items(), 2):

@@ -137,4 +137,6 @@ def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
         if gap <= max(0.02, width) or math.isinf(step):
             break
         step = float(aligned) * min(0.5, math.sqrt(0.01 / gap) if math.isfinite(gap) else 0.25)
+    if math.isinf(gap):
+        raise Unsupported("the lattice method finds no grid fine enough here: eps is next to the largest loss")
     return align(model, min(float(aligned), float(aligned) * math.sqrt(0.7 * width / max(gap, 1e-300))))
