@@ -20,7 +20,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify test test-long lint bench proofs clean help FORCE
+.PHONY: certify test test-long lint bench bench-individual proofs clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -38,6 +38,9 @@ lint: $(VENV)/installed-lint  ## ruff, and mypy on the package
 bench: $(VENV)/installed-bench  ## time this package beside other accountants (minutes)
 	$(BIN)/python tests/benchmarks/bench.py
 	$(BIN)/python tests/benchmarks/mechanisms.py
+
+bench-individual: $(VENV)/installed-individual  ## individual losses of 10^6 records (minutes, 8 GB)
+	$(BIN)/python tests/benchmarks/individual.py 1000000 --check 1000
 
 proofs:  ## check the Coq proofs, list their axioms, build the formal checker (installs Coq where it may)
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }

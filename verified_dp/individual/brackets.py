@@ -38,7 +38,7 @@ def bracket_epsilons(rows: Rows, target: Fraction, guess: np.ndarray) -> tuple[n
         if not (np.isinf(upper) | (lower == 0))[~zero].any():
             break
     last = rows.chernoff_epsilon(float(np.log(float(target))))
-    fits = np.isinf(upper) & (rows.delta(last)[1] <= below)
+    fits = (last < upper) & (rows.delta(last)[1] <= below)
     return np.where(zero, 0.0, lower), np.where(zero, 0.0, np.where(fits, last, upper))
 
 

@@ -25,7 +25,7 @@ SHARES = np.array([0.02, 0.1, 0.3, 0.5, 0.7, 0.85, 0.93, 1.02, 1.05, 1.1, 1.2, 1
 BELOW = 2
 """A line so many tilts left of the best one: the bounds on log M's bends in v grow fast with the tilt."""
 """Every so many of them may become a line."""
-SAMPLE, MOST_FREQUENCIES = 2000, 1500
+SAMPLE, MOST_FREQUENCIES = 800, 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,20 +120,30 @@ def _choose_period(masses: LogMasses, c: float, weights: np.ndarray, steps: np.n
 
 def _choose_cutoff(masses: LogMasses, c: float, weights: np.ndarray, steps: np.ndarray, guess: np.ndarray,
                    target: np.ndarray) -> float:
-    """The smallest frequency beyond which every record's tail is below its target."""
-    total = steps.sum(axis=1).max()
-    lines = [tail_lines(law, c, float(total)) for law in masses.laws[:steps.shape[1] - 1]]
-    ends = np.array([law.cumulants(c)[0] for law in masses.laws])
-    growth = np.diff(np.append(0.0, ends))
+    """The smallest frequency past which every record's tail is below its target; else where the worst is least."""
+    used = int(np.flatnonzero(steps.any(axis=0)).max()) + 1
+    laws, widths = masses.laws[:used], np.diff([float(v) for v in masses.variances])[:used]
+    lows = np.array([float(v) for v in masses.variances[1:used]])
+    lines = [tail_lines(law, c, float(steps.sum(axis=1).max())) for law in laws[:-1]]
+    growth = np.diff([0.0, *(law.cumulants(c)[0] for law in laws)])
+    share = 2 * growth / (widths * c * (c + 1))  # about E[p^2 m^beta] of T116
     above = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1][:, 1:] - np.cumsum(steps[:, ::-1], axis=1)[:, ::-1] + steps
 
-    def accept(omega: float) -> bool:
-        logs = np.array([float(log_sums(bases - omega * angles).min()) for _, bases, angles in lines])
-        size = steps[:, 1:] @ logs + above @ (1.3 * growth)
-        return bool((size - c * guess - math.log(math.pi * omega) < target - 2).all())
+    def excess(omega: float) -> float:
+        sizes = [log_sums(bases - omega * angles) for _, bases, angles in lines]
+        best = [int(size.argmin()) for size in sizes]
+        logs = np.array([0.0, *(float(size[b]) for size, b in zip(sizes, best, strict=True))])
+        angles = np.array([0.0, *(float(line[0][b]) for line, b in zip(lines, best, strict=True))])
+        angles[1:] = np.minimum(angles[1:] * lows, 1.57)
+        turned = omega * np.sin(angles)
+        lift = np.exp(np.minimum(np.append(0.0, angles[1:] ** 2 / (2 * lows)) - logs, 600.0)) / np.cos(angles / 2) ** 2
+        rate = lift * share * widths * (np.maximum(c + 1, turned) ** 2 + c + 1 + 2 * turned) / 2
+        rate = np.minimum(rate, 1e200)
+        rate[0] = growth[0]
+        size = steps[:, :used] @ logs + above[:, :used] @ rate
+        return float((size - c * guess - math.log(math.pi * omega) - target).max())
 
-    low, high = 1e-2, 1e7
-    while high / low > 1.03:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if accept(middle) else (middle, high)
-    return 1.1 * high
+    omegas = c * np.geomspace(0.5, 400, 36)
+    sizes = np.array([excess(float(omega)) for omega in omegas])
+    fits = np.flatnonzero(sizes < -2)
+    return float(omegas[fits[0] if len(fits) else sizes.argmin()]) * 1.05

@@ -73,7 +73,7 @@ class Table:
 
     real, imaginary: (ends, frequencies). errors, moduli (log of a bound of |M|): (buckets, frequencies).
     beyond, beyond_share: log of a bound of |M| past the last frequency, per step of each bucket and per weight at its
-    upper end. kernel: (1 or 2) / (z (z+1)), to 2^-50 relatively. divergences: log E[e^L], (ends,), and what a step may add by slack.
+    upper end. kernel: (1 or 2) / (z (z+1)), to 2^-50 relatively. divergences: log E[e^L] (ends,), and a step's slack.
     """
 
     witness: TableWitness
