@@ -5,7 +5,7 @@ The methods here are made for the tests: the Gaussian's closed form with a margi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -23,6 +23,7 @@ from verified_dp.losses.gaussian import enclose_gaussian_profile
 from verified_dp.methods import paper
 from verified_dp.methods.paper import PaperAnswer, paper_method
 from verified_dp.methods.single import Budget
+from verified_dp.report.comparing import comparison_lines
 
 MARGIN = Fraction(1, 10**6)
 
@@ -192,3 +193,13 @@ def test_the_engines_agree() -> None:
     found = compare(sampled, "delta", "1", ("auto", "contour", "lattice"))
     assert [row.method for row in found.rows] == ["auto", "contour", "lattice"]
     assert all(row.enclosure is not None and found.proved.overlaps(row.enclosure) for row in found.rows)
+
+
+def test_warnings_stand_below_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    Fixture(monkeypatch, off=Margin(excess=Fraction(1)))
+    found = compare(PROFILE, "delta", "1/2", ("auto", "off"))
+    assert not any("warning" in line for line in comparison_lines(found, "epsilon = 1/2"))
+    rows = tuple(replace(row, note="warning: far off") if row.estimate else row for row in found.rows)
+    lines = comparison_lines(replace(found, rows=rows), "epsilon = 1/2")
+    assert [line for line in lines if "warning" in line] == ["off: warning: far off"]
+    assert any(line.startswith("off") and "outside by +1" in line for line in lines)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from verified_dp.dyadic import decimal_down, decimal_up
@@ -23,7 +24,7 @@ def comparison_lines(found: Comparison, given: str) -> list[str]:
     lines = [f"{found.quantity} = {certain(found.proved)} at {given}, proved by {', '.join(found.proved.methods)}", "",
              _LINE.format("method", "interval or estimate", "width", "seconds", "")]
     lines += [_enclosed(row) if row.enclosure is not None else _estimated(row) for row in found.rows]
-    return [line.rstrip() for line in lines] + _refused(found.refused)
+    return [line.rstrip() for line in lines] + _warnings(found.rows) + _refused(found.refused)
 
 
 def _enclosed(row: Row) -> str:
@@ -51,6 +52,12 @@ def _cut(text: str) -> str:
 
 def _words(parameters: Mapping[str, str]) -> str:
     return clipped(", ".join(f"{key}={value}" for key, value in parameters.items()), 60)
+
+
+def _warnings(rows: Iterable[Row]) -> list[str]:
+    """What a method says against its own estimates, once each."""
+    notes = dict.fromkeys(f"{row.method.split()[0]}: {row.note}" for row in rows if row.note.startswith("warning"))
+    return [line for note in notes for line in ("", *wrap(printable(note), WIDTH, subsequent_indent="  "))]
 
 
 def _refused(refused: Mapping[str, str]) -> list[str]:
