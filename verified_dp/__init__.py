@@ -99,7 +99,8 @@ _ERRORS = ("InconsistentEnclosures", "InexactInput", "InvalidCertificate", "Inva
 _MECHANISMS = ("Claim", "Composition", "Gaussian", "PoissonSampled", "Relation", "Spec", "WithReplacement",
                "WithoutReplacement", "compose")
 _RELEASES = ("ApproximateDP", "DiscreteGaussian", "DiscreteLaplace", "Exponential", "Finite", "FourierAccountantDraws",
-             "FourierAccountantPair", "GaussianDP", "Laplace", "MixtureOfGaussians", "RandomizedResponse", "Renyi", "ZCDP")
+             "FourierAccountantPair", "GaussianDP", "Laplace", "MixtureOfGaussians", "RandomizedResponse", "Renyi",
+             "ZCDP")
 _HOMES = {
     **dict.fromkeys(_ERRORS, "errors"),
     **dict.fromkeys(_MECHANISMS, "mechanisms"),

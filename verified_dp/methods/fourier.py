@@ -37,6 +37,8 @@ _SMALL_ENOUGH = 1e-3
 """Predicted relative error at which point samples are preferred to rounded masses."""
 _FINER = 16
 """The estimate's mesh is so much finer than the bounds' where atoms have to be moved to its points."""
+_WITH_ATOMS = 2**16
+"""The estimate's least number of points where the loss has atoms: they lie off its grid."""
 _SECONDS = {"samples": 2.5e-5, "masses": 6e-5}
 """Of one point, on a slow core."""
 Proof = tuple[SampleWitness | FourierWitness, Callable[[Fraction], Bounds]]
@@ -131,8 +133,9 @@ class FourierAccountant:
             raise InvalidInput("fourier.L, fourier.n", None, "given where only the estimate is asked for")
         step = witness.step if self.n is None or self.L is not None else None
         half_length = self.L or _wide_enough(loss, epsilon, witness)
-        finer = 1 if all(isinstance(law, SMOOTH) for law, _ in loss.laws) else _FINER
-        points = self.n or min(2 ** math.ceil(math.log2(2 * half_length / (step or 1) * finer)), MOST_POINTS // 8)
+        smooth = all(isinstance(law, SMOOTH) for law, _ in loss.laws)
+        wanted = 2 ** math.ceil(math.log2(2 * half_length / (step or 1) * (1 if smooth else _FINER)))
+        points = self.n or min(wanted if smooth else max(wanted, _WITH_ATOMS), MOST_POINTS // 8)
         return half_length, points
 
 

@@ -227,12 +227,19 @@ def _choose_grid(model: LatticeModel, c: float, tilt: float, epsilon: float, tar
 
 
 def window_exponents(model: LatticeModel, c: float, epsilon: float, half_length: float) -> tuple[float, float]:
-    """Exponents of the least bounds of what lies right of the window, and left of it."""
+    """Exponents that bound what lies right and left of the window below e^-60 of the Chernoff bound at c, or best."""
     right, k_right = moment_tables(model, c, 1)
     left, k_left = moment_tables(model, c, -1)
     wrapped = k_right - right * epsilon - (right - c) * 2 * half_length
     past = np.maximum(k_right - right * max(half_length, epsilon), wrapped)
-    return float(right[np.nanargmin(past)]), float(-left[np.nanargmin(k_left + left * half_length)])
+    target = float(k_right[0]) - c * epsilon - 60
+    return smallest_exponent(right, past, target), smallest_exponent(-left, k_left + left * half_length, target)
+
+
+def smallest_exponent(exponents: np.ndarray, logs: np.ndarray, target: float) -> float:
+    """The first exponent whose bound is below the target, or the one of the least bound."""
+    reached = np.nonzero(logs < target)[0]
+    return float(exponents[reached[0] if len(reached) else np.nanargmin(logs)])
 
 
 def predict_samples(loss: ComposedLoss, witness: SampleWitness) -> float:

@@ -15,7 +15,7 @@ from verified_dp.kernel.balls import ball, upper_end
 from verified_dp.kernel.prv import PRVWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import Law
-from verified_dp.search.fourier import least_half_length, moment_tables
+from verified_dp.search.fourier import least_half_length, moment_tables, smallest_exponent
 from verified_dp.search.lattice import LatticeModel
 from verified_dp.search.line import dyadic
 
@@ -150,7 +150,8 @@ class PRVPlan:
         left, k_left = moment_tables(self.model, c, -1)
         wraps = k_right - right * self.epsilon - (right - c) * 2 * half_length
         past = np.maximum(k_right - right * max(half_length, self.epsilon), wraps)
-        return _first(right, past, target), _first(-left, k_left + (left - 2 * c) * half_length, target)
+        before = k_left + (left - 2 * c) * half_length
+        return smallest_exponent(right, past, target), smallest_exponent(-left, before, target)
 
     def _grid(self, domain: float) -> tuple[Fraction, int]:
         """(L, n): n a power of 2 unless the domain is asked for, L at least the domain."""
@@ -177,12 +178,6 @@ class PRVPlan:
         """The first and last cell of a step: Algorithm 2's window, cut where hardly any mass is."""
         most = points // 2 - 1
         return -min(max(math.ceil(ends[0] / step), 1), most), min(max(math.ceil(ends[1] / step), 1), most)
-
-
-def _first(exponents: np.ndarray, logs: np.ndarray, target: float) -> float:
-    """The first exponent whose bound is below the target, or the one of the least bound."""
-    reached = np.nonzero(logs < target)[0]
-    return float(exponents[reached[0] if len(reached) else np.nanargmin(logs)])
 
 
 def _shrunk(mesh: float, points: int) -> tuple[Fraction, int]:
