@@ -344,6 +344,29 @@ def test_unsupported(run: Any) -> None:
     assert (found.code, found.rows[0]["status"], found.rows[0]["key"]) == (3, "unsupported", "method")
 
 
+def test_the_papers_methods(run: Any) -> None:
+    (row,) = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--json").rows
+    assert (row["status"], row["lower"], row["upper"]) == ("estimate", None, None)
+    assert NUMBER.fullmatch(row["estimate"]) and set(row["estimates"]) >= {"MSD0", "MSD1"} and row["reason"]
+    (row,) = run("epsilon", "sampled.toml", "--delta", "1e-3", "--method", "berry-esseen", "--json").rows
+    assert row["method"] == "berry-esseen" and float(row["lower"]) < float(row["upper"]) and row["parameters"]
+    found = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--set", "order=2")
+    assert found.code == 0 and found.out.startswith("estimate: delta is about")
+    found = run("delta", "sampled.toml", "--epsilon", "1", "--method", "renyi", "--set", "conversion=mironov")
+    assert found.code == 0 and "conversion=mironov" in found.out
+    assert run("delta", "sampled.toml", "--epsilon", "1", "--set", "n=8").code == 2
+
+
+def test_compare(run: Any) -> None:
+    rows = run("compare", "sampled.toml", "--epsilon", "1", "--methods", "auto,berry-esseen,saddlepoint", "--json").rows
+    assert rows[0]["method"] == "auto" and {row["status"] for row in rows} >= {"certified", "estimate"}
+    assert all(row["outside"] is True for row in rows if row["method"] == "saddlepoint MSD0")
+    found = run("compare", "sampled.toml", "--delta", "1e-3", "--methods", "auto,closed-form")
+    assert found.code == 0 and "do not apply:" in found.out and "closed-form" in found.out
+    for wrong in (["--methods", "fast"], ["--set", "n=5"], ["--set", "fourier.q=5"], ["--set", "fourier.n=x"]):
+        assert run("compare", "sampled.toml", "--epsilon", "1", *wrong).code == 2
+
+
 # wrong input: arguments, and the line on standard error
 
 RATIONAL = "a rational number such as 0.1, 256/60000 or 1e-500"

@@ -47,8 +47,9 @@ def paper_row(result: PaperResult, quantity: str, given: str, typed: str) -> Row
     """The object of delta and epsilon for a method that may estimate: no ends where it proves none."""
     from verified_dp.cli.commands import result_row
 
-    more = {"estimate": result.estimate.value if result.estimate else None, "estimates": dict(result.estimates),
-            "reason": result.estimate.reason if result.estimate else None, "parameters": dict(result.parameters)}
+    value, reason = (None, None) if result.estimate is None else (result.estimate.value, result.estimate.reason)
+    more = {"estimate": value, "estimates": dict(result.estimates), "reason": reason,
+            "parameters": dict(result.parameters)}
     if result.enclosure is not None:
         return {**result_row(result.enclosure, given, typed), **more}
     return {"schema": schema("result"), "quantity": quantity, given: typed, "status": "estimate",

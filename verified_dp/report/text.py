@@ -16,6 +16,8 @@ Paint = Callable[[str, str], str]
 """(words, verdict) -> the words, in the colour of the verdict on a terminal."""
 
 WIDTH = 100
+_REFINED = ("closed-form", "contour", "lattice")
+"""Methods that go on refining while there is time."""
 _LABEL = 14
 
 
@@ -56,8 +58,9 @@ def answer_lines(enclosure: Enclosure, given: str, paint: Paint) -> list[str]:
         words = words.replace(" = ", " in ", 1)
     lines = [f"{paint(enclosure.status, enclosure.status)}: {words}"]
     if enclosure.status == "wide":
-        lines += _field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits "
-                        "asked for; more --max-seconds may narrow them")
+        advice = "; more --max-seconds may narrow them" if enclosure.method in _REFINED else ""
+        lines += _field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
+                        f"for{advice}")
     if not exact:
         lines += _field("between", f"{enclosure.lower_decimal} and {enclosure.upper_decimal}")
     return [*lines, *standing_lines(enclosure), *_how(enclosure, [enclosure]), *_errors(enclosure),
