@@ -15,6 +15,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel import panels
+from verified_dp.kernel.balls import gauss_rule
 from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.evaluate import enclose_delta, evaluate
 from verified_dp.kernel.nodes import NodeRule, bound_node_errors
@@ -83,7 +84,7 @@ def test_panel_error_scales_as_stated() -> None:
 @pytest.mark.parametrize("points", [2, 5, 20])
 def test_gauss_rule_is_exact_up_to_its_degree(points: int) -> None:
     with ctx.workprec(200):
-        rule = panels._gauss_rule(points, 200)
+        rule = gauss_rule(points, 200)
         for power in range(2 * points):
             moment = sum((weight * x**power for x, weight in rule), arb(0))
             exact = arb(2) / (power + 1) if power % 2 == 0 else arb(0)

@@ -12,12 +12,11 @@ Each straight block is cut into equal panels, so that baby and giant steps still
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.kernel.balls import BOUND_BITS, ball, largest, powers, smallest, upper_end
+from verified_dp.kernel.balls import BOUND_BITS, ball, gauss_rule, largest, powers, smallest, upper_end
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.kernel.nodes import (
     NodeRule,
@@ -119,7 +118,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
     with ctx.workprec(prec):
         first, last = (acb(ball(x), ball(w)) for x, w in (start, block.end))
         half = (last - first) / (2 * block.panels)
-        gauss = _gauss_rule(block.points, prec)
+        gauss = gauss_rule(block.points, prec)
         middles = [first + half * (2 * i + 1) for i in range(block.panels)]
         offsets = [half * x for x, _ in gauss]
         points = [middle + offset for middle in middles for offset in offsets]
@@ -154,13 +153,6 @@ def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, off
     giant = acb_mat([[weight * leap for leap in row] for weight, row in zip(weights, leaps, strict=True)]).transpose()
     baby = acb_mat([[(loss * offset).exp() for offset in offsets] for loss in nodes.losses])
     return [value for row in (giant * baby).tolist() for value in row]
-
-
-@lru_cache(maxsize=256)
-def _gauss_rule(points: int, prec: int) -> list[tuple[arb, arb]]:
-    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1] at `prec` bits."""
-    with ctx.workprec(prec):
-        return [arb.legendre_p_root(points, i, True) for i in range(points)]
 
 
 @proved_by("T20-panel-enclosure")

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 from flint import acb, arb, ctx
 
 from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import BOUND_BITS, ball, plus_minus, upper_end
+from verified_dp.kernel.balls import BOUND_BITS, ball, gauss_rule, plus_minus, upper_end
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.kernel.contour import bound_chernoff_factor, bound_mass, enclose_direct_transforms
 from verified_dp.kernel.nodes import NodeRule, NodeSet, bound_line_error, bound_transform_beyond, enclose_nodes
@@ -111,12 +110,6 @@ def _kernels(z: acb, s: acb, witness: PrawitzWitness) -> tuple[acb, acb]:
     return centre, (1 - u) * enclose_variation(z, ball(witness.tilt)) / ball(witness.top)
 
 
-@lru_cache(maxsize=16)
-def _gauss_rule(points: int, prec: int) -> list[tuple[arb, arb]]:
-    with ctx.workprec(prec):
-        return [arb.legendre_p_root(points, i, True) for i in range(points)]
-
-
 @proved_by("T102-prawitz-quadrature", "T12-powers")
 def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValues:
     """Enclose everything that does not depend on eps. Raises InvalidInput where a side condition fails."""
@@ -128,7 +121,7 @@ def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValu
         errors = [bound_line_error(nodes, tilt) for nodes in node_sets]
         heights, centre, spread, quadrature, node_tail = [], [], [], arb(0), arb(0)
         for panel in range(witness.panels):
-            for node, weight in _gauss_rule(witness.points, witness.prec):
+            for node, weight in gauss_rule(witness.points, witness.prec):
                 s = half * (2 * panel + 1 + node)
                 z = acb(tilt, s)
                 product, by_quadrature, by_tail = _enclose_transform(loss, node_sets, errors, z)
