@@ -54,7 +54,7 @@ ENGINES: Mapping[type[Any], Functions] = {
         contour.enclose_on_line,
         contour.bound_frequency_tail,
         contour.bound_aliases,
-        contour._bound_beyond,
+        contour.bound_composed_beyond,
         powers.enclose_product,
         bounds.bounds_from_sum,
         *_BOUND_MASS,

@@ -142,7 +142,8 @@ def evaluate_line(loss: ComposedLoss, witness: LineWitness) -> LineValues:
     with ctx.workprec(BOUND_BITS):
         right = bound_mass(loss, node_sets, witness.right)
         left = bound_mass(loss, node_sets, witness.left) if witness.left else arb(1)
-        beyond = _bound_beyond(loss, witness)
+        frequency = ball(witness.step * witness.count)
+        beyond = bound_composed_beyond(loss, witness.tail_nodes, ball(witness.tilt), frequency)
     with ctx.workprec(witness.prec):
         infinity_mass = loss.enclose_infinity_mass()
     return LineValues(
@@ -165,13 +166,12 @@ def enclose_direct_transforms(loss: ComposedLoss, z: acb) -> list[Transform]:
 
 
 @proved_by("T11-tail-for-free")
-def _bound_beyond(loss: ComposedLoss, witness: LineWitness) -> arb:
-    """Bound |M(c+iw)| of the composition for every w >= Omega = m0 eta."""
-    tilt, frequency = ball(witness.tilt), ball(witness.step * witness.count)
+def bound_composed_beyond(loss: ComposedLoss, rules: Sequence[NodeRule], tilt: arb, frequency: arb) -> arb:
+    """Bound |M(tilt + iw)| of the composition for every w >= frequency; rules: one for each law with nodes."""
     log_bound = loss.enclose_gaussian_exponent(acb(tilt, frequency)).real
     for direct, count in loss.direct_parts:
         log_bound += count * direct.bound_transform_beyond(tilt, frequency).log()
-    for (law, count), rule in zip(loss.node_parts, witness.tail_nodes, strict=True):
+    for (law, count), rule in zip(loss.node_parts, rules, strict=True):
         log_bound += count * bound_transform_beyond(enclose_nodes(law, rule), tilt, frequency).log()
     return upper_end(log_bound.exp())
 

@@ -18,8 +18,13 @@ from flint import acb, arb, ctx
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import BOUND_BITS, ball, gauss_rule, plus_minus, upper_end
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
-from verified_dp.kernel.contour import bound_chernoff_factor, bound_mass, enclose_direct_transforms
-from verified_dp.kernel.nodes import NodeRule, NodeSet, bound_line_error, bound_transform_beyond, enclose_nodes
+from verified_dp.kernel.contour import (
+    bound_chernoff_factor,
+    bound_composed_beyond,
+    bound_mass,
+    enclose_direct_transforms,
+)
+from verified_dp.kernel.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes
 from verified_dp.kernel.powers import Transform, enclose_product
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by
@@ -166,13 +171,9 @@ def _bound_beyond(loss: ComposedLoss, witness: PrawitzWitness) -> arb:
     if witness.cut == witness.top:
         return arb(0)
     tilt, cut, top = ball(witness.tilt), ball(witness.cut), ball(witness.top)
-    log_bound = loss.enclose_gaussian_exponent(acb(tilt, cut)).real
-    for direct, count in loss.direct_parts:
-        log_bound += count * direct.bound_transform_beyond(tilt, cut).log()
-    for (law, count), rule in zip(loss.node_parts, witness.tail_nodes, strict=True):
-        log_bound += count * bound_transform_beyond(enclose_nodes(law, rule), tilt, cut).log()
+    beyond = bound_composed_beyond(loss, witness.tail_nodes, tilt, cut)
     spread = (2 * bound_chernoff_factor(tilt)).min(3 * (2 * tilt + 1) * (top / cut).log() / top)
-    return upper_end(log_bound.exp() * (1 / (arb.pi() * cut) + spread))
+    return upper_end(beyond * (1 / (arb.pi() * cut) + spread))
 
 
 @proved_by("T101-prawitz-tilted", "T102-prawitz-quadrature")
