@@ -19,6 +19,7 @@ from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.kernel.bounds import Bounds, reverse_bounds
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.law import SWAPPED
 from verified_dp.methods.paper import PaperAnswer, PaperMethod
 from verified_dp.methods.single import Budget
 from verified_dp.search.line import dyadic
@@ -26,7 +27,6 @@ from verified_dp.theorems import proved_by
 
 DEFAULT_DIGITS = 4
 """What is asked of a paper's method where nobody says."""
-_SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 LARGEST = 10**6
 """epsilon(delta) is looked for up to here."""
 ESTIMATED_DIGITS = 8
@@ -71,7 +71,7 @@ class Accountant:
         eps, budget = exact.exact(epsilon, "epsilon"), Budget(max_seconds, self._progress)
         with ctx.workprec(_bits(digits)):
             if eps < 0:
-                swapped = (loss.in_order(_SWAPPED[loss.order]) for loss in self._losses)
+                swapped = (loss.in_order(SWAPPED[loss.order]) for loss in self._losses)
                 answers = [_reversed(self._method.curve(loss, -eps, digits, budget).delta(-eps), eps)
                            for loss in swapped]
             else:

@@ -25,6 +25,7 @@ from verified_dp.errors import InvalidInput, Unsupported
 from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.kernel.bounds import reverse_bounds
 from verified_dp.kernel.closed import has_closed_form
+from verified_dp.losses.law import SWAPPED
 from verified_dp.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
 from verified_dp.methods.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.methods.paper import PAPER_METHODS, PaperMethod, paper_method
@@ -127,8 +128,7 @@ class PrivacyProfile:
     @proved_by("T16-reversal")
     def _reversed(self, order: SingleOrder, eps: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """delta(eps) of an order at eps < 0 from the swapped pair at -eps."""
-        swapped = {"remove": "add", "add": "remove", "symmetric": "symmetric"}[order.loss.order]
-        other = SingleOrder(order.loss.in_order(swapped))
+        other = SingleOrder(order.loss.in_order(SWAPPED[order.loss.order]))
         answer = other.enclose(-eps, bits, method, budget)
         return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])

@@ -17,7 +17,7 @@ from verified_dp.kernel.pieces import (
 )
 from verified_dp.losses.atomic import Atom, AtomicLaw, FiniteLoss
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.law import Law
+from verified_dp.losses.law import SWAPPED, Law
 from verified_dp.theorems import proved_by
 
 MAX_PRODUCT = 4096
@@ -105,7 +105,7 @@ class AtomicProduct(AtomicLaw):
     def enclose_atoms(self) -> list[Atom]:
         """(w e^{x/2}, w e^{-x/2}) for a piece w at x; the infinite losses of P, and of Q, as one outcome each."""
         found = [(mass, mass * (-place).exp()) for place, mass in enclose_atoms_exactly(self.loss)]
-        swapped = self.loss.in_order({"remove": "add", "add": "remove"}[self.order])
+        swapped = self.loss.in_order(SWAPPED[self.order])
         ends = [(self.loss.enclose_infinity_mass(), arb(0)), (arb(0), swapped.enclose_infinity_mass())]
         return [*found, *(end for end in ends if not (end[0] + end[1]).is_zero())]
 

@@ -30,6 +30,7 @@ from verified_dp.kernel.edgeworth_remainder import (
     plain_growth,
 )
 from verified_dp.kernel.nodes import NodeRule, bound_transform_beyond, enclose_nodes
+from verified_dp.losses.law import SWAPPED
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
 
@@ -61,8 +62,7 @@ def enclose_first_frequency(moments: SumMoments) -> arb:
 
 def unmirrored(law: SampledGaussianLoss, tilt: Fraction) -> tuple[SampledGaussianLoss, Fraction]:
     """The law and a tilt >= 0 for which -L or L is what it is under P_t: the other order under P_{-1-t} where t < 0."""
-    swapped = {"remove": "add", "add": "remove", "symmetric": "symmetric"}[law.order]
-    return (law, tilt) if tilt >= 0 else (law.in_order(swapped), -1 - tilt)
+    return (law, tilt) if tilt >= 0 else (law.in_order(SWAPPED[law.order]), -1 - tilt)
 
 
 @proved_by("T108-edgeworth-smooth", "T11-tail-for-free")

@@ -25,7 +25,7 @@ from verified_dp.kernel.fourier import (
 )
 from verified_dp.kernel.grid import LawGrid, StepMasses
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.law import Law
+from verified_dp.losses.law import SWAPPED, Law
 from verified_dp.theorems import proved_by
 
 
@@ -293,7 +293,7 @@ def certify_domain(loss: ComposedLoss, epsilon: Fraction, delta_error: Fraction,
     """
     total = arb(0)
     for law, count in loss.laws:
-        other = law.in_order({"remove": "add", "add": "remove", "symmetric": "symmetric"}[law.order])
+        other = law.in_order(SWAPPED[law.order])
         sticks = (upper_end(one.enclose_hockey_stick(ball(epsilon))) for one in (law, other))
         total += count * next(sticks).max(next(sticks))
     bound = ball(delta_error)

@@ -10,6 +10,9 @@ from flint import acb, arb
 
 from verified_dp.theorems import proved_by
 
+SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
+"""The order of the swapped pair (Q, P)."""
+
 
 class Law(Protocol):
     """A frozen, hashable description with exact numbers; every method encloses at the current precision."""

@@ -29,7 +29,7 @@ from verified_dp.kernel.prv import (
     evaluate_prv,
 )
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.law import Law
+from verified_dp.losses.law import SWAPPED, Law
 from verified_dp.losses.renyi import ONLY_MOMENTS
 from verified_dp.methods.moments import MomentEngine
 from verified_dp.methods.paper import PaperAnswer
@@ -39,7 +39,6 @@ from verified_dp.search.line import dyadic
 from verified_dp.search.prv import Asked, PRVPlan, log_of
 
 WINDOWS = ("chernoff", "renyi", "engine")
-_SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 _POINT_SECONDS = 3e-5
 """Of one point, or of one part of a cell, and 100 bits."""
 
@@ -139,7 +138,7 @@ def predict_seconds(witness: PRVWitness) -> float:
 
 def both_orders(loss: ComposedLoss) -> tuple[ComposedLoss, ComposedLoss]:
     """The loss, and that of the swapped pair."""
-    return loss, loss.in_order(_SWAPPED[loss.order])
+    return loss, loss.in_order(SWAPPED[loss.order])
 
 
 def may_be_infinite(loss: ComposedLoss) -> bool:
