@@ -20,18 +20,31 @@ HULL_SLACK = Fraction(1, 2**45)
 
 
 @proved_by("T115-squared-sensitivity")
-def square_and_bucket(norms: np.ndarray, clipping: float, parts: int) -> tuple[np.ndarray, np.ndarray]:
-    """The integer >= r^2 2^60 and the bucket of each norm, r = min(norm, clipping) / clipping.
+def square_units(norms: np.ndarray, clipping: float) -> np.ndarray:
+    """The integer >= r^2 2^60 of each norm, r = min(norm, clipping) / clipping.
 
-    min(2^60, ceil(r r 2^60 (1 + 2^-49)) + 1), and 0 for norm 0. The bucket is max(ceil(r B), 1) + 5 less the number of
-    k = 1..6 with r B 2^k <= 1.
+    min(2^60, ceil(r r 2^60 (1 + 2^-49)) + 1), and 0 for norm 0; a norm >= clipping has exactly 2^60.
     """
-    ratio = np.minimum(norms.astype(np.float64), clipping) / clipping
+    ratio = _ratio(norms, clipping)
     scaled = np.ceil(ratio * ratio * 2.0**UNIT_BITS * WIDEN).astype(np.int64) + (ratio > 0)
+    return np.minimum(scaled, 2**UNIT_BITS)
+
+
+@proved_by("T115-squared-sensitivity")
+def square_and_bucket(norms: np.ndarray, clipping: float, parts: int) -> tuple[np.ndarray, np.ndarray]:
+    """The integer of `square_units` and the bucket of each norm.
+
+    The bucket is max(ceil(r B), 1) + 5 less the number of k = 1..6 with r B 2^k <= 1.
+    """
+    ratio = _ratio(norms, clipping)
     bucket = np.maximum(np.ceil(ratio * parts).astype(np.int64), 1) + (HALVINGS - 1)
     for k in range(1, HALVINGS + 1):
         bucket -= ratio * float(parts * 2**k) <= 1
-    return np.minimum(scaled, 2**UNIT_BITS), bucket
+    return square_units(norms, clipping), bucket
+
+
+def _ratio(norms: np.ndarray, clipping: float) -> np.ndarray:
+    return np.minimum(norms.astype(np.float64), clipping) / clipping
 
 
 @proved_by("T115-squared-sensitivity")

@@ -40,14 +40,12 @@ class Training:
     order: str = "remove"
 
     def __post_init__(self) -> None:
-        for key in ("noise_multiplier", "clipping"):
-            object.__setattr__(self, key, positive(getattr(self, key), key))
+        object.__setattr__(self, "noise_multiplier", positive(self.noise_multiplier, "noise_multiplier"))
+        object.__setattr__(self, "clipping", checked_clipping(self.clipping))
         probability = exact(self.sampling_probability, "sampling_probability")
         object.__setattr__(self, "sampling_probability", probability)
         if not 0 < probability < 1:
             raise InvalidInput("sampling_probability", probability, "in (0, 1); without sampling use the GDP filter")
-        if not Fraction(1, 10**30) <= self.clipping <= 10**30:
-            raise InvalidInput("clipping", self.clipping, "between 1e-30 and 1e30")
         if self.order not in ("remove", "add"):
             raise InvalidInput("order", self.order, "remove or add")
 
@@ -64,6 +62,14 @@ class Training:
     def variance_edges(self, parts: int) -> list[Fraction]:
         """v = r^2 / sigma^2 = 1 / (noise multiplier of the record)^2 at the ends of the buckets."""
         return [square / self.noise_multiplier**2 for square in self.square_edges(parts)]
+
+
+def checked_clipping(clipping: object) -> Fraction:
+    """A clipping constant: a rational number from 1e-30 to 1e30, so that squares of doubles stay normal numbers."""
+    constant = positive(clipping, "clipping")
+    if not Fraction(1, 10**30) <= constant <= 10**30:
+        raise InvalidInput("clipping", constant, "between 1e-30 and 1e30")
+    return constant
 
 
 def checked_parts(parts: int) -> int:
