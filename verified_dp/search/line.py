@@ -19,6 +19,11 @@ def dyadic(value: float, bits: int = 24) -> Fraction:
     return Fraction(round(mantissa * 2**bits)) * Fraction(2) ** (exponent - bits)
 
 
+def as_float(epsilon: Fraction) -> float:
+    """eps for the search, cut to +-1e300."""
+    return float(max(min(epsilon, Fraction(10) ** 300), -(Fraction(10) ** 300)))
+
+
 def _smallest(accept: Callable[[float], bool], low: float, high: float, ratio: float = 1.02) -> float:
     """The smallest argument, within a few percent, that a monotone test accepts."""
     while high / low > ratio:
@@ -141,10 +146,10 @@ def node_rule(height: float, half_width: float, step: float, low: float, high: f
 def choose_nodes(law: FloatLaw, c: float, bits: float) -> NodeRule:
     """Choose the rule with the fewest nodes whose quadrature and tail errors are below 2^-bits M(c)."""
     want = bits * math.log(2)
-    best = math.inf, 0.0, 0.0, 0.0, 0.0
+    best, log_mass = (math.inf, 0.0, 0.0, 0.0, 0.0), law.cumulants(c)[0]
     for height in np.linspace(0.02, 0.49, 24) * min(law.strip, 2.2 * law.s * math.sqrt(want)):
         step = min(2 * math.pi * height / (want + law.strip_growth(c, 2 * height) + 1), 1.9 * law.s)
-        low, high = kept_window(law, c, law.cumulants(c)[0] - want, height)
+        low, high = kept_window(law, c, log_mass - want, height)
         if law.order != "add":
             high = max(high, c + 1 + 6 * law.s)  # room for the right alias exponent
         if (high - low) / step < best[0]:
