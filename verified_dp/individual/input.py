@@ -4,12 +4,14 @@
     counts = count_array(np.load("norms.npy", mmap_mode="r"), training, norms="raw")      # (steps, records)
     recorder = Recorder(training, records=60000, norms="raw"); recorder.add(norms_of_this_step)
 
-Every record needs its norm in every step, whether or not it was sampled: without it the step's loss is unknown.
+Every record needs its norm in every step, whether or not it was sampled: without it the step's loss is unknown. (A step
+that no record has cannot be missed: count the readings that stand for several steps with `repeats`.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +25,12 @@ from verified_dp.individual.statements import (
     above_row_sql,
     bad_row_sql,
     counting_sql,
+    empty_row_sql,
     incomplete_sql,
+    readings_sql,
     summary_sql,
 )
-from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count
+from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count, checked_parts
 from verified_dp.theorems import proved_by
 
 PARTS = 64
@@ -43,6 +47,8 @@ class Recorder:
     """
 
     def __init__(self, training: Training, records: int, norms: str, parts: int = PARTS) -> None:
+        if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+            raise InvalidInput("records", records, "the number of records, an integer >= 1")
         self.training, self.parts, self._raw = training, parts, _is_raw(norms)
         self._steps, self._high, self._low = np.zeros((3, records, bucket_count(parts)), dtype=np.int64)
         self.readings, self.clipped = 0, 0
@@ -50,7 +56,7 @@ class Recorder:
     @proved_by("T115-squared-sensitivity")
     def add(self, norms: np.ndarray, repeats: int = 1) -> None:
         """Count one reading of every record, which stands for `repeats` steps. Raises InvalidInput, nothing counted."""
-        values = np.asarray(norms, dtype=np.float64)
+        values = _as_doubles(norms)
         self._check(values, repeats)
         square, bucket = square_and_bucket(values, self.training.clipping_double, self.parts)
         rows = np.arange(len(values))
@@ -63,7 +69,7 @@ class Recorder:
     def _check(self, values: np.ndarray, repeats: int) -> None:
         if values.shape != (len(self._steps),):
             raise InvalidInput("norms", str(values.shape), f"one norm for each of {len(self._steps)} records")
-        if not (isinstance(repeats, int) and 1 <= repeats <= 10**9):
+        if isinstance(repeats, bool) or not (isinstance(repeats, int) and 1 <= repeats <= 10**9):
             raise InvalidInput("repeats", repeats, "an integer from 1 to 10^9")
         bad = np.flatnonzero(~((values >= 0) & np.isfinite(values)))
         if len(bad):
@@ -82,21 +88,30 @@ class Recorder:
 def count_steps(steps: Iterable[np.ndarray], training: Training, norms: str, parts: int = PARTS,
                 repeats: int | Sequence[int] = 1) -> Counts:
     """Count an iterator of per-step arrays; `repeats` is one number or one for each step."""
-    recorder = None
-    for number, values in enumerate(steps):
-        if recorder is None:
-            recorder = Recorder(training, len(values), norms, parts)
-        recorder.add(values, repeats if isinstance(repeats, int) else repeats[number])
+    recorder, times = None, _one_each(repeats)
+    for values in steps:
+        recorder = recorder or Recorder(training, _as_doubles(values).size, norms, parts)
+        recorder.add(values, next(times))
     if recorder is None:
         raise InvalidInput("steps", "none", "at least one array of norms")
+    if not isinstance(repeats, int) and recorder.readings != np.size(repeats):
+        raise InvalidInput("repeats", f"{np.size(repeats)} numbers", f"{recorder.readings}, one for each step")
     return recorder.counts()
+
+
+def _one_each(repeats: int | Sequence[int]) -> Iterator[int]:
+    """`repeats` of one step after the other. Raises InvalidInput when there are more steps than numbers."""
+    while isinstance(repeats, int):
+        yield repeats
+    yield from np.ravel(repeats).tolist()
+    raise InvalidInput("repeats", f"{np.size(repeats)} numbers", "one number, or one for each step")
 
 
 def count_array(array: np.ndarray, training: Training, norms: str, parts: int = PARTS,
                 repeats: int | Sequence[int] = 1) -> Counts:
     """Count an array (steps, records), which may be a memory map: it is read step by step."""
-    if array.ndim != 2:
-        raise InvalidInput("norms", str(array.shape), "an array (steps, records)")
+    if np.ndim(array) != 2:
+        raise InvalidInput("norms", str(np.shape(array)), "an array (steps, records)")
     return count_steps((array[i] for i in range(len(array))), training, norms, parts, repeats)
 
 
@@ -107,42 +122,72 @@ def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, 
     In place of step and norm there may be a list column `norms`, one row per record. memory: DuckDB's limit; it uses
     the disk beyond. Raises InvalidInput with the row at fault (nothing is counted then), Unsupported without DuckDB.
     """
-    raw, connection = _is_raw(norms), _connect(memory, threads)
-    try:
-        _open_readings(connection, [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)])
+    raw, files = _is_raw(norms), _existing([paths] if isinstance(paths, str | Path) else paths)
+    statement = counting_sql(training.clipping_double, checked_parts(parts))
+    with _connected(memory, threads) as connection:
+        _open_readings(connection, files)
         progress(0.0, "checking the readings")
         clipped = _check_readings(connection, training, raw)
         progress(0.3, "counting per record and bucket")
-        connection.execute(f"CREATE TEMP TABLE counted AS {counting_sql(training.clipping_double, parts)}")
+        connection.execute(f"CREATE TEMP TABLE counted AS {statement}")
         progress(0.9, "collecting the counts")
         return _collect(connection, training, parts, clipped)
-    finally:
-        connection.close()
 
 
-def _connect(memory: str, threads: int | None) -> Any:
+def _existing(paths: Sequence[str | Path]) -> list[str]:
+    """The paths as text. Raises InvalidInput where there is none, or one that is no file, pattern or address."""
+    for path in map(Path, paths):
+        if path.is_dir():
+            raise InvalidInput("paths", str(path), f"files, and this is a folder: write '{path}/*.parquet'")
+        if not path.exists() and not any(mark in str(path) for mark in "*?[:"):
+            raise InvalidInput("paths", str(path), "files that exist")
+    if not paths:
+        raise InvalidInput("paths", "none", "at least one Parquet file")
+    return [str(path) for path in paths]
+
+
+@contextmanager
+def _connected(memory: str, threads: int | None) -> Iterator[Any]:
+    """A connection to DuckDB, whose errors become this package's."""
     try:
         import duckdb
     except ImportError:
         raise Unsupported(INSTALL) from None
     options: dict[str, Any] = {"memory_limit": memory, "preserve_insertion_order": False}
-    options |= {"threads": threads} if threads else {}
-    return duckdb.connect(config=options)
+    options |= {} if threads is None else {"threads": threads}
+    try:
+        with duckdb.connect(config=options) as connection:
+            yield connection
+    except duckdb.OutOfMemoryException:
+        raise Unsupported(f"DuckDB needs more than memory={memory!r}: give it more") from None
+    except duckdb.Error as error:
+        said = str(error).splitlines()[0]
+        raise InvalidInput("readings", said, "Parquet files that DuckDB can read and count") from None
 
 
-def _open_readings(connection: Any, paths: list[str]) -> None:
+_INTEGERS = tuple(sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT"))
+_TYPES = {"step": _INTEGERS, "repeats": _INTEGERS, "norm": ("DOUBLE", "FLOAT"), "norms": ("DOUBLE[]", "FLOAT[]")}
+
+
+def _open_readings(connection: Any, files: list[str]) -> None:
     """A view `readings` on the files, whichever of the two layouts they have."""
-    files = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
-    source = f"read_parquet([{files}])"
-    names = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-    repeats = "repeats" if "repeats" in names else "1 AS repeats"
-    if {"record", "step", "norm"} <= names:
-        query = f"SELECT record, step, norm, {repeats} FROM {source}"
-    elif {"record", "norms"} <= names:
-        query = (f"SELECT record, UNNEST(range(len(norms))) AS step, UNNEST(norms) AS norm, {repeats} FROM {source}")
-    else:
-        raise InvalidInput("columns", ", ".join(sorted(names)), "record, step, norm or record, norms")
-    connection.execute(f"CREATE TEMP VIEW readings AS {query}")
+    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
+    source = f"read_parquet([{listed}])"
+    columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    long = {"record", "step", "norm"} <= columns.keys()
+    if not long and not {"record", "norms"} <= columns.keys():
+        raise InvalidInput("columns", ", ".join(sorted(columns)), "record, step, norm or record, norms")
+    _check_types(columns, ("step", "norm", "repeats") if long else ("norms", "repeats"))
+    if not long and (empty := connection.execute(empty_row_sql(source)).fetchone()):
+        raise InvalidInput(f"norms of record {empty[0]}", "an empty list" if empty[1] is not None else None,
+                           "a list with its norm in every step")
+    connection.execute(f"CREATE TEMP VIEW readings AS {readings_sql(source, long, 'repeats' in columns)}")
+
+
+def _check_types(columns: Mapping[str, str], used: Sequence[str]) -> None:
+    for name in used:
+        if columns.get(name, _TYPES[name][0]) not in _TYPES[name]:
+            raise InvalidInput(f"column {name}", columns[name], "of type " + " or ".join(_TYPES[name]) + ": cast it")
 
 
 def _check_readings(connection: Any, training: Training, raw: bool) -> int:
@@ -189,6 +234,17 @@ def _collect(connection: Any, training: Training, parts: int, clipped: int) -> C
         for target, name in ((steps, "steps"), (high, "high"), (low, "low")):
             target[rows["place"], rows["bucket"]] = rows[name]
     return Counts(training, np.asarray(records), steps, high, low, clipped)
+
+
+def _as_doubles(norms: object) -> np.ndarray:
+    """The norms as doubles. Raises InvalidInput for what holds no real numbers."""
+    try:
+        values = np.asarray(norms)
+    except ValueError:  # lists of different length
+        values = np.array(None)
+    if values.dtype.kind not in "fiu" or values.dtype.itemsize > 8:
+        raise InvalidInput("norms", f"type {values.dtype}", "an array of real numbers, float64 or shorter")
+    return values.astype(np.float64)
 
 
 def _is_raw(norms: str) -> bool:

@@ -1,7 +1,8 @@
 """The SQL of the counting: one text for every engine, on a table or view `readings(record, step, norm, repeats)`.
 
-Only standard SQL that DuckDB and Spark both read: IEEE doubles, BIGINT and DECIMAL(38,0) sums, so that the result does
-not depend on the engine, the order of the rows or how they are spread over machines.
+Only standard SQL that DuckDB and Spark both read (lists are unnested by DuckDB alone): IEEE doubles, BIGINT and
+DECIMAL(38,0) sums, so that the result does not depend on the engine, the order of the rows or how they are spread over
+machines.
 """
 
 from __future__ import annotations
@@ -26,6 +27,19 @@ def counting_sql(clipping: float, parts: int) -> str:
         "SUM(CAST(square AS DECIMAL(19,0)) * CAST(repeats AS DECIMAL(10,0))) AS squares FROM ("
         f"SELECT record, repeats, {bucket_sql(clipping, parts)} AS bucket, {square_sql(clipping)} AS square "
         "FROM readings) AS placed GROUP BY record, bucket")
+
+
+def readings_sql(source: str, long: bool, repeats: bool) -> str:
+    """The readings of a table with columns record, step, norm (`long`) or record, norms, with or without repeats."""
+    times = "repeats" if repeats else "1 AS repeats"
+    if long:
+        return f"SELECT record, step, norm, {times} FROM {source}"
+    return f"SELECT record, UNNEST(range(len(norms))) AS step, UNNEST(norms) AS norm, {times} FROM {source}"
+
+
+def empty_row_sql(source: str) -> str:
+    """One row (record, norms) whose list is null or empty: unnesting would drop the record without a word."""
+    return f"SELECT record, norms FROM {source} WHERE norms IS NULL OR len(norms) = 0 ORDER BY record LIMIT 1"
 
 
 def summary_sql(clipping: float) -> str:

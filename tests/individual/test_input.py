@@ -1,0 +1,150 @@
+"""Wrong readings, by every way in: an error of this package that says where and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from verified_dp.errors import InvalidInput, Unsupported, VerifiedDPError
+from verified_dp.individual.counts import Counts
+from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
+from verified_dp.individual.training import Training
+
+TRAINING = Training(1, 1, "0.01")
+LONG = "SELECT record, step, 0.25::DOUBLE AS norm FROM range(3) r(record), range(4) s(step)"
+LISTS = "SELECT record, [0.25, 0.5, 0.0, 1.0]::DOUBLE[] AS norms FROM range(3) r(record)"
+
+
+def parquet(folder: Path, rows: str, name: str = "norms.parquet") -> Path:
+    duckdb.sql(f"COPY ({rows}) TO '{folder / name}' (FORMAT parquet)")
+    return folder / name
+
+
+def message(call: Callable[[], Counts], kind: type[VerifiedDPError] = InvalidInput) -> str:
+    with pytest.raises(kind) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("rows", "said"), [
+    (LISTS.replace("1.0]", "'nan'::DOUBLE]"), "(0, 3, nan"),
+    (LISTS.replace("1.0]", "-1.0]"), "(0, 3, -1.0"),
+    (LISTS.replace("1.0]", "NULL]"), "(0, 3, None"),
+    (LISTS.replace("1.0]", "1.5]"), "norm of record 0, step 3 must be at most 1.0 as it is declared clipped"),
+    (f"{LISTS} UNION ALL SELECT 7, [0.25, 0.5, 0.0]::DOUBLE[]", "record 7 has no step 3"),
+    (f"{LISTS} UNION ALL SELECT 7, [0.25, 0.5, 0.0, 0.0, 0.0]::DOUBLE[]", "record 0 has no step 4"),
+    (f"{LISTS} UNION ALL SELECT 2, [0.25, 0.5, 0.0, 0.0]::DOUBLE[]", "record 2 has a step twice"),
+    (f"{LISTS} UNION ALL SELECT 7, NULL", "norms of record 7 must be a list with its norm in every step, got nothing"),
+    (f"{LISTS} UNION ALL SELECT 7, []", "norms of record 7 must be a list with its norm in every step, got 'an empty"),
+    (f"{LISTS} UNION ALL SELECT NULL, [0.25, 0.5, 0.0, 0.0]::DOUBLE[]", "(None, 0, 0.25"),
+    (f"SELECT *, -3 AS repeats FROM ({LISTS})", "(0, 0, 0.25, -3)"),
+    (LONG.replace("0.25::DOUBLE", "'0.25'"), "column norm must be of type DOUBLE or FLOAT: cast it, got 'VARCHAR'"),
+    (LONG.replace("0.25::DOUBLE", "0.25::DECIMAL(4, 2)"), "column norm must be of type DOUBLE or FLOAT"),
+    (LONG.replace("step,", "'s' || step AS step,"), "column step must be of type"),
+    (LONG.replace("step,", "step + 0.5 AS step,"), "column step must be of type"),
+    (f"SELECT *, 1.5 AS repeats FROM ({LONG})", "column repeats must be of type"),
+    (LISTS.replace("DOUBLE[]", "VARCHAR[]"), "column norms must be of type DOUBLE[] or FLOAT[]: cast it"),
+    (f"SELECT *, 1000000000 AS repeats FROM ({LONG})", "counts must be between 0 and 2^30 steps"),
+])
+def test_wrong_files(tmp_path: Path, rows: str, said: str) -> None:
+    wrong = parquet(tmp_path, rows)
+    assert said in message(lambda: count_parquet(wrong, TRAINING, "clipped"))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    good, text = parquet(tmp_path, LONG), tmp_path / "norms.csv"
+    text.write_text("record,step,norm\n0,0,0.5\n")
+    other = parquet(tmp_path, LISTS, "other.parquet")
+
+    def said(paths: object, **options: object) -> str:
+        return message(lambda: count_parquet(paths, TRAINING, "raw", **options))  # type: ignore[arg-type]
+
+    assert said(tmp_path / "missing.parquet").startswith("paths must be files that exist")
+    assert f"write '{tmp_path}/*.parquet'" in said(tmp_path)
+    assert said([]).startswith("paths must be at least one Parquet file")
+    assert "No files found that match the pattern" in said(tmp_path / "*.parq")
+    assert "Parquet files that DuckDB can read" in said(text)
+    assert "readings must be Parquet files" in said([good, other])
+    assert said(good, memory="plenty").startswith("readings must be")
+    assert said(good, threads=0).startswith("readings must be")
+    assert said(good, parts=48).startswith("parts must be a power of two")
+
+
+def test_patterns_and_quotes_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "o'clock"
+    folder.mkdir()
+    rows = {name: f"SELECT * FROM ({LONG}) WHERE step {part} 2" for name, part in (("a", "<"), ("b", ">="))}
+    with duckdb.connect() as connection:
+        for name, query in rows.items():
+            quoted = str(folder / f"{name}.parquet").replace("'", "''")
+            connection.execute(f"COPY ({query}) TO '{quoted}' (FORMAT parquet)")
+    both = count_parquet([folder / "a.parquet", folder / "b.parquet"], TRAINING, "raw")
+    assert both.steps.sum() == 12
+    assert np.array_equal(count_parquet(folder / "*.parquet", TRAINING, "raw").high, both.high)
+
+
+def test_too_little_memory_says_so(tmp_path: Path) -> None:
+    rows = LONG.replace("range(3)", "range(200000)")
+    assert "memory='1MB'" in message(lambda: count_parquet(parquet(tmp_path, rows), TRAINING, "raw", memory="1MB"),
+                                     Unsupported)
+
+
+@pytest.mark.parametrize(("steps", "repeats", "said"), [
+    ([[0.1, 0.2], [0.1]], 1, "norms must be one norm for each of 2 records, got '(1,)'"),
+    ([[0.1, 0.2], [0.1, 0.2, 0.3]], 1, "norms must be one norm for each of 2 records, got '(3,)'"),
+    ([[[0.1, 0.2]]], 1, "norms must be one norm for each of 2 records, got '(1, 2)'"),
+    ([0.1], 1, "norms must be one norm for each of 1 records, got '()'"),
+    ([[0.1, [0.2]]], 1, "norms must be an array of real numbers"),
+    ([["a", "b"]], 1, "norms must be an array of real numbers"),
+    ([[0.1, None]], 1, "norms must be an array of real numbers"),
+    ([np.array([1j])], 1, "norms must be an array of real numbers"),
+    ([[0.1, float("nan")]], 1, "norm of record 1, reading 0 must be a finite number >= 0"),
+    ([[0.1, 0.2], [0.1, -0.0001]], 1, "norm of record 1, reading 1 must be a finite number >= 0"),
+    ([[0.1, 1.0000001]], 1, "norm of record 1, step 0 must be at most 1.0 as it is declared clipped"),
+    ([[]], 1, "records must be the number of records, an integer >= 1"),
+    ([], 1, "steps must be at least one array of norms"),
+    ([[0.1]] * 3, [1, 2], "repeats must be one number, or one for each step, got '2 numbers'"),
+    ([[0.1]] * 3, [1, 2, 3, 4], "repeats must be 3, one for each step, got '4 numbers'"),
+    ([[0.1]] * 3, [], "repeats must be one number, or one for each step, got '0 numbers'"),
+    ([[0.1]] * 3, 1.5, "repeats must be an integer from 1 to 10^9"),
+    ([[0.1]] * 3, [1, 0, 1], "repeats must be an integer from 1 to 10^9"),
+    ([[0.1]], True, "repeats must be an integer from 1 to 10^9"),
+])
+def test_wrong_steps(steps: list[object], repeats: object, said: str) -> None:
+    assert said in message(lambda: count_steps(iter(steps), TRAINING, "clipped", 32, repeats))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2, 2)), 0.5, [0.5, 0.2]])
+def test_wrong_arrays(array: np.ndarray) -> None:
+    assert "an array (steps, records)" in message(lambda: count_array(array, TRAINING, "raw"))
+
+
+def test_repeats_may_be_an_array() -> None:
+    norms = np.full((3, 2), 0.3)
+    counts = count_array(norms, TRAINING, "raw", 32, np.array([1, 2, 3], dtype=np.uint8))  # type: ignore[arg-type]
+    assert counts.steps.sum(axis=1).tolist() == [6, 6]
+
+
+@pytest.mark.parametrize("records", [0, -1, 2.0, True])
+def test_wrong_number_of_records(records: int) -> None:
+    with pytest.raises(InvalidInput, match="records must be the number"):
+        Recorder(TRAINING, records, "raw")
+    with pytest.raises(InvalidInput, match=r"raw .* or clipped"):
+        Recorder(TRAINING, 1, "Raw")
+
+
+def test_a_refused_reading_leaves_the_recorder_as_it_was() -> None:
+    recorder = Recorder(TRAINING, 2, "clipped")
+    recorder.add(np.array([0.5, 1.0]))
+    before = recorder.counts()
+    for wrong in ([0.5, 1.5], [0.5, float("nan")], [0.5], ["x", "y"]):
+        with pytest.raises(InvalidInput):
+            recorder.add(np.array(wrong))
+    after = recorder.counts()
+    assert recorder.readings == 1 and recorder.clipped == 0
+    assert all(np.array_equal(getattr(before, name), getattr(after, name)) for name in ("steps", "high", "low"))
