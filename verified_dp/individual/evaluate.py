@@ -12,7 +12,7 @@ import numpy as np
 
 from verified_dp.individual.counts import Counts, split_weights
 from verified_dp.individual.doubles import LARGEST_ANGLE, cosine_and_sine, exponential
-from verified_dp.individual.tables import Column, Table
+from verified_dp.individual.tables import UNKNOWN, Column, Table
 from verified_dp.theorems import proved_by
 
 UP = 1 + 2.0**-38
@@ -95,9 +95,9 @@ class Rows:
 
 
 def _weighted(factor: float, log: np.ndarray, fall: np.ndarray) -> np.ndarray:
-    """Bound factor e^{log - fall}, fall >= 0 rounded once."""
+    """Bound factor e^{log - fall}, fall >= 0 rounded once; inf where the log is unknown."""
     exponent = log - fall + (np.abs(log) + fall) * 2.0**-50
-    return np.where(np.abs(exponent) < 2.0**12, factor * exponential(exponent), np.inf)
+    return np.where((np.abs(exponent) < 2.0**12) & (log < UNKNOWN), factor * exponential(exponent), np.inf)
 
 
 @proved_by("T118-individual-enclosure")

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from flint import acb, arb, ctx
 
+from verified_dp.errors import InvalidInput
 from verified_dp.exact import square_root
 from verified_dp.individual.doubles import ROUND_UP, double_above, double_below, to_double
 from verified_dp.individual.interpolation import (
@@ -35,15 +36,15 @@ from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by
 
 UNKNOWN = 1e6
-"""Stands for an infinite error per step: its exponential is infinite, and 0 steps of it cost nothing."""
+"""Stands for an infinite error per step: its exponential is infinite, and 0 steps of it cost nothing (T118)."""
 PRODUCT_ERROR = 2.0**-40
 """Relative error per step of a matrix product with up to 1025 ends, and of the weights in it."""
 
 
 @dataclass(frozen=True)
 class TableWitness:
-    """Any values give correct tables. Names as in LineWitness; one rule for each bucket's upper end from the first on.
-    right_nodes: for the exponent `right`, where the window lies further out.
+    """Any values give correct tables or are refused. Names as in LineWitness; one rule for each bucket's upper end from
+    the first on. right_nodes: for the exponent `right`, where the window lies further out.
 
     left = 0: the left aliases are bounded by D <= 1.
     """
@@ -57,6 +58,15 @@ class TableWitness:
     right_nodes: tuple[NodeRule, ...]
     tail_nodes: tuple[NodeRule, ...]
     prec: int
+
+    @proved_by("T118-individual-enclosure")
+    def check(self) -> None:
+        """Raise InvalidInput unless 0 <= left < tilt < right, the step is positive and there is a frequency."""
+        if not 0 <= self.left < self.tilt < self.right:
+            exponents = ", ".join(map(str, (self.left, self.tilt, self.right)))
+            raise InvalidInput("left, tilt, right", exponents, "increasing, the first of them >= 0")
+        if not (self.step > 0 and self.count >= 1):
+            raise InvalidInput("step, count", f"{self.step}, {self.count}", "positive")
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,7 @@ def build_table(training: Training, parts: int, witness: TableWitness) -> Table:
 
     Buckets past the last node rule are left unknown: their errors are UNKNOWN.
     """
+    witness.check()
     with ctx.workprec(witness.prec):
         edges, points = training.variance_edges(parts)[:len(witness.nodes) + 1], _points(witness)
         node_sets = _node_sets(training, edges, witness.nodes)
@@ -109,15 +120,20 @@ def build_table(training: Training, parts: int, witness: TableWitness) -> Table:
         beyond, beyond_share = _beyond(training, hulls, shares, points[-1], witness)
         right = _real_column(training, hulls, _node_sets(training, edges, witness.right_nodes), witness.right)
         left = _real_column(training, hulls, node_sets, witness.left)
-        kernel = np.array([complex((2 if m else 1) / (z * (z + 1))) for m, z in enumerate(points)])
     padded = [_pad(part, bucket_count(parts) + 1, 0.0) for part in (real, imaginary)]
     bounds = [_pad(part, bucket_count(parts), UNKNOWN) for part in (errors, moduli, beyond, beyond_share)]
     columns = [Column(_pad(x.values, bucket_count(parts) + 1, 0.0), _pad(x.errors, bucket_count(parts), UNKNOWN))
                for x in (right, left)]
     above, below, own = _alias_factors(witness)
     return Table(witness, padded[0], padded[1], bounds[0], bounds[1], bounds[2], bounds[3], columns[0], columns[1],
-                 above, below, own, kernel, *_divergences(training, parts))
+                 above, below, own, _kernel(witness), *_divergences(training, parts))
 
+
+@proved_by("T118-individual-enclosure")
+def _kernel(witness: TableWitness) -> np.ndarray:
+    """(1 or 2) / (z (z+1)) to 2^-50 relatively, whatever the witness's precision."""
+    with ctx.workprec(BOUND_BITS):
+        return np.array([complex((2 if m else 1) / (z * (z + 1))) for m, z in enumerate(_points(witness))])
 
 
 @proved_by("T118-individual-enclosure")
@@ -181,8 +197,9 @@ def _logs(hulls: Sequence[Hull], shares: Sequence[Shares], points: Sequence[acb]
         errors[b] = bound_log_errors(hull, share.derivatives(factors), (sizes[0], sizes[1]), slack)
         if len(points) == 1:
             errors[b] = np.minimum(errors[b], bound_rise(hull, share, points[0], before[0], values[0], slack))
-        moduli[b] = bound_log_moduli(hull, share.derivatives(factors)[0], *(
+        most = bound_log_moduli(hull, share.derivatives(factors)[0], *(
             np.array([double_above(x.abs_upper()) for x in row]) for row in (before, values)))
+        moduli[b] = np.minimum(most, UNKNOWN)
         logs = [log + (high / low).log() for log, low, high in zip(logs, before, values, strict=True)]
         pairs = np.array([(*to_double(x.real), *to_double(x.imag)) for x in logs])
         real[b + 1], imaginary[b + 1], radius[b + 1] = pairs[:, 0], pairs[:, 2], pairs[:, 1] + pairs[:, 3]
@@ -214,7 +231,10 @@ def _real_column(training: Training, hulls: Sequence[Hull], node_sets: Sequence[
 @proved_by("T116-variance-interpolation")
 def _beyond(training: Training, hulls: Sequence[Hull], shares: Sequence[Shares], last: acb,
             witness: TableWitness) -> tuple[np.ndarray, np.ndarray]:
-    """log of a bound of |M| beyond the last frequency, per step of each bucket and per weight at its upper end."""
+    """log of a bound of |M| beyond the last frequency, per step of each bucket and per weight at its upper end.
+
+    log(1 + S h) is at most its tangent at h = 1/2, so that no share exceeds 2.
+    """
     found = []
     with ctx.workprec(BOUND_BITS):
         for b, (hull, share) in enumerate(zip(hulls, shares, strict=True)):
@@ -223,7 +243,11 @@ def _beyond(training: Training, hulls: Sequence[Hull], shares: Sequence[Shares],
                 rule, law = witness.tail_nodes[b - 1], _law(training, hull.low)
                 at_low = bound_transform_beyond(enclose_nodes(law, rule), last.real, last.imag)
                 angle = ball(rule.height * hull.low)
-            found.append([min(double_above(x), UNKNOWN) for x in bound_beyond(hull, share, at_low, angle, last)])
+            bound, slope = bound_beyond(hull, share, at_low, angle, last)
+            half = slope / 2
+            bound += (1 + half).log() - half / (1 + half)
+            known = at_low.is_finite() and bound < UNKNOWN
+            found.append([double_above(bound), double_above(slope / (1 + half))] if known else [UNKNOWN, 0.0])
     return np.array(found)[:, 0], np.array(found)[:, 1]
 
 
