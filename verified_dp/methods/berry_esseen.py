@@ -15,8 +15,8 @@ from verified_dp.kernel.saddlepoint import check_constant, enclose_by_berry_esse
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.methods.paper import PaperAnswer
 from verified_dp.methods.saddlepoint import SaddleCurve, decimal
-from verified_dp.methods.single import Budget, as_float
-from verified_dp.search.line import dyadic
+from verified_dp.methods.single import Budget
+from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.moments import choose_tilts
 
 

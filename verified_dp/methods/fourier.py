@@ -26,10 +26,10 @@ from verified_dp.kernel.samples import SampleWitness, enclose_by_samples, evalua
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.renyi import ONLY_MOMENTS
 from verified_dp.methods.paper import PaperAnswer
-from verified_dp.methods.single import Budget, as_float, width_bits
+from verified_dp.methods.single import Budget, width_bits
 from verified_dp.search.densities import SMOOTH
 from verified_dp.search.fourier import MOST_POINTS, Asked, choose_masses, choose_samples, predict_samples, spread_of
-from verified_dp.search.line import dyadic
+from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.published import Published, estimate_discretisation, estimate_tail, publish
 
 DISCRETISATIONS = ("auto", "points", "dots", "cells", "estimate")

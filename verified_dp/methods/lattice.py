@@ -15,6 +15,7 @@ from verified_dp.kernel.lattice import LatticeValues, LatticeWitness
 from verified_dp.kernel.sparse import SparseValues, SparseWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.search.lattice import LatticeModel, LatticePlan, plan_lattice
+from verified_dp.search.line import as_float
 from verified_dp.search.steps import MAX_CELLS, align
 
 DEFAULT_DIGITS = 4
@@ -116,7 +117,7 @@ class LatticeEngine:
 
     def _plan(self, epsilon: Fraction, width: float, step: float | None, seconds: float) -> LatticePlan:
         aligned = None if step is None else align(self.model, step)
-        return plan_lattice(self.model, float(epsilon), width, aligned, seconds / self._slowness)
+        return plan_lattice(self.model, as_float(epsilon), width, aligned, seconds / self._slowness)
 
     def _affordable(self, plan: LatticePlan, epsilon: Fraction, width: float, seconds: float) -> LatticePlan:
         """The plan, or one with a coarser grid that fits memory and time."""
@@ -134,7 +135,7 @@ class LatticeEngine:
         if plan.witness is None:
             raise Unsupported("the lattice method needs a grid of too many points here")
         if plan.seconds > 1:
-            say(f"lattice: about {plan.seconds:.0f} s for relative width {width:.1g} of delta({float(epsilon):.6g})")
+            say(f"lattice: about {plan.seconds:.0f} s for relative width {width:.1g} of delta({as_float(epsilon):.6g})")
         start = time.perf_counter()
 
         def between() -> None:

@@ -10,6 +10,7 @@ from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.evaluate import enclose_delta, evaluate
 from verified_dp.kernel.renyi import RenyiValues, RenyiWitness
 from verified_dp.losses.composed import ComposedLoss
+from verified_dp.search.line import as_float
 from verified_dp.search.renyi import MomentModel, Order, choose_order, choose_order_witness
 
 BITS = 34.0
@@ -61,8 +62,3 @@ class MomentEngine:
             middle = (low + high) / 2
             low, high = (middle, high) if self.log_bound(Fraction(middle)) > log_target else (low, middle)
         return high
-
-
-def as_float(epsilon: Fraction) -> float:
-    """eps for the search, cut to +-1e300."""
-    return float(max(min(epsilon, Fraction(10) ** 300), -(Fraction(10) ** 300)))

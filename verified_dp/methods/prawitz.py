@@ -14,7 +14,8 @@ from verified_dp.kernel.prawitz import PrawitzValues, PrawitzWitness, enclose_by
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.methods.paper import PaperAnswer
 from verified_dp.methods.saddlepoint import check_supported
-from verified_dp.methods.single import Budget, as_float
+from verified_dp.methods.single import Budget
+from verified_dp.search.line import as_float
 from verified_dp.search.prawitz import choose_prawitz
 from verified_dp.search.transforms import float_loss
 

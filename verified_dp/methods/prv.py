@@ -34,8 +34,8 @@ from verified_dp.losses.renyi import ONLY_MOMENTS
 from verified_dp.methods.moments import MomentEngine
 from verified_dp.methods.paper import PaperAnswer
 from verified_dp.methods.roots import guess_epsilon
-from verified_dp.methods.single import Budget, SingleOrder, as_float
-from verified_dp.search.line import dyadic
+from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.prv import Asked, PRVPlan, log_of
 
 WINDOWS = ("chernoff", "renyi", "engine")

@@ -30,10 +30,10 @@ from verified_dp.kernel.renyi import (
     enclose_divergence,
 )
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.methods.moments import BITS, MomentEngine, as_float
+from verified_dp.methods.moments import BITS, MomentEngine
 from verified_dp.methods.paper import PaperAnswer
 from verified_dp.methods.single import Budget
-from verified_dp.search.line import dyadic
+from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.renyi import Order, at_order, choose_order, choose_rules, choose_variance_order
 
 CONVERSIONS = ("best", "mironov", "canonne", "asoodeh", "variance")

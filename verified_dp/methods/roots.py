@@ -13,7 +13,7 @@ from verified_dp.kernel.balls import ball
 from verified_dp.kernel.closed import has_closed_form
 from verified_dp.kernel.evaluate import SupportWitness
 from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
-from verified_dp.search.line import dyadic
+from verified_dp.search.line import as_float, dyadic
 from verified_dp.theorems import proved_by
 
 FAR_OUT = Fraction(2**43)
@@ -86,7 +86,7 @@ def _bracket_on_lattice(order: SingleOrder, target: Fraction, digits: int, budge
     epsilon, tilt = guess_epsilon(order, target)
     bracket = Bracket(None, None)
     for bits in (8.0, digits * math.log2(10) + 1):
-        asked = max(bits - math.log2(tilt * float(epsilon)), 6.0)
+        asked = max(bits - math.log2(tilt * as_float(epsilon)), 6.0)
         answer = order.enclose(epsilon, asked, "lattice", budget)
         bracket = _tighter(bracket, *_bisect(answer, target, epsilon, bits), target)
         lower, upper = bracket.ends
@@ -138,7 +138,7 @@ def _bracket_positive(order: SingleOrder, target: Fraction, digits: int, method:
     epsilon, tilt = _first_guess(order, target)
     best = Bracket(None, None)
     for attempt in range(8):
-        bits = digits * math.log2(10) + 3 - math.log2(min(1.0, tilt * float(epsilon))) + 2 * attempt
+        bits = digits * math.log2(10) + 3 - math.log2(min(1.0, tilt * as_float(epsilon))) + 2 * attempt
         epsilon, answer = _refine(order, epsilon, tilt, target, bits, method, budget)
         best = _certify_around(order, answer, epsilon, target, digits, bits, method, budget, best)
         lower, upper = best.ends
@@ -176,7 +176,7 @@ def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: flo
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
     epsilon = _jump_guess(order, target, Fraction(0), above)
     fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
-    return (epsilon, fall / (0.01 * float(epsilon))) if 0 < fall < math.inf else (above, tilt)
+    return (epsilon, fall / (0.01 * as_float(epsilon))) if 0 < fall < math.inf else (above, tilt)
 
 
 def log_of(value: Fraction) -> arb:
@@ -198,7 +198,7 @@ def _refine(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction
         if previous is not None and previous[0] != epsilon and previous[1] != gap:
             slope = float((gap - previous[1]) / ball(epsilon - previous[0]))
         move = -float(gap) / slope if slope < 0 else math.inf
-        small = abs(move) < 2.0 ** (-goal + 2) * float(epsilon)
+        small = abs(move) < 2.0 ** (-goal + 2) * as_float(epsilon)
         if small or not math.isfinite(move):
             break
         previous = epsilon, gap

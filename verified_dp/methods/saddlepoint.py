@@ -24,8 +24,8 @@ from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.losses.law import Law
 from verified_dp.methods.paper import PaperAnswer
-from verified_dp.methods.single import Budget, as_float
-from verified_dp.search.line import dyadic
+from verified_dp.methods.single import Budget
+from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.moments import asymptotic_saddle, choose_moment_rules, choose_prec, refine_saddle
 from verified_dp.search.saddle import choose_saddle
 from verified_dp.search.transforms import float_loss

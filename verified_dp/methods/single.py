@@ -34,7 +34,7 @@ from verified_dp.losses.renyi import ONLY_MOMENTS
 from verified_dp.methods.lattice import LatticeEngine
 from verified_dp.methods.moments import MomentEngine
 from verified_dp.search.lattice import LatticeModel
-from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
+from verified_dp.search.line import as_float, choose_line, choose_nodes, dyadic, plan_line
 from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import FloatLoss, float_loss
@@ -126,11 +126,6 @@ def width_bits(bounds: Bounds) -> float:
 def path_seconds(plan: PathPlan) -> float:
     """A rough prediction of the kernel's time on a path."""
     return 0.02 + 2.5e-7 * predicted_cost(plan)
-
-
-def as_float(epsilon: Fraction) -> float:
-    """epsilon for the search, cut to +-1e300."""
-    return float(max(min(epsilon, Fraction(10) ** 300), -(Fraction(10) ** 300)))
 
 
 class SingleOrder:

@@ -14,6 +14,7 @@ from verified_dp.losses.law import Law
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.search.densities import SMOOTH, cell_masses, float_density
 from verified_dp.search.lattice import LawModel
+from verified_dp.search.line import as_float
 
 _RARE = -80.0
 """Losses rarer than e^-80 are left out of cell masses."""
@@ -40,8 +41,8 @@ class Published:
 
     def delta(self, epsilon: Fraction) -> str:
         """(5.2) as a decimal, which may be negative: rounding errors are not hidden."""
-        value, _ = self._sums(float(epsilon))
-        size = self.log_scale - self.tilt * float(epsilon)
+        value, _ = self._sums(as_float(epsilon))
+        size = self.log_scale - self.tilt * as_float(epsilon)
         if self.infinity or abs(size) < 300:
             return f"{self.infinity + value * math.exp(size):.15g}"
         digits = (size + math.log(abs(value))) / math.log(10) if value else 0.0
