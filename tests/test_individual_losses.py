@@ -292,7 +292,7 @@ def test_norms_above_the_constant_are_refused_if_declared_clipped(long_file: Pat
 
 
 @pytest.mark.parametrize("arguments", [
-    ("0", "1", "0.1"), ("1", "0", "0.1"), ("1", "1", "0"), ("1", "1", "1"), ("1", "1", "0.1", "both")])
+    ("0", "1", "0.1"), ("1", "0", "0.1"), ("1", "1", "0"), ("1", "1", "1.01"), ("1", "1", "0.1", "both")])
 def test_wrong_trainings(arguments: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInput):
         Training(*arguments)

@@ -26,7 +26,7 @@ class Training:
     Args:
         noise_multiplier: sigma > 0, relative to the clipping constant.
         clipping: the constant > 0 (between 1e-30 and 1e30).
-        sampling_probability: q in (0, 1).
+        sampling_probability: q in (0, 1]; 1 is a training without sampling, each step on all records.
         order: "remove" (the data with the record against those without it) or "add" (the reverse).
     Raises: InvalidInput, InexactInput for a binary float.
 
@@ -44,8 +44,8 @@ class Training:
         object.__setattr__(self, "clipping", checked_clipping(self.clipping))
         probability = exact(self.sampling_probability, "sampling_probability")
         object.__setattr__(self, "sampling_probability", probability)
-        if not 0 < probability < 1:
-            raise InvalidInput("sampling_probability", probability, "in (0, 1); without sampling use the GDP filter")
+        if not 0 < probability <= 1:
+            raise InvalidInput("sampling_probability", probability, "in (0, 1]; 1 means no sampling")
         if self.order not in ("remove", "add"):
             raise InvalidInput("order", self.order, "remove or add")
 

@@ -1,0 +1,168 @@
+"""Training without sampling (q = 1): each record's whole composition is one Gaussian step, mu^2 = sum r^2 / sigma^2.
+
+delta and eps grow with mu, and their slopes in mu are known: d delta / d mu = phi(eps/mu - mu/2) at fixed eps, and
+d eps / d mu = phi(b) / Q(b), b = eps/mu + mu/2, at fixed delta. So a million records need a few thousand values of mu
+in balls; between two neighbours each record lies between two lines (T124). Both orders are the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+from flint import arb, ctx
+
+from verified_dp.errors import InvalidInput
+from verified_dp.exact import non_negative, open_unit
+from verified_dp.individual.budgets import gdp_epsilon
+from verified_dp.individual.counts import Counts, Progress, nothing
+from verified_dp.individual.doubles import double_above, double_below
+from verified_dp.individual.results import IndividualLosses
+from verified_dp.individual.squares import SQUARE_SLACK
+from verified_dp.individual.training import SPLIT_BITS, UNIT_BITS
+from verified_dp.kernel.balls import ball, ball_of, normal_density, normal_tail
+from verified_dp.losses.gaussian import enclose_gaussian_profile
+from verified_dp.theorems import proved_by
+
+FEW = 1000
+"""So many different mu are solved one by one."""
+EPSILON_BITS, DELTA_BITS = 9, 12
+"""Beyond that, mu with mantissas of so many bits are solved; a value of eps takes about 50 times that of delta."""
+NEAR = 2.0**-48
+"""More than what a dozen roundings change, relatively."""
+LEAST_MU = 2.0**-900
+"""More than what readings that underflow to 0 may add to mu."""
+STEEPEST = 0.4
+"""Above phi(0), the largest slope of delta."""
+LARGEST_TURN = Fraction(2) ** 200
+"""Above every mu^2 that is accepted."""
+TINY = 2.0**-1060
+"""More than what underflow takes away."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Bounds of a function of mu and of its slope at places mu_0 < mu_1 < ...
+
+    Between two of them the slope lies between the least and the largest of the bounds at both, except around `turn`,
+    where it may reach STEEPEST.
+    """
+
+    places: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    slope_lower: np.ndarray
+    slope_upper: np.ndarray
+    turn: float
+
+
+Solve = Callable[[Fraction], tuple[float, float, float, float]]
+"""mu -> bounds of the value and of its slope: (lower, upper, slope_lower, slope_upper)."""
+
+
+def full_batch_epsilons(counts: Counts, delta: object, progress: Progress = nothing) -> IndividualLosses:
+    """Enclose eps_i(delta) of every record of a training without sampling; errors as in individual_epsilons."""
+    target = open_unit(delta, "delta")
+
+    def solve(mu: Fraction) -> tuple[float, float, float, float]:
+        return enclose_epsilon(mu, target)
+
+    return _enclose("epsilon", str(delta), counts, EPSILON_BITS, solve, float("inf"), progress)
+
+
+def full_batch_deltas(counts: Counts, epsilon: object, progress: Progress = nothing) -> IndividualLosses:
+    """Enclose delta_i(eps) of every record of a training without sampling, at any exact eps >= 0."""
+    value = non_negative(epsilon, "epsilon")
+
+    def solve(mu: Fraction) -> tuple[float, float, float, float]:
+        return enclose_delta(mu, value)
+
+    return _enclose("delta", str(epsilon), counts, DELTA_BITS, solve, sqrt(2 * min(value, LARGEST_TURN)), progress)
+
+
+def _enclose(quantity: str, given: str, counts: Counts, bits: int, solve: Solve, turn: float,
+             progress: Progress) -> IndividualLosses:
+    start = time.perf_counter()
+    low, high = bound_mu(counts)
+    places = np.unique(np.concatenate([low, high]))
+    if len(places) > FEW:
+        places = np.unique(np.concatenate([_truncate(places, bits, up) for up in (False, True)]))
+    found = []
+    for n, place in enumerate(places):
+        found.append(solve(Fraction(float(place))))
+        progress((n + 1) / len(places), f"{quantity} at {n + 1} of {len(places)} values of mu")
+    columns = np.array(found).T
+    nodes = Nodes(places, columns[0], columns[1], columns[2], columns[3], turn)
+    lower, upper = enclose_between(nodes, low)[0], enclose_between(nodes, high)[1]
+    return IndividualLosses(quantity, given, counts.records, lower, upper, time.perf_counter() - start, 0, len(places))
+
+
+def _truncate(mu: np.ndarray, bits: int, up: bool) -> np.ndarray:
+    """The next number with a mantissa of `bits` bits, below or above: exact."""
+    mantissa, exponent = np.frexp(mu)
+    scaled = np.ldexp(mantissa, bits)
+    return np.ldexp(np.ceil(scaled) if up else np.floor(scaled), exponent - bits)
+
+
+@proved_by("T124-full-batch")
+def bound_mu(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    """Doubles on both sides of sqrt(sum r^2) / sigma of every record. Raises InvalidInput for an absurd sigma."""
+    if counts.training.sampling_probability != 1:
+        raise InvalidInput("sampling_probability", counts.training.sampling_probability, "1: all records in every step")
+    if not Fraction(1, 2**50) <= counts.training.noise_multiplier <= 2**50:
+        raise InvalidInput("noise_multiplier", counts.training.noise_multiplier, "between 2^-50 and 2^50")
+    sigma = float(counts.training.noise_multiplier)
+    square = counts.high.sum(axis=1) * 2.0 ** (SPLIT_BITS - UNIT_BITS) + counts.low.sum(axis=1) * 2.0**-UNIT_BITS
+    least = np.maximum(square * (1 - NEAR) - counts.steps.sum(axis=1) * float(SQUARE_SLACK), 0)
+    return np.sqrt(least) / sigma * (1 - NEAR), np.maximum(np.sqrt(square) / sigma * (1 + NEAR), LEAST_MU)
+
+
+@proved_by("T124-full-batch")
+def enclose_epsilon(mu: Fraction, delta: Fraction) -> tuple[float, float, float, float]:
+    """Bound eps(delta) of one Gaussian step from both sides, and the slope phi(b)/Q(b), 0 where eps = 0."""
+    if enclose_delta(mu, Fraction(0))[1] <= delta:
+        return 0.0, 0.0, 0.0, 0.0
+    found = gdp_epsilon(mu * mu, delta)
+    with ctx.workprec(128):
+        ends = ball_of(found.lower), ball_of(found.upper)
+        hazards = [_hazard(mu, end) if end > 0 else arb(0) for end in ends]
+        return double_below(ends[0]), double_above(ends[1]), double_below(hazards[0]), double_above(hazards[1])
+
+
+def _hazard(mu: Fraction, epsilon: arb) -> arb:
+    """Enclose phi(b) / Q(b), b = eps/mu + mu/2."""
+    place = epsilon / ball(mu) + ball(mu / 2)
+    return normal_density(place, arb(1)) / normal_tail(place)
+
+
+@proved_by("T124-full-batch")
+def enclose_delta(mu: Fraction, epsilon: Fraction) -> tuple[float, float, float, float]:
+    """Bound delta(eps) of one Gaussian step from both sides, and the slope phi(eps/mu - mu/2)."""
+    if mu == 0:
+        return 0.0, 0.0, 0.0, 0.0
+    ratio = (1 + epsilon) / mu
+    lost = 2 * max(ratio.numerator.bit_length() - ratio.denominator.bit_length() + 1, 0)
+    with ctx.workprec(128 + lost):
+        value = enclose_gaussian_profile(mu * mu, ball(epsilon))
+        slope = normal_density(ball(epsilon / mu - mu / 2), arb(1))
+        return max(double_below(value), 0.0), min(double_above(value), 1.0), double_below(slope), double_above(slope)
+
+
+@proved_by("T124-full-batch")
+def enclose_between(nodes: Nodes, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bound the function at each mu, which lies between two places, from both neighbours with the extreme slopes."""
+    right = np.searchsorted(nodes.places, mu, side="left")
+    left = np.searchsorted(nodes.places, mu, side="right") - 1
+    least = np.minimum(nodes.slope_lower[left], nodes.slope_lower[right])
+    most = np.maximum(nodes.slope_upper[left], nodes.slope_upper[right])
+    around = (nodes.places[left] <= nodes.turn * (1 + NEAR)) & (nodes.places[right] >= nodes.turn * (1 - NEAR))
+    most = np.where(around & (left < right), np.maximum(most, STEEPEST), most)
+    before, after = mu - nodes.places[left], nodes.places[right] - mu
+    lower = np.fmax(nodes.lower[left] + least * before, nodes.lower[right] - most * after * (1 + NEAR))
+    upper = np.fmin(nodes.upper[left] + most * before, nodes.upper[right] - least * after * (1 - NEAR))
+    lower = lower * (1 - NEAR) - nodes.lower[right] * NEAR - TINY
+    return np.maximum(lower, 0), np.where(upper > 0, upper * (1 + NEAR) + nodes.upper[right] * NEAR + TINY, 0)
