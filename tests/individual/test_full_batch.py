@@ -24,7 +24,6 @@ from verified_dp.individual.full_batch import (
 )
 from verified_dp.individual.input import Recorder
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
-from verified_dp.individual.results import IndividualLosses
 from verified_dp.individual.training import Training
 
 TRAINING = Training("20", "1.5", 1)
@@ -50,12 +49,11 @@ def exact_budgets(norms: np.ndarray, training: Training, repeats: int = 1) -> li
     return [repeats * sum(r * r for r in row) / training.noise_multiplier**2 for row in ratios]
 
 
-def misses(result: IndividualLosses, budgets: list[Fraction]) -> list[int]:
+def misses(quantity: str, given: str, budgets: list[Fraction], lower: np.ndarray, upper: np.ndarray) -> list[int]:
     """The records whose bounds exclude the closed form at their exact mu^2."""
-    closed = gdp_epsilon if result.quantity == "epsilon" else gdp_delta
-    found = [closed(budget, result.given) for budget in budgets]
+    found = [(gdp_epsilon if quantity == "epsilon" else gdp_delta)(budget, given) for budget in budgets]
     return [i for i, one in enumerate(found)
-            if one.upper < Fraction(float(result.lower[i])) or one.lower > Fraction(float(result.upper[i]))]
+            if one.upper < Fraction(float(lower[i])) or one.lower > Fraction(float(upper[i]))]
 
 
 @pytest.mark.theorem("T124-full-batch")
@@ -67,7 +65,7 @@ def test_closed_form_lies_inside(quantity: str, given: str, few: int, monkeypatc
     norms = some_norms(60)
     solve = individual_epsilons if quantity == "epsilon" else individual_deltas
     result = solve(count(norms, repeats=40), given)
-    assert misses(result, exact_budgets(norms, TRAINING, 40)) == []
+    assert misses(quantity, given, exact_budgets(norms, TRAINING, 40), result.lower, result.upper) == []
     assert result.quantity == quantity and len(result.lower) == 60
     large = result.upper > (1e-3 if quantity == "epsilon" else 1e-9)
     assert large.sum() >= 15 and result.relative_width[large].max() < (3e-4 if few == 0 else 1e-9)
@@ -141,7 +139,7 @@ def test_records_without_norm_lose_nothing() -> None:
 def test_orders_agree_and_progress_is_told() -> None:
     norms, told = some_norms(20), []
     results = [individual_epsilons(count(norms, Training("20", "1.5", 1, order)), "1e-6",
-                                   lambda share, text: told.append((share, text))) for order in ("remove", "add")]
+                                   progress=lambda share, text: told.append((share, text))) for order in ("remove", "add")]
     assert np.array_equal(results[0].lower, results[1].lower) and np.array_equal(results[0].upper, results[1].upper)
     assert told[-1][0] == 1 and "values of mu" in told[-1][1]
 
@@ -168,5 +166,5 @@ def test_a_million_records() -> None:
     result = individual_epsilons(counts, "1e-5")
     assert result.seconds < 60 and result.relative_width.max() < 1e-4
     some = np.arange(0, 10**6, 20_011)
-    part = IndividualLosses("epsilon", "1e-5", some, result.lower[some], result.upper[some], 0.0, 0, 0)
-    assert misses(part, exact_budgets(norms[:, some], TRAINING)) == []
+    budgets = exact_budgets(norms[:, some], TRAINING)
+    assert misses("epsilon", "1e-5", budgets, result.lower[some], result.upper[some]) == []

@@ -21,7 +21,6 @@ from verified_dp.exact import non_negative, open_unit
 from verified_dp.individual.budgets import gdp_epsilon
 from verified_dp.individual.counts import Counts, Progress, nothing
 from verified_dp.individual.doubles import double_above, double_below
-from verified_dp.individual.results import IndividualLosses
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import SPLIT_BITS, UNIT_BITS
 from verified_dp.kernel.balls import ball, ball_of, normal_density, normal_tail
@@ -64,28 +63,37 @@ Solve = Callable[[Fraction], tuple[float, float, float, float]]
 """mu -> bounds of the value and of its slope: (lower, upper, slope_lower, slope_upper)."""
 
 
-def full_batch_epsilons(counts: Counts, delta: object, progress: Progress = nothing) -> IndividualLosses:
+@dataclass(frozen=True, eq=False)
+class FullBatch:
+    """lower_i <= x_i <= upper_i for every record; at how many values of mu the closed form was solved, and how long."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    solved: int
+    seconds: float
+
+
+def full_batch_epsilons(counts: Counts, delta: object, progress: Progress = nothing) -> FullBatch:
     """Enclose eps_i(delta) of every record of a training without sampling; errors as in individual_epsilons."""
     target = open_unit(delta, "delta")
 
     def solve(mu: Fraction) -> tuple[float, float, float, float]:
         return enclose_epsilon(mu, target)
 
-    return _enclose("epsilon", str(delta), counts, EPSILON_BITS, solve, float("inf"), progress)
+    return _enclose("epsilon", counts, EPSILON_BITS, solve, float("inf"), progress)
 
 
-def full_batch_deltas(counts: Counts, epsilon: object, progress: Progress = nothing) -> IndividualLosses:
+def full_batch_deltas(counts: Counts, epsilon: object, progress: Progress = nothing) -> FullBatch:
     """Enclose delta_i(eps) of every record of a training without sampling, at any exact eps >= 0."""
     value = non_negative(epsilon, "epsilon")
 
     def solve(mu: Fraction) -> tuple[float, float, float, float]:
         return enclose_delta(mu, value)
 
-    return _enclose("delta", str(epsilon), counts, DELTA_BITS, solve, sqrt(2 * min(value, LARGEST_TURN)), progress)
+    return _enclose("delta", counts, DELTA_BITS, solve, sqrt(2 * min(value, LARGEST_TURN)), progress)
 
 
-def _enclose(quantity: str, given: str, counts: Counts, bits: int, solve: Solve, turn: float,
-             progress: Progress) -> IndividualLosses:
+def _enclose(quantity: str, counts: Counts, bits: int, solve: Solve, turn: float, progress: Progress) -> FullBatch:
     start = time.perf_counter()
     low, high = bound_mu(counts)
     places = np.unique(np.concatenate([low, high]))
@@ -98,7 +106,7 @@ def _enclose(quantity: str, given: str, counts: Counts, bits: int, solve: Solve,
     columns = np.array(found).T
     nodes = Nodes(places, columns[0], columns[1], columns[2], columns[3], turn)
     lower, upper = enclose_between(nodes, low)[0], enclose_between(nodes, high)[1]
-    return IndividualLosses(quantity, given, counts.records, lower, upper, time.perf_counter() - start, 0, len(places))
+    return FullBatch(lower, upper, len(places), time.perf_counter() - start)
 
 
 def _truncate(mu: np.ndarray, bits: int, up: bool) -> np.ndarray:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,14 +22,37 @@ from verified_dp.exact import non_negative, open_unit
 from verified_dp.individual.brackets import bracket_epsilons
 from verified_dp.individual.counts import Counts, Progress, nothing
 from verified_dp.individual.evaluate import Rows, evaluate_rows
-from verified_dp.individual.full_batch import full_batch_deltas, full_batch_epsilons
+from verified_dp.individual.full_batch import FullBatch, full_batch_deltas, full_batch_epsilons
 from verified_dp.individual.lines import SAMPLE, Choice, LogMasses, best_lines, choose_table, lines_at, log_masses
-from verified_dp.individual.results import IndividualLosses
 from verified_dp.individual.tables import Table, build_table
 
 CHUNK = 4096
 BITS = 20.0
 """Accuracy of delta at which aliases and cut-off are chosen."""
+
+
+@dataclass(frozen=True, eq=False)
+class IndividualLosses:
+    """lower_i <= x_i <= upper_i for every record, x = "epsilon" at `given` = delta, or "delta" at `given` = epsilon.
+
+    The doubles are exact ends; upper may be inf. seconds: time spent. lines, distinct: how many tables and kinds of
+    records it took.
+    """
+
+    quantity: str
+    given: str
+    records: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    seconds: float
+    lines: int
+    distinct: int
+
+    @property
+    def relative_width(self) -> np.ndarray:
+        """(upper - lower) / upper, 0 where both are 0."""
+        size = np.where(np.isfinite(self.upper) & (self.upper > 0), self.upper, 1.0)
+        return np.where(np.isinf(self.upper), 1.0, (self.upper - self.lower) / size)
 
 
 def individual_epsilons(counts: Counts, delta: object, progress: Progress = nothing) -> IndividualLosses:
@@ -40,7 +64,7 @@ def individual_epsilons(counts: Counts, delta: object, progress: Progress = noth
     appendix D; the enclosures are T115 to T118.
     """
     if counts.training.sampling_probability == 1:
-        return full_batch_epsilons(counts, delta, progress)
+        return _without_sampling(counts, "epsilon", str(delta), full_batch_epsilons(counts, delta, progress))
     target = open_unit(delta)
     log_target = math.log(target.numerator) - math.log(target.denominator)
 
@@ -59,7 +83,7 @@ def individual_deltas(counts: Counts, epsilon: object, progress: Progress = noth
     Raises: InvalidInput, InexactInput.
     """
     if counts.training.sampling_probability == 1:
-        return full_batch_deltas(counts, epsilon, progress)
+        return _without_sampling(counts, "delta", str(epsilon), full_batch_deltas(counts, epsilon, progress))
     value = non_negative(epsilon, "epsilon")
     near = float(value)
     if near != value:
@@ -69,6 +93,10 @@ def individual_deltas(counts: Counts, epsilon: object, progress: Progress = noth
         return lines_at(masses, weights, near)
 
     return _solve("delta", str(epsilon), counts, choose, lambda rows, guess: rows.delta(guess), progress)
+
+
+def _without_sampling(counts: Counts, quantity: str, given: str, found: FullBatch) -> IndividualLosses:
+    return IndividualLosses(quantity, given, counts.records, found.lower, found.upper, found.seconds, 0, found.solved)
 
 
 def _solve(quantity: str, given: str, counts: Counts, choose: Callable[[LogMasses, np.ndarray], Choice],
