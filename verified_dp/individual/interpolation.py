@@ -167,10 +167,11 @@ def bound_beyond(hull: Hull, shares: Shares, at_low: arb, angle: arb, z: acb) ->
     """(A, S): |M(Re z + iw; v)| <= e^{A + S (v - low)/(high - low)} for every w >= Im z and v of the hull, S >= 0.
 
     at_low: such a bound at v = hull.low, on the line where arg G has the angle 0 < theta <= pi/2 (T11); 1, 0 at v = 0.
+    The logarithm of a bound that is linear in v is replaced by its tangent at the bucket's middle, so that S <= 2.
     """
     width, room = ball(hull.high - hull.low), ball(hull.slack)
     tilt = shares.power(acb(z.real)).real
-    if angle == 0:
+    if hull.low == 0:
         start, rate, lost = arb(1), shares.first(acb(z.real)), arb(0)
     else:
         low, least = ball(hull.low), ball(hull.low - hull.slack)
@@ -183,6 +184,7 @@ def bound_beyond(hull: Hull, shares: Shares, at_low: arb, angle: arb, z: acb) ->
         lost = (half / least).exp() * loss * (beta * beta + beta) / 2
         start = at_low * (half * (1 / least - 1 / low)).exp()
     start = start + room * lost
-    return start.log() + room * rate / start, rate * width / start
+    half = rate * width / start / 2
+    return start.log() + room * rate / start + (1 + half).log() - half / (1 + half), 2 * half / (1 + half)
 
 

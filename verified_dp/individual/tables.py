@@ -231,10 +231,7 @@ def _real_column(training: Training, hulls: Sequence[Hull], node_sets: Sequence[
 @proved_by("T116-variance-interpolation")
 def _beyond(training: Training, hulls: Sequence[Hull], shares: Sequence[Shares], last: acb,
             witness: TableWitness) -> tuple[np.ndarray, np.ndarray]:
-    """log of a bound of |M| beyond the last frequency, per step of each bucket and per weight at its upper end.
-
-    log(1 + S h) is at most its tangent at h = 1/2, so that no share exceeds 2.
-    """
+    """log of a bound of |M| beyond the last frequency, per step of each bucket and per weight at its upper end."""
     found = []
     with ctx.workprec(BOUND_BITS):
         for b, (hull, share) in enumerate(zip(hulls, shares, strict=True)):
@@ -243,11 +240,7 @@ def _beyond(training: Training, hulls: Sequence[Hull], shares: Sequence[Shares],
                 rule, law = witness.tail_nodes[b - 1], _law(training, hull.low)
                 at_low = bound_transform_beyond(enclose_nodes(law, rule), last.real, last.imag)
                 angle = ball(rule.height * hull.low)
-            bound, slope = bound_beyond(hull, share, at_low, angle, last)
-            half = slope / 2
-            bound += (1 + half).log() - half / (1 + half)
-            known = at_low.is_finite() and bound < UNKNOWN
-            found.append([double_above(bound), double_above(slope / (1 + half))] if known else [UNKNOWN, 0.0])
+            found.append([min(double_above(x), UNKNOWN) for x in bound_beyond(hull, share, at_low, angle, last)])
     return np.array(found)[:, 0], np.array(found)[:, 1]
 
 
