@@ -387,7 +387,13 @@ WRONG_ARGUMENTS = [
     ("epsilon plain.toml --delta -1e-5", "delta", "verified-dp: delta must be a rational number in (0, 1), got "
      "'-1e-5'"),
     ("delta plain.toml --epsilon 1 --digits 0", "digits", "verified-dp: digits must be an integer from 1 to 1000, "
-     "got '0'"),
+     "got 0"),
+    ("delta plain.toml --epsilon 1 --digits 0 --method prv", "digits", "verified-dp: digits must be an integer from 1 "
+     "to 1000, got 0"),
+    ("compare plain.toml --epsilon 1 --digits True", "digits", "verified-dp: digits must be an integer from 1 to 1000, "
+     "got 'True'"),
+    ("epsilon plain.toml --delta 1e-5 --digits ١٢", "digits", "verified-dp: digits must be an integer from 1 to 1000, "
+     "got '١٢'"),
     ("delta plain.toml --epsilon 1 --digits -5", "digits", "verified-dp: digits must be an integer from 1 to 1000, "
      "got '-5'"),
     ("delta plain.toml --epsilon 1 --digits 1.5", "digits", "verified-dp: digits must be an integer from 1 to 1000, "

@@ -135,3 +135,14 @@ def test_messages_stay_on_one_short_line():
     ):
         assert "\n" not in str(error)
         assert len(str(error)) < 200
+
+
+@pytest.mark.parametrize("value", [0, -1, 1001, 10**30, True, 2.5, 12.0, "12", None, np.float64(3)], ids=repr)
+def test_digits_are_refused(value):
+    with pytest.raises(InvalidInput, match=r"^digits must be an integer from 1 to 1000, got ") as error:
+        exact.digits(value)
+    assert error.value.key == "digits" and error.value.value is value
+
+
+def test_digits_are_kept():
+    assert [exact.digits(value) for value in (1, 12, 1000)] == [1, 12, 1000]

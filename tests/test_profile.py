@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from verified_dp.comparison import compare
 from verified_dp.enclosure import Enclosure
 from verified_dp.errors import InexactInput, InvalidInput
-from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, Spec, compose
+from verified_dp.mechanisms import Claim, Composition, Gaussian, PoissonSampled, Spec, compose
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
 RELATIONS = ["remove", "add", "add-or-remove", "zero-out", "replace"]
@@ -203,6 +206,23 @@ def test_heterogeneous_compositions_do_not_depend_on_how_they_are_written() -> N
 def test_bad_arguments_are_refused(digits: object, method: str, epsilon: object) -> None:
     with pytest.raises(InvalidInput):
         privacy_profile(sampled("1/10", 1), "add").delta(epsilon, digits=digits, method=method)
+
+
+@pytest.mark.parametrize("digits", [0, -1, True, 2.5, "12"])
+@pytest.mark.parametrize("way", [
+    lambda profile, digits: profile.delta("1", digits), lambda profile, digits: profile.epsilon("1e-5", digits),
+    lambda profile, digits: profile.delta("1", digits, "prv"),
+    lambda profile, digits: profile.epsilon("1e-5", digits, "renyi"),
+    lambda profile, digits: profile.accountant("fourier").delta("-1", digits),
+    lambda profile, digits: profile.accountant("saddlepoint").epsilon("1e-5", digits),
+    lambda profile, digits: profile.solve_claim(Claim("a", "b", Fraction(1), Fraction(1, 9), "1", "1/9"), digits),
+    lambda profile, digits: compare(profile, "delta", "1", ("auto",), digits=digits),
+    lambda profile, digits: compare(profile, "epsilon", "1e-5", ("prv",), digits=digits),
+])
+def test_digits_are_refused_in_every_way_in(way: Callable[[PrivacyProfile, Any], object], digits: object) -> None:
+    with pytest.raises(InvalidInput, match=r"^digits must be an integer from 1 to 1000, got ") as error:
+        way(privacy_profile(sampled("1/10", 3), "add"), digits)
+    assert error.value.value is digits
 
 
 @pytest.mark.parametrize("delta", ["0", "1", "-1e-5", "2", "inf"])

@@ -15,7 +15,6 @@ from flint import ctx
 from verified_dp import exact
 from verified_dp.dyadic import Dyadic
 from verified_dp.enclosure import Enclosure, Estimate
-from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.kernel.bounds import Bounds, reverse_bounds
 from verified_dp.losses.composed import ComposedLoss
@@ -63,13 +62,14 @@ class Accountant:
         self._losses, self._method, self._words = tuple(losses), method, words
         self._start, self._progress, self._tight, self._proven = start, progress, tight, proven
 
-    def delta(self, epsilon: object, digits: int = DEFAULT_DIGITS, max_seconds: float | None = None) -> PaperResult:
+    def delta(self, epsilon: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """delta(eps) for any real eps: the larger of both orders (T25), at eps < 0 by reversal (T16).
 
         Raises: Unsupported where the method does not apply.
         """
         eps, budget = exact.exact(epsilon, "epsilon"), Budget(max_seconds, self._progress)
-        with ctx.workprec(_bits(digits)):
+        digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
+        with ctx.workprec(4 * digits + 64):
             if eps < 0:
                 swapped = (loss.in_order(SWAPPED[loss.order]) for loss in self._losses)
                 answers = [_reversed(self._method.curve(loss, -eps, digits, budget).delta(-eps), eps)
@@ -84,10 +84,11 @@ class Accountant:
         largest = {name: text for name in names if (text := _largest([a.estimates.get(name) for a in answers]))}
         return self._result(enclosure, _largest([a.estimate for a in answers]), largest, shown, budget)
 
-    def epsilon(self, delta: object, digits: int = DEFAULT_DIGITS, max_seconds: float | None = None) -> PaperResult:
+    def epsilon(self, delta: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """The smallest eps >= 0 with delta(eps) <= delta: proved ends (T13), and where the estimates cross delta."""
         target, budget = exact.open_unit(delta, "delta"), Budget(max_seconds, self._progress)
-        with ctx.workprec(_bits(digits)):
+        digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
+        with ctx.workprec(4 * digits + 64):
             start = self._start(target)
             asks = [cache(self._method.curve(loss, start, digits, budget).delta) for loss in self._losses]
             answers = [ask(start) for ask in asks]
@@ -122,12 +123,6 @@ class Accountant:
                 shown: PaperAnswer, budget: Budget) -> PaperResult:
         typed = None if estimate is None else Estimate(estimate, self._method.name, shown.reason)
         return PaperResult(self._method.name, enclosure, typed, estimates, shown.parameters, budget.elapsed)
-
-
-def _bits(digits: object) -> int:
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 1000:
-        raise InvalidInput("digits", digits, "an integer from 1 to 1000")
-    return 4 * digits + 64
 
 
 @proved_by("T16-reversal")

@@ -80,8 +80,7 @@ def _ask(profile: PrivacyProfile, quantity: str, at: object, name: str, paramete
         enclosure = solve(at, digits, name, max_seconds)
         return [Row(name, enclosure, seconds=enclosure.seconds)]
     accountant = profile.accountant(name, **parameters)
-    limits = ({} if digits is None else {"digits": digits}) | {"max_seconds": max_seconds}
-    result = (accountant.delta if quantity == "delta" else accountant.epsilon)(at, **limits)  # type: ignore[arg-type]
+    result = (accountant.delta if quantity == "delta" else accountant.epsilon)(at, digits, max_seconds)
     rows = [] if result.enclosure is None else [
         Row(name, result.enclosure, parameters=result.parameters, seconds=result.seconds)]
     named = dict(result.estimates)

@@ -19,6 +19,7 @@ from verified_dp.errors import InexactInput, InvalidInput
 
 MAX_EXPONENT = 10**5
 MAX_COUNT = 10**12
+MAX_DIGITS = 1000
 _MAX_CHARACTERS = 4 * MAX_EXPONENT
 _DECIMAL = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,20}))?")
 _RATIO = re.compile(r"([+-]?)([0-9]+)\s*/\s*([0-9]+)")
@@ -82,6 +83,13 @@ def count(value: object, key: str = "count") -> int:
     if number is None or number.denominator != 1 or not 1 <= number <= MAX_COUNT:
         raise InvalidInput(key, value, "an integer from 1 to 10^12")
     return int(number)
+
+
+def digits(value: object) -> int:
+    """How many digits are asked for: an int from 1 to 1000, nothing that would have to be read or rounded to one."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_DIGITS:
+        raise InvalidInput("digits", value, f"an integer from 1 to {MAX_DIGITS}")
+    return value
 
 
 def fraction_text(number: Fraction) -> str:

@@ -16,7 +16,6 @@ from fractions import Fraction
 from flint import ctx
 
 from verified_dp import exact
-from verified_dp.accountant import DEFAULT_DIGITS as PAPER_DIGITS
 from verified_dp.accountant import Accountant, PaperResult
 from verified_dp.dominating import describe_pairs, privacy_losses
 from verified_dp.dyadic import Dyadic
@@ -35,7 +34,6 @@ from verified_dp.methods.solution import Evaluation, Solution, by_order
 from verified_dp.theorems import proved_by
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
-MAX_DIGITS = 1000
 DEFAULT_DIGITS = 12
 """What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
 
@@ -66,7 +64,7 @@ class PrivacyProfile:
         Raises: InvalidInput, Unsupported.
         """
         if method in PAPER_METHODS:
-            return _enclosed(self.accountant(method).delta(epsilon, digits or PAPER_DIGITS, max_seconds))
+            return _enclosed(self.accountant(method).delta(epsilon, digits, max_seconds))
         return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
 
     def epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
@@ -76,7 +74,7 @@ class PrivacyProfile:
         Ensures and raises as `delta`.
         """
         if method in PAPER_METHODS:
-            return _enclosed(self.accountant(method).epsilon(delta, digits or PAPER_DIGITS, max_seconds))
+            return _enclosed(self.accountant(method).epsilon(delta, digits, max_seconds))
         return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
 
     def accountant(self, method: str | PaperMethod, **parameters: object) -> Accountant:
@@ -99,8 +97,8 @@ class PrivacyProfile:
     def solve_delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
         """`delta` together with the evaluations that prove it."""
-        digits = self._default_digits(method) if digits is None else digits
-        eps, budget = exact.exact(epsilon, "epsilon"), self._budget(digits, method, max_seconds)
+        digits = self._digits(digits, method)
+        eps, budget = exact.exact(epsilon, "epsilon"), self._budget(method, max_seconds)
         bits = digits * math.log2(10) + 1
         with ctx.workprec(math.ceil(bits) + 64):
             answers = self._enclose_largest(eps, bits, method, budget)
@@ -136,8 +134,8 @@ class PrivacyProfile:
     def solve_epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
-        digits = self._default_digits(method) if digits is None else digits
-        target, budget = exact.open_unit(delta, "delta"), self._budget(digits, method, max_seconds)
+        digits = self._digits(digits, method)
+        target, budget = exact.open_unit(delta, "delta"), self._budget(method, max_seconds)
         with ctx.workprec(4 * digits + 64):
             brackets = self._bracket_largest(target, digits, method, budget)
             evaluations = _bracket_evaluations(brackets)
@@ -172,26 +170,26 @@ class PrivacyProfile:
 
         epsilon gets at least three digits more than the claim prints, so that rounding to them can be judged.
         """
-        digits = self._default_digits(method) if digits is None else digits
+        digits = self._digits(digits, method)
         asked, limit = digits, Budget(max_seconds)
         while True:
             delta = self.solve_delta(claim.epsilon, asked, method, limit.left)
             undecided = delta.enclosure.lower <= claim.delta < delta.enclosure.upper
             from_above = delta.enclosure.method == "renyi"  # no digits help where only an upper bound is known
-            if not undecided or limit.spent or asked >= MAX_DIGITS // 2 or from_above:
+            if not undecided or limit.spent or asked >= exact.MAX_DIGITS // 2 or from_above:
                 break
             asked *= 2
         printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
         return delta, self.solve_epsilon(claim.delta, max(digits, printed + 3), method, limit.left)
 
-    def _default_digits(self, method: str) -> int:
-        """12, or the lattice method's few where no other applies or it is asked for."""
+    def _digits(self, asked: int | None, method: str) -> int:
+        """Those asked for; else 12, or the lattice method's few where no other applies or it is asked for."""
+        if asked is not None:
+            return exact.digits(asked)
         sharp = all(order.has_contour or has_closed_form(order.loss) for order in self._orders)
         return DEFAULT_DIGITS if sharp and method != "lattice" else LATTICE_DIGITS
 
-    def _budget(self, digits: int, method: str, max_seconds: float | None) -> Budget:
-        if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
-            raise InvalidInput("digits", digits, f"an integer from 1 to {MAX_DIGITS}")
+    def _budget(self, method: str, max_seconds: float | None) -> Budget:
         if method in PAPER_METHODS:
             raise Unsupported(f"nothing is certified by {method}: use auto, and `compare` to see it beside", "method")
         if method not in METHODS:

@@ -199,13 +199,11 @@ class Limits:
 
 
 def _digits(text: str | None) -> int | None:
-    from verified_dp.profile import MAX_DIGITS
+    from verified_dp.exact import digits
 
     if text is None:
         return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= MAX_DIGITS):
-        raise InvalidInput("digits", text, f"an integer from 1 to {MAX_DIGITS}")
-    return int(text)
+    return digits(int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text)
 
 
 def _method(name: str) -> str:

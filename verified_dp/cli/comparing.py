@@ -32,7 +32,6 @@ def read_parameters(texts: Sequence[str]) -> dict[str, str]:
 
 def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
     """Ask one of the papers' methods about the specification in a file."""
-    from verified_dp.accountant import DEFAULT_DIGITS
     from verified_dp.profile import privacy_profile
     from verified_dp.report.terminal import Progress
     from verified_dp.spec import load_spec
@@ -40,7 +39,7 @@ def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> Pape
     with Progress(file) as progress:
         accountant = privacy_profile(load_spec(file), progress=progress).accountant(limits.method, **limits.parameters)
         solve = accountant.delta if quantity == "delta" else accountant.epsilon
-        return solve(at, limits.digits or DEFAULT_DIGITS, limits.max_seconds)
+        return solve(at, limits.digits, limits.max_seconds)
 
 
 def paper_row(result: PaperResult, quantity: str, given: str, typed: str) -> Row:

@@ -26,7 +26,6 @@ from verified_dp.methods.single import Budget, SingleOrder
 from verified_dp.theorems import proved_by
 
 DEFAULT_DIGITS = 12
-MAX_DIGITS = 1000
 MAX_BITS = 2**17
 """A comparison that so many bits leave open is decided to the safe side."""
 _CONVENTION = "gaussian-dp budget: every step's guarantee holds between neighbours of this relation in both directions"
@@ -47,7 +46,7 @@ def gdp_delta(budget: object, epsilon: object, digits: int = DEFAULT_DIGITS,
     9.43916863[4, 5]e-6
     """
     eps = exact.exact(epsilon, "epsilon")
-    answer = _order(budget).enclose(eps, 3.33 * _digits(digits) + 8, "closed-form", Budget(None))
+    answer = _order(budget).enclose(eps, 3.33 * exact.digits(digits) + 8, "closed-form", Budget(None))
     with ctx.workprec(4 * digits + 64):
         ends = lower_dyadic(answer.bounds.lower), upper_dyadic(answer.bounds.upper)
     return _enclosure("delta", ends, digits, relation)
@@ -62,7 +61,7 @@ def gdp_epsilon(budget: object, delta: object, digits: int = DEFAULT_DIGITS,
     1.99309[0, 3]
     """
     target = exact.open_unit(delta, "delta")
-    lower, upper = bracket_epsilon(_order(budget), target, _digits(digits), "closed-form", Budget(None)).ends
+    lower, upper = bracket_epsilon(_order(budget), target, exact.digits(digits), "closed-form", Budget(None)).ends
     top = Dyadic.infinity() if upper is None else Dyadic.of_fraction(upper)
     return _enclosure("epsilon", (Dyadic.of_fraction(lower), top), digits, relation)
 
@@ -74,12 +73,6 @@ def _order(budget: object) -> SingleOrder:
 def _enclosure(quantity: str, ends: tuple[Dyadic, Dyadic], digits: int, relation: Relation | str) -> Enclosure:
     return Enclosure(*ends, quantity=quantity, method="closed-form", order="symmetric", digits=digits, tight=False,
                      relation=Relation.of(relation).value, convention=_CONVENTION)
-
-
-def _digits(digits: int) -> int:
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
-        raise InvalidInput("digits", digits, f"an integer from 1 to {MAX_DIGITS}")
-    return digits
 
 
 def decide(difference: Callable[[], arb]) -> bool | None:
@@ -111,7 +104,7 @@ def gdp_budget(epsilon: object, delta: object, digits: int = DEFAULT_DIGITS) -> 
     def holds(budget: Fraction) -> bool:
         return decide(lambda: ball(target) - enclose_gaussian_profile(budget, ball(eps))) is True
 
-    return largest_decimal(holds, _digits(digits))
+    return largest_decimal(holds, exact.digits(digits))
 
 
 @proved_by("T114-safe-rounding")
@@ -126,7 +119,7 @@ def renyi_budget(epsilon: object, delta: object, renyi_order: object, digits: in
     """
     eps, target = exact.non_negative(epsilon, "epsilon"), exact.open_unit(delta, "delta")
     order = above_one(renyi_order, "renyi_order")
-    with ctx.workprec(4 * _digits(digits) + 64):
+    with ctx.workprec(4 * exact.digits(digits) + 64):
         exponent = ball(order - 1)
         found = lower_dyadic(ball(eps) + (ball(target).log() - bound_chernoff_factor(exponent).log()) / exponent)
     if found.sign <= 0:
@@ -153,7 +146,7 @@ def last_noise(remaining: object, norm: object, digits: int = DEFAULT_DIGITS) ->
     (Fraction(10, 1), Fraction(707107, 500000))
     """
     square = exact.positive(norm, "norm") ** 2 / exact.positive(remaining, "remaining")
-    return root_decimal(square, _digits(digits), up=True)
+    return root_decimal(square, exact.digits(digits), up=True)
 
 
 @proved_by("T114-safe-rounding")
@@ -166,7 +159,7 @@ def last_norm(remaining: object, noise: object, digits: int = DEFAULT_DIGITS) ->
     (Fraction(1, 1), Fraction(7071067, 10000000))
     """
     square = exact.positive(noise, "noise") ** 2 * exact.non_negative(remaining, "remaining")
-    return root_decimal(square, _digits(digits), up=False) if square else Fraction(0)
+    return root_decimal(square, exact.digits(digits), up=False) if square else Fraction(0)
 
 
 @proved_by("T114-safe-rounding")
