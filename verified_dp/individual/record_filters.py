@@ -68,47 +68,46 @@ class IndividualFilter:
     spent: Mapping[Hashable, Fraction] = field(hash=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.spent, Mapping) or not self.spent:
-            raise InvalidInput("spent", self.spent, "a mapping from at least one record to what it has spent")
-        spent = {record: _cost(value, "spent", record) for record, value in self.spent.items()}
-        set_fields(self, budget=exact.positive(self.budget, "budget"), spent=spent)
-        check_spent(max(spent.values()), self.budget)
+        set_fields(self, budget=exact.positive(self.budget, "budget"), spent=checked_sums(self.spent))
+        check_spent(max(self.spent.values()), self.budget)
 
     @classmethod
     def open(cls, budget: object, records: Iterable[Hashable], **options: object) -> Self:
         """Nothing spent yet; `options` are the other fields. InvalidInput where a record occurs twice."""
-        ids = list(records)
-        spent = dict.fromkeys(ids, Fraction(0))
-        if len(spent) < len(ids):
-            raise InvalidInput("records", Counter(ids).most_common(1)[0][0], "named once")
-        return cls(budget, spent, **options)  # type: ignore[arg-type]
+        return cls(budget, zero_sums(records), **options)  # type: ignore[arg-type]
 
     def remaining(self, record: Hashable) -> Fraction:
         """What is left to the record."""
-        if record not in self.spent:
-            raise InvalidInput("record", record, "one of the filter's records")
-        return self.budget - self.spent[record]
+        return self.budget - sum_of(self.spent, record)
 
     def _charge(self, costs: object, key: str) -> IndividualDecision[Self]:
-        if not isinstance(costs, Mapping) or costs.keys() != self.spent.keys():
-            raise InvalidInput(key, *_difference(costs, self.spent))
-        totals = {record: used + _cost(costs[record], key, record) for record, used in self.spent.items()}
+        totals = new_sums(self.spent, costs, key)
         top, bottom = self.budget.as_integer_ratio()  # several times faster than comparing fractions
         halted = frozenset(record for record, total in totals.items()
                            if total.numerator * bottom > top * total.denominator)
         active = frozenset(totals) - halted
         totals.update({record: self.spent[record] for record in halted})
-        return IndividualDecision(active, halted, self._with(totals))
+        return IndividualDecision(active, halted, with_sums(self, totals))
 
-    def _with(self, spent: dict[Hashable, Fraction]) -> Self:
-        """The same filter with other sums, which are known to be right."""
-        state = object.__new__(type(self))
-        set_fields(state, **{**self.__dict__, "spent": spent})
-        return state
+
+class EveryRecordGDP:
+    """What a GDP budget guarantees to every record, between the data with it and without it, in both directions."""
+
+    budget: Fraction
+
+    @proved_by("T110-gdp-filter")
+    def delta(self, epsilon: object, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the delta(eps) that the budget guarantees to every record."""
+        return gdp_delta(self.budget, epsilon, digits, Relation.ADD_OR_REMOVE)
+
+    @proved_by("T110-gdp-filter")
+    def epsilon(self, delta: object, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the smallest eps that the budget guarantees to every record at this delta."""
+        return gdp_epsilon(self.budget, delta, digits, Relation.ADD_OR_REMOVE)
 
 
 @dataclass(frozen=True)
-class IndividualGDPFilter(IndividualFilter):
+class IndividualGDPFilter(EveryRecordGDP, IndividualFilter):
     """Algorithm 1: record i takes part in step j iff mu_1(i)^2 + ... + mu_j(i)^2 <= B^2; the outputs are B-GDP.
 
     In the remove relation, both directions. mu_j(i) must bound what record i, if it takes part, adds to step j: a
@@ -125,16 +124,6 @@ class IndividualGDPFilter(IndividualFilter):
     def charge(self, mu_squared: Mapping[Hashable, object]) -> IndividualDecision[IndividualGDPFilter]:
         """Who takes part in a step that would cost record i mu_squared[i]; every record must be named, 0 included."""
         return self._charge(mu_squared, "mu_squared")
-
-    @proved_by("T110-gdp-filter")
-    def delta(self, epsilon: object, digits: int = DEFAULT_DIGITS) -> Enclosure:
-        """Enclose the delta(eps) that the budget guarantees to every record."""
-        return gdp_delta(self.budget, epsilon, digits, Relation.ADD_OR_REMOVE)
-
-    @proved_by("T110-gdp-filter")
-    def epsilon(self, delta: object, digits: int = DEFAULT_DIGITS) -> Enclosure:
-        """Enclose the smallest eps that the budget guarantees to every record at this delta."""
-        return gdp_epsilon(self.budget, delta, digits, Relation.ADD_OR_REMOVE)
 
 
 @dataclass(frozen=True)
@@ -164,6 +153,46 @@ class IndividualRenyiFilter(IndividualFilter):
     def profile(self) -> PrivacyProfile:
         """What the budget guarantees to every record; the upper ends are what counts."""
         return privacy_profile(Renyi((self.renyi_order,), (self.budget,)), relation=Relation.ADD_OR_REMOVE)
+
+
+Sums = Mapping[Hashable, Fraction]
+
+
+def zero_sums(records: Iterable[Hashable]) -> Sums:
+    """Record -> 0. InvalidInput where one is named twice."""
+    ids = list(records)
+    spent = dict.fromkeys(ids, Fraction(0))
+    if len(spent) < len(ids):
+        raise InvalidInput("records", Counter(ids).most_common(1)[0][0], "named once")
+    return spent
+
+
+def checked_sums(spent: object) -> Sums:
+    """Record -> what it has spent, of at least one record. InvalidInput for anything else."""
+    if not isinstance(spent, Mapping) or not spent:
+        raise InvalidInput("spent", spent, "a mapping from at least one record to what it has spent")
+    return {record: _cost(value, "spent", record) for record, value in spent.items()}
+
+
+def new_sums(spent: Sums, costs: object, key: str) -> dict[Hashable, Fraction]:
+    """Record -> its sum with the step's cost. InvalidInput unless every record has one, and it is >= 0."""
+    if not isinstance(costs, Mapping) or costs.keys() != spent.keys():
+        raise InvalidInput(key, *_difference(costs, spent))
+    return {record: used + _cost(costs[record], key, record) for record, used in spent.items()}
+
+
+def sum_of(spent: Sums, record: Hashable) -> Fraction:
+    """What the record has spent."""
+    if record not in spent:
+        raise InvalidInput("record", record, "one of the records that were named at the start")
+    return spent[record]
+
+
+def with_sums(state: State, spent: Sums) -> State:
+    """The same state with other sums, which are known to be right."""
+    new = object.__new__(type(state))
+    set_fields(new, **{**state.__dict__, "spent": spent})
+    return new
 
 
 def _cost(value: object, key: str, record: Hashable) -> Fraction:
