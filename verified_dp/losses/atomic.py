@@ -12,6 +12,7 @@ from typing import ClassVar
 from flint import acb, arb
 
 from verified_dp.kernel.balls import ball, step_down, upper_end
+from verified_dp.losses.law import SameInEveryOrder
 from verified_dp.theorems import proved_by
 
 Atom = tuple[arb, arb]
@@ -161,7 +162,7 @@ def _power_of(base: Fraction, ratio: Fraction) -> int | None:
 
 
 @dataclass(frozen=True)
-class OddsLoss(AtomicLaw):
+class OddsLoss(SameInEveryOrder, AtomicLaw):
     """P = (1-d) (e^eps, 1, others) / (e^eps + 1 + others) and mass d at infinity; Q mirrored.
 
     others = 0: the pair of Kairouz, Oh and Viswanath for (eps, d). others = k - 2, d = 0: k-ary randomised response.
@@ -171,10 +172,6 @@ class OddsLoss(AtomicLaw):
     infinity_mass: Fraction
     others: int
     order: str = "symmetric"
-
-    def in_order(self, order: str) -> OddsLoss:
-        """The same law in every order."""
-        return replace(self, order=order)
 
     def enclose_atoms(self) -> list[Atom]:
         """Infinite, for, against, (neutral), never."""
@@ -203,16 +200,12 @@ class OddsLoss(AtomicLaw):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplaceLoss(AtomicLaw):
+class DiscreteLaplaceLoss(SameInEveryOrder, AtomicLaw):
     """Noise of mass (1-r)/(1+r) r^|x| on the integers, r = e^{-1/scale}, and an integer shift `sensitivity` >= 1."""
 
     scale: Fraction
     sensitivity: int
     order: str = "symmetric"
-
-    def in_order(self, order: str) -> DiscreteLaplaceLoss:
-        """The same law in every order."""
-        return replace(self, order=order)
 
     @proved_by("T48-discrete-laplace")
     def enclose_atoms(self) -> list[Atom]:

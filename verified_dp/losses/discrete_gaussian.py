@@ -5,7 +5,7 @@ The loss of outcome x, P centred at 0 and Q at D, is D (D - 2x) / (2 s^2): it fa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import ClassVar
@@ -13,21 +13,18 @@ from typing import ClassVar
 from flint import acb, arb, ctx, fmpq
 
 from verified_dp.kernel.balls import ball, normal_tail, upper_end
+from verified_dp.losses.law import SameInEveryOrder, Unbounded
 from verified_dp.theorems import proved_by
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianLoss:
+class DiscreteGaussianLoss(SameInEveryOrder, Unbounded):
     """sigma_squared = s^2 > 0, sensitivity = D >= 1. The pair is its own mirror image, so every order is the same."""
 
     sigma_squared: Fraction
     sensitivity: int
     order: str = "symmetric"
     decays: ClassVar[bool] = False
-
-    def in_order(self, order: str) -> DiscreteGaussianLoss:
-        """The same law in every order."""
-        return replace(self, order=order)
 
     @proved_by("T50-discrete-gaussian")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -69,18 +66,6 @@ class DiscreteGaussianLoss:
 
     def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
         """Infinitely many: D (D - 2x) / (2 s^2) for all integers x."""
-        return None
-
-    def enclose_infinity_mass(self) -> arb:
-        """P(L = inf) = 0."""
-        return arb(0)
-
-    def enclose_largest_loss(self) -> arb | None:
-        """The loss is unbounded."""
-        return None
-
-    def enclose_smallest_loss(self) -> arb | None:
-        """The loss is unbounded below."""
         return None
 
     @proved_by("T63-discrete-gaussian-sums")

@@ -5,27 +5,24 @@ It is a curve only, no pair of data sets: for eps >= 0 that of ((1-q) N(0) + q N
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
 
 from verified_dp.kernel.balls import ball
+from verified_dp.losses.law import SameInEveryOrder, Unbounded
 from verified_dp.losses.single_step import enclose_sampled_density, enclose_single_remove
 from verified_dp.theorems import proved_by
 
 
 @dataclass(frozen=True)
-class FixedBatchLoss:
+class FixedBatchLoss(SameInEveryOrder, Unbounded):
     """0 < probability = batch / records < 1, noise_multiplier > 0; the symmetric order."""
 
     probability: Fraction
     noise_multiplier: Fraction
     order: str = "symmetric"
-
-    def in_order(self, order: str) -> FixedBatchLoss:
-        """The same law in every order."""
-        return replace(self, order=order)
 
     @proved_by("T52-without-replacement", "T14-single-step")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -69,18 +66,6 @@ class FixedBatchLoss:
     @proved_by("T52-without-replacement")
     def _base(self, epsilon: arb) -> arb:
         return enclose_single_remove(self.probability, self.noise_multiplier / 2, epsilon).hockey_stick
-
-    def enclose_infinity_mass(self) -> arb:
-        """P(L = inf) = 0."""
-        return arb(0)
-
-    def enclose_largest_loss(self) -> arb | None:
-        """The loss is unbounded."""
-        return None
-
-    def enclose_smallest_loss(self) -> arb | None:
-        """The loss is unbounded below."""
-        return None
 
     @proved_by("T52-without-replacement")
     def enclose_moment(self, exponent: arb) -> arb:

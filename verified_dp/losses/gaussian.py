@@ -8,6 +8,7 @@ from fractions import Fraction
 from flint import acb, arb
 
 from verified_dp.kernel.balls import ball, normal_density, normal_tail, step_down
+from verified_dp.losses.law import SameInEveryOrder, Unbounded
 from verified_dp.theorems import proved_by
 
 
@@ -31,15 +32,11 @@ def enclose_gaussian_tails(mean_shift_squared: Fraction, x: arb) -> tuple[arb, a
 
 
 @dataclass(frozen=True)
-class GaussianLoss:
+class GaussianLoss(SameInEveryOrder, Unbounded):
     """mean_shift_squared = mu^2 > 0: the sum of (mean shift / noise)^2 over the steps."""
 
     mean_shift_squared: Fraction
     order: str = "symmetric"
-
-    def in_order(self, order: str) -> GaussianLoss:
-        """The same law in every order."""
-        return GaussianLoss(self.mean_shift_squared, order)
 
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose H_{e^eps}(P || Q), any real eps."""
@@ -62,18 +59,6 @@ class GaussianLoss:
     def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
         """None of them, unless mu = 0: then the loss is 0."""
         return [] if self.mean_shift_squared else [(arb(0), arb(1))]
-
-    def enclose_infinity_mass(self) -> arb:
-        """P(L = inf) = 0."""
-        return arb(0)
-
-    def enclose_largest_loss(self) -> arb | None:
-        """The loss is unbounded."""
-        return None
-
-    def enclose_smallest_loss(self) -> arb | None:
-        """The loss is unbounded below."""
-        return None
 
     def enclose_transform(self, z: acb) -> acb:
         """Enclose M(z) = e^{z(z+1) mu^2/2}."""

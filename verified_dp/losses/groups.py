@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
 
 from verified_dp.kernel.balls import ball
 from verified_dp.losses.atomic import Atom, AtomicLaw
+from verified_dp.losses.law import SameInEveryOrder
 from verified_dp.theorems import proved_by
 
 
 @dataclass(frozen=True)
-class GroupOddsLoss(AtomicLaw):
+class GroupOddsLoss(SameInEveryOrder, AtomicLaw):
     """The pair of Kairouz, Oh and Viswanath for (g eps, d_g), d_g = delta (1 + e^eps + ... + e^{(g-1) eps}) < 1.
 
     epsilon, infinity_mass: eps and delta of one record; size: g.
@@ -23,10 +24,6 @@ class GroupOddsLoss(AtomicLaw):
     infinity_mass: Fraction
     size: int
     order: str = "symmetric"
-
-    def in_order(self, order: str) -> GroupOddsLoss:
-        """The same law in every order."""
-        return replace(self, order=order)
 
     @proved_by("T72-groups")
     def enclose_mass(self) -> arb:

@@ -16,7 +16,7 @@ from typing import ClassVar
 from flint import acb, arb
 
 from verified_dp.kernel.balls import ball, upper_end
-from verified_dp.losses.law import DirectLaw
+from verified_dp.losses.law import DirectLaw, SameInEveryOrder
 from verified_dp.theorems import proved_by
 
 Tails = tuple[arb, arb]
@@ -58,16 +58,12 @@ def bound_past_half_turn(law: DirectLaw, tilt: arb, frequency: arb, far: Callabl
 
 
 @dataclass(frozen=True)
-class LaplaceLoss:
+class LaplaceLoss(SameInEveryOrder):
     """Laplace noise: ratio = sensitivity / scale > 0. The pair is its own mirror image, so every order is the same."""
 
     ratio: Fraction
     order: str = "symmetric"
     decays: ClassVar[bool] = True
-
-    def in_order(self, order: str) -> LaplaceLoss:
-        """The same law in every order."""
-        return LaplaceLoss(self.ratio, order)
 
     @proved_by("T40-laplace")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -140,16 +136,12 @@ class LaplaceLoss:
 
 
 @dataclass(frozen=True)
-class BoundedRangeLoss:
+class BoundedRangeLoss(SameInEveryOrder):
     """The sup over all pairs whose loss ranges over an interval of length mu: an upper bound under composition."""
 
     bounded_range: Fraction
     order: str = "symmetric"
     decays: ClassVar[bool] = True
-
-    def in_order(self, order: str) -> BoundedRangeLoss:
-        """The same law in every order."""
-        return BoundedRangeLoss(self.bounded_range, order)
 
     @proved_by("T43-bounded-range")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:

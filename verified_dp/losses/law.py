@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from flint import acb, arb
 
@@ -53,6 +53,32 @@ class Law(Protocol):
 
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose E[e^{l L}; L < inf] for l > 0; its upper end is what Chernoff bounds need (it may be +inf)."""
+
+
+class SameInEveryOrder:
+    """What the laws share whose pair is its own mirror image, or is known in both directions by the same numbers."""
+
+    order: str
+
+    def in_order(self, order: str) -> Self:
+        """The same law in every order."""
+        return replace(self, order=order)  # type: ignore[type-var]
+
+
+class Unbounded:
+    """What the laws share whose loss is finite and has no bound on either side."""
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    def enclose_largest_loss(self) -> arb | None:
+        """The loss is unbounded."""
+        return None
+
+    def enclose_smallest_loss(self) -> arb | None:
+        """The loss is unbounded below."""
+        return None
 
 
 @proved_by("T60-tails")

@@ -8,14 +8,14 @@ No curve, no transform and no smallest moment is known, so that only a bound fro
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
 
 from flint import arb
 
 from verified_dp.errors import Unsupported
 from verified_dp.kernel.balls import ball
+from verified_dp.losses.law import SameInEveryOrder, Unbounded
 from verified_dp.theorems import proved_by
 
 ONLY_MOMENTS = (
@@ -23,14 +23,8 @@ ONLY_MOMENTS = (
     "only a bound from one Renyi order applies; use the method renyi or auto")
 
 
-class MomentBound:
+class MomentBound(SameInEveryOrder, Unbounded):
     """What the laws known by bounds on moments share; a subclass bounds the logarithm of the moment."""
-
-    order: str
-
-    def in_order(self, order: str) -> Self:
-        """The same law in every order: the stated bounds hold in both directions."""
-        return replace(self, order=order)  # type: ignore[type-var]
 
     def bound_log_moment(self, exponent: arb) -> arb:
         """Bound log E[e^{l L}], l > 0; +inf beyond the stated orders."""
@@ -45,14 +39,6 @@ class MomentBound:
     def enclose_infinity_mass(self) -> arb:
         """P(L = inf) = 0: a finite divergence of an order above 1 excludes more."""
         return arb(0)
-
-    def enclose_largest_loss(self) -> arb | None:
-        """The loss may be unbounded."""
-        return None
-
-    def enclose_smallest_loss(self) -> arb | None:
-        """The loss may be unbounded below."""
-        return None
 
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Not known. Raises Unsupported."""
