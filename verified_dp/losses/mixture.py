@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Self
 
 from flint import arb, ctx
 
@@ -15,26 +16,40 @@ from verified_dp.theorems import proved_by
 
 Component = tuple[Fraction, Fraction]
 """(mean, weight > 0)."""
+Mixture = tuple[Component, ...]
 _ROUGH_BITS = 64
 """Bits with which a cut is approached."""
 _DOUBLINGS = 2
 """Newton steps with all bits after that, each of which doubles the bits that are right."""
 
 
+def mirrored(mixture: Mixture) -> Mixture:
+    """The mixture of the noise's negative; sorted by mean again."""
+    return tuple((-mean, weight) for mean, weight in reversed(mixture))
+
+
+class MixturePair:
+    """What the laws share whose P and Q are mixtures of one noise, even about 0."""
+
+    above: Mixture
+    below: Mixture
+    order: str
+
+    def in_order(self, order: str) -> Self:
+        """The same step in another order: the pair swapped and mirrored between remove and add."""
+        swap = {self.order, order} == {"remove", "add"}
+        above, below = (mirrored(self.below), mirrored(self.above)) if swap else (self.above, self.below)
+        return replace(self, above=above, below=below, order=order)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class MixtureLoss:
+class MixtureLoss(MixturePair):
     """P = sum of weight N(mean, sigma^2) over `above`, Q over `below`; sorted by mean, means pairwise different."""
 
     sigma: Fraction | SquareRoot
-    above: tuple[Component, ...]
-    below: tuple[Component, ...]
+    above: Mixture
+    below: Mixture
     order: str
-
-    def in_order(self, order: str) -> MixtureLoss:
-        """The same step in another order: the pair swapped and mirrored between remove and add."""
-        if {self.order, order} != {"remove", "add"}:
-            return replace(self, order=order)
-        return MixtureLoss(self.sigma, _mirrored(self.below), _mirrored(self.above), order)
 
     @proved_by("T51-mixtures")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -236,10 +251,6 @@ def least_moment(exponent: arb, single: Sequence[arb], below: Sequence[Component
     for v, m in zip(weights, single, strict=True):
         bound = bound.min(m * (-exponent * v.log()).exp())
     return bound
-
-
-def _mirrored(mixture: Sequence[Component]) -> tuple[Component, ...]:
-    return tuple((-mean, weight) for mean, weight in reversed(mixture))
 
 
 @proved_by("T51-mixtures")

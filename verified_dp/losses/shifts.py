@@ -7,7 +7,7 @@ every mean of Q <= 0: the loss does not fall in x, so that hockey-sticks are tho
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import pairwise
@@ -20,15 +20,8 @@ from verified_dp.kernel.balls import ball
 from verified_dp.losses.atomic import Atom, AtomicLaw
 from verified_dp.losses.discrete_gaussian import enclose_distribution
 from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.losses.mixture import Component, MixtureLoss, least_moment
+from verified_dp.losses.mixture import Mixture, MixtureLoss, MixturePair, least_moment
 from verified_dp.theorems import proved_by
-
-Mixture = tuple[Component, ...]
-
-
-def mirrored(mixture: Mixture) -> Mixture:
-    """The mixture of the noise's negative; sorted by mean again."""
-    return tuple((-mean, weight) for mean, weight in reversed(mixture))
 
 
 def _places(above: Mixture, below: Mixture) -> list[Fraction]:
@@ -75,18 +68,12 @@ class _Interval:
 
 
 @dataclass(frozen=True)
-class LaplaceMixtureLoss:
+class LaplaceMixtureLoss(MixturePair):
     """Laplace noise; means in units of its scale."""
 
     above: Mixture
     below: Mixture
     order: str
-
-    def in_order(self, order: str) -> LaplaceMixtureLoss:
-        """The same step in another order: the pair swapped and mirrored between remove and add."""
-        if {self.order, order} != {"remove", "add"}:
-            return replace(self, order=order)
-        return LaplaceMixtureLoss(mirrored(self.below), mirrored(self.above), order)
 
     @proved_by("T75-random-shifts")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -176,19 +163,13 @@ def _intervals(law: LaplaceMixtureLoss, prec: int) -> list[_Interval]:
 
 
 @dataclass(frozen=True)
-class DiscreteLaplaceMixtureLoss(AtomicLaw):
+class DiscreteLaplaceMixtureLoss(MixturePair, AtomicLaw):
     """Noise of mass (1-r)/(1+r) r^|x| on the integers, r = e^{-1/scale}; means are integers."""
 
     scale: Fraction
     above: Mixture
     below: Mixture
     order: str
-
-    def in_order(self, order: str) -> DiscreteLaplaceMixtureLoss:
-        """The same step in another order: the pair swapped and mirrored between remove and add."""
-        if {self.order, order} != {"remove", "add"}:
-            return replace(self, order=order)
-        return replace(self, above=mirrored(self.below), below=mirrored(self.above), order=order)
 
     @proved_by("T75-random-shifts")
     def enclose_atoms(self) -> list[Atom]:
@@ -218,12 +199,6 @@ class DiscreteGaussianMixtureLoss(MixtureLoss):
     """Noise of mass e^{-x^2/(2 sigma^2)} / Z on the integers; means are integers. The loss is that of MixtureLoss."""
 
     decays: ClassVar[bool] = False
-
-    def in_order(self, order: str) -> DiscreteGaussianMixtureLoss:
-        """The same step in another order: the pair swapped and mirrored between remove and add."""
-        if {self.order, order} != {"remove", "add"}:
-            return replace(self, order=order)
-        return replace(self, above=mirrored(self.below), below=mirrored(self.above), order=order)
 
     @proved_by("T75-random-shifts")
     def _enclose_between(self, alpha: arb, low: arb, high: arb) -> arb:
