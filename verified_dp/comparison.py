@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flint import arb, ctx
 
@@ -109,8 +109,7 @@ def _judged(row: Row, proved: Enclosure) -> Row:
     with ctx.workprec(128):
         low, high = exact_ball(proved.lower), exact_ball(proved.upper)
         error = _relative(ball(value), low, high) if low > 0 and high.is_finite() else ""
-    return Row(row.method, None, row.estimate, not proved.contains(value), error, row.note, row.parameters,
-               row.seconds)
+    return replace(row, outside=not proved.contains(value), error=error)
 
 
 def _relative(value: arb, low: arb, high: arb) -> str:

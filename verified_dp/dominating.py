@@ -8,7 +8,7 @@ from fractions import Fraction
 from verified_dp.group_pairs import group_step  # noqa: F401  (registers groups, and samples, with step_of)
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import Law
-from verified_dp.mechanisms import Composition, Mechanism, Relation
+from verified_dp.mechanisms import Composition, Relation
 from verified_dp.pairs import DominatingPair, Step, step_of
 from verified_dp.theorems import proved_by
 
@@ -26,7 +26,7 @@ ORDERS = {
 
 def describe_pairs(composition: Composition, relation: Relation) -> tuple[DominatingPair, ...]:
     """The pair of every step in every order of the relation, without repetitions."""
-    steps = (_step(mechanism, order, relation) for order in ORDERS[relation] for mechanism, _ in composition.parts)
+    steps = (step_of(mechanism, order, relation) for order in ORDERS[relation] for mechanism, _ in composition.parts)
     return tuple(dict.fromkeys(step.pair for step in steps))
 
 
@@ -36,10 +36,6 @@ NOT_PROVEN = "the pair of a mechanism is not proven to dominate this relation, s
 def is_proven(composition: Composition, relation: Relation) -> bool:
     """Whether every pair is a dominating one; without that nothing may be certified."""
     return all(pair.proven for pair in describe_pairs(composition, relation))
-
-
-def _step(mechanism: Mechanism, order: str, relation: Relation) -> Step:
-    return step_of(mechanism, order, relation)
 
 
 @proved_by("T25-composition")
@@ -62,7 +58,7 @@ def _compose(composition: Composition, relation: Relation, order: str) -> Compos
 
 def _steps(composition: Composition, relation: Relation, order: str) -> Iterator[tuple[Step, int]]:
     for mechanism, count in composition.merged():
-        yield _step(mechanism, order, relation), count
+        yield step_of(mechanism, order, relation), count
 
 
 def _sort_key(item: tuple[Law, int]) -> tuple[str, str]:
