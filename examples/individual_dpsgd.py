@@ -2,27 +2,40 @@
 
 A logistic regression is trained with DP-SGD on generated data: two groups, of which one is harder to fit. The
 gradient norm of every record is kept in every step. Printed and drawn: the individual eps (a certified interval for
-every record) beside the worst case, the means of the groups, and how many records a GDP filter would still admit.
+every record) beside the worst case and beside Renyi accounting, the means of the groups, and one record's whole curve
+delta(eps) with a mu-GDP curve above it.
 
     python examples/individual_dpsgd.py [figure.png]
 
-The losses are those of the path that was taken; for a guarantee in advance the filter decides who takes part.
+The losses are those of the path that was taken, and they depend on the data: they are not for publication, and no
+guarantee in advance. For that a filter decides who takes part: see individual_filter.py.
 """
 
 from __future__ import annotations
 
+import math
 import sys
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
+from verified_dp.exact import square_root
+from verified_dp.individual.budgets import gdp_budget, gdp_delta
+from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder
-from verified_dp.individual.losses import IndividualLosses, individual_epsilons
+from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons
 from verified_dp.individual.training import Training
-from verified_dp.report.individual import group_means, plot_active, plot_group_means, plot_histogram
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.methods.renyi import enclose_renyi_divergence
+from verified_dp.report.individual import group_means, plot_curve, plot_group_means, plot_histogram, progress_bar
 
 RECORDS, STEPS, FEATURES = 2000, 400, 8
 TRAINING = Training(noise_multiplier="1.5", clipping="1", sampling_probability="0.05")
-DELTA = "1e-5"
+DELTA, PARTS = "1e-5", 64
+ORDERS = [1 + Fraction(5**k, 4**k) / 2 for k in range(24)]
+EPSILONS = [k / 4 for k in range(11)]
 
 
 def generate(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -33,63 +46,101 @@ def generate(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return 2 * features, labels.astype(float), groups
 
 
-def train(rng: np.random.Generator, features: np.ndarray, labels: np.ndarray) -> tuple[Recorder, np.ndarray, list[int]]:
-    """DP-SGD: Poisson sampling, clipping, Gaussian noise. Returns the readings, the weights, and who a filter admits.
-
-    The filter here only watches: it sums (norm / noise)^2 of each record as for full batches (no gain from sampling).
-    """
+def train(rng: np.random.Generator, features: np.ndarray, labels: np.ndarray) -> tuple[Recorder, np.ndarray]:
+    """DP-SGD: Poisson sampling, clipping, Gaussian noise. Returns the readings and the weights."""
     clip, noise = float(TRAINING.clipping), float(TRAINING.clipping * TRAINING.noise_multiplier)
-    recorder, weights, spent = Recorder(TRAINING, RECORDS, norms="raw"), np.zeros(FEATURES), np.zeros(RECORDS)
-    active = []
+    recorder, weights = Recorder(TRAINING, RECORDS, "raw", PARTS), np.zeros(FEATURES)
     for _ in range(STEPS):
         errors = 1 / (1 + np.exp(-features @ weights)) - labels
         gradients = errors[:, None] * features
         norms = np.linalg.norm(gradients, axis=1)
         recorder.add(norms)
-        spent += (np.minimum(norms, clip) / noise) ** 2
-        active.append(int((spent <= STEPS / 8 * (clip / noise) ** 2).sum()))
         sampled = rng.random(RECORDS) < float(TRAINING.sampling_probability)
         clipped = gradients * np.minimum(1, clip / np.maximum(norms, 1e-12))[:, None]
         total = clipped[sampled].sum(axis=0) + rng.normal(scale=noise, size=FEATURES)
         weights -= 2.0 * total / (RECORDS * float(TRAINING.sampling_probability))
-    return recorder, weights, active
+    return recorder, weights
 
 
-def worst_case() -> IndividualLosses:
-    """The loss of a record whose gradient is clipped in every step."""
-    recorder = Recorder(TRAINING, 1, norms="clipped")
+def worst_counts() -> Counts:
+    """The readings of a record whose gradient is clipped in every step."""
+    recorder = Recorder(TRAINING, 1, "clipped", PARTS)
     recorder.add(np.ones(1) * TRAINING.clipping_double, repeats=STEPS)
-    return individual_epsilons(recorder.counts(), DELTA)
+    return recorder.counts()
+
+
+@cache
+def renyi_divergences(parts: int) -> np.ndarray:
+    """D_a of one step at the ends of the buckets, for the ORDERS a: certified upper bounds, rounded to doubles."""
+    rows = [np.zeros(len(ORDERS))]
+    for variance in TRAINING.variance_edges(parts)[1:]:
+        law = SampledGaussianLoss(TRAINING.sampling_probability, square_root(1 / variance), TRAINING.order)
+        loss = ComposedLoss(TRAINING.order, ((law, 1),), Fraction(0))
+        rows.append(np.array([float(enclose_renyi_divergence(loss, order, 4)[1]) for order in ORDERS]))
+    return np.array(rows)
+
+
+def renyi_epsilons(counts: Counts) -> np.ndarray:
+    """eps of each record by Renyi accounting, at the best of ORDERS: estimates.
+
+    min over a of D_a + (log C(l) - log delta) / l, l = a - 1, C(l) = l^l / (1 + l)^(1 + l), where D_a sums the steps'
+    divergences, taken to be linear in the squared norm between the ends of a bucket.
+    """
+    tilts = np.array([float(order - 1) for order in ORDERS])
+    conversion = np.log(tilts) - (1 + 1 / tilts) * np.log1p(tilts) - math.log(float(DELTA)) / tilts
+    return np.maximum((counts.weights() @ renyi_divergences(counts.parts) + conversion).min(axis=1), 0)
+
+
+def curve(counts: Counts, row: int) -> tuple[np.ndarray, np.ndarray, Fraction]:
+    """Ends of one record's delta at EPSILONS, and a mu^2 whose Gaussian curve is above it there: an estimate.
+
+    This is condition (5.1) of the paper at some eps; pld_filter.py says why no guarantee follows from it.
+    """
+    found = [individual_deltas(counts.take(np.array([row])), epsilon) for epsilon in map(Fraction, EPSILONS)]
+    lower, upper = (np.array([float(getattr(at, end)[0]) for at in found]) for end in ("lower", "upper"))
+    at_points = [gdp_budget(Fraction(eps), Fraction(top), 6) for eps, top in zip(EPSILONS, upper, strict=True)]
+    return lower, upper, max(at_points)
 
 
 def main(figure: str | None = None) -> None:
     """Train, enclose, print, and draw if a file is named."""
     rng = np.random.default_rng(7)
     features, labels, groups = generate(rng)
-    recorder, weights, active = train(rng, features, labels)
-    losses, worst = individual_epsilons(recorder.counts(), DELTA), worst_case()
+    recorder, weights = train(rng, features, labels)
+    counts = recorder.counts()
+    with progress_bar("individual eps") as progress:
+        losses = individual_epsilons(counts, DELTA, progress=progress)
+    worst, renyi = individual_epsilons(worst_counts(), DELTA), renyi_epsilons(counts)
     accuracy = np.mean((features @ weights > 0) == (labels > 0.5))
     print(f"{RECORDS} records, {STEPS} steps, accuracy {accuracy:.3f}; eps at delta = {DELTA}")
-    print(f"worst case        in [{worst.lower[0]:.4f}, {worst.upper[0]:.4f}]")
+    print(f"worst case        in [{worst.lower[0]:.4f}, {worst.upper[0]:.4f}]; by Renyi accounting about "
+          f"{renyi_epsilons(worst_counts())[0]:.4f}")
     for share in (0.5, 0.9, 1.0):
-        print(f"{share:4.0%} of the records have eps <= {np.quantile(losses.upper, share, method='higher'):.4f}")
+        certified, estimate = (np.quantile(x, share, method="higher") for x in (losses.upper, renyi))
+        print(f"{share:4.0%} of the records have eps <= {certified:.4f}; by Renyi accounting about {estimate:.4f}")
     for name, (low, high, count) in group_means(losses, groups).items():
         print(f"mean of {name:6} ({count:4}) in [{low:.4f}, {high:.4f}]")
     narrow = np.mean(losses.relative_width < 0.02)
     print(f"{narrow:.0%} of the intervals are narrower than 2 % of their eps")
+    row = int(np.argsort(losses.upper)[RECORDS * 4 // 5])
+    lower, upper, square = curve(counts, row)
+    print(f"record {row}: delta({EPSILONS[4]}) in [{lower[4]:.4e}, {upper[4]:.4e}]; mu about {float(square)**0.5:.4f}")
     if figure:
-        draw(losses, worst, groups, active, figure)
+        draw(losses, float(worst.upper[0]), renyi, groups, (row, lower, upper, square), figure)
 
 
-def draw(losses: IndividualLosses, worst: IndividualLosses, groups: np.ndarray, active: list[int], file: str) -> None:
+def draw(losses: IndividualLosses, worst: float, renyi: np.ndarray, groups: np.ndarray,
+         record: tuple[int, np.ndarray, np.ndarray, Fraction], file: str) -> None:
     """Three panels in one file."""
     from matplotlib.figure import Figure
 
-    panels = Figure(figsize=(13, 4), layout="constrained")
+    panels, (row, lower, upper, square) = Figure(figsize=(17, 5), layout="constrained"), record
     axes = panels.subplots(1, 3)
-    plot_histogram(losses, float(worst.upper[0]), axes=axes[0])
+    plot_histogram(losses, worst, axes=axes[0], others={"Renyi accounting (estimates)": renyi})
     plot_group_means(losses, list(groups), axes=axes[1])
-    plot_active(active, axes=axes[2])
+    gaussian = [float(gdp_delta(square, Fraction(epsilon), 6).upper_decimal) for epsilon in EPSILONS]
+    plot_curve(EPSILONS, lower, upper, axes[2], {f"mu-GDP, mu = {float(square)**0.5:.3f} (estimate)": gaussian})
+    axes[2].set_title(f"record {row}", fontsize="medium")
     panels.savefig(file)
 
 

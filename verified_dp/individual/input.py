@@ -131,7 +131,9 @@ def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, 
         progress(0.3, "counting per record and bucket")
         connection.execute(f"CREATE TEMP TABLE counted AS {statement}")
         progress(0.9, "collecting the counts")
-        return _collect(connection, training, parts, clipped)
+        counts = _collect(connection, training, parts, clipped)
+        progress(1.0, "counted")
+        return counts
 
 
 def _existing(paths: Sequence[str | Path]) -> list[str]:
