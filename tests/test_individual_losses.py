@@ -23,7 +23,7 @@ from verified_dp.individual.evaluate import evaluate_rows
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
 from verified_dp.individual.interpolation import Hull, bound_beyond, bound_log_errors, bound_shares, derivative_factors
 from verified_dp.individual.lines import best_lines, choose_table, log_masses
-from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons
+from verified_dp.individual.losses import individual_deltas, individual_epsilons
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
 from verified_dp.individual.statements import counting_sql
 from verified_dp.individual.tables import build_table
@@ -328,19 +328,3 @@ def test_law_of_an_edge() -> None:
     training = Training("1.5", 1, "0.1")
     v = training.variance_edges(8)[-4]
     assert square_root(1 / v) == Fraction(3, 2) / Fraction(5, 8)
-
-
-def test_pictures(tmp_path: Path) -> None:
-    from verified_dp.report.individual import group_means, plot_active, plot_group_means, plot_histogram
-
-    losses = IndividualLosses("epsilon", "1e-5", np.arange(4), np.array([0, 1.0, 1, 3]), np.array([0, 1.5, 2, np.inf]),
-                              0.1, 1, 4)
-    groups = ["a", "b", "b", "a"]
-    assert group_means(losses, groups)["b"] == (1.0, 1.75, 2)
-    axes = plot_histogram(losses, worst=2.5)
-    assert sum(patch.get_height() for patch in axes.patches) == 3
-    assert axes.lines[0].get_xdata()[0] == 2.5
-    assert len(plot_group_means(losses, groups).patches) == 2
-    assert list(plot_active([4, 3, 1]).lines[0].get_ydata()) == [4, 3, 1]
-    with pytest.raises(InvalidInput):
-        group_means(losses, ["a"])
