@@ -2,18 +2,23 @@
 
     python tests/benchmarks/individual.py 100000            records; 100 readings each, each standing for 10 steps
     python tests/benchmarks/individual.py 1000000 --check 1000
+    python tests/benchmarks/individual.py 1000000 --plot cost.png      10^4, 3*10^4, ... records; cost per record
 
-DuckDB generates the readings. Norms are multiples of C/32, so that the contour engine can compose a record's exact
-noise multipliers one by one for the comparison.
+DuckDB generates the readings. Norms are multiples of C/32 (or C/GRID), so that the contour engine can compose a
+record's exact noise multipliers one by one for the comparison; that runs in two processes.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import resource
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,72 +26,135 @@ import duckdb
 import numpy as np
 
 from verified_dp.individual.input import count_parquet
-from verified_dp.individual.losses import individual_epsilons
+from verified_dp.individual.losses import IndividualLosses, individual_epsilons
 from verified_dp.individual.training import Training
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.methods.roots import bracket_epsilon
 from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.report.individual import plot_cost, progress_bar
 
-READINGS, REPEATS = 100, 10
+READINGS, REPEATS, DELTA, DIGITS, PROCESSES = 100, 10, "1e-5", 5, 2
 TRAINING = Training(1, 1, Fraction(1, 100))
-ROWS = """SELECT record, step, {repeats} AS repeats, greatest(round(32 * exp(
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+ROWS = """SELECT record, step, {repeats} AS repeats, greatest(round({grid} * exp(
     -1.2 + 0.8 * (hash(record) % 1000003 / 1000003.0 - 0.5) * 3
-    + 0.6 * (hash(record * 1000 + step) % 1000003 / 1000003.0 - 0.5) - 0.006 * step)), 0) / 32 AS norm
+    + 0.6 * (hash(record * 1000 + step) % 1000003 / 1000003.0 - 0.5) - 0.006 * step)), 0) / {grid} AS norm
     FROM range({records}) r(record), range({readings}) s(step)"""
+Ends = tuple[Fraction, Fraction | None]
+Apply = Callable[[Callable[[list[float]], Ends], list[list[float]]], Iterable[Ends]]
 
 
-def generate(path: Path, records: int, memory: str) -> None:
+@dataclass(frozen=True)
+class Options:
+    """How the work is done. width: relative width asked of each eps, where individual_epsilons refines."""
+
+    parts: int = 64
+    grid: int = 32
+    memory: str = "4GB"
+    width: str = "1/100"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one size took. seconds: by kind of work."""
+
+    path: Path
+    losses: IndividualLosses
+    seconds: dict[str, float]
+    clipped: int
+
+
+def generate(path: Path, records: int, options: Options) -> None:
     """Write the readings, a part of the records at a time."""
-    with duckdb.connect(config={"memory_limit": memory, "threads": 2}) as connection:
-        rows = ROWS.format(records=records, readings=READINGS, repeats=REPEATS)
+    with duckdb.connect(config={"memory_limit": options.memory, "threads": 2}) as connection:
+        rows = ROWS.format(records=records, readings=READINGS, repeats=REPEATS, grid=options.grid)
         connection.execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
 
 
-def one_by_one(norms: np.ndarray) -> tuple[Fraction, Fraction | None]:
+def run(folder: Path, records: int, options: Options) -> Run:
+    """Generate, count, enclose."""
+    path = folder / f"norms-{records}.parquet"
+    generate(path, records, options)
+    start = time.perf_counter()
+    with progress_bar(f"{records} records") as progress:
+        counts = count_parquet(path, TRAINING, "raw", options.parts, options.memory, threads=2, progress=progress)
+        counted = time.perf_counter()
+        refines = "width" in inspect.signature(individual_epsilons).parameters
+        asked = {"width": options.width} if refines else {}
+        losses = individual_epsilons(counts, DELTA, progress=progress, **asked)
+    seconds = {"counting": counted - start, "eps": time.perf_counter() - counted}
+    return Run(path, losses, seconds, counts.clipped)
+
+
+def one_by_one(norms: list[float]) -> Ends:
     """eps of one record from its exact noise multipliers, by the contour engine."""
-    ratios = Counter(min(Fraction(float(x)), Fraction(1)) for x in norms if x > 0)
+    ratios = Counter(min(Fraction(x), Fraction(1)) for x in norms if x > 0)
     parts = tuple((SampledGaussianLoss(TRAINING.sampling_probability, TRAINING.noise_multiplier / r, "remove"),
                    count * REPEATS) for r, count in ratios.items())
-    return bracket_epsilon(SingleOrder(ComposedLoss("remove", parts, Fraction(0))), Fraction(1, 10**5), 5, "contour",
-                           Budget(60)).ends
+    if not parts:
+        return Fraction(0), Fraction(0)
+    order = SingleOrder(ComposedLoss("remove", parts, Fraction(0)))
+    return bracket_epsilon(order, Fraction(DELTA), DIGITS, "contour", Budget(60)).ends
 
 
-def main() -> None:
+def check(path: Path, losses: IndividualLosses, count: int, apply: Apply = map) -> list[tuple[int, Ends]]:
+    """(place, ends by the contour engine) of so many records, spread over all and with the extreme ones."""
+    order = np.argsort(losses.upper, kind="stable")
+    places = np.unique(order[np.linspace(0, len(order) - 1, count).astype(int)])
+    with duckdb.connect() as connection:
+        connection.register("picked", {"record": losses.records[places]})
+        rows = connection.execute(f"SELECT record, list(norm) FROM '{path}' SEMI JOIN picked USING (record) "
+                                  "GROUP BY record ORDER BY record").fetchall()
+    ends = apply(one_by_one, [norms for _, norms in rows])
+    return list(zip(np.searchsorted(losses.records, [record for record, _ in rows]).tolist(), ends, strict=True))
+
+
+def disjoint(losses: IndividualLosses, found: list[tuple[int, Ends]]) -> list[int]:
+    """The places whose two enclosures have no number in common: must be none."""
+    return [place for place, (low, high) in found
+            if low > losses.upper[place] or (high is not None and losses.lower[place] > high)]
+
+
+def describe(run: Run, options: Options) -> None:
+    """Print what a run took and how narrow its intervals are."""
+    losses, number = run.losses, len(run.losses.records)
+    for name, seconds in run.seconds.items():
+        print(f"{number} records, {name}: {seconds:.1f} s, {1e6 * seconds / number:.1f} us each", flush=True)
+    width = losses.relative_width[losses.upper > 0]
+    print(f"  {losses.distinct} kinds of records on {losses.lines} lines, {run.clipped} readings clipped")
+    print(f"  relative widths: median {np.median(width):.2e}, 99% {np.quantile(width, 0.99):.2e}, largest "
+          f"{width.max():.2e}; {(width > float(Fraction(options.width))).sum()} wider than {options.width}, "
+          f"{np.isinf(losses.upper).sum()} unbounded {getattr(losses, 'reason', '')}")
+    print(f"  largest memory up to now {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", type=int)
     parser.add_argument("--check", type=int, default=0, help="so many records one by one")
-    parser.add_argument("--parts", type=int, default=64)
-    parser.add_argument("--memory", default="4GB")
-    options = parser.parse_args()
+    parser.add_argument("--plot", help="run all sizes up to RECORDS, and draw the cost per record into this file")
+    for name, default in vars(Options()).items():
+        parser.add_argument(f"--{name}", type=type(default), default=default)
+    given = parser.parse_args(arguments)
+    options = Options(given.parts, given.grid, given.memory, given.width)
+    sizes = [size for size in SIZES if size < given.records] if given.plot else []
+    costs: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "norms.parquet"
-        start = time.perf_counter()
-        generate(path, options.records, options.memory)
-        print(f"generated {options.records * READINGS} rows in {time.perf_counter() - start:.1f} s, "
-              f"{path.stat().st_size / 1e6:.0f} MB", flush=True)
-        start = time.perf_counter()
-        counts = count_parquet(path, TRAINING, "raw", options.parts, options.memory, threads=2)
-        print(f"counted in {time.perf_counter() - start:.1f} s ({counts.clipped} clipped)", flush=True)
-        result = individual_epsilons(counts, "1e-5")
-        width = result.relative_width[result.upper > 0]
-        print(f"eps of {len(result.records)} records ({result.distinct} kinds) in {result.seconds:.1f} s on "
-              f"{result.lines} lines: {1e6 * result.seconds / options.records:.1f} us each")
-        print(f"relative widths: median {np.median(width):.2e}, 99% {np.quantile(width, 0.99):.2e}, "
-              f"largest {width.max():.2e}; unbounded {np.isinf(result.upper).sum()}")
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        print(f"largest memory {memory:.1f} GB", flush=True)
-        if options.check:
+        for size in (*sizes, given.records):
+            last = run(Path(folder), size, options)
+            describe(last, options)
+            for name, seconds in last.seconds.items():
+                costs.setdefault(name, []).append(seconds)
+        if given.plot:
+            plot_cost([*sizes, given.records], costs).figure.savefig(given.plot)
+        if given.check:
             start = time.perf_counter()
-            picked = np.linspace(0, options.records - 1, options.check).astype(int)
-            missed = 0
-            for record in picked:
-                norms = duckdb.sql(f"SELECT norm FROM '{path}' WHERE record = {record}").fetchnumpy()["norm"]
-                low, high = one_by_one(norms)
-                missed += not (high is not None and result.lower[record] <= high and low <= result.upper[record])
-            seconds = time.perf_counter() - start
-            print(f"{len(picked)} records one by one in {seconds:.0f} s: {missed} disjoint")
+            with ProcessPoolExecutor(PROCESSES) as pool:
+                found = check(last.path, last.losses, given.check, pool.map)
+            print(f"{len(found)} records one by one in {time.perf_counter() - start:.0f} s: "
+                  f"{len(disjoint(last.losses, found))} disjoint")
 
 
 if __name__ == "__main__":
