@@ -112,6 +112,54 @@ def test_wrong_input_exits_with_2(run: Run, words: list[str]) -> None:
     assert run("status", "old")[1][0]["charges"] == 0
 
 
+@pytest.mark.parametrize(("kind", "made"), [
+    ("individual-gdp", ["--epsilon", "0.8", "--delta", "1e-5"]),
+    ("individual-renyi", ["--epsilon", "0.8", "--delta", "1e-5", "--set", "renyi_order=27"]),
+    ("individual-gdp-odometer", ["--set", "step=1/100"]),
+    ("individual-renyi-odometer", ["--set", "step=1/100", "--set", "renyi_order=8"]),
+])
+def test_every_individual_kind(run: Run, kind: str, made: list[str]) -> None:
+    Path("ids.json").write_text('["a", "b"]')
+    Path("costs.json").write_text('{"a": "1/50", "b": 0}')
+    code, (row,) = run("init", "x", "--kind", kind, "--records", "ids.json", *made)
+    assert code == 0 and row["kind"] == kind
+    code, (row,) = run("charge", "x", "--key", "1", "--records", "costs.json")
+    assert code == 0 and row["active"] == ["a", "b"] and row["halted"] == [] and row["largest_spent"] == "1/50"
+    assert run("status", "x")[1][0]["charges"] == 1
+    if "odometer" not in kind:
+        _, (row,) = run("status", "x", "--epsilon", "0.8")
+        assert Fraction("9.9e-6") < Fraction(row["guarantee"]["upper"]) <= Fraction("1.0001e-5")
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["init", "x", "--kind", "gdp"], "--set budget=B^2, or --epsilon E --delta D"),
+    (["init", "x", "--kind", "gdp", "--set", "budgt=1"], "--set budget=B^2"),
+    (["init", "x", "--kind", "gdp", "--records", "ids.json", "--set", "budget=1"], "--set budget=B^2"),
+    (["init", "x", "--kind", "gdp", "--epsilon", "1"], "--epsilon E --delta D"),
+    (["init", "x", "--kind", "gdp", "--epsilon", "1", "--delta", "1e-5", "--set", "budget=1"], "or --epsilon"),
+    (["init", "x", "--kind", "gdp-odometer", "--epsilon", "1", "--delta", "1e-5"], "--set step=S"),
+    (["init", "x", "--kind", "renyi", "--epsilon", "1", "--delta", "1e-5", "--set", "renyi_orders=2,8"], "orders=27"),
+    (["init", "x", "--kind", "individual-gdp", "--set", "budget=1"], "--records IDS.json"),
+    (["init", "x", "--kind", "individual-gdp", "--set", "budget=1", "--set", "records=a"], "--records FILE"),
+    (["init", "x", "--kind", "individual-gdp-odometer", "--records", "ids.json"], "--set step=S"),
+    (["charge", "old", "--key", "a"], "--set mu_squared=M at charge of kind gdp"),
+    (["charge", "old", "--key", "a", "--set", "mu=1"], "--set mu_squared=M"),
+    (["charge", "old", "--key", "a", "--set", "mu_squared=0,1"], "a rational number"),
+    (["charge", "old", "--key", "a", "--set", "mu_squared"], "KEY=VALUE"),
+    (["charge", "old", "--key", "known", "--set", "mu_squared=0.2"], 'a new key: charge 1 has it, with {"mu_squared"'),
+    (["init", "old", "--kind", "gdp", "--set", "budget=1"], "File exists"),
+    (["init", "no/x", "--kind", "gdp", "--set", "budget=1"], "a folder that exists"),
+    (["status", "ids.json"], "ledger must be"),
+])
+def test_the_message_says_what_to_write(run: Run, words: list[str], said: str) -> None:
+    Path("ids.json").write_text('["a", "b"]')
+    run("init", "old", "--kind", "gdp", "--set", "budget=1")
+    run("charge", "old", "--key", "known", "--set", "mu_squared=0.1")
+    code, rows = run(*words)
+    assert code == 2 and said in rows[-1]["message"]
+    assert not Path("x").exists() and run("status", "old")[1][0]["charges"] == 1
+
+
 def test_a_record_named_twice_is_seen(run: Run) -> None:
     Path("ids.json").write_text('["a"]')
     Path("costs.json").write_text('{"a": 0, "a": 1}')

@@ -1,4 +1,4 @@
-"""The array form of the individual GDP filter against exact fractions: sound, as good as it says, exact when clipped."""
+"""The individual GDP filter in integers against exact fractions: sound, as good as it says, exact when clipped."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_clipped_records_take_part_in_exactly_the_steps_that_fit(steps: int, mor
 
 @pytest.mark.theorem("T125-array-filter")
 def test_the_example_of_the_paper_ends_at_the_step_the_budget_names() -> None:
-    """sigma = 100, k = 420 of C.4: a record that is always clipped is halted at step 421, one of half the norm later."""
+    """sigma = 100, k = 420 of C.4: a record that is always clipped is halted at step 421, one of half the norm not."""
     state = ArrayGDPFilter.open("420/10000", 2, 100)
     counts = np.zeros(2, dtype=int)
     for _ in range(1700):

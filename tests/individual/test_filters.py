@@ -27,6 +27,7 @@ from verified_dp.individual.budgets import (
 from verified_dp.individual.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
 from verified_dp.individual.odometers import GDPOdometer, RenyiOdometer
 from verified_dp.individual.record_filters import IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.individual.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
 
 TINY = Fraction(1, 10**30)
 COSTS = st.fractions(min_value=0, max_value=2, max_denominator=50)
@@ -311,6 +312,51 @@ def test_odometer_at_the_stop_and_beyond() -> None:
     assert profile.epsilon("1e-5").upper == RenyiFilter((30,), ("3/100",)).profile().epsilon("1e-5").upper
 
 
+@given(st.lists(st.dictionaries(st.just("a") | st.just("b"), COSTS, min_size=2, max_size=2), max_size=8), POSITIVE,
+       st.integers(1, 6))
+@settings(max_examples=40)
+@pytest.mark.theorem("T113-odometer")
+def test_each_record_has_an_odometer_of_its_own(steps: list[dict[str, Fraction]], delta: Fraction, stops: int) -> None:
+    """A record's reading is at most m iff its filter with the budget m Delta has let every step through."""
+    state, renyi = IndividualGDPOdometer.open(delta, "ab"), IndividualRenyiOdometer.open(delta, "ab", renyi_order=8)
+    alone, filters = dict.fromkeys("ab", GDPOdometer(delta)), IndividualGDPFilter.open(stops * delta, "ab")
+    halted: set[object] = set()
+    for costs in steps:
+        decision = state.charge(costs)
+        assert decision.continues and decision.active == frozenset("ab") and not decision.halted
+        state, renyi = decision.state, renyi.charge(costs).state
+        alone = {record: alone[record].charge(costs[record]).state for record in "ab"}
+        filtered = filters.charge(costs)
+        filters, halted = filtered.state, halted | filtered.halted
+        for record in "ab":
+            assert state.reading(record) == renyi.reading(record) == alone[record].reading
+            assert (state.reading(record) <= stops) is (record not in halted)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.theorem("T113-odometer")
+def test_what_a_record_released_until_its_reading_exceeds_m(m: int) -> None:
+    """Steps of mu = 0.9, the second larger where the first was telling: both are in only while the reading is <= m."""
+    start = IndividualGDPOdometer.open("0.9", "x").charge({"x": "0.81"}).state
+
+    def second(y: float) -> float:
+        mu = Fraction(9, 10) if y < Fraction(9, 20) else Fraction(99, 100)
+        return float(mu) if start.charge({"x": mu**2}).state.reading("x") <= m else 0.0
+
+    assert two_step_divergence(0.9, second, float(mpmath.e)) <= float(start.delta(1, stops=m).upper) + 1e-6
+    beyond = two_step_divergence(0.9, lambda y: 1.1, float(mpmath.e))
+    assert beyond > float(start.delta(1, stops=2).upper) + 1e-3, "a reading that was rounded down would be seen"
+
+
+def test_individual_odometers_say_what_one_says() -> None:
+    state, renyi = (IndividualGDPOdometer.open("1/100", "a"), IndividualRenyiOdometer.open("1/100", "a", renyi_order=9))
+    one = GDPOdometer("1/100")
+    assert state.delta(1, 5) == one.delta(1, 5) and state.epsilon("1e-5", 5) == one.epsilon("1e-5", 5)
+    same = RenyiOdometer("1/100", renyi_order=9).profile(5)
+    assert renyi.profile(5).epsilon("1e-5").upper == same.epsilon("1e-5").upper
+    assert state.charge({"a": Fraction(3, 100) + TINY}).state.reading("a") == 4
+
+
 # Budgets and last steps
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9), st.integers(1, 30))
@@ -331,6 +377,22 @@ def test_the_last_step_uses_up_the_budget(remaining: Fraction, norm: Fraction, d
     scaled = last_norm(remaining, noise, digits)
     assert state.charge(squared_ratio(scaled, noise)).continues
     assert not state.charge(squared_ratio(scaled * (1 + Fraction(1, 10 ** (digits - 1))), noise)).continues
+
+
+@given(POSITIVE, st.dictionaries(st.sampled_from("abcd"), COSTS, min_size=1), POSITIVE, st.integers(2, 20))
+@settings(max_examples=40)
+@pytest.mark.theorem("T114-safe-rounding", "T110-gdp-filter")
+def test_each_record_uses_up_its_own_budget(
+        budget: Fraction, first: dict[str, Fraction], noise: Fraction, digits: int) -> None:
+    """C.3 for individual filters: one noise, and each contribution scaled to what its record has left."""
+    state = IndividualGDPFilter.open(budget, first).charge(first).state
+    norms = {record: last_norm(state.remaining(record), noise, digits) for record in first}
+    last = state.charge({record: squared_ratio(norm, noise) for record, norm in norms.items()})
+    assert last.active == first.keys()
+    for record, norm in norms.items():
+        assert last.state.remaining(record) <= state.remaining(record) / 10 ** (digits - 1) * 2
+        more = norm * (1 + Fraction(1, 10 ** (digits - 1))) or TINY
+        assert record in state.charge({**dict.fromkeys(first, 0), record: squared_ratio(more, noise)}).halted
 
 
 def test_a_rational_root_is_used_up_exactly() -> None:
@@ -390,6 +452,10 @@ def test_epsilon_and_delta_of_a_budget_agree() -> None:
     lambda: IndividualGDPFilter.open(1, ["a"]).charge({"a": "nan"}),
     lambda: IndividualGDPFilter.open(1, ["a"]).remaining("b"),
     lambda: IndividualRenyiFilter.open(1, ["a"], renyi_order=1),
+    lambda: IndividualGDPOdometer.open(0, "a"), lambda: IndividualGDPOdometer.open(1, "aa"),
+    lambda: IndividualGDPOdometer(1, {"a": -1}), lambda: IndividualGDPOdometer.open(1, "a").charge({"b": 1}),
+    lambda: IndividualGDPOdometer.open(1, "a").charge({"a": -1}),
+    lambda: IndividualGDPOdometer.open(1, "a").reading("b"), lambda: IndividualRenyiOdometer.open(1, "a", renyi_order=1),
     lambda: GDPOdometer(0), lambda: GDPOdometer(1).charge(-1), lambda: GDPOdometer(1).delta(1, stops=0),
     lambda: RenyiOdometer(1, renyi_order="1/2"), lambda: gdp_delta(-1, 1), lambda: gdp_delta(1, 1, 0),
     lambda: gdp_delta(1, 1, relation="neighbours"), lambda: gdp_epsilon(1, 0), lambda: gdp_budget(-1, "1e-5"),

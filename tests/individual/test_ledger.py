@@ -23,6 +23,7 @@ from verified_dp.individual.filters import ApproximateDPFilter, GDPFilter, Renyi
 from verified_dp.individual.ledger import Entry, InvalidLedger, Ledger, LedgerBusy
 from verified_dp.individual.odometers import GDPOdometer, RenyiOdometer
 from verified_dp.individual.record_filters import IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.individual.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
 
 WRITER = """
 import sys
@@ -135,6 +136,8 @@ def test_a_refused_charge_leaves_no_trace(ledger_file: Path) -> None:
     (ApproximateDPFilter(1, "1e-6", "1e-7"), {"epsilon": "0.1", "delta": "1e-8"}),
     (IndividualGDPFilter.open(1, ["a", "b"]), {"mu_squared": {"a": "2/3", "b": 0}}),
     (IndividualRenyiFilter.open(1, ["a", "b"], renyi_order=8), {"epsilons": {"a": "2/3", "b": 1}}),
+    (IndividualGDPOdometer.open(1, ["a", "b"]), {"mu_squared": {"a": "22/3", "b": 0}}),
+    (IndividualRenyiOdometer.open(1, ["a", "b"], renyi_order=8), {"epsilons": {"a": "22/3", "b": 1}}),
 ], ids=lambda value: getattr(value, "kind", ""))
 def test_every_kind_survives_the_file(tmp_path: Path, state: object, request_: dict[str, object]) -> None:
     path = tmp_path / "x.ledger"

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
 from fractions import Fraction
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,21 @@ from verified_dp.errors import InvalidInput, Unsupported
 if TYPE_CHECKING:
     from verified_dp.individual.ledger import Ledger, Receipt
 
-KINDS = ("gdp", "gdp-odometer", "renyi", "renyi-odometer", "approximate-dp", "individual-gdp", "individual-renyi")
+_COSTS = "--records COSTS.json"
+TAKES: dict[str, tuple[str, str]] = {
+    "gdp": ("--set budget=B^2, or --epsilon E --delta D", "--set mu_squared=M"),
+    "gdp-odometer": ("--set step=S", "--set mu_squared=M"),
+    "renyi": ("--set renyi_orders=2,8 --set budgets=0.1,0.4, or --epsilon E --delta D --set renyi_orders=27",
+              "--set epsilons=0.01,0.05"),
+    "renyi-odometer": ("--set step=S --set renyi_order=8", "--set epsilon=R"),
+    "approximate-dp": ("--set epsilon=E --set slack=1e-6 [--set steps_delta=0]", "--set epsilon=E [--set delta=0]"),
+    "individual-gdp": ("--records IDS.json, and --set budget=B^2 or --epsilon E --delta D", _COSTS),
+    "individual-renyi": ("--records IDS.json --set renyi_order=8, and --set budget=R or --epsilon E --delta D", _COSTS),
+    "individual-gdp-odometer": ("--records IDS.json --set step=S", _COSTS),
+    "individual-renyi-odometer": ("--records IDS.json --set renyi_order=8 --set step=S", _COSTS),
+}
+"""What each kind takes at init, and at each charge."""
+KINDS = tuple(TAKES)
 
 EXAMPLES = """\
 examples:
@@ -28,14 +44,8 @@ examples:
   verified-dp ledger export run.ledger > charges.jsonl
 
 what a kind takes at init, and at each charge:
-  gdp               budget=B^2, or --epsilon E --delta D        mu_squared
-  gdp-odometer      step                                       mu_squared
-  renyi             renyi_orders=2,8 budgets=0.1,0.4, or       epsilons=0.01,0.05
-                    --epsilon E --delta D renyi_orders=27
-  renyi-odometer    step, renyi_order                          epsilon
-  approximate-dp    epsilon, slack, steps_delta (0)            epsilon, delta (0)
-  individual-gdp    budget, records (--records FILE.json)      mu_squared (--records)
-  individual-renyi  the same, renyi_order                      epsilons (--records)
+""" + "".join(f"  {kind}\n      init    {at[0]}\n      charge  {at[1]}\n" for kind, at in TAKES.items()) + """
+IDS.json is a list of texts, ["a", "b"]; COSTS.json says what a step costs each, {"a": "1/100", "b": "0"}.
 
 exit codes:
   0  the step may run (also when its key had been charged before)
@@ -117,35 +127,49 @@ def run_export(args: Namespace, out: Output) -> int:
 
 def _new_state(kind: Any, args: Namespace) -> Any:
     """The filter or odometer that the options describe."""
-    values = _settings(args.set)
+    values = {**_settings(args.set), **_budget(kind.kind, args)}
     if args.records is not None:
-        return _called(kind.open, {**values, "records": _read_json(args.records, list)})
+        values["records"] = _read_json(args.records, list)
+    needed = {item.name: item.default is MISSING for item in fields(kind) if item.name != "spent"}
+    if hasattr(kind, "open"):
+        needed["records"] = True
+    if not {name for name in needed if needed[name]} <= values.keys() <= needed.keys():
+        raise InvalidInput("options", ", ".join(values) or None, _wanted(kind.kind, charge=False))
+    return getattr(kind, "open", kind)(**values)
+
+
+def _budget(kind: str, args: Namespace) -> dict[str, Any]:
+    """The budget for --epsilon and --delta, if these are given."""
+    from verified_dp.individual.budgets import gdp_budget, renyi_budget
+
     if args.epsilon is None and args.delta is None:
-        return _called(kind, values)
-    if not hasattr(kind, "for_guarantee"):
-        raise InvalidInput("epsilon", args.epsilon, f"left out: a {kind.kind} takes its numbers by --set")
-    order = {"renyi_order": values.pop("renyi_orders")} if "renyi_orders" in values else {}
-    return _called(kind.for_guarantee, {**values, **order, "epsilon": args.epsilon, "delta": args.delta})
+        return {}
+    values = _settings(args.set)
+    if args.epsilon is None or args.delta is None or "budget" in values or "budgets" in values:
+        raise InvalidInput("options", "--epsilon" if args.delta is None else "--delta", _wanted(kind, charge=False))
+    if kind in ("gdp", "individual-gdp"):
+        return {"budget": gdp_budget(args.epsilon, args.delta)}
+    if kind == "individual-renyi":
+        return {"budget": renyi_budget(args.epsilon, args.delta, values.get("renyi_order"))}
+    if kind == "renyi" and not isinstance(values.get("renyi_orders"), list):
+        return {"budgets": renyi_budget(args.epsilon, args.delta, values.get("renyi_orders"))}
+    raise InvalidInput("options", "--epsilon and --delta", _wanted(kind, charge=False))
 
 
-def _called(make: Any, values: dict[str, Any]) -> Any:
-    from inspect import signature
-
-    parameters = signature(make)
-    try:
-        parameters.bind(**values)
-    except TypeError as error:
-        wanted = ", ".join(name for name in parameters.parameters if name not in ("spent", "digits"))
-        raise InvalidInput("set", ", ".join(values) or None, f"the numbers of this kind ({wanted}): {error}") from None
-    return make(**values)
+def _wanted(kind: str, charge: bool) -> str:
+    init_or_charge = "charge" if charge else "init"
+    return f"{TAKES[kind][charge]} at {init_or_charge} of kind {kind}"
 
 
 def _request(ledger: Ledger, args: Namespace) -> dict[str, Any]:
     """The arguments of the state's charge."""
-    values = _settings(args.set)
+    values, parameters = _settings(args.set), signature(ledger.state.charge).parameters
     if args.records is not None:
-        name = "mu_squared" if ledger.kind == "individual-gdp" else "epsilons"
-        values[name] = _read_json(args.records, dict)
+        values[next(iter(parameters))] = _read_json(args.records, dict)
+    try:
+        signature(ledger.state.charge).bind(**values)
+    except TypeError:
+        raise InvalidInput("options", ", ".join(values) or None, _wanted(ledger.kind, charge=True)) from None
     return values
 
 
@@ -154,8 +178,8 @@ def _settings(pairs: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals or not name.isidentifier() or name in (*found, "spent"):
-            raise InvalidInput("set", pair, "KEY=VALUE, each key once")
+        if not equals or not name.isidentifier() or name in (*found, "spent", "records"):
+            raise InvalidInput("set", pair, "KEY=VALUE, each key once; records come by --records FILE")
         found[name] = value.split(",") if "," in value else value
     return found
 

@@ -36,7 +36,8 @@ from verified_dp.errors import InvalidInput, VerifiedDPError
 from verified_dp.exact import exact, fraction_text
 from verified_dp.individual.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
 from verified_dp.individual.odometers import GDPOdometer, RenyiOdometer
-from verified_dp.individual.record_filters import IndividualFilter, IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.individual.record_filters import IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.individual.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
 from verified_dp.theorems import proved_by
 
 APPLICATION_ID, VERSION = 0x56445031, 1
@@ -54,7 +55,7 @@ _SCHEMA = (
 State = Any  # one of KINDS: their `charge` methods take different numbers
 KINDS: dict[str, type] = {kind.kind: kind for kind in (
     GDPFilter, GDPOdometer, RenyiFilter, RenyiOdometer, ApproximateDPFilter, IndividualGDPFilter,
-    IndividualRenyiFilter)}
+    IndividualRenyiFilter, IndividualGDPOdometer, IndividualRenyiOdometer)}
 
 
 class InvalidLedger(InvalidInput):
@@ -116,7 +117,7 @@ class Ledger:
         try:
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as error:
-            raise InvalidInput("ledger", str(file), f"a path where a new file can be made ({error.strerror})") from None
+            raise InvalidInput("ledger", str(file), f"a new file in a folder that exists ({error.strerror})") from None
         try:
             _write_schema(file, terms)
         except BaseException:
@@ -333,7 +334,7 @@ def _terms(state: State) -> str:
     if any(_sums(state)):
         raise InvalidInput("state", "one with charges", "one that has spent nothing")
     values = {item.name: getattr(state, item.name) for item in fields(state) if item.name != "spent"}
-    if isinstance(state, IndividualFilter):
+    if isinstance(state.spent, Mapping):
         values["spent"] = state.spent
     return json.dumps({"kind": state.kind, "fields": json.loads(_canonical(values, "state"))}, sort_keys=True)
 
