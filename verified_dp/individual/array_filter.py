@@ -8,6 +8,10 @@ Everything said in record_filters.py holds here too: for whom the guarantee is, 
 are rounded up to integers, the budget is rounded down, and the integers decide exactly (T125): the guarantee is that
 of the budget, and a record is halted early by less than 3e-15 of its budget and four units a step. A record whose
 gradients are all clipped pays exactly 1 / noise_multiplier^2 a step: a budget of k of these allows k steps.
+
+It is not kept in a ledger, which would store all norms of every step. Save `left` (8 bytes a record) with the
+training's checkpoint after each charge, before its step runs, and go on from ArrayGDPFilter(budget, noise_multiplier,
+left): a step charged and not run only wastes budget, one that is run and not charged breaks the guarantee.
 """
 
 from __future__ import annotations

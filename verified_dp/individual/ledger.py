@@ -14,7 +14,8 @@
 * A refused step (HALT) is not recorded: it costs nothing, and asking again gives the same answer. Individual filters
   refuse no step, only records.
 
-The ledger of an individual filter names records and who dropped out when: keep it as secret as the data.
+The ledger of an individual filter names records and who dropped out when: keep it as secret as the data. With 10^5
+records a charge takes about 4 s and 3 MB, and opening replays them all: for more, see array_filter.py.
 """
 
 from __future__ import annotations
