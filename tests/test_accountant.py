@@ -5,13 +5,13 @@ The methods here are made for the tests: the Gaussian's closed form with a margi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
 import pytest
 
-from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
+from verified_dp import DiscreteGaussian, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
 from verified_dp.accountant import PaperResult
 from verified_dp.comparison import compare
 from verified_dp.enclosure import Enclosure
@@ -23,6 +23,7 @@ from verified_dp.losses.gaussian import enclose_gaussian_profile
 from verified_dp.methods import paper
 from verified_dp.methods.paper import PaperAnswer, paper_method
 from verified_dp.methods.single import Budget
+from verified_dp.profile import PrivacyProfile
 from verified_dp.report.comparing import comparison_lines
 
 MARGIN = Fraction(1, 10**6)
@@ -58,6 +59,8 @@ class MarginCurve:
 
 
 PROFILE = privacy_profile(Gaussian("2"), "add-or-remove")
+SAMPLED = privacy_profile(compose((PoissonSampled(Gaussian("1"), "1/10"), 50)), "add-or-remove")
+ONE_LAW = "both are the same law, computed once"
 
 
 def ask(method: Margin) -> PaperResult:
@@ -72,7 +75,7 @@ def enclosed(result: PaperResult) -> Enclosure:
 def test_delta_holds_the_truth_and_names_what_was_used() -> None:
     result = ask(Margin())
     assert enclosed(result).contains(PROFILE.delta("1/2", digits=15).lower)
-    assert result.parameters == {"excess": "0"} and set(enclosed(result).budget) == {"margin"}
+    assert result.parameters == {"excess": "0", "orders": ONE_LAW} and set(enclosed(result).budget) == {"margin"}
     assert enclosed(result).relation == "add-or-remove" and "noise_multiplier" in enclosed(result).convention
 
 
@@ -118,9 +121,49 @@ def test_estimates_only() -> None:
 @pytest.mark.theorem("T25-composition")
 def test_both_orders_are_needed() -> None:
     with pytest.raises(Unsupported, match="order remove"):
-        ask(Margin(only="remove"))
+        SAMPLED.accountant(Margin(only="remove")).delta("1/2")
     one = privacy_profile(Gaussian("2"), "remove").accountant(Margin(only="remove"))
     assert enclosed(one.delta("1")).order == "remove"
+
+
+@dataclass(frozen=True)
+class Counted(Margin):
+    """Notes for which order a curve is made."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> MarginCurve:
+        self.asked.append(loss.order)
+        return super().curve(loss, epsilon, digits, budget)
+
+
+@pytest.mark.parametrize(("profile", "positive", "negative"), [
+    (PROFILE, ["remove"], ["add"]),
+    (privacy_profile(compose((Laplace("20", 1), 9), DiscreteGaussian("4", 1)), "zero-out"), ["remove"], ["add"]),
+    (SAMPLED, ["remove", "add"], ["add", "remove"]),
+    (privacy_profile(Finite(["3/4", "1/4"], ["1/2", "1/2"]), "add-or-remove"), ["remove", "add"],
+     ["add", "remove"]),
+    (privacy_profile(Gaussian("2"), "replace"), ["symmetric"], ["symmetric"]),
+])
+def test_one_law_is_asked_once(profile: PrivacyProfile, positive: list[str], negative: list[str]) -> None:
+    for run, asked in ((lambda one: one.delta("1"), positive), (lambda one: one.delta("-1"), negative),
+                       (lambda one: one.epsilon("1e-5", digits=2), positive)):
+        method = Counted()
+        result = run(profile.accountant(method))
+        assert method.asked == asked
+        one_law = len(asked) == 1 and profile.relation != "replace"
+        assert result.parameters.get("orders") == (ONE_LAW if one_law else None)
+
+
+@pytest.mark.parametrize("name", ["fourier", "renyi", "berry-esseen"])
+@pytest.mark.parametrize("epsilon", ["1", "-1"])
+def test_one_law_gives_what_two_orders_give(name: str, epsilon: str) -> None:
+    """The same ends as either order alone, which the other relations ask for."""
+    noise = compose((Laplace("5", 1), 20))
+    both = enclosed(privacy_profile(noise, "add-or-remove").accountant(name).delta(epsilon))
+    alone = [enclosed(privacy_profile(noise, order).accountant(name).delta(epsilon)) for order in ("remove", "add")]
+    assert both.order == "both"
+    assert {(one.lower, one.upper) for one in alone} == {(both.lower, both.upper)}
 
 
 def test_wrong_input() -> None:

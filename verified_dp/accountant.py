@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from typing import TypeVar
 
 from flint import ctx
 
@@ -31,6 +32,7 @@ LARGEST = 10**6
 ESTIMATED_DIGITS = 8
 """Of the eps at which an estimate crosses delta."""
 Ask = Callable[[Fraction], PaperAnswer]
+Asked = TypeVar("Asked")
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,15 @@ class Accountant:
         """
         eps, budget = exact.exact(epsilon, "epsilon"), Budget(max_seconds, self._progress)
         digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
-        with ctx.workprec(4 * digits + 64):
+
+        def ask(loss: ComposedLoss) -> PaperAnswer:
             if eps < 0:
-                swapped = (loss.in_order(SWAPPED[loss.order]) for loss in self._losses)
-                answers = [_reversed(self._method.curve(loss, -eps, digits, budget).delta(-eps), eps)
-                           for loss in swapped]
-            else:
-                answers = [self._method.curve(loss, eps, digits, budget).delta(eps) for loss in self._losses]
+                swapped = loss.in_order(SWAPPED[loss.order])
+                return _reversed(self._method.curve(swapped, -eps, digits, budget).delta(-eps), eps)
+            return self._method.curve(loss, eps, digits, budget).delta(eps)
+
+        with ctx.workprec(4 * digits + 64):
+            answers = self._each(ask)
             bounds = [answer.bounds for answer in answers if answer.bounds is not None]
             ends = _largest_of(bounds) if len(bounds) == len(answers) else None
             order, shown = self._shown(answers)
@@ -90,7 +94,7 @@ class Accountant:
         digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
         with ctx.workprec(4 * digits + 64):
             start = self._start(target)
-            asks = [cache(self._method.curve(loss, start, digits, budget).delta) for loss in self._losses]
+            asks = self._each(lambda loss: cache(self._method.curve(loss, start, digits, budget).delta))
             answers = [ask(start) for ask in asks]
             order, shown = self._shown(answers)
             enclosure = None
@@ -103,6 +107,18 @@ class Accountant:
             found = {name: _largest([_estimated(ask, name, target, start) for ask in asks]) for name in names}
             estimate = _largest([_estimated(ask, None, target, start) for ask in asks])
         return self._result(enclosure, estimate, {k: v for k, v in found.items() if v}, shown, budget)
+
+    @property
+    def _is_one_law(self) -> bool:
+        """Whether there are two orders, and both are the same law."""
+        first, *others = self._losses
+        return bool(others) and all(first.equals_in_law(other) for other in others)
+
+    def _each(self, ask: Callable[[ComposedLoss], Asked]) -> list[Asked]:
+        """What is asked of each order, asked once where all are the same law."""
+        if self._is_one_law:
+            return [ask(self._losses[0])] * len(self._losses)
+        return [ask(loss) for loss in self._losses]
 
     def _shown(self, answers: Sequence[PaperAnswer]) -> tuple[str, PaperAnswer]:
         """The order whose upper bound, or estimate, is larger; "both" where they are equal or there is no telling."""
@@ -122,7 +138,8 @@ class Accountant:
     def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
                 shown: PaperAnswer, budget: Budget) -> PaperResult:
         typed = None if estimate is None else Estimate(estimate, self._method.name, shown.reason)
-        return PaperResult(self._method.name, enclosure, typed, estimates, shown.parameters, budget.elapsed)
+        once = {"orders": "both are the same law, computed once"} if self._is_one_law else {}
+        return PaperResult(self._method.name, enclosure, typed, estimates, {**shown.parameters, **once}, budget.elapsed)
 
 
 @proved_by("T16-reversal")

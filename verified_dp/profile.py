@@ -118,7 +118,7 @@ class PrivacyProfile:
         first = orders[0].enclose(eps, bits, method, budget)
         answers = [(orders[0].loss.order, first)]
         for order in orders[1:]:
-            same = _is_same_law(order, orders[0])
+            same = order.loss.equals_in_law(orders[0].loss)
             other = first if same else _show_smaller(order, eps, first, bits, method, budget)
             answers.append((order.loss.order, other))
         return answers
@@ -154,7 +154,7 @@ class PrivacyProfile:
         brackets = [(first.loss.order, bracket_epsilon(first, target, digits, method, budget))]
         for order in rest:
             top = brackets[0][1].upper
-            if _is_same_law(order, first):
+            if order.loss.equals_in_law(first.loss):
                 brackets.append((order.loss.order, brackets[0][1]))
                 continue
             shown = _show_below(order, top.epsilon, target, method, budget) if top is not None else None
@@ -251,11 +251,6 @@ def _evaluation(quantity: str, order: str, answer: Answer, side: str) -> Evaluat
     budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
     return Evaluation(quantity, order, answer.epsilon, side, answer.method, answer.witness,
                       lower_dyadic(bounds.lower), upper_dyadic(bounds.upper), budget)
-
-
-def _is_same_law(one: SingleOrder, other: SingleOrder) -> bool:
-    """Whether both orders are the same composition: of laws that are their own mirror images."""
-    return (one.loss.parts, one.loss.mean_shift_squared) == (other.loss.parts, other.loss.mean_shift_squared)
 
 
 @proved_by("T25-composition")

@@ -64,6 +64,10 @@ class ComposedLoss:
         """The loss of the same steps composed in another order."""
         return replace(self, order=order, parts=tuple((law.in_order(order), k) for law, k in self.parts))
 
+    def equals_in_law(self, other: "ComposedLoss") -> bool:
+        """Whether both orders are the same composition: of laws that are their own mirror images."""
+        return (self.parts, self.mean_shift_squared) == (other.parts, other.mean_shift_squared)
+
     @proved_by("T07-ends")
     def enclose_largest_loss(self) -> arb | None:
         """Enclose the supremum of S where it is finite: the sum of the laws' suprema; None where that is infinite."""
