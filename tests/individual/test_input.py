@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from verified_dp.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
+from verified_dp.individual.spark import count_spark
 from verified_dp.individual.training import Training
 
 TRAINING = Training(1, 1, "0.01")
@@ -148,3 +150,53 @@ def test_a_refused_reading_leaves_the_recorder_as_it_was() -> None:
     after = recorder.counts()
     assert recorder.readings == 1 and recorder.clipped == 0
     assert all(np.array_equal(getattr(before, name), getattr(after, name)) for name in ("steps", "high", "low"))
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: verified-dp[spark]")
+    try:
+        session = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    except Exception as error:
+        pytest.skip(f"no Spark session, which needs Java 17: {error}")
+    yield session
+    session.stop()
+
+
+def on_spark(session: Any, path: Path, norms: str, parts: int = 32) -> Counts:
+    session.read.parquet(str(path)).createOrReplaceTempView("readings")
+    return count_spark(session, TRAINING, norms, parts)
+
+
+VARIED = """SELECT 'r' || record AS record, step, (1 + step % 3)::INTEGER AS repeats,
+    1.2 * ((hash(record * 1000 + step) % 100003) / 100003.0)::DOUBLE ** 2 AS norm
+    FROM range(30) r(record), range(70) s(step)"""
+
+
+@pytest.mark.long
+@pytest.mark.theorem("T115-squared-sensitivity")
+def test_spark_counts_the_same_integers(spark: Any, tmp_path: Path) -> None:
+    path = parquet(tmp_path, VARIED)
+    ours, theirs = count_parquet(path, TRAINING, "raw", 32), on_spark(spark, path, "raw")
+    assert ours.records.tolist() == theirs.records.tolist() and ours.clipped == theirs.clipped > 0
+    assert all(np.array_equal(getattr(ours, name), getattr(theirs, name)) for name in ("steps", "high", "low"))
+    assert theirs.steps.sum() == 30 * sum(1 + step % 3 for step in range(70))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("change", "said"), [
+    ("SELECT * REPLACE (CASE WHEN record = 'r5' AND step = 20 THEN -1 ELSE norm END AS norm) FROM f", "('r5', 20, -1"),
+    ("SELECT * REPLACE (CASE WHEN record = 'r5' AND step = 20 THEN 'nan'::DOUBLE ELSE norm END AS norm) FROM f",
+     "('r5', 20, nan"),
+    ("SELECT * REPLACE (CASE WHEN record = 'r5' AND step = 20 THEN NULL ELSE norm END AS norm) FROM f",
+     "('r5', 20, None"),
+    ("SELECT * FROM f WHERE NOT (record = 'r7' AND step = 64)", "record r7 has no step 64"),
+    ("SELECT * FROM f UNION ALL SELECT * FROM f WHERE record = 'r7' AND step = 65", "record r7 has a step twice"),
+    ("SELECT * FROM f", "as it is declared clipped"),
+    ("SELECT * EXCLUDE repeats FROM f", "add repeats"),
+    ("SELECT * REPLACE (norm::DECIMAL(9, 5) AS norm) FROM f", "column norm must be of type double or float"),
+    ("SELECT * FROM f WHERE step < 0", "no rows")])
+def test_spark_refuses_the_same_readings(spark: Any, tmp_path: Path, change: str, said: str) -> None:
+    wrong = parquet(tmp_path, change.replace("FROM f", f"FROM ({VARIED}) AS f"))
+    norms = "clipped" if "clipped" in said else "raw"
+    assert said in message(lambda: on_spark(spark, wrong, norms))

@@ -10,7 +10,7 @@ that no record has cannot be missed: count the readings that stand for several s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class Recorder:
     def __init__(self, training: Training, records: int, norms: str, parts: int = PARTS) -> None:
         if isinstance(records, bool) or not isinstance(records, int) or records < 1:
             raise InvalidInput("records", records, "the number of records, an integer >= 1")
-        self.training, self.parts, self._raw = training, parts, _is_raw(norms)
+        self.training, self.parts, self._raw = training, parts, is_raw(norms)
         self._steps, self._high, self._low = np.zeros((3, records, bucket_count(parts)), dtype=np.int64)
         self.readings, self.clipped = 0, 0
 
@@ -122,12 +122,12 @@ def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, 
     In place of step and norm there may be a list column `norms`, one row per record. memory: DuckDB's limit; it uses
     the disk beyond. Raises InvalidInput with the row at fault (nothing is counted then), Unsupported without DuckDB.
     """
-    raw, files = _is_raw(norms), _existing([paths] if isinstance(paths, str | Path) else paths)
+    raw, files = is_raw(norms), _existing([paths] if isinstance(paths, str | Path) else paths)
     statement = counting_sql(training.clipping_double, checked_parts(parts))
     with _connected(memory, threads) as connection:
         _open_readings(connection, files)
         progress(0.0, "checking the readings")
-        clipped = _check_readings(connection, training, raw)
+        clipped = check_readings(lambda sql: connection.execute(sql).fetchall(), training, raw)
         progress(0.3, "counting per record and bucket")
         connection.execute(f"CREATE TEMP TABLE counted AS {statement}")
         progress(0.9, "collecting the counts")
@@ -179,46 +179,47 @@ def _open_readings(connection: Any, files: list[str]) -> None:
     long = {"record", "step", "norm"} <= columns.keys()
     if not long and not {"record", "norms"} <= columns.keys():
         raise InvalidInput("columns", ", ".join(sorted(columns)), "record, step, norm or record, norms")
-    _check_types(columns, ("step", "norm", "repeats") if long else ("norms", "repeats"))
+    check_types(columns, _TYPES, ("step", "norm", "repeats") if long else ("norms", "repeats"))
     if not long and (empty := connection.execute(empty_row_sql(source)).fetchone()):
         raise InvalidInput(f"norms of record {empty[0]}", "an empty list" if empty[1] is not None else None,
                            "a list with its norm in every step")
     connection.execute(f"CREATE TEMP VIEW readings AS {readings_sql(source, long, 'repeats' in columns)}")
 
 
-def _check_types(columns: Mapping[str, str], used: Sequence[str]) -> None:
+def check_types(columns: Mapping[str, str], types: Mapping[str, Sequence[str]], used: Sequence[str]) -> None:
+    """Raises InvalidInput for a column of another type than those that keep its numbers."""
     for name in used:
-        if columns.get(name, _TYPES[name][0]) not in _TYPES[name]:
-            raise InvalidInput(f"column {name}", columns[name], "of type " + " or ".join(_TYPES[name]) + ": cast it")
+        if name in columns and columns[name] not in types[name]:
+            raise InvalidInput(f"column {name}", columns[name], "of type " + " or ".join(types[name]) + ": cast it")
 
 
-def _check_readings(connection: Any, training: Training, raw: bool) -> int:
+Ask = Callable[[str], list[Any]]
+"""Runs a statement and returns its rows."""
+
+
+def check_readings(ask: Ask, training: Training, raw: bool) -> int:
     """How many readings are clipped. Raises InvalidInput with the row for anything that is wrong."""
-    readings, bad, above = connection.execute(summary_sql(training.clipping_double)).fetchone()
+    readings, bad, above = ask(summary_sql(training.clipping_double))[0]
     if bad or not readings:
-        row = connection.execute(bad_row_sql()).fetchone() if bad else "no rows"
+        row = tuple(ask(bad_row_sql())[0]) if bad else "no rows"
         raise InvalidInput("readings", str(row), "rows (record, step, norm >= 0 and finite, repeats >= 1)")
     if above and not raw:
-        record, step, norm = connection.execute(above_row_sql(training.clipping_double)).fetchone()
+        record, step, norm = ask(above_row_sql(training.clipping_double))[0]
         raise _above(record, step, norm, training)
-    steps = [row[0] for row in connection.execute("SELECT DISTINCT step FROM readings ORDER BY step").fetchall()]
-    grouped = "SELECT COUNT(*) FROM (SELECT record FROM readings GROUP BY record) AS grouped"
-    records = connection.execute(grouped).fetchone()[0]
+    steps = [row[0] for row in ask("SELECT DISTINCT step FROM readings ORDER BY step")]
+    records = ask("SELECT COUNT(*) FROM (SELECT record FROM readings GROUP BY record) AS grouped")[0][0]
     for start in range(0, len(steps), BLOCK):
-        _check_block(connection, steps[start:start + BLOCK])
+        _check_block(ask, steps[start:start + BLOCK])
     if readings != records * len(steps):
         raise InvalidInput("readings", readings, f"{records} records times {len(steps)} steps")
     return int(above)
 
 
-def _check_block(connection: Any, steps: list[int]) -> None:
-    found = connection.execute(incomplete_sql(steps)).fetchone()
-    if found is None:
-        return
-    record, _, present = found
-    missing = [step for bit, step in enumerate(steps) if not present >> bit & 1]
-    what = f"record {record} has no step {missing[0]}" if missing else f"record {record} has a step twice"
-    raise InvalidInput("readings", what, "each step exactly once for every record")
+def _check_block(ask: Ask, steps: list[int]) -> None:
+    for record, _, present in ask(incomplete_sql(steps)):
+        missing = [step for bit, step in enumerate(steps) if not present >> bit & 1]
+        what = f"record {record} has no step {missing[0]}" if missing else f"record {record} has a step twice"
+        raise InvalidInput("readings", what, "each step exactly once for every record")
 
 
 def _collect(connection: Any, training: Training, parts: int, clipped: int) -> Counts:
@@ -249,7 +250,7 @@ def _as_doubles(norms: object) -> np.ndarray:
     return values.astype(np.float64)
 
 
-def _is_raw(norms: str) -> bool:
+def is_raw(norms: str) -> bool:
     if norms not in ("raw", "clipped"):
         raise InvalidInput("norms", norms, "raw (to be clipped here) or clipped")
     return norms == "raw"
