@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,15 +17,21 @@ from hypothesis import strategies as st
 
 from verified_dp.errors import InexactInput, InvalidInput
 from verified_dp.exact import square_root
-from verified_dp.individual.counts import Counts
 from verified_dp.individual.doubles import FUNCTION_ERROR, cosine_and_sine, double_above, exponential, to_double
 from verified_dp.individual.evaluate import evaluate_rows
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
-from verified_dp.individual.interpolation import Hull, bound_beyond, bound_log_errors, bound_shares, derivative_factors
-from verified_dp.individual.lines import best_lines, choose_table, log_masses
+from verified_dp.individual.interpolation import (
+    Hull,
+    Shares,
+    bound_beyond,
+    bound_log_errors,
+    bound_shares,
+    cut_cells,
+    derivative_factors,
+)
+from verified_dp.individual.lines import LineSearch, LogMasses, best_lines
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
-from verified_dp.individual.statements import counting_sql
 from verified_dp.individual.tables import build_table
 from verified_dp.individual.training import Training
 from verified_dp.losses.composed import ComposedLoss
@@ -105,6 +111,11 @@ def transform(q: str, v: float, z: complex, order: str) -> mpmath.mpc:
     return mpmath.quad(integrand, [-12, -4, 0, 2, 4, 6, 9, 14, 24])
 
 
+def shares_up_to(q: str, order: str, tilt: int, top: Fraction) -> Shares:
+    probability, exponent = Fraction(q), Fraction(tilt)
+    return bound_shares(probability, order, exponent, top, cut_cells(probability, exponent, top))
+
+
 @pytest.mark.theorem("T116-variance-interpolation")
 @pytest.mark.parametrize("order", ["remove", "add"])
 @pytest.mark.parametrize(("q", "tilt", "frequency", "low", "high"), [
@@ -113,7 +124,7 @@ def test_chord_error_and_derivatives(order: str, q: str, tilt: int, frequency: i
     """The bounds hold inside of the bucket, and are not far above what happens there (at w = 0, remove)."""
     z, hull = complex(tilt, frequency), Hull(Fraction(low), Fraction(high), Fraction(1, 2**45))
     with ctx.workprec(80):
-        shares = bound_shares(Fraction(q), order, Fraction(tilt), hull.top)
+        shares = shares_up_to(q, order, tilt, hull.top)
         first, second = shares.derivatives(derivative_factors(order, [acb(tilt, frequency)]))
     with mpmath.workdps(20):
         ends = [transform(q, v, z, order) for v in (low, high)]
@@ -145,7 +156,7 @@ def test_bound_beyond_holds_inside_the_bucket(order: str) -> None:
         return mpmath.exp(mpmath.mpf(theta) ** 2 / (2 * v)) * mpmath.quad(integrand, [-12, -4, 0, 4, 9, 16])
 
     with mpmath.workdps(20), ctx.workprec(64):
-        shares = bound_shares(Fraction(q), order, Fraction(tilt), hull.top)
+        shares = shares_up_to(q, order, tilt, hull.top)
         at_low = arb(str(on_line(0.5))) * (1 + arb("1e-12"))
         start, share = bound_beyond(hull, shares, at_low, arb(theta), acb(tilt, omega))
         for v in (0.5, 0.56, 0.625):
@@ -189,9 +200,58 @@ def test_deltas_and_equal_records() -> None:
 @pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")
 def test_finer_grids_are_narrower_and_overlap() -> None:
     norms = some_norms(3, 10, 4, 0.1) * 0.97
-    found = [individual_epsilons(count_array(norms, TRAINING, "raw", parts, 80), "1e-5") for parts in (8, 32)]
+    counts = [replace(count_array(norms, TRAINING, "raw", parts, 80), recount=None) for parts in (8, 32)]
+    found = [individual_epsilons(count, "1e-5") for count in counts]
     assert (found[0].lower <= found[1].upper).all() and (found[1].lower <= found[0].upper).all()
     assert np.median(found[1].relative_width) < np.median(found[0].relative_width) / 8
+
+
+@pytest.mark.theorem("T115-squared-sensitivity")
+def test_a_coarser_grid_has_the_same_readings() -> None:
+    norms = some_norms(6, 40, spread=2) ** 3
+    fine = count_array(norms, TRAINING, "raw", 256, 7)
+    for parts in (2, 16, 128):
+        assert fine.coarser(parts).equals(count_array(norms, TRAINING, "raw", parts, 7))
+    assert fine.coarser(512) is fine
+
+
+@pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_a_few_large_steps_among_many_tiny_ones(order: str) -> None:
+    """The buckets are refined until the interval is as narrow as asked, from the readings where the counts end."""
+    training = Training(Fraction(3, 2), Fraction(1), Fraction(1, 20), order)
+    norms = np.full((100, 3), 1 / 64)
+    norms[:3, 0], norms[:2, 1], norms[:1, 2] = [1, 0.75, 0.3125], [0.9375, 0.03125], [0.5]
+    counts = count_array(norms, training, "raw", 64, 4)
+    result = individual_epsilons(counts, "1e-5", width="1/100")
+    assert result.narrow.all() and not result.reason and result.parts.max() > 64
+    stuck = individual_epsilons(replace(counts, recount=None), "1e-5", width="1/100")
+    assert "more than 64 parts" in stuck.reason and not stuck.narrow.all()
+    for i in range(3):
+        engine = SingleOrder(composition(training, norms[:, i], 4))
+        low, high = bracket_epsilon(engine, Fraction(1, 10**5), 6, "contour", Budget(60)).ends
+        assert high is not None
+        for found in (result, stuck):
+            assert found.lower[i] <= float(high) * (1 + 1e-15) and float(low) * (1 - 1e-15) <= found.upper[i]
+
+
+def test_readings_that_changed_are_noticed(tmp_path: Path) -> None:
+    norms = np.full((100, 1), 1 / 64)
+    norms[:3, 0] = [1, 0.75, 0.3125]
+    training = Training(Fraction(3, 2), Fraction(1), Fraction(1, 20))
+    counts = count_array(norms, training, "raw", 16, 4)
+    norms[0] = 0.99
+    with pytest.raises(InvalidInput, match="changed since"):
+        individual_epsilons(counts, "1e-5")
+
+
+def test_parquet_is_read_again_for_some_records(long_file: Path) -> None:
+    counts = count_parquet(long_file, TRAINING, "raw", parts=16)
+    picked = np.array([17, 3, 29])
+    assert counts.recount is not None
+    finer = counts.recount(counts.records[picked], 128)
+    assert finer.records.tolist() == counts.records[picked].tolist()
+    assert finer.equals(count_parquet(long_file, TRAINING, "raw", parts=128).take(picked))
 
 
 @pytest.mark.theorem("T118-individual-enclosure")
@@ -199,9 +259,10 @@ def test_a_coarse_line_stays_right() -> None:
     """Too few frequencies, a short period: the bounds grow, and hold."""
     norms = some_norms(5, 10)
     counts = count_array(norms, TRAINING, "raw", 16, repeats=100)
-    masses = log_masses(TRAINING, counts.parts)
+    masses = LogMasses(TRAINING, counts.parts)
     choice = best_lines(masses, counts.weights(), float(np.log(1e-5)))
-    good = choose_table(masses, 18, counts.weights(), counts.steps.astype(float), choice, counts.buckets, 26.0)
+    line = LineSearch(masses, counts, choice, counts.parts, 26.0)
+    good = line.choose_table(np.flatnonzero(counts.steps.any(axis=0)), float(line.cutoffs().max()))
     epsilon = np.full(5, 0.75)
     truth = evaluate_rows(build_table(TRAINING, counts.parts, good), counts).delta(epsilon)
     for changed in ({"count": max(2, good.count // 4)}, {"step": good.step * 3}):
@@ -241,10 +302,6 @@ def long_file(tmp_path: Path) -> Path:
         FROM range(40) r(record), range(70) s(step) ORDER BY hash(record + 7 * step)""")
 
 
-def same(a: Counts, b: Counts) -> bool:
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("steps", "high", "low"))
-
-
 @pytest.mark.theorem("T115-squared-sensitivity")
 def test_every_way_in_gives_the_same_integers(long_file: Path, tmp_path: Path) -> None:
     norms = duckdb.sql(f"SELECT norm FROM '{long_file}' ORDER BY step, record").fetchnumpy()["norm"].reshape(70, 40)
@@ -254,11 +311,11 @@ def test_every_way_in_gives_the_same_integers(long_file: Path, tmp_path: Path) -
     assert counts.steps.sum() == 40 * 70 * 2
     np.save(tmp_path / "norms.npy", norms)
     mapped = np.load(tmp_path / "norms.npy", mmap_mode="r")
-    assert same(counts, count_array(mapped, training, "raw", 32, 2))
-    assert same(counts, count_steps(iter(norms), training, "raw", 32, [2] * 70))
+    assert counts.equals(count_array(mapped, training, "raw", 32, 2))
+    assert counts.equals(count_steps(iter(norms), training, "raw", 32, [2] * 70))
     lists = write_parquet(tmp_path / "list.parquet", f"""SELECT record, list(norm ORDER BY step) AS norms,
         2 AS repeats FROM '{long_file}' GROUP BY record""")
-    assert same(counts, count_parquet(lists, training, "raw", parts=32))
+    assert counts.equals(count_parquet(lists, training, "raw", parts=32))
     exact = sum((min(Fraction(float(x)) / Fraction(0.7), Fraction(1)) ** 2 * 2 for x in norms[:, 5]), Fraction(0))
     assert 0 <= counts.square_sum(5) - exact < 140 * SQUARE_SLACK
 
@@ -298,29 +355,6 @@ def test_wrong_trainings(arguments: tuple[str, ...]) -> None:
         Training(*arguments)
     with pytest.raises(InexactInput):
         Training(1.0, 1, "0.1")
-
-
-@pytest.fixture
-def spark() -> Iterator[object]:
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: verified-dp[spark]")
-    try:
-        session = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-    except Exception as error:
-        pytest.skip(f"no Spark session, which needs Java 17: {error}")
-    yield session
-    session.stop()
-
-
-@pytest.mark.long
-@pytest.mark.theorem("T115-squared-sensitivity")
-def test_spark_gives_the_same_rows(long_file: Path, spark: object) -> None:
-    statement = counting_sql(0.7, 32)
-    spark.read.parquet(str(long_file)).createOrReplaceTempView("readings")  # type: ignore[attr-defined]
-    theirs = {tuple(int(x) for x in row) for row in spark.sql(statement).collect()}  # type: ignore[attr-defined]
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE VIEW readings AS SELECT * FROM '{long_file}'")
-        ours = {tuple(int(x) for x in row) for row in connection.execute(statement).fetchall()}
-    assert ours == theirs and len(ours) > 100
 
 
 def test_law_of_an_edge() -> None:

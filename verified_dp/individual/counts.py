@@ -23,6 +23,7 @@ class Counts:
     records: their ids. steps: how many steps of the record have r in the bucket (int64).
     high, low: the sum over these of the integers >= r^2 2^60, as high * 2^28 + low.
     clipped: how many readings were above the clipping constant and counted as equal to it.
+    recount: counts the readings of some records (their ids) again in so many parts, where they can be read again.
     """
 
     training: Training
@@ -31,6 +32,7 @@ class Counts:
     high: np.ndarray
     low: np.ndarray
     clipped: int = 0
+    recount: Callable[[np.ndarray, int], Counts] | None = None
 
     def __post_init__(self) -> None:
         shapes = {self.steps.shape, self.high.shape, self.low.shape}
@@ -58,6 +60,11 @@ class Counts:
         return replace(self, records=self.records[rows], steps=self.steps[rows], high=self.high[rows],
                        low=self.low[rows])
 
+    def equals(self, other: Counts) -> bool:
+        """The same integers for the same number of records."""
+        return all(np.array_equal(mine, theirs) for mine, theirs in (
+            (self.steps, other.steps), (self.high, other.high), (self.low, other.low)))
+
     @proved_by("T116-variance-interpolation")
     def weights_above(self) -> np.ndarray:
         """The sum of (r^2 - a)/(b - a) over a bucket's steps, a < b its ends: doubles, off by at most 2^-49 a step."""
@@ -71,15 +78,23 @@ class Counts:
 
     @property
     def _ends(self) -> np.ndarray:
-        """r^2 at the ends of the buckets in units of 2^-32, exact."""
-        unit = 2 ** (UNIT_BITS - SPLIT_BITS)
-        return np.array([int(square * unit) for square in self.training.square_edges(self.parts)], dtype=np.int64)
+        return square_ends(self.training, self.parts)
 
     @proved_by("T119-rounded-sensitivities")
     def rounded(self, up: bool) -> Counts:
         """Every sensitivity moved to the upper (lower) end of its bucket: delta only grows (falls)."""
         ends = self._ends[1:] if up else self._ends[:-1]
-        return replace(self, high=self.steps * ends, low=np.zeros_like(self.low))
+        return replace(self, high=self.steps * ends, low=np.zeros_like(self.low), recount=None)
+
+    @proved_by("T115-squared-sensitivity")
+    def coarser(self, parts: int) -> Counts:
+        """The same readings on a grid of fewer parts, whose buckets are unions of these."""
+        if parts >= self.parts:
+            return self
+        starts = np.searchsorted(self._ends, square_ends(self.training, parts)[:-1])
+        steps, high, low = (np.add.reduceat(part, starts, axis=1) for part in (self.steps, self.high, self.low))
+        high, low = split_sum(high, low)
+        return replace(self, steps=steps, high=high, low=low)
 
     @cached_property
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
@@ -97,6 +112,12 @@ class Counts:
             mixed = part.view(np.uint64) ^ (part.view(np.uint64) >> np.uint64(29))
             total += (mixed * factors).sum(axis=1, dtype=np.uint64)
         return total
+
+
+def square_ends(training: Training, parts: int) -> np.ndarray:
+    """r^2 at the ends of the buckets in units of 2^-32, exact."""
+    unit = 2 ** (UNIT_BITS - SPLIT_BITS)
+    return np.array([int(square * unit) for square in training.square_edges(parts)], dtype=np.int64)
 
 
 @proved_by("T116-variance-interpolation")

@@ -5,10 +5,11 @@ A library's own functions carry no proved error; these do (T117), in round-to-ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import factorial
 
 import numpy as np
-from flint import arb
+from flint import acb, arb
 
 from verified_dp.kernel.balls import lower_end, upper_end
 from verified_dp.theorems import proved_by
@@ -17,6 +18,8 @@ FUNCTION_ERROR = 2.0**-45
 """Bounds the relative error of `exponential` and the absolute error of `cosine_and_sine`."""
 ROUND_UP = 1 + 2.0**-40
 """More than the roundings of fewer than 2^10 operations on positive numbers take away."""
+LEAST_RADIUS, LEAST_SIZE = 1e-300, 1e-150
+"""More than what underflow changes in a sum, and in the root of a sum of squares."""
 LEAST_EXPONENT = -700.0
 LARGEST_ANGLE = 2.0**16
 
@@ -62,6 +65,23 @@ def to_double(x: arb) -> tuple[float, float]:
     """A double and a bound of its distance to every point of the ball (inf if the ball is not finite)."""
     near = float(x.mid()) if x.is_finite() else 0.0
     return near, double_above(abs(x - arb(near)))
+
+
+@proved_by("T117-double-precision")
+def to_doubles(values: Sequence[acb]) -> tuple[np.ndarray, np.ndarray]:
+    """Complex doubles, and bounds of their distances to every point of the balls (inf where a ball is not finite)."""
+    parts = [(float(x.real.mid()), float(x.imag.mid()), float(x.real.rad()), float(x.imag.rad())) for x in values]
+    real, imaginary, *radii = np.array(parts).T
+    radius = (radii[0] + radii[1] + (np.abs(real) + np.abs(imaginary)) * 2.0**-51) * ROUND_UP + LEAST_RADIUS
+    known = np.isfinite(radius)
+    return np.where(known, real, 0.0) + 1j * np.where(known, imaginary, 0.0), np.where(known, radius, np.inf)
+
+
+@proved_by("T117-double-precision")
+def bound_moduli(near: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the moduli of the numbers within `radius` of `near`, from below (maybe < 0) and above."""
+    size = np.sqrt(near.real * near.real + near.imag * near.imag)
+    return size / ROUND_UP - radius * ROUND_UP - LEAST_SIZE, (size + radius) * ROUND_UP + LEAST_SIZE
 
 
 @proved_by("T117-double-precision")

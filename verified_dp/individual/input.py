@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,12 @@ def count_array(array: np.ndarray, training: Training, norms: str, parts: int = 
     """Count an array (steps, records), which may be a memory map: it is read step by step."""
     if np.ndim(array) != 2:
         raise InvalidInput("norms", str(np.shape(array)), "an array (steps, records)")
-    return count_steps((array[i] for i in range(len(array))), training, norms, parts, repeats)
+
+    def recount(records: np.ndarray, parts: int) -> Counts:
+        return count_steps((array[i][records] for i in range(len(array))), training, norms, parts, repeats)
+
+    counts = count_steps((array[i] for i in range(len(array))), training, norms, parts, repeats)
+    return replace(counts, recount=recount)
 
 
 def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, norms: str, parts: int = PARTS,
@@ -133,7 +139,25 @@ def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, 
         progress(0.9, "collecting the counts")
         counts = _collect(connection, training, parts, clipped)
         progress(1.0, "counted")
-        return counts
+
+    def recount(records: np.ndarray, parts: int) -> Counts:
+        return _count_some(records, files, training, parts, memory, threads)
+
+    return replace(counts, recount=recount)
+
+
+def _count_some(records: np.ndarray, files: list[str], training: Training, parts: int, memory: str,
+                threads: int | None) -> Counts:
+    """The readings of some records once more, which have been checked, in the order of `records`."""
+    order = np.argsort(records)
+    with _connected(memory, threads) as connection:
+        _open_readings(connection, files)
+        connection.execute("CREATE TEMP TABLE picked AS SELECT UNNEST(?) AS record", [records.tolist()])
+        connection.execute(f"CREATE TEMP TABLE counted AS SELECT * FROM "
+                           f"({counting_sql(training.clipping_double, checked_parts(parts))}) AS all_records "
+                           "WHERE record IN (SELECT record FROM picked)")
+        counts = _collect(connection, training, parts, 0)
+    return counts.take(np.argsort(order))
 
 
 def _existing(paths: Sequence[str | Path]) -> list[str]:

@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -23,8 +22,8 @@ from verified_dp.individual.doubles import ROUND_UP, double_above
 from verified_dp.kernel.balls import BOUND_BITS, ball, normal_tail, upper_end
 from verified_dp.theorems import proved_by
 
-CELLS = 100
-"""How many cells bound one expectation; more make it narrower."""
+LEFT, GROWTH, LEAST_CELLS, MOST_CELLS = -9, 0.6, 30, 1500
+"""Where the cells that bound an expectation begin, and by which exponent the integrand grows at most across one."""
 
 
 @dataclass(frozen=True)
@@ -63,26 +62,56 @@ def derivative_factors(order: str, points: Sequence[acb]) -> np.ndarray:
     return np.array([[double_above(abs(x)) for x in row] for row in rows])
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Cells of the real line: their ends, increasing, and P(Z > end); fine enough for variances up to `top`."""
+
+    top: Fraction
+    ends: Sequence[arb]
+    tails: Sequence[arb]
+
+    def up_to(self, t: float) -> int:
+        """About how many cells end left of t."""
+        return math.floor((t - LEFT) / (float(self.ends[1].mid()) - LEFT))
+
+
 @proved_by("T116-variance-interpolation")
-def bound_shares(probability: Fraction, order: str, tilt: Fraction, top: Fraction, cells: int = CELLS) -> Shares:
+def cut_cells(probability: Fraction, tilt: Fraction, top: Fraction) -> Cells:
+    """Cells on which p^j m^{tilt+1} grows at most by GROWTH; any do, these leave little out."""
+    c, root = float(tilt), math.sqrt(top)
+    high = _reach(probability, c, root)
+    count = min(max(LEAST_CELLS, math.ceil((high - LEFT) * root * (c + 4) / GROWTH)), MOST_CELLS)
+    step = ball(Fraction(math.ceil((high - LEFT) / count * 2**20), 2**20))
+    ends = [LEFT + step * i for i in range(count + 1)]
+    return Cells(top, ends, [normal_tail(t) for t in ends])
+
+
+def _reach(probability: Fraction, c: float, root: float) -> float:
+    """Where little of E[p^2 m^{c+1}] is left on the right."""
+    wanted = 60 - 8 * math.log(float(probability))
+    return max((c + 1) * root + math.sqrt(c * (c + 1)) * root + math.sqrt(wanted), root)
+
+
+@proved_by("T116-variance-interpolation")
+def bound_shares(probability: Fraction, order: str, tilt: Fraction, top: Fraction, cells: Cells) -> Shares:
     """Bound the three expectations at v = top, which bounds them for all smaller v; tilt >= 0, top > 0."""
     q, c, v = ball(probability), ball(tilt), ball(top)
     if order == "add":  # m^-c <= (1-q)^-c, p <= q G / (1-q)
         odds, lift = q / (1 - q), (1 - q) ** -c
         moments = [upper_end(odds**j * (v * (j * (j - 1)) / 2).exp() * lift) for j in (2, 3, 4)]
         return Shares(order, tilt, top, (moments[0], moments[1], moments[2]))
-    low, step = _window(probability, tilt, top, cells)
-    root, ends = v.sqrt(), [ball(low + step * i) for i in range(cells + 1)]
-    tails = [normal_tail(t) for t in ends]
-    masses = [1 - tails[0], *(a - b for a, b in pairwise(tails))]  # left of each end
-    totals = [arb(0), arb(0), arb(0)]
-    for t, mass in zip(ends, masses, strict=True):
+    root, totals, before = v.sqrt(), [arb(0), arb(0), arb(0)], arb(1)
+    needed = _reach(probability, float(tilt), math.sqrt(top))
+    stride = max(1, min(math.floor(math.sqrt(cells.top / top)), cells.up_to(needed) // LEAST_CELLS))
+    for t, tail in zip(cells.ends[::stride], cells.tails[::stride], strict=True):
         odds = q * (root * t - v / 2).exp()
-        whole = 1 - q + odds
-        share, value = odds / whole, mass * whole ** (c + 1)
+        share, value = odds / (1 - q + odds), (before - tail) * ((1 - q + odds).log() * (c + 1)).exp()
         for j in range(3):
             totals[j] += value * share ** (j + 2)
-    right = _bound_right_of(ends[-1], c, v)
+        before, last = tail, t
+        if float(t.mid()) > needed:
+            break
+    right = _bound_right_of(last, c, v)
     two, three, four = (upper_end(total + right) for total in totals)
     return Shares(order, tilt, top, (two, three, four))
 
@@ -94,14 +123,6 @@ def _bound_right_of(t: arb, c: arb, v: arb) -> arb:
     if not t >= root / 2:
         return arb.pos_inf()
     return (c * (c + 1) * v / 2).exp() * normal_tail(t - (c + 1) * root)
-
-
-def _window(probability: Fraction, tilt: Fraction, top: Fraction, cells: int) -> tuple[Fraction, Fraction]:
-    """Left end and width of the cells: any do, these leave little out."""
-    c, v, wanted = float(tilt), float(top), 60 - 8 * math.log(float(probability))
-    centre = (c + 1) * math.sqrt(v)
-    high = max(centre + math.sqrt(c * (c + 1) * v + wanted), math.sqrt(v))
-    return Fraction(-9), Fraction(math.ceil((high + 9) / cells * 2**20), 2**20)
 
 
 @dataclass(frozen=True)

@@ -1,51 +1,67 @@
 """Choose the lines: tilts near the records' saddle points, and for each step, cut-off, alias exponents and node rules.
 
-Floating point only: what it proposes is a witness, and a bad one makes enclosures wide, never wrong.
+Floating point only: what it proposes is a witness, and a bad one makes enclosures wide, never wrong. All but the node
+rules is chosen on a coarse grid of buckets, whatever the grid of the tables.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from verified_dp.exact import square_root
+from verified_dp.individual.counts import Counts
 from verified_dp.individual.tables import TableWitness
 from verified_dp.individual.training import Training
+from verified_dp.kernel.nodes import NodeRule
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.search.line import choose_nodes, choose_tail_nodes, dyadic, tail_lines
 from verified_dp.search.transforms import FloatLaw, log_sums
 
-TILTS = 1.25 ** np.arange(-12, 38)
-"""Exponents at which K is known in floating point."""
+COARSE = 64
+"""Parts of the grid on which lines are chosen."""
+TILTS = 1.5 ** np.arange(-7, 21)
+"""Exponents at which K is known in floating point; each may become a line."""
 SHARES = np.array([0.02, 0.1, 0.3, 0.5, 0.7, 0.85, 0.93, 1.02, 1.05, 1.1, 1.2, 1.4, 2.0])
 """Alias exponents tried, as multiples of the tilt."""
-BELOW = 2
+OMEGAS = np.geomspace(0.5, 400, 36)
+"""Cut-offs tried, as multiples of the tilt."""
+BELOW = 1
 """A line so many tilts left of the best one: the bounds on log M's bends in v grow fast with the tilt."""
-"""Every so many of them may become a line."""
-SAMPLE, MOST_FREQUENCIES = 800, 1500
+SAMPLE, MOST_FREQUENCIES = 800, 4000
+SHARED, SHARED_BITS = 0.85, 10.0
+"""A node rule serves laws whose v is smaller by up to this factor, and is chosen for so many more bits."""
 
 
-@dataclass(frozen=True, eq=False)
 class LogMasses:
-    """K of one step at the ends of the buckets, in floating point: (ends, tilts)."""
+    """K of one step at the ends of the coarse buckets, in floating point: values (ends, tilts).
 
-    training: Training
-    variances: list[Fraction]
-    laws: list[FloatLaw]
-    values: np.ndarray
-    tilts: np.ndarray
+    parts: those of the tables' grid; the coarse one has at most COARSE.
+    """
+
+    def __init__(self, training: Training, parts: int) -> None:
+        self.training, self.parts = training, min(parts, COARSE)
+        self.variances = np.array([float(v) for v in training.variance_edges(self.parts)])
+        self.laws = [float_law(training, v) for v in training.variance_edges(self.parts)[1:]]
+        self.values = self.at(TILTS)
+
+    def at(self, exponents: np.ndarray) -> np.ndarray:
+        """(ends, exponents), for increasing exponents."""
+        return np.array([np.zeros(len(exponents)), *(law.log_masses(exponents) for law in self.laws)])
 
 
-def log_masses(training: Training, parts: int) -> LogMasses:
-    """Tabulate K."""
-    variances = training.variance_edges(parts)
-    laws = [FloatLaw(SampledGaussianLoss(training.sampling_probability, square_root(1 / v), training.order))
-            for v in variances[1:]]
-    values = np.array([np.zeros(len(TILTS)), *(law.log_masses(TILTS) for law in laws)])
-    return LogMasses(training, variances, laws, values, TILTS)
+def float_law(training: Training, variance: Fraction) -> FloatLaw:
+    """The law of one step whose v is `variance`."""
+    return FloatLaw(SampledGaussianLoss(training.sampling_probability, square_root(1 / variance), training.order))
+
+
+Rule = TypeVar("Rule")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +83,7 @@ def log_factor(tilts: np.ndarray) -> np.ndarray:
 
 def best_lines(masses: LogMasses, weights: np.ndarray, log_delta: float) -> Choice:
     """The lines on which eps(delta) is asked; the guess of eps is 0 where it seems to be 0."""
-    tilts = masses.tilts
-    logs = weights @ masses.values
-    chernoff = (logs + log_factor(tilts) - log_delta) / tilts
+    chernoff = (weights @ masses.values + log_factor(TILTS) - log_delta) / TILTS
     best = np.maximum(chernoff.argmin(axis=1) - BELOW, 0)
     guess = chernoff.min(axis=1)
     at_zero = lines_at(masses, weights, 0.0)
@@ -80,70 +94,137 @@ def best_lines(masses: LogMasses, weights: np.ndarray, log_delta: float) -> Choi
 
 def lines_at(masses: LogMasses, weights: np.ndarray, epsilon: float) -> Choice:
     """The lines on which delta(eps) is asked."""
-    tilts = masses.tilts
-    chernoff = weights @ masses.values + log_factor(tilts) - tilts * epsilon
+    chernoff = weights @ masses.values + log_factor(TILTS) - TILTS * epsilon
     index = np.maximum(chernoff.argmin(axis=1) - BELOW, 0)
     return Choice(index, np.full(len(index), epsilon), np.minimum(chernoff.min(axis=1), 0.0) - 2)
 
 
-def choose_table(masses: LogMasses, index: int, weights: np.ndarray, steps: np.ndarray, choice: Choice,
-                 used: int, bits: float) -> TableWitness:
-    """Choose the witness of one line for these records; used: buckets in use; bits: accuracy wanted of delta."""
-    c, log_steps = float(masses.tilts[index]), math.log2(2 + float(steps.sum(axis=1).max()))
-    target = choice.log_delta - bits * math.log(2)
-    period, right, left = _choose_period(masses, c, weights, steps, choice.epsilon, target)
-    step = dyadic(2 * math.pi / period, 20)
-    omega = _choose_cutoff(masses, c, weights, steps, choice.epsilon, target)
-    count = min(max(1, math.ceil(omega / float(step))), MOST_FREQUENCIES)
-    asked = bits + log_steps + 6
-    nodes = tuple(choose_nodes(law, c, asked) for law in masses.laws[:used])
-    beyond = tuple(choose_nodes(law, float(right), log_steps + 10) for law in masses.laws[:used])
-    many = max(4.0, 2.0**log_steps)
-    tails = tuple(choose_tail_nodes(law, c, float(step) * count, many) for law in masses.laws[:used - 1])
-    return TableWitness(dyadic(c), step, count, right, left, nodes, beyond, tails, math.ceil(asked + 40))
+@dataclass(frozen=True, eq=False)
+class LineSearch:
+    """The records that want one tilt: their counts on the coarse grid, and what was chosen for them.
+
+    parts: those of the grid of the tables, at least the coarse grid's. bits: accuracy wanted of delta.
+    """
+
+    masses: LogMasses
+    coarse: Counts
+    choice: Choice
+    parts: int
+    bits: float
+
+    def take(self, rows: np.ndarray) -> LineSearch:
+        return LineSearch(self.masses, self.coarse.take(rows), self.choice.take(rows), self.parts, self.bits)
+
+    @property
+    def tilt(self) -> float:
+        return float(TILTS[self.choice.index[0]])
+
+    @property
+    def _fineness(self) -> float:
+        """The width of the tables' buckets over the coarse ones'."""
+        return self.masses.parts / self.parts
+
+    @cached_property
+    def _steps(self) -> np.ndarray:
+        return self.coarse.steps.astype(float)
+
+    @property
+    def _target(self) -> np.ndarray:
+        return self.choice.log_delta - self.bits * math.log(2)
+
+    def _sample(self) -> LineSearch:
+        """Some of the records, those with the smallest and the largest sum of squares among them."""
+        order = np.argsort(self.coarse.high.sum(axis=1))
+        places = np.unique(np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).astype(int))
+        return self.take(order[places])
+
+    def period(self) -> tuple[float, Fraction, Fraction]:
+        """The shortest period for which both alias bounds are below the target for all (of a sample of) records."""
+        some, c = self._sample(), self.tilt
+        exponents, guess = c * SHARES, some.choice.epsilon
+        values = some.masses.at(exponents)
+        rise = np.diff(values, axis=0) * self._fineness
+        logs = some.coarse.weights() @ values + some._steps @ np.minimum(rise * rise / 8, rise)
+        worst = (logs + log_factor(exponents) - np.outer(guess, exponents) - some._target[:, None]).max(axis=0)
+        periods = np.append(worst / np.abs(exponents - c), -some._target.min() / c)
+        right = int(np.where(SHARES > 1, periods[:-1], np.inf).argmin())
+        left = int(np.where(np.append(SHARES, 0) < 1, periods, np.inf).argmin())
+        chosen = dyadic(float(exponents[right])), dyadic(float(exponents[left])) if left < len(SHARES) else Fraction(0)
+        return max(float(periods[[left, right]].max()), 1e-3) * 1.02, *chosen
+
+    def cutoffs(self) -> np.ndarray:
+        """For each record the smallest frequency past which its tail is below its target; else where it is least."""
+        c, steps = self.tilt, self._steps
+        logs, rates, _ = self._tails
+        above = self.coarse.weights_above()
+        size = steps @ logs + above @ rates
+        excess = size - c * self.choice.epsilon[:, None] - np.log(math.pi * c * OMEGAS) - self._target[:, None]
+        fits = excess < -2
+        return c * OMEGAS[np.where(fits.any(axis=1), fits.argmax(axis=1), excess.argmin(axis=1))] * 1.05
+
+    @cached_property
+    def _tails(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """About T116 (g) per coarse bucket and cut-off: log bound at the low end, its growth, and from where it holds.
+
+        A bound from a smaller frequency on may grow less along v: the last array is its place among the cut-offs.
+        """
+        c, low, most = self.tilt, self.masses.variances[1:-1], float(self._steps.sum(axis=1).max())
+        widths = np.diff(self.masses.variances)[:, None] * self._fineness
+        growth = np.diff([0.0, *(law.cumulants(c)[0] for law in self.masses.laws)])[:, None] * self._fineness
+        logs, angles, shift = np.zeros((3, len(widths), len(OMEGAS)))
+        for b, law in enumerate(self.masses.laws[:-1], 1):
+            heights, bases, turns = tail_lines(law, c, most)
+            sizes = np.array([log_sums(bases - omega * turns) for omega in c * OMEGAS])
+            logs[b] = sizes.min(axis=1)
+            angles[b] = np.minimum(heights[sizes.argmin(axis=1)] * low[b - 1], 1.57)
+            shift[b] = angles[b] ** 2 / (2 * low[b - 1])
+        turned = c * OMEGAS * np.sin(angles)
+        lift = np.exp(np.minimum(shift - logs, 600.0)) / np.cos(angles / 2) ** 2
+        share = 2 * growth / (widths * c * (c + 1))  # about E[p^2 m^beta] of T116
+        half = np.minimum(lift * share * widths * (np.maximum(c + 1, turned) ** 2 + c + 1 + 2 * turned) / 4, 1e200)
+        half[0] = growth[0] / 2
+        logs, rates = logs + np.log1p(half) - half / (1 + half), 2 * half / (1 + half)
+        best = np.minimum.accumulate(logs + rates / 2, axis=1)
+        kept = np.maximum.accumulate(np.where(logs + rates / 2 <= best, np.arange(len(OMEGAS)), 0), axis=1)
+        return np.take_along_axis(logs, kept, axis=1), np.take_along_axis(rates, kept, axis=1), kept
+
+    def choose_table(self, buckets: np.ndarray, omega: float) -> TableWitness:
+        """Choose the witness of the line with this cut-off for the buckets, by number, of the tables' grid."""
+        c, log_steps = self.tilt, math.log2(2 + float(self._steps.sum(axis=1).max()))
+        period, right, left = self.period()
+        step = dyadic(2 * math.pi / period, 20)
+        count = min(max(1, math.ceil(omega / float(step))), MOST_FREQUENCIES)
+        asked, many = self.bits + log_steps + 6, max(4.0, 2.0**log_steps)
+        rules = SharedRules(self.masses.training, self.parts, buckets)
+        nodes = rules.choose(lambda law: choose_nodes(law, c, asked + SHARED_BITS))
+        beyond = rules.choose(lambda law: choose_nodes(law, float(right), log_steps + 10 + SHARED_BITS))
+        last, column = float(step) * count, min(int(np.searchsorted(OMEGAS, omega / c)), len(OMEGAS) - 1)
+        kept = self._tails[2][:, column]
+
+        def choose_tail(law: FloatLaw) -> tuple[Fraction, NodeRule]:
+            place = int(np.searchsorted(self.masses.variances[1:-1], 1 / law.variance, side="right"))
+            frequency = min(c * float(OMEGAS[kept[place]]), last)
+            return dyadic(frequency * (1 - 2.0**-20)), choose_tail_nodes(law, c, frequency, many)
+
+        tails = rules.choose(choose_tail)
+        chosen = tuple(int(b) for b in buckets)
+        return TableWitness(dyadic(c), step, count, right, left, chosen, nodes, beyond, tails, math.ceil(asked + 40))
 
 
-def _choose_period(masses: LogMasses, c: float, weights: np.ndarray, steps: np.ndarray, guess: np.ndarray,
-                   target: np.ndarray) -> tuple[float, Fraction, Fraction]:
-    """The shortest period for which both alias bounds are below the target for all records."""
-    exponents = c * SHARES
-    values = np.array([np.zeros(len(exponents)), *(law.log_masses(exponents) for law in masses.laws)])
-    rise = np.diff(values, axis=0)
-    logs = weights @ values + steps @ np.minimum(rise * rise / 8, rise)
-    worst = (logs + log_factor(exponents) - np.outer(guess, exponents) - target[:, None]).max(axis=0)
-    periods = np.append(worst / np.abs(exponents - c), -target.min() / c)
-    right = int(np.where(SHARES > 1, periods[:-1], np.inf).argmin())
-    left = int(np.where(np.append(SHARES, 0) < 1, periods, np.inf).argmin())
-    chosen = dyadic(float(exponents[right])), dyadic(float(exponents[left])) if left < len(SHARES) else Fraction(0)
-    return max(float(periods[[left, right]].max()), 1e-3) * 1.02, *chosen
+class SharedRules:
+    """Node rules for the ends of some buckets, each chosen for one law and used for those a little below it in v."""
 
+    def __init__(self, training: Training, parts: int, buckets: np.ndarray) -> None:
+        variances = training.variance_edges(parts)
+        self._groups: list[tuple[FloatLaw, list[int]]] = []
+        top = Fraction(0)
+        for end in sorted({int(end) for b in buckets for end in (b, b + 1)} - {0}, reverse=True):
+            if not self._groups or variances[end] < SHARED * top:
+                top = variances[end]
+                self._groups.append((float_law(training, top), []))
+            self._groups[-1][1].append(end)
 
-def _choose_cutoff(masses: LogMasses, c: float, weights: np.ndarray, steps: np.ndarray, guess: np.ndarray,
-                   target: np.ndarray) -> float:
-    """The smallest frequency past which every record's tail is below its target; else where the worst is least."""
-    used = int(np.flatnonzero(steps.any(axis=0)).max()) + 1
-    laws, widths = masses.laws[:used], np.diff([float(v) for v in masses.variances])[:used]
-    lows = np.array([float(v) for v in masses.variances[1:used]])
-    lines = [tail_lines(law, c, float(steps.sum(axis=1).max())) for law in laws[:-1]]
-    growth = np.diff([0.0, *(law.cumulants(c)[0] for law in laws)])
-    share = 2 * growth / (widths * c * (c + 1))  # about E[p^2 m^beta] of T116
-    above = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1][:, 1:] - np.cumsum(steps[:, ::-1], axis=1)[:, ::-1] + steps
-
-    def excess(omega: float) -> float:
-        sizes = [log_sums(bases - omega * angles) for _, bases, angles in lines]
-        best = [int(size.argmin()) for size in sizes]
-        logs = np.array([0.0, *(float(size[b]) for size, b in zip(sizes, best, strict=True))])
-        angles = np.array([0.0, *(float(line[0][b]) for line, b in zip(lines, best, strict=True))])
-        angles[1:] = np.minimum(angles[1:] * lows, 1.57)
-        turned = omega * np.sin(angles)
-        lift = np.exp(np.minimum(np.append(0.0, angles[1:] ** 2 / (2 * lows)) - logs, 600.0)) / np.cos(angles / 2) ** 2
-        rate = lift * share * widths * (np.maximum(c + 1, turned) ** 2 + c + 1 + 2 * turned) / 2
-        rate = np.minimum(rate, 1e200)
-        rate[0] = growth[0]
-        size = steps[:, :used] @ logs + above[:, :used] @ rate
-        return float((size - c * guess - math.log(math.pi * omega) - target).max())
-
-    omegas = c * np.geomspace(0.5, 400, 36)
-    sizes = np.array([excess(float(omega)) for omega in omegas])
-    fits = np.flatnonzero(sizes < -2)
-    return float(omegas[fits[0] if len(fits) else sizes.argmin()]) * 1.05
+    def choose(self, choose: Callable[[FloatLaw], Rule]) -> dict[int, Rule]:
+        """A rule for each end."""
+        rules = [(choose(law), ends) for law, ends in self._groups]
+        return {end: rule for rule, ends in rules for end in ends}

@@ -1,19 +1,23 @@
 """Individual privacy losses: eps_i(delta) and delta_i(eps) of every record of a DP-SGD training, enclosed.
 
     counts = count_parquet("norms.parquet", Training("1", "1", "0.01"), norms="raw")
-    result = individual_epsilons(counts, "1e-5")
+    result = individual_epsilons(counts, "1e-5", width="1/100")
 
 What is enclosed is the privacy profile of the composition of the record's own pairs, one per step. If the norms do not
 depend on what was released before, this is a guarantee for the record (T21, T25). In a training they do: then it is the
 loss that the record had on the path that was taken, not a guarantee given in advance (for that, use a filter).
+
+All records are first enclosed on a coarse grid of sensitivities; those whose interval is wider than asked again on
+finer ones, as far as the counts go, or, where the readings can be read again, up to 1024 parts.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -23,10 +27,17 @@ from verified_dp.individual.brackets import bracket_epsilons
 from verified_dp.individual.counts import Counts, Progress, nothing
 from verified_dp.individual.evaluate import Rows, evaluate_rows
 from verified_dp.individual.full_batch import FullBatch, full_batch_deltas, full_batch_epsilons
-from verified_dp.individual.lines import SAMPLE, Choice, LogMasses, best_lines, choose_table, lines_at, log_masses
-from verified_dp.individual.tables import Table, build_table
+from verified_dp.individual.lines import COARSE, Choice, LineSearch, LogMasses, best_lines, lines_at
+from verified_dp.individual.tables import build_table
+from verified_dp.individual.training import MAX_PARTS, bucket_count
 
-CHUNK = 4096
+WIDTH = Fraction(1, 100)
+"""Width asked of an interval, relative to its upper end."""
+LEAST_EPSILON = 1e-3
+"""A smaller epsilon is asked as accurately as this one."""
+FINER, CHUNK, CELLS, SPLIT = 4, 4096, 2**25, 4.0
+"""The next grid has so many times the parts. Records evaluated at once; counts held at once on a finer grid; and the
+records of a line are split where the cut-offs they need differ by more than this factor."""
 BITS = 20.0
 """Accuracy of delta at which aliases and cut-off are chosen."""
 
@@ -35,8 +46,9 @@ BITS = 20.0
 class IndividualLosses:
     """lower_i <= x_i <= upper_i for every record, x = "epsilon" at `given` = delta, or "delta" at `given` = epsilon.
 
-    The doubles are exact ends; upper may be inf. seconds: time spent. lines, distinct: how many tables and kinds of
-    records it took.
+    The doubles are exact ends; upper may be inf. asked: relative width asked; parts: into how many parts (0, 1] was
+    cut for each record; reason: why some intervals are wider than asked, or "". seconds: time spent. lines, distinct:
+    how many tables and kinds of records it took.
     """
 
     quantity: str
@@ -44,6 +56,9 @@ class IndividualLosses:
     records: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    asked: float
+    parts: np.ndarray
+    reason: str
     seconds: float
     lines: int
     distinct: int
@@ -54,17 +69,24 @@ class IndividualLosses:
         size = np.where(np.isfinite(self.upper) & (self.upper > 0), self.upper, 1.0)
         return np.where(np.isinf(self.upper), 1.0, (self.upper - self.lower) / size)
 
+    @property
+    def narrow(self) -> np.ndarray:
+        """Which intervals are as narrow as asked."""
+        return _narrow(self.quantity, self.lower, self.upper, self.asked)
 
-def individual_epsilons(counts: Counts, delta: object, progress: Progress = nothing) -> IndividualLosses:
+
+def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH,
+                        progress: Progress = nothing) -> IndividualLosses:
     """Enclose eps_i(delta) = inf {eps >= 0: delta_i(eps) <= delta} of every record.
 
-    Args: counts: from `input`. delta: exact, in (0, 1). progress: told the share done.
+    Args: counts: from `input`. delta: exact, in (0, 1). width: asked of upper - lower, relative to upper (to 1e-3 where
+        upper is smaller). progress: told the share done.
     Raises: InvalidInput, InexactInput.
     Source: Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy" (2023),
     appendix D; the enclosures are T115 to T118.
     """
     if counts.training.sampling_probability == 1:
-        return _without_sampling(counts, "epsilon", str(delta), full_batch_epsilons(counts, delta, progress))
+        return _without_sampling(counts, "epsilon", str(delta), width, full_batch_epsilons(counts, delta, progress))
     target = open_unit(delta)
     log_target = math.log(target.numerator) - math.log(target.denominator)
 
@@ -74,16 +96,17 @@ def individual_epsilons(counts: Counts, delta: object, progress: Progress = noth
     def enclose(rows: Rows, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return bracket_epsilons(rows, target, guess)
 
-    return _solve("epsilon", str(delta), counts, choose, enclose, progress)
+    return _solve(counts, _Question("epsilon", str(delta), choose, enclose, open_unit(width, "width")), progress)
 
 
-def individual_deltas(counts: Counts, epsilon: object, progress: Progress = nothing) -> IndividualLosses:
+def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
+                      progress: Progress = nothing) -> IndividualLosses:
     """Enclose delta_i(eps) of every record at one eps >= 0, which has to be a binary double such as 0.5.
 
-    Raises: InvalidInput, InexactInput.
+    Args, Raises: as individual_epsilons; `width` is relative to the upper end.
     """
     if counts.training.sampling_probability == 1:
-        return _without_sampling(counts, "delta", str(epsilon), full_batch_deltas(counts, epsilon, progress))
+        return _without_sampling(counts, "delta", str(epsilon), width, full_batch_deltas(counts, epsilon, progress))
     value = non_negative(epsilon, "epsilon")
     near = float(value)
     if near != value:
@@ -92,48 +115,143 @@ def individual_deltas(counts: Counts, epsilon: object, progress: Progress = noth
     def choose(masses: LogMasses, weights: np.ndarray) -> Choice:
         return lines_at(masses, weights, near)
 
-    return _solve("delta", str(epsilon), counts, choose, lambda rows, guess: rows.delta(guess), progress)
+    def enclose(rows: Rows, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return rows.delta(guess)
+
+    return _solve(counts, _Question("delta", str(epsilon), choose, enclose, open_unit(width, "width")), progress)
 
 
-def _without_sampling(counts: Counts, quantity: str, given: str, found: FullBatch) -> IndividualLosses:
-    return IndividualLosses(quantity, given, counts.records, found.lower, found.upper, found.seconds, 0, found.solved)
+def _without_sampling(counts: Counts, quantity: str, given: str, width: object, found: FullBatch) -> IndividualLosses:
+    """Each record's composition is one Gaussian step (T124)."""
+    asked, records = float(open_unit(width, "width")), len(counts.records)
+    wide = int((~_narrow(quantity, found.lower, found.upper, asked)).sum())
+    reason = f"{wide} of {records} intervals are wider than asked: the numbers are too small" if wide else ""
+    return IndividualLosses(quantity, given, counts.records, found.lower, found.upper, asked,
+                            np.full(records, counts.parts), reason, found.seconds, 0, found.solved)
 
 
-def _solve(quantity: str, given: str, counts: Counts, choose: Callable[[LogMasses, np.ndarray], Choice],
-           enclose: Callable[[Rows, np.ndarray], tuple[np.ndarray, np.ndarray]],
-           progress: Progress) -> IndividualLosses:
-    """Each kind of record once, on the line chosen for it; then every record gets what its kind has."""
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of every record, and how: the choice of its line, and the interval on that line."""
+
+    quantity: str
+    given: str
+    choose: Callable[[LogMasses, np.ndarray], Choice]
+    enclose: Callable[[Rows, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    width: Fraction
+
+
+def _solve(counts: Counts, question: _Question, progress: Progress) -> IndividualLosses:
+    """Each kind of record once, on grids as fine as it needs; then every record gets what its kind has."""
     start = time.perf_counter()
     first, inverse = counts.distinct
-    kinds = counts.take(first)
-    masses = log_masses(counts.training, counts.parts)
-    choice = _in_chunks(kinds, lambda part: choose(masses, part.weights()))
-    lower, upper, done = np.zeros(len(first)), np.zeros(len(first)), 0
-    lines = np.unique(choice.index)
-    for index in lines:
-        rows = np.flatnonzero(choice.index == index)
-        table = _table(masses, int(index), kinds, choice, rows)
-        for chunk in np.array_split(rows, -(-len(rows) // CHUNK)):
-            found = evaluate_rows(table, kinds.take(chunk))
-            lower[chunk], upper[chunk] = enclose(found, choice.epsilon[chunk])
-            done += len(chunk)
-            progress(done / len(first), f"{quantity} of {done} of {len(first)} kinds of records")
-    seconds = time.perf_counter() - start
-    return IndividualLosses(quantity, given, counts.records, lower[inverse], upper[inverse], seconds, len(lines),
-                            len(first))
+    search = _Search(counts.take(first), question, progress)
+    search.run()
+    return IndividualLosses(
+        question.quantity, question.given, counts.records, search.lower[inverse], search.upper[inverse],
+        float(question.width), search.parts[inverse], search.reason(inverse), time.perf_counter() - start,
+        search.lines, len(first))
 
 
-def _in_chunks(counts: Counts, choose: Callable[[Counts], Choice]) -> Choice:
-    pieces = np.array_split(np.arange(len(counts.records)), max(1, len(counts.records) // 65536))
-    parts = [choose(counts.take(piece)) for piece in pieces]
-    return Choice(*(np.concatenate([getattr(part, name) for part in parts])
-                    for name in ("index", "epsilon", "log_delta")))
+@dataclass
+class _Search:
+    """The intervals found so far for each kind of record."""
+
+    kinds: Counts
+    question: _Question
+    progress: Progress
+    lines: int = 0
+    lower: np.ndarray = field(init=False)
+    upper: np.ndarray = field(init=False)
+    parts: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.kinds.records)
+        self.lower, self.upper, self.parts = np.zeros(count), np.full(count, np.inf), np.zeros(count, dtype=int)
+
+    @property
+    def finest(self) -> int:
+        """Parts of the finest grid that can be had."""
+        return MAX_PARTS if self.kinds.recount else self.kinds.parts
+
+    def run(self) -> None:
+        """On finer and finer grids, the wide ones again."""
+        rows, parts = np.arange(len(self.lower)), min(self.kinds.parts, COARSE)
+        while len(rows):
+            masses = LogMasses(self.kinds.training, parts)
+            for block in np.array_split(rows, -(-len(rows) * bucket_count(parts) // CELLS)):
+                self._enclose(masses, block, self._counts(block, parts))
+            rows = rows[self._wide(rows)]
+            if parts == self.finest:
+                break
+            parts = min(FINER * parts, self.finest)
+
+    def reason(self, inverse: np.ndarray) -> str:
+        """Why some are wide."""
+        wide = self._wide(np.arange(len(self.lower)))[inverse]
+        if not wide.any():
+            return ""
+        advice = ("their few large steps need finer buckets than there are: enclose such a record by itself"
+                  if self.finest == MAX_PARTS else f"count the readings in more than {self.finest} parts")
+        return f"{int(wide.sum())} of {len(wide)} intervals are wider than asked: {advice}"
+
+    def _wide(self, rows: np.ndarray) -> np.ndarray:
+        return ~_narrow(self.question.quantity, self.lower[rows], self.upper[rows], float(self.question.width))
+
+    def _counts(self, rows: np.ndarray, parts: int) -> Counts:
+        """The counts of these kinds on a grid, from the readings where the counts are too coarse."""
+        kinds = self.kinds.take(rows)
+        if parts <= kinds.parts or kinds.recount is None:
+            return kinds.coarser(parts)
+        counts = kinds.recount(kinds.records, parts)
+        if not counts.coarser(kinds.parts).equals(kinds):
+            raise InvalidInput("readings", "changed since they were counted", "left as they are until this is done")
+        return counts
+
+    def _enclose(self, masses: LogMasses, rows: np.ndarray, counts: Counts) -> None:
+        """One pass over some kinds (row i of `counts` is kind rows[i])."""
+        coarse = counts.coarser(masses.parts)
+        choice = self._choice(masses, coarse, rows)
+        for index in np.unique(choice.index):
+            places = np.flatnonzero(choice.index == index)
+            line = LineSearch(masses, coarse.take(places), choice.take(places), counts.parts, BITS)
+            for omega, group in _groups(line.cutoffs()):
+                self._enclose_group(line.take(group), omega, rows[places[group]], counts.take(places[group]))
+
+    def _choice(self, masses: LogMasses, coarse: Counts, rows: np.ndarray) -> Choice:
+        """The question's choice, with a better guess of eps where one is known."""
+        pieces = np.array_split(np.arange(len(rows)), max(1, len(rows) // 65536))
+        parts = [self.question.choose(masses, coarse.take(piece).weights()) for piece in pieces]
+        index, epsilon, log_delta = (np.concatenate([getattr(part, name) for part in parts])
+                                     for name in ("index", "epsilon", "log_delta"))
+        known = (self.question.quantity == "epsilon") & (self.lower[rows] > 0) & np.isfinite(self.upper[rows])
+        middle = np.where(known, (self.lower[rows] + np.where(known, self.upper[rows], 0.0)) / 2, epsilon)
+        return Choice(index, middle, log_delta)
+
+    def _enclose_group(self, line: LineSearch, omega: float, rows: np.ndarray, counts: Counts) -> None:
+        """One table for these kinds, and what it encloses."""
+        witness = line.choose_table(np.flatnonzero(counts.steps.any(axis=0)), omega)
+        table = build_table(counts.training, counts.parts, witness)
+        self.lines += 1
+        for chunk in np.array_split(np.arange(len(rows)), -(-len(rows) // CHUNK)):
+            found = evaluate_rows(table, counts.take(chunk))
+            lower, upper = self.question.enclose(found, line.choice.epsilon[chunk])
+            places = rows[chunk]
+            self.lower[places] = np.maximum(self.lower[places], lower)
+            self.upper[places] = np.minimum(self.upper[places], upper)
+            self.parts[places] = counts.parts
+            done = 1 - self._wide(np.arange(len(self.lower))).mean()
+            self.progress(done, f"{self.question.quantity} of {len(self.lower)} kinds of records, {counts.parts} parts")
 
 
-def _table(masses: LogMasses, index: int, kinds: Counts, choice: Choice, rows: np.ndarray) -> Table:
-    """The table of one line, chosen for a sample of its records, the smallest and the largest among them."""
-    order = rows[np.argsort((kinds.high[rows]).sum(axis=1))]
-    some = order[np.unique(np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).astype(int))]
-    part, used = kinds.take(some), int(np.flatnonzero(kinds.steps[rows].any(axis=0)).max()) + 1
-    witness = choose_table(masses, index, part.weights(), part.steps.astype(float), choice.take(some), used, BITS)
-    return build_table(kinds.training, kinds.parts, witness)
+def _groups(cutoffs: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
+    """The records by the cut-offs they need: (the largest, which records)."""
+    classes = np.floor(np.log(cutoffs / cutoffs.min()) / math.log(SPLIT)).astype(int)
+    for number in np.unique(classes):
+        group = np.flatnonzero(classes == number)
+        yield float(cutoffs[group].max()), group
+
+
+def _narrow(quantity: str, lower: np.ndarray, upper: np.ndarray, width: float) -> np.ndarray:
+    size = np.maximum(upper, LEAST_EPSILON) if quantity == "epsilon" else upper
+    return np.isfinite(upper) & (upper - lower <= width * size)

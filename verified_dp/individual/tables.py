@@ -6,17 +6,17 @@ per bucket and frequency, so that a record's whole error is its counts times thi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from functools import cache
 
 import numpy as np
 from flint import acb, arb, ctx
 
 from verified_dp.errors import InvalidInput
 from verified_dp.exact import square_root
-from verified_dp.individual.doubles import ROUND_UP, double_above, double_below, to_double
+from verified_dp.individual.doubles import ROUND_UP, bound_moduli, double_above, to_doubles
 from verified_dp.individual.interpolation import (
     Hull,
     Shares,
@@ -25,10 +25,11 @@ from verified_dp.individual.interpolation import (
     bound_log_moduli,
     bound_rise,
     bound_shares,
+    cut_cells,
     derivative_factors,
 )
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
-from verified_dp.individual.training import Training, bucket_count
+from verified_dp.individual.training import Training
 from verified_dp.kernel.balls import BOUND_BITS, ball, disc
 from verified_dp.kernel.contour import bound_chernoff_factor, enclose_transforms_on_line
 from verified_dp.kernel.nodes import NodeRule, NodeSet, bound_line_error, bound_transform_beyond, enclose_nodes
@@ -37,15 +38,18 @@ from verified_dp.theorems import proved_by
 
 UNKNOWN = 1e6
 """Stands for an infinite error per step: its exponential is infinite, and 0 steps of it cost nothing (T118)."""
+SHARED = Fraction(97, 100)
+"""How much smaller v may be for a bucket to use the expectations' bounds of one above."""
 PRODUCT_ERROR = 2.0**-40
 """Relative error per step of a matrix product with up to 1025 ends, and of the weights in it."""
 
 
 @dataclass(frozen=True)
 class TableWitness:
-    """Any values give correct tables or are refused. Names as in LineWitness; one rule for each bucket's upper end from
-    the first on. right_nodes: for the exponent `right`, where the window lies further out.
+    """Any values give correct tables or are refused. Names as in LineWitness.
 
+    buckets: those that the table covers, increasing. For each end of these but 0: a rule for the line, one for the
+    exponent `right`, where the window lies further out, and one that bounds |M| from a frequency on.
     left = 0: the left aliases are bounded by D <= 1.
     """
 
@@ -54,9 +58,10 @@ class TableWitness:
     count: int
     right: Fraction
     left: Fraction
-    nodes: tuple[NodeRule, ...]
-    right_nodes: tuple[NodeRule, ...]
-    tail_nodes: tuple[NodeRule, ...]
+    buckets: tuple[int, ...]
+    nodes: Mapping[int, NodeRule]
+    right_nodes: Mapping[int, NodeRule]
+    tail_nodes: Mapping[int, tuple[Fraction, NodeRule]]
     prec: int
 
     @proved_by("T118-individual-enclosure")
@@ -107,25 +112,20 @@ class Table:
 def build_table(training: Training, parts: int, witness: TableWitness) -> Table:
     """Enclose everything that does not depend on a record, then turn it into doubles.
 
-    Buckets past the last node rule are left unknown: their errors are UNKNOWN.
+    Buckets that the witness does not name are left unknown: their errors are UNKNOWN.
     """
     witness.check()
     with ctx.workprec(witness.prec):
-        edges, points = training.variance_edges(parts)[:len(witness.nodes) + 1], _points(witness)
-        node_sets = _node_sets(training, edges, witness.nodes)
-        line = [_line_transforms(nodes, witness) for nodes in node_sets]
-        hulls = _hulls(training, edges)
-        shares = _shares(training, hulls, witness.tilt)
-        real, imaginary, errors, moduli = _logs(hulls, shares, points, line)
-        beyond, beyond_share = _beyond(training, hulls, shares, points[-1], witness)
-        right = _real_column(training, hulls, _node_sets(training, edges, witness.right_nodes), witness.right)
-        left = _real_column(training, hulls, node_sets, witness.left)
-    padded = [_pad(part, bucket_count(parts) + 1, 0.0) for part in (real, imaginary)]
-    bounds = [_pad(part, bucket_count(parts), UNKNOWN) for part in (errors, moduli, beyond, beyond_share)]
-    columns = [Column(_pad(x.values, bucket_count(parts) + 1, 0.0), _pad(x.errors, bucket_count(parts), UNKNOWN))
-               for x in (right, left)]
+        grid, points = _grid(training, parts, witness.buckets), _points(witness)
+        node_sets = _node_sets(training, grid, witness.nodes)
+        line = {end: _line_transforms(nodes, witness) for end, nodes in node_sets.items()}
+        shares = _shares(training, grid, witness.tilt)
+        real, imaginary, errors, moduli = _logs(grid, shares, points, line)
+        beyond, beyond_share = _beyond(training, grid, shares, points[-1], witness)
+        right = _real_column(training, grid, _node_sets(training, grid, witness.right_nodes), witness.right)
+        left = _real_column(training, grid, node_sets, witness.left)
     above, below, own = _alias_factors(witness)
-    return Table(witness, padded[0], padded[1], bounds[0], bounds[1], bounds[2], bounds[3], columns[0], columns[1],
+    return Table(witness, real, imaginary, errors, moduli, beyond, beyond_share, right, left,
                  above, below, own, _kernel(witness), *_divergences(training, parts))
 
 
@@ -136,6 +136,7 @@ def _kernel(witness: TableWitness) -> np.ndarray:
         return np.array([complex((2 if m else 1) / (z * (z + 1))) for m, z in enumerate(_points(witness))])
 
 
+@cache
 @proved_by("T118-individual-enclosure")
 def _divergences(training: Training, parts: int) -> tuple[np.ndarray, float]:
     """Bounds of log(1 + q^2 (e^v - 1)), log E[e^L] in the remove order, at every end, and of what a step may add."""
@@ -146,13 +147,30 @@ def _divergences(training: Training, parts: int) -> tuple[np.ndarray, float]:
         return np.array([double_above(x) for x in logs]), double_above(slack + logs[-1] * ball(Fraction(1, 2**48)))
 
 
-def _pad(part: np.ndarray, rows: int, value: float) -> np.ndarray:
-    """The array with rows of `value` below."""
-    return np.concatenate([part, np.full((rows - len(part), *part.shape[1:]), value)])
+@dataclass(frozen=True)
+class Grid:
+    """The ends of all buckets, v increasing, and the hulls of those in use."""
+
+    ends: Sequence[Fraction]
+    hulls: Mapping[int, Hull]
+
+    @property
+    def used_ends(self) -> list[int]:
+        """The ends of the buckets in use but the end 0, increasing."""
+        return sorted({end for bucket in self.hulls for end in (bucket, bucket + 1)} - {0})
+
+    def empty(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """(ends, count) of zeros, (buckets, count) of UNKNOWN."""
+        return np.zeros((len(self.ends), count)), np.full((len(self.ends) - 1, count), UNKNOWN)
 
 
-def _node_sets(training: Training, edges: Sequence[Fraction], rules: Sequence[NodeRule]) -> list[NodeSet]:
-    return [enclose_nodes(_law(training, v), rule) for v, rule in zip(edges[1:], rules, strict=True)]
+def _grid(training: Training, parts: int, buckets: Sequence[int]) -> Grid:
+    ends, slack = training.variance_edges(parts), HULL_SLACK / training.noise_multiplier**2
+    return Grid(ends, {b: Hull(ends[b], ends[b + 1], slack) for b in buckets})
+
+
+def _node_sets(training: Training, grid: Grid, rules: Mapping[int, NodeRule]) -> dict[int, NodeSet]:
+    return {end: enclose_nodes(_law(training, grid.ends[end]), rules[end]) for end in grid.used_ends}
 
 
 def _points(witness: TableWitness) -> list[acb]:
@@ -164,14 +182,17 @@ def _law(training: Training, variance: Fraction) -> SampledGaussianLoss:
     return SampledGaussianLoss(training.sampling_probability, square_root(1 / variance), training.order)
 
 
-def _hulls(training: Training, edges: Sequence[Fraction]) -> list[Hull]:
-    slack = HULL_SLACK / training.noise_multiplier**2
-    return [Hull(low, high, slack) for low, high in pairwise(edges)]
-
-
-def _shares(training: Training, hulls: Sequence[Hull], tilt: Fraction) -> list[Shares]:
+def _shares(training: Training, grid: Grid, tilt: Fraction) -> dict[int, Shares]:
+    """For each bucket in use; a bucket's bounds serve those below it whose v is a little smaller."""
+    found: dict[int, Shares] = {}
     with ctx.workprec(BOUND_BITS):
-        return [bound_shares(training.sampling_probability, training.order, tilt, hull.top) for hull in hulls]
+        cells = cut_cells(training.sampling_probability, tilt, max(hull.top for hull in grid.hulls.values()))
+        shares = None
+        for b, hull in sorted(grid.hulls.items(), reverse=True):
+            if shares is None or hull.top < SHARED * shares.top:
+                shares = bound_shares(training.sampling_probability, training.order, tilt, hull.top, cells)
+            found[b] = shares
+    return found
 
 
 def _line_transforms(nodes: NodeSet, witness: TableWitness) -> list[acb]:
@@ -182,29 +203,33 @@ def _line_transforms(nodes: NodeSet, witness: TableWitness) -> list[acb]:
 
 
 @proved_by("T116-variance-interpolation", "T117-double-precision")
-def _logs(hulls: Sequence[Hull], shares: Sequence[Shares], points: Sequence[acb],
-          line: Sequence[Sequence[acb]]) -> tuple[np.ndarray, ...]:
-    """log M along v from 0 upwards at every point, as doubles per end; errors and log |M| of a step per bucket.
+def _logs(grid: Grid, shares: Mapping[int, Shares], points: Sequence[acb],
+          line: Mapping[int, Sequence[acb]]) -> tuple[np.ndarray, ...]:
+    """log M at every point, as doubles per end; errors and log |M| of a step per bucket.
 
-    The logarithm is continued from end to end; where that is not certain the bucket's error is UNKNOWN.
+    Within a bucket the logarithm is continued along v, and from bucket to bucket where they touch, so that all ends in
+    a row share one branch; where that is not certain the bucket's error is UNKNOWN.
     """
-    before, logs = [acb(1)] * len(points), [acb(0)] * len(points)
-    real, imaginary, radius = [np.zeros((len(hulls) + 1, len(points))) for _ in range(3)]
-    errors, moduli = np.zeros((2, len(hulls), len(points)))
-    slack, factors = SQUARE_SLACK / HULL_SLACK * hulls[0].slack, derivative_factors(shares[0].order, points)
-    for b, (hull, share, values) in enumerate(zip(hulls, shares, line, strict=True)):
-        sizes = [np.array([double_below(x.abs_lower()) for x in row]) for row in (before, values)]
-        errors[b] = bound_log_errors(hull, share.derivatives(factors), (sizes[0], sizes[1]), slack)
+    (table, errors), (radius, moduli) = grid.empty(len(points)), grid.empty(len(points))
+    table, logs, values = table.astype(complex), [acb(0)] * len(points), {0: [acb(1)] * len(points), **line}
+    slack = SQUARE_SLACK / HULL_SLACK * next(iter(grid.hulls.values())).slack
+    factors = derivative_factors(next(iter(shares.values())).order, points)
+    sizes = {end: bound_moduli(*to_doubles(row)) for end, row in values.items()}
+    for b, hull in sorted(grid.hulls.items()):
+        (least, most), (next_least, next_most) = sizes[b], sizes[b + 1]
+        if b and b - 1 not in grid.hulls:
+            logs = [x.log() for x in values[b]]
+            table[b], radius[b] = to_doubles(logs)
+        derivatives = shares[b].derivatives(factors)
+        errors[b] = bound_log_errors(hull, derivatives, (least, next_least), slack)
         if len(points) == 1:
-            errors[b] = np.minimum(errors[b], bound_rise(hull, share, points[0], before[0], values[0], slack))
-        most = bound_log_moduli(hull, share.derivatives(factors)[0], *(
-            np.array([double_above(x.abs_upper()) for x in row]) for row in (before, values)))
-        moduli[b] = np.minimum(most, UNKNOWN)
-        logs = [log + (high / low).log() for log, low, high in zip(logs, before, values, strict=True)]
-        pairs = np.array([(*to_double(x.real), *to_double(x.imag)) for x in logs])
-        real[b + 1], imaginary[b + 1], radius[b + 1] = pairs[:, 0], pairs[:, 2], pairs[:, 1] + pairs[:, 3]
-        before = list(values)
-    return real, imaginary, _with_rounding(errors, np.abs(real) + np.abs(imaginary), radius), moduli
+            rise = bound_rise(hull, shares[b], points[0], values[b][0], values[b + 1][0], slack)
+            errors[b] = np.minimum(errors[b], rise)
+        bounds = bound_log_moduli(hull, derivatives[0], most, next_most)
+        moduli[b] = np.minimum(bounds, bounds[0])  # |M(z)| <= M(Re z), and the first point is real
+        logs = [log + (high / low).log() for log, low, high in zip(logs, values[b], values[b + 1], strict=True)]
+        table[b + 1], radius[b + 1] = to_doubles(logs)
+    return table.real, table.imag, _with_rounding(errors, np.abs(table.real) + np.abs(table.imag), radius), moduli
 
 
 @proved_by("T117-double-precision")
@@ -216,32 +241,36 @@ def _with_rounding(errors: np.ndarray, sizes: np.ndarray, radius: np.ndarray) ->
 
 
 @proved_by("T118-individual-enclosure")
-def _real_column(training: Training, hulls: Sequence[Hull], node_sets: Sequence[NodeSet], exponent: Fraction) -> Column:
+def _real_column(training: Training, grid: Grid, node_sets: Mapping[int, NodeSet], exponent: Fraction) -> Column:
     """log M at a real exponent; all 0 at the exponent 0."""
     if exponent == 0:
-        return Column(np.zeros(len(hulls) + 1), np.zeros(len(hulls)))
-    point, values = acb(ball(exponent)), []
-    for nodes in node_sets:
-        total = sum(nodes.weights(point), acb(0))
-        values.append([acb((total + disc(sum(bound_line_error(nodes, point.real), arb(0)))).real)])
-    real, _, errors, _ = _logs(hulls, _shares(training, hulls, exponent), [point], values)
+        return Column(np.zeros(len(grid.ends)), np.zeros(len(grid.ends) - 1))
+    point, values = acb(ball(exponent)), {}
+    for end, nodes in node_sets.items():
+        error = disc(sum(bound_line_error(nodes, point.real), arb(0)))
+        values[end] = [acb((sum(nodes.weights(point), acb(0)) + error).real)]
+    real, _, errors, _ = _logs(grid, _shares(training, grid, exponent), [point], values)
     return Column(real[:, 0], errors[:, 0])
 
 
 @proved_by("T116-variance-interpolation")
-def _beyond(training: Training, hulls: Sequence[Hull], shares: Sequence[Shares], last: acb,
+def _beyond(training: Training, grid: Grid, shares: Mapping[int, Shares], last: acb,
             witness: TableWitness) -> tuple[np.ndarray, np.ndarray]:
-    """log of a bound of |M| beyond the last frequency, per step of each bucket and per weight at its upper end."""
-    found = []
+    """log of a bound of |M| beyond the last frequency, per step of each bucket and per weight at its upper end.
+
+    Each bucket's holds from a frequency of its own on, at most the last one.
+    """
+    found = grid.empty(2)[1]
     with ctx.workprec(BOUND_BITS):
-        for b, (hull, share) in enumerate(zip(hulls, shares, strict=True)):
-            at_low, angle = arb(1), arb(0)
+        for b, hull in grid.hulls.items():
+            z, at_low, angle = last, arb(1), arb(0)
             if b:
-                rule, law = witness.tail_nodes[b - 1], _law(training, hull.low)
-                at_low = bound_transform_beyond(enclose_nodes(law, rule), last.real, last.imag)
-                angle = ball(rule.height * hull.low)
-            found.append([min(double_above(x), UNKNOWN) for x in bound_beyond(hull, share, at_low, angle, last)])
-    return np.array(found)[:, 0], np.array(found)[:, 1]
+                frequency, rule = witness.tail_nodes[b]
+                z, angle = acb(last.real, ball(frequency)), ball(rule.height * hull.low)
+                at_low = bound_transform_beyond(enclose_nodes(_law(training, hull.low), rule), z.real, z.imag)
+            if not b or 0 < frequency <= witness.step * witness.count:
+                found[b] = [min(double_above(x), UNKNOWN) for x in bound_beyond(hull, shares[b], at_low, angle, z)]
+    return found[:, 0], found[:, 1]
 
 
 @proved_by("T04-alias-bounds")
