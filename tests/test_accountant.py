@@ -127,6 +127,59 @@ def test_both_orders_are_needed() -> None:
 
 
 @dataclass(frozen=True)
+class ByOrder(Margin):
+    """The curve of a Gaussian whose mu^2 depends on the order."""
+
+    remove: Fraction = Fraction(1, 4)
+    add: Fraction = Fraction(1, 4)
+
+    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> MarginCurve:
+        return MarginCurve(ComposedLoss(loss.order, (), getattr(self, loss.order)), self)
+
+
+ABOVE = Fraction(1, 4) + Fraction(1, 10**7)
+"""Of a delta which is larger than that of 1/4, by less than the margin."""
+
+
+@pytest.mark.parametrize(("method", "order"), [
+    (ByOrder(remove=Fraction(1, 3)), "remove"), (ByOrder(add=Fraction(1, 3)), "add"), (ByOrder(), "both"),
+    (ByOrder(remove=ABOVE), "both"), (ByOrder(add=ABOVE), "both")])
+def test_an_order_is_named_where_it_is_proved_the_larger(method: ByOrder, order: str) -> None:
+    accountant = SAMPLED.accountant(method)
+    assert enclosed(accountant.delta("1")).order == enclosed(accountant.epsilon("1e-5")).order == order
+    assert enclosed(accountant.delta("-1")).order == {"remove": "add", "add": "remove", "both": "both"}[order]
+
+
+@dataclass(frozen=True)
+class Flat(ByOrder):
+    """In the add order delta is 1e-4 at every eps, more than in the other where eps is large."""
+
+    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> MarginCurve:
+        kind = MarginCurve if loss.order == "remove" else FlatCurve
+        return kind(ComposedLoss(loss.order, (), Fraction(1, 4)), self)
+
+
+class FlatCurve(MarginCurve):
+    def delta(self, epsilon: Fraction) -> PaperAnswer:
+        return PaperAnswer(Bounds(*[ball(Fraction(1, 10**4))] * 2, {}))
+
+
+def test_the_order_of_epsilon_is_that_of_its_ends() -> None:
+    """Where the bracket of eps starts, the add order has the larger delta."""
+    accountant = SAMPLED.accountant(Flat())
+    assert enclosed(accountant.delta(SAMPLED._guess(Fraction(1, 1000)))).order == "add"
+    assert enclosed(accountant.epsilon("1e-3")).order == "remove"
+
+
+@pytest.mark.theorem("T16-reversal")
+@pytest.mark.parametrize("name", ["fourier", "prv", "prawitz", "renyi"])
+def test_no_order_is_the_larger_at_zero(name: str) -> None:
+    accountant = SAMPLED.accountant(name)
+    assert enclosed(accountant.delta("0")).order == "both"
+    assert enclosed(accountant.delta("1")).order == ("both" if name == "renyi" else "remove")
+
+
+@dataclass(frozen=True)
 class Counted(Margin):
     """Notes for which order a curve is made."""
 

@@ -17,7 +17,7 @@ from verified_dp import exact
 from verified_dp.dyadic import Dyadic
 from verified_dp.enclosure import Enclosure, Estimate
 from verified_dp.kernel.balls import ball, lower_dyadic, upper_dyadic
-from verified_dp.kernel.bounds import Bounds, reverse_bounds
+from verified_dp.kernel.bounds import reverse_bounds
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import SWAPPED
 from verified_dp.methods.paper import PaperAnswer, PaperMethod
@@ -33,6 +33,7 @@ ESTIMATED_DIGITS = 8
 """Of the eps at which an estimate crosses delta."""
 Ask = Callable[[Fraction], PaperAnswer]
 Asked = TypeVar("Asked")
+Ends = tuple[Dyadic, Dyadic]
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,9 @@ class Accountant:
 
         with ctx.workprec(4 * digits + 64):
             answers = self._each(ask)
-            bounds = [answer.bounds for answer in answers if answer.bounds is not None]
-            ends = _largest_of(bounds) if len(bounds) == len(answers) else None
-            order, shown = self._shown(answers)
-            enclosure = None if ends is None else self._enclosure("delta", *ends, order, shown, digits, budget)
+            ends = [(lower_dyadic(answer.bounds.lower), upper_dyadic(answer.bounds.upper))
+                    for answer in answers if answer.bounds is not None]
+            shown, enclosure = self._enclosed("delta", ends, answers, digits, budget)
         names = dict.fromkeys(name for answer in answers for name in answer.estimates)
         largest = {name: text for name in names if (text := _largest([a.estimates.get(name) for a in answers]))}
         return self._result(enclosure, _largest([a.estimate for a in answers]), largest, shown, budget)
@@ -96,13 +96,9 @@ class Accountant:
             start = self._start(target)
             asks = self._each(lambda loss: cache(self._method.curve(loss, start, digits, budget).delta))
             answers = [ask(start) for ask in asks]
-            order, shown = self._shown(answers)
-            enclosure = None
-            if all(answer.bounds is not None for answer in answers):
-                ends = [_proved_ends(ask, target, start, digits) for ask in asks]
-                lower = max(Dyadic.of_fraction(low) for low, _ in ends)
-                upper = max(Dyadic.infinity() if high is None else Dyadic.of_fraction(high) for _, high in ends)
-                enclosure = self._enclosure("epsilon", lower, upper, order, shown, digits, budget)
+            ends = [_proved_ends(ask, target, start, digits)
+                    for ask, answer in zip(asks, answers, strict=True) if answer.bounds is not None]
+            shown, enclosure = self._enclosed("epsilon", ends, answers, digits, budget)
             names = dict.fromkeys(name for answer in answers for name in answer.estimates)
             found = {name: _largest([_estimated(ask, name, target, start) for ask in asks]) for name in names}
             estimate = _largest([_estimated(ask, None, target, start) for ask in asks])
@@ -120,20 +116,22 @@ class Accountant:
             return [ask(self._losses[0])] * len(self._losses)
         return [ask(loss) for loss in self._losses]
 
-    def _shown(self, answers: Sequence[PaperAnswer]) -> tuple[str, PaperAnswer]:
-        """The order whose upper bound, or estimate, is larger; "both" where they are equal or there is no telling."""
-        sizes = [float(a.bounds.upper) if a.bounds else float(Fraction(a.estimate or 0)) for a in answers]
-        largest = max(range(len(sizes)), key=sizes.__getitem__)
-        apart = len(sizes) == 1 or sizes[largest] > min(sizes)
-        return (self._losses[largest].order if apart else "both"), answers[largest]
+    def _enclosed(self, quantity: str, ends: Sequence[Ends], answers: Sequence[PaperAnswer], digits: int,
+                  budget: Budget) -> tuple[PaperAnswer, Enclosure | None]:
+        """The answer whose parameters and errors are shown, and the enclosure; None where some order has no ends.
 
-    def _enclosure(self, quantity: str, lower: Dyadic, upper: Dyadic, order: str, shown: PaperAnswer, digits: int,
-                   budget: Budget) -> Enclosure:
+        Shown is the order proved the larger, else the one with the larger upper end, or estimate.
+        """
+        if len(ends) < len(answers):
+            return max(answers, key=lambda answer: Fraction(answer.estimate or 0)), None
+        largest = _larger(ends)
+        shown = answers[max(range(len(ends)), key=lambda i: ends[i][1]) if largest is None else largest]
         sources = {name: upper_dyadic(size) for name, size in (shown.bounds.budget if shown.bounds else {}).items()}
         relation, convention = self._words
-        return Enclosure(lower, upper, budget=sources, quantity=quantity, method=self._method.name, order=order,
-                         relation=relation, convention=convention, digits=digits, seconds=budget.elapsed,
-                         tight=self._tight, proven=self._proven)
+        return shown, Enclosure(
+            *_largest_of(ends), budget=sources, quantity=quantity, method=self._method.name,
+            order="both" if largest is None else self._losses[largest].order, relation=relation, convention=convention,
+            digits=digits, seconds=budget.elapsed, tight=self._tight, proven=self._proven)
 
     def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
                 shown: PaperAnswer, budget: Budget) -> PaperResult:
@@ -156,10 +154,16 @@ def _reversed_text(text: str, epsilon: Fraction) -> str:
     return value.mid().str(15, radius=False)
 
 
-@proved_by("T25-composition")
-def _largest_of(bounds: Sequence[Bounds]) -> tuple[Dyadic, Dyadic]:
-    """The enclosure of the larger of all orders' deltas."""
-    return max(lower_dyadic(b.lower) for b in bounds), max(upper_dyadic(b.upper) for b in bounds)
+@proved_by("T25-composition", "T13-epsilon-of-delta")
+def _largest_of(ends: Sequence[Ends]) -> Ends:
+    """The enclosure of the largest of all orders' numbers."""
+    return max(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _larger(ends: Sequence[Ends]) -> int | None:
+    """Which order's number is proved larger than all others'; None where they are equal or not told apart."""
+    return next((i for i, (low, _) in enumerate(ends)
+                 if all(i == j or low > high for j, (_, high) in enumerate(ends))), None)
 
 
 def _largest(texts: Sequence[str | None]) -> str | None:
@@ -169,8 +173,8 @@ def _largest(texts: Sequence[str | None]) -> str | None:
 
 
 @proved_by("T13-epsilon-of-delta")
-def _proved_ends(ask: Ask, target: Fraction, start: Fraction, digits: int) -> tuple[Fraction, Fraction | None]:
-    """(eps_lo, eps_hi): delta(eps_lo) > target, or eps_lo = 0; delta(eps_hi) <= target, or None where that fails."""
+def _proved_ends(ask: Ask, target: Fraction, start: Fraction, digits: int) -> Ends:
+    """(eps_lo, eps_hi): delta(eps_lo) > target, or eps_lo = 0; delta(eps_hi) <= target, or +inf where that fails."""
 
     def is_above(epsilon: Fraction) -> bool:
         bounds = ask(epsilon).bounds
@@ -182,7 +186,7 @@ def _proved_ends(ask: Ask, target: Fraction, start: Fraction, digits: int) -> tu
 
     low, _ = _cross(is_above, start, digits)
     _, high = _cross(may_be_above, start, digits)
-    return low or Fraction(0), high
+    return Dyadic.of_fraction(low or Fraction(0)), Dyadic.infinity() if high is None else Dyadic.of_fraction(high)
 
 
 def _estimated(ask: Ask, name: str | None, target: Fraction, start: Fraction) -> str | None:
