@@ -252,12 +252,12 @@ def _collect(connection: Any, training: Training, parts: int, clipped: int) -> C
                        "FROM (SELECT DISTINCT record FROM counted) AS r")
     records = connection.execute("SELECT record FROM numbered ORDER BY place").fetchnumpy()["record"]
     steps, high, low = np.zeros((3, len(records), bucket_count(parts)), dtype=np.int64)
-    split = 2**SPLIT_BITS
     for start in range(0, len(records), RECORDS_AT_ONCE):
         rows = connection.execute(
-            f"SELECT place, bucket, steps, CAST(CAST(squares AS HUGEINT) // {split} AS BIGINT) AS high, "
-            f"CAST(CAST(squares AS HUGEINT) % {split} AS BIGINT) AS low FROM counted JOIN numbered USING (record) "
-            f"WHERE place >= {start} AND place < {start + RECORDS_AT_ONCE}").fetchnumpy()
+            f"SELECT place, bucket, steps, CAST(CAST(squares AS HUGEINT) >> {SPLIT_BITS} AS BIGINT) AS high, "
+            f"CAST(CAST(squares AS HUGEINT) & {2**SPLIT_BITS - 1} AS BIGINT) AS low FROM counted JOIN numbered "
+            f"USING (record) WHERE place >= {start} AND place < {start + RECORDS_AT_ONCE} "
+            "ORDER BY place, bucket").fetchnumpy()  # in order, the writes below are to neighbouring places
         for target, name in ((steps, "steps"), (high, "high"), (low, "low")):
             target[rows["place"], rows["bucket"]] = rows[name]
     return Counts(training, np.asarray(records), steps, high, low, clipped)
