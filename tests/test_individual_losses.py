@@ -111,9 +111,9 @@ def transform(q: str, v: float, z: complex, order: str) -> mpmath.mpc:
     return mpmath.quad(integrand, [-12, -4, 0, 2, 4, 6, 9, 14, 24])
 
 
-def shares_up_to(q: str, order: str, tilt: int, top: Fraction) -> Shares:
-    probability, exponent = Fraction(q), Fraction(tilt)
-    return bound_shares(probability, order, exponent, top, cut_cells(probability, exponent, top))
+def shares_on(q: str, order: str, tilt: int, hull: Hull) -> Shares:
+    probability, exponent, least, top = Fraction(q), Fraction(tilt), hull.bottom, hull.top
+    return bound_shares(probability, order, exponent, least, top, cut_cells(probability, order, exponent, top))
 
 
 @pytest.mark.theorem("T116-variance-interpolation")
@@ -124,7 +124,7 @@ def test_chord_error_and_derivatives(order: str, q: str, tilt: int, frequency: i
     """The bounds hold inside of the bucket, and are not far above what happens there (at w = 0, remove)."""
     z, hull = complex(tilt, frequency), Hull(Fraction(low), Fraction(high), Fraction(1, 2**45))
     with ctx.workprec(80):
-        shares = shares_up_to(q, order, tilt, hull.top)
+        shares = shares_on(q, order, tilt, hull)
         first, second = shares.derivatives(derivative_factors(order, [acb(tilt, frequency)]))
     with mpmath.workdps(20):
         ends = [transform(q, v, z, order) for v in (low, high)]
@@ -156,7 +156,7 @@ def test_bound_beyond_holds_inside_the_bucket(order: str) -> None:
         return mpmath.exp(mpmath.mpf(theta) ** 2 / (2 * v)) * mpmath.quad(integrand, [-12, -4, 0, 4, 9, 16])
 
     with mpmath.workdps(20), ctx.workprec(64):
-        shares = shares_up_to(q, order, tilt, hull.top)
+        shares = shares_on(q, order, tilt, hull)
         at_low = arb(str(on_line(0.5))) * (1 + arb("1e-12"))
         start, share = bound_beyond(hull, shares, at_low, arb(theta), acb(tilt, omega))
         for v in (0.5, 0.56, 0.625):
@@ -222,11 +222,11 @@ def test_a_few_large_steps_among_many_tiny_ones(order: str) -> None:
     training = Training(Fraction(3, 2), Fraction(1), Fraction(1, 20), order)
     norms = np.full((100, 3), 1 / 64)
     norms[:3, 0], norms[:2, 1], norms[:1, 2] = [1, 0.75, 0.3125], [0.9375, 0.03125], [0.5]
-    counts = count_array(norms, training, "raw", 64, 4)
+    counts = count_array(norms, training, "raw", 16, 4)
     result = individual_epsilons(counts, "1e-5", width="1/100")
-    assert result.narrow.all() and not result.reason and result.parts.max() > 64
+    assert result.narrow.all() and not result.reason and result.parts.max() > 16
     stuck = individual_epsilons(replace(counts, recount=None), "1e-5", width="1/100")
-    assert "more than 64 parts" in stuck.reason and not stuck.narrow.all()
+    assert "more than 16 parts" in stuck.reason and not stuck.narrow.all()
     for i in range(3):
         engine = SingleOrder(composition(training, norms[:, i], 4))
         low, high = bracket_epsilon(engine, Fraction(1, 10**5), 6, "contour", Budget(60)).ends

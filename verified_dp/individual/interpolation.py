@@ -28,10 +28,11 @@ LEFT, GROWTH, LEAST_CELLS, MOST_CELLS = -9, 0.6, 30, 1500
 
 @dataclass(frozen=True)
 class Shares:
-    """Bounds of E[p^j |m^beta|], j = 2, 3, 4, for Re z = tilt and every v from 0 to `top`."""
+    """Bounds of E[p^j |m^beta|], j = 2, 3, 4, for Re z = tilt and every v from `least` to `top`."""
 
     order: str
     tilt: Fraction
+    least: Fraction
     top: Fraction
     moments: tuple[arb, arb, arb]
 
@@ -42,12 +43,12 @@ class Shares:
 
     @proved_by("T116-variance-interpolation")
     def first(self, z: acb) -> arb:
-        """Bound |dM/dv| for 0 <= v <= top."""
+        """Bound |dM/dv|."""
         return upper_end(abs(z * (z + 1)) * self.moments[0] / 2)
 
     @proved_by("T116-variance-interpolation", "T117-double-precision")
     def derivatives(self, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of |dM/dv| and |d2M/dv2| for 0 <= v <= top at the points of these `factors`, in doubles."""
+        """Bounds of |dM/dv| and |d2M/dv2| at the points of these `factors`, in doubles."""
         product, shifted, twice = factors
         two, three, four = (double_above(moment) for moment in self.moments)
         inner = 2 * two + 4 * shifted * three + shifted * twice * four
@@ -75,45 +76,59 @@ class Cells:
         return math.floor((t - LEFT) / (float(self.ends[1].mid()) - LEFT))
 
 
-@proved_by("T116-variance-interpolation")
-def cut_cells(probability: Fraction, tilt: Fraction, top: Fraction) -> Cells:
-    """Cells on which p^j m^{tilt+1} grows at most by GROWTH; any do, these leave little out."""
-    c, root = float(tilt), math.sqrt(top)
-    high = _reach(probability, c, root)
-    count = min(max(LEAST_CELLS, math.ceil((high - LEFT) * root * (c + 4) / GROWTH)), MOST_CELLS)
+def cut_cells(probability: Fraction, order: str, tilt: Fraction, top: Fraction) -> Cells:
+    """Cells on which p^j m^{Re beta} grows at most by GROWTH; any do, these leave little out."""
+    root, high = math.sqrt(top), _reach(probability, order, tilt, top)
+    count = min(max(LEAST_CELLS, math.ceil((high - LEFT) * root * (tilt + 4) / GROWTH)), MOST_CELLS)
     step = ball(Fraction(math.ceil((high - LEFT) / count * 2**20), 2**20))
     ends = [LEFT + step * i for i in range(count + 1)]
     return Cells(top, ends, [normal_tail(t) for t in ends])
 
 
-def _reach(probability: Fraction, c: float, root: float) -> float:
-    """Where little of E[p^2 m^{c+1}] is left on the right."""
-    wanted = 60 - 8 * math.log(float(probability))
-    return max((c + 1) * root + math.sqrt(c * (c + 1)) * root + math.sqrt(wanted), root)
+def _reach(probability: Fraction, order: str, tilt: Fraction, top: Fraction) -> float:
+    """Where little of E[p^2 m^{Re beta}] is left on the right."""
+    c, root = float(tilt) if order == "remove" else 3.0, math.sqrt(top)
+    return max((c + 1) * root + math.sqrt(c * (c + 1)) * root + math.sqrt(60 - 8 * math.log(float(probability))), root)
 
 
 @proved_by("T116-variance-interpolation")
-def bound_shares(probability: Fraction, order: str, tilt: Fraction, top: Fraction, cells: Cells) -> Shares:
-    """Bound the three expectations at v = top, which bounds them for all smaller v; tilt >= 0, top > 0."""
-    q, c, v = ball(probability), ball(tilt), ball(top)
-    if order == "add":  # m^-c <= (1-q)^-c, p <= q G / (1-q)
-        odds, lift = q / (1 - q), (1 - q) ** -c
-        moments = [upper_end(odds**j * (v * (j * (j - 1)) / 2).exp() * lift) for j in (2, 3, 4)]
-        return Shares(order, tilt, top, (moments[0], moments[1], moments[2]))
-    root, totals, before = v.sqrt(), [arb(0), arb(0), arb(0)], arb(1)
-    needed = _reach(probability, float(tilt), math.sqrt(top))
+def bound_shares(probability: Fraction, order: str, tilt: Fraction, least: Fraction, top: Fraction,
+                 cells: Cells) -> Shares:
+    """Bound the three expectations for least <= v <= top, in the remove order for all v <= top; tilt >= 0, top > 0."""
+    c, totals, before, left = ball(tilt), [arb(0), arb(0), arb(0)], arb(1), arb(0)
+    needed = _reach(probability, order, tilt, top)
     stride = max(1, min(math.floor(math.sqrt(cells.top / top)), cells.up_to(needed) // LEAST_CELLS))
+    step = _Step(probability, ball(top if order == "remove" else least).sqrt(), ball(top).sqrt())
     for t, tail in zip(cells.ends[::stride], cells.tails[::stride], strict=True):
-        odds = q * (root * t - v / 2).exp()
-        share, value = odds / (1 - q + odds), (before - tail) * ((1 - q + odds).log() * (c + 1)).exp()
+        odds = step.largest_odds(t)
+        share, rest = odds / (step.rest + odds), step.rest + (odds if order == "remove" else left)
+        value = (before - tail) * (rest.log() * (c + 1 if order == "remove" else -c)).exp()
         for j in range(3):
             totals[j] += value * share ** (j + 2)
-        before, last = tail, t
+        before, left, last = tail, step.least_odds(t), t
         if float(t.mid()) > needed:
             break
-    right = _bound_right_of(last, c, v)
+    right = _bound_right_of(last, c, ball(top)) if order == "remove" else before * ((step.rest + left).log() * -c).exp()
     two, three, four = (upper_end(total + right) for total in totals)
-    return Shares(order, tilt, top, (two, three, four))
+    return Shares(order, tilt, least, top, (two, three, four))
+
+
+class _Step:
+    """q G_v for standard normal values t and sqrt(v) between two numbers."""
+
+    def __init__(self, probability: Fraction, low: arb, high: arb) -> None:
+        self._q, self._low, self._high = ball(probability), low, high
+        self.rest = ball(1 - probability)
+
+    @proved_by("T116-variance-interpolation")
+    def largest_odds(self, t: arb) -> arb:
+        """Bound q G_v from above for all values up to t."""
+        return self._q * ((self._low * t).max(self._high * t) - self._low * self._low / 2).exp()
+
+    @proved_by("T116-variance-interpolation")
+    def least_odds(self, t: arb) -> arb:
+        """Bound q G_v from below for all values from t on."""
+        return self._q * ((self._low * t).min(self._high * t) - self._high * self._high / 2).exp()
 
 
 @proved_by("T116-variance-interpolation")
@@ -132,6 +147,10 @@ class Hull:
     low: Fraction
     high: Fraction
     slack: Fraction
+
+    @property
+    def bottom(self) -> Fraction:
+        return max(self.low - self.slack, Fraction(0))
 
     @property
     def top(self) -> Fraction:

@@ -179,13 +179,17 @@ class LineSearch:
             angles[b] = np.minimum(heights[sizes.argmin(axis=1)] * low[b - 1], 1.57)
             shift[b] = angles[b] ** 2 / (2 * low[b - 1])
         turned = c * OMEGAS * np.sin(angles)
-        lift = np.exp(np.minimum(shift - logs, 600.0)) / np.cos(angles / 2) ** 2
+        power = 2.0 + (c if self.masses.training.order == "add" else 0.0)
+        lift = np.exp(np.minimum(shift - logs - power * np.log(np.cos(angles / 2)), 600.0))
         share = 2 * growth / (widths * c * (c + 1))  # about E[p^2 m^beta] of T116
         half = np.minimum(lift * share * widths * (np.maximum(c + 1, turned) ** 2 + c + 1 + 2 * turned) / 4, 1e200)
         half[0] = growth[0] / 2
         logs, rates = logs + np.log1p(half) - half / (1 + half), 2 * half / (1 + half)
-        best = np.minimum.accumulate(logs + rates / 2, axis=1)
-        kept = np.maximum.accumulate(np.where(logs + rates / 2 <= best, np.arange(len(OMEGAS)), 0), axis=1)
+        limits = np.cumsum(growth, axis=0) / self._fineness
+        capped = logs + rates > limits
+        logs, rates = np.where(capped, limits, logs), np.where(capped, 0.0, rates)
+        lowest = np.minimum.accumulate(logs + rates / 2, axis=1)
+        kept = np.maximum.accumulate(np.where(logs + rates / 2 <= lowest, np.arange(len(OMEGAS)), 0), axis=1)
         return np.take_along_axis(logs, kept, axis=1), np.take_along_axis(rates, kept, axis=1), kept
 
     def choose_table(self, buckets: np.ndarray, omega: float) -> TableWitness:

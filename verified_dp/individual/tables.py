@@ -121,7 +121,7 @@ def build_table(training: Training, parts: int, witness: TableWitness) -> Table:
         line = {end: _line_transforms(nodes, witness) for end, nodes in node_sets.items()}
         shares = _shares(training, grid, witness.tilt)
         real, imaginary, errors, moduli = _logs(grid, shares, points, line)
-        beyond, beyond_share = _beyond(training, grid, shares, points[-1], witness)
+        beyond, beyond_share = _beyond(training, grid, shares, points[-1], witness, moduli[:, 0])
         right = _real_column(training, grid, _node_sets(training, grid, witness.right_nodes), witness.right)
         left = _real_column(training, grid, node_sets, witness.left)
     above, below, own = _alias_factors(witness)
@@ -184,13 +184,13 @@ def _law(training: Training, variance: Fraction) -> SampledGaussianLoss:
 
 def _shares(training: Training, grid: Grid, tilt: Fraction) -> dict[int, Shares]:
     """For each bucket in use; a bucket's bounds serve those below it whose v is a little smaller."""
-    found: dict[int, Shares] = {}
+    q, order, found = training.sampling_probability, training.order, dict[int, Shares]()
     with ctx.workprec(BOUND_BITS):
-        cells = cut_cells(training.sampling_probability, tilt, max(hull.top for hull in grid.hulls.values()))
-        shares = None
+        cells, shares = cut_cells(q, order, tilt, max(hull.top for hull in grid.hulls.values())), None
         for b, hull in sorted(grid.hulls.items(), reverse=True):
-            if shares is None or hull.top < SHARED * shares.top:
-                shares = bound_shares(training.sampling_probability, training.order, tilt, hull.top, cells)
+            if shares is None or hull.bottom < shares.least:
+                least = min(hull.bottom, SHARED * hull.top)
+                shares = bound_shares(q, order, tilt, least, hull.top, cells)
             found[b] = shares
     return found
 
@@ -255,10 +255,11 @@ def _real_column(training: Training, grid: Grid, node_sets: Mapping[int, NodeSet
 
 @proved_by("T116-variance-interpolation")
 def _beyond(training: Training, grid: Grid, shares: Mapping[int, Shares], last: acb,
-            witness: TableWitness) -> tuple[np.ndarray, np.ndarray]:
+            witness: TableWitness, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """log of a bound of |M| beyond the last frequency, per step of each bucket and per weight at its upper end.
 
-    Each bucket's holds from a frequency of its own on, at most the last one.
+    Each bucket's holds from a frequency of its own on, at most the last one. most: bounds of log M(tilt), which may
+    be better.
     """
     found = grid.empty(2)[1]
     with ctx.workprec(BOUND_BITS):
