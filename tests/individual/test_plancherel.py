@@ -78,10 +78,10 @@ def misses(result: PlancherelLosses, training: Training, norms: np.ndarray, repe
 @pytest.mark.parametrize("order", ["remove", "add"])
 @pytest.mark.parametrize(("sigma", "q", "epsilon", "repeats", "points", "tilt"), [
     ("1", "0.05", "1/4", 20, 2048, 0), ("1", "0.05", "0.5", 20, 2048, "3"), ("0.5", "0.5", "0", 1, 512, 0),
-    ("0.5", "0.5", "1", 1, 512, "1"), ("3", "0.2", "0", 60, 1024, 0), ("0.6", "0.01", "1", 2, 1024, 0)])
+    ("0.5", "0.5", "1", 1, 512, "1"), ("3", "0.2", "0", 60, 1024, 0), pytest.param("0.6", "0.01", "1", 2, 1024, 0, marks=pytest.mark.long)])
 def test_contour_lies_inside(sigma: str, q: str, epsilon: str, repeats: int, points: int, tilt: object,
                              order: str) -> None:
-    training, norms = Training(sigma, 1, q, order), some_norms(3, 4, 7)
+    training, norms = Training(sigma, 1, q, order), some_norms(2, 4, 7)
     counts = count(training, norms, repeats=repeats)
     result = plancherel_deltas(counts, epsilon, points=points, tilt=tilt)
     assert misses(result, training, norms, repeats) == []
@@ -95,7 +95,7 @@ def test_contour_lies_inside(sigma: str, q: str, epsilon: str, repeats: int, poi
 @pytest.mark.theorem("T123-plancherel-form")
 def test_one_step_by_closed_form() -> None:
     training, norms = Training("0.15", 1, "0.3"), some_norms(4, 1, 3)
-    result = plancherel_deltas(count(training, norms, 64), "0.5", points=2048)
+    result = plancherel_deltas(count(training, norms, 64), "0.5", points=1024)
     for i, loss in enumerate(composed(training, norms[:, i], 1) for i in range(4)):
         exact = float(loss.parts[0][0].enclose_hockey_stick(arb(0.5)))
         assert exact > 0.005 and 0.4 * exact < result.lower[i] <= exact <= result.upper[i] <= exact * 1.1
@@ -106,10 +106,10 @@ def test_one_step_by_closed_form() -> None:
 def test_readings_at_the_ends_are_met(order: str) -> None:
     """Where the readings are their buckets' upper ends, the upper bound is off by the grid alone."""
     training, norms = Training(1, 1, "0.1", order), np.array([[0.25, 0.5], [0.5, 1.0], [0.25, 0.75]])
-    result = plancherel_deltas(count(training, norms, 4, 10), "1/4", half_length=6, points=8192)
+    result = plancherel_deltas(count(training, norms, 4, 10), "1/4", half_length=5, points=4096)
     assert misses(result, training, norms, 10) == []
     for i in range(2):
-        assert result.upper[i] < 1.01 * truth(training, norms[:, i], "1/4", 10)[1]
+        assert result.upper[i] < 1.02 * truth(training, norms[:, i], "1/4", 10)[1]
 
 
 @pytest.mark.theorem("T123-plancherel-form", "T81-circular-convolution")
@@ -209,7 +209,7 @@ def test_the_published_number_may_be_wrong() -> None:
     """On a coarse grid it lies outside of the bounds; on a fine one near the upper. Zero norms cost it something."""
     training, norms = Training(1, 1, "0.05"), np.array([[0.375, 0.0], [0.625, 0.0]])
     counts = count(training, norms, 8, 100)
-    coarse, fine = (plancherel_deltas(counts, "1/4", half_length=16, points=n) for n in (512, 8192))
+    coarse, fine = (plancherel_deltas(counts, "1/4", half_length=16, points=n) for n in (512, 4096))
     assert not coarse.lower[0] <= coarse.estimate.values[0] <= coarse.upper[0]
     assert fine.lower[0] <= fine.estimate.values[0] <= fine.upper[0] * 1.02
     assert fine.upper[1] < 1e-11 < fine.estimate.values[1]
