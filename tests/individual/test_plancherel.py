@@ -78,7 +78,8 @@ def misses(result: PlancherelLosses, training: Training, norms: np.ndarray, repe
 @pytest.mark.parametrize("order", ["remove", "add"])
 @pytest.mark.parametrize(("sigma", "q", "epsilon", "repeats", "points", "tilt"), [
     ("1", "0.05", "1/4", 20, 2048, 0), ("1", "0.05", "0.5", 20, 2048, "3"), ("0.5", "0.5", "0", 1, 512, 0),
-    ("0.5", "0.5", "1", 1, 512, "1"), ("3", "0.2", "0", 60, 1024, 0), pytest.param("0.6", "0.01", "1", 2, 1024, 0, marks=pytest.mark.long)])
+    ("0.5", "0.5", "1", 1, 512, "1"), ("3", "0.2", "0", 60, 1024, 0),
+    pytest.param("0.6", "0.01", "1", 2, 1024, 0, marks=pytest.mark.long)])
 def test_contour_lies_inside(sigma: str, q: str, epsilon: str, repeats: int, points: int, tilt: object,
                              order: str) -> None:
     training, norms = Training(sigma, 1, q, order), some_norms(2, 4, 7)
