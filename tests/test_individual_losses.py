@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 
 from verified_dp.errors import InexactInput, InvalidInput
 from verified_dp.exact import square_root
-from verified_dp.individual.doubles import FUNCTION_ERROR, cosine_and_sine, double_above, exponential, to_double
+from verified_dp.individual.doubles import (
+    FUNCTION_ERROR,
+    bound_moduli,
+    cosine_and_sine,
+    double_above,
+    exponential,
+    to_double,
+    to_doubles,
+)
 from verified_dp.individual.evaluate import evaluate_rows
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
 from verified_dp.individual.interpolation import (
@@ -97,6 +105,24 @@ def test_functions_keep_their_error() -> None:
     near, radius = to_double(third)
     assert abs(third - arb(near)) <= arb(radius) and radius < 1e-15
     assert arb(double_above(third)) >= third
+
+
+@pytest.mark.theorem("T117-double-precision")
+def test_complex_doubles_and_their_distances() -> None:
+    rng = np.random.default_rng(5)
+    sizes = 10.0 ** rng.uniform(-320, 300, 300)
+    with ctx.workprec(120):
+        balls = [acb(arb(x, x * r) / 3, arb(-x * y) / 7) for x, y, r in zip(
+            sizes, rng.normal(size=300), 10.0 ** rng.uniform(-40, 1, 300), strict=True)]
+        near, radius = to_doubles([*balls, acb(arb("nan"), 1), acb(1, arb("inf"))])
+        least, most = bound_moduli(near, radius)
+        for k, ball in enumerate(balls):
+            with ctx.workprec(5000):  # exact
+                parts = (ball.real, arb(near[k].real)), (ball.imag, arb(near[k].imag))
+                assert sum((abs(part.mid() - x) + part.rad() for part, x in parts), arb(0)) <= arb(radius[k])
+            assert radius[k] < 2 * float(ball.rad()) + 1e-15 * abs(near[k]) + 1e-299
+            assert arb(least[k]) <= ball.abs_lower() and ball.abs_upper() <= arb(most[k])
+        assert np.isinf(radius[-2:]).all() and not (least[-2:] > 0).any() and np.isinf(most[-2:]).all()
 
 
 def transform(q: str, v: float, z: complex, order: str) -> mpmath.mpc:

@@ -18,8 +18,8 @@ FUNCTION_ERROR = 2.0**-45
 """Bounds the relative error of `exponential` and the absolute error of `cosine_and_sine`."""
 ROUND_UP = 1 + 2.0**-40
 """More than the roundings of fewer than 2^10 operations on positive numbers take away."""
-LEAST_RADIUS, LEAST_SIZE = 1e-300, 1e-150
-"""More than what underflow changes in a sum, and in the root of a sum of squares."""
+LEAST_RADIUS, LARGEST_SIZE = 1e-300, 1e307
+"""More than what underflow changes, and where overflow is near."""
 LEAST_EXPONENT = -700.0
 LARGEST_ANGLE = 2.0**16
 
@@ -80,8 +80,12 @@ def to_doubles(values: Sequence[acb]) -> tuple[np.ndarray, np.ndarray]:
 @proved_by("T117-double-precision")
 def bound_moduli(near: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bounds of the moduli of the numbers within `radius` of `near`, from below (maybe < 0) and above."""
-    size = np.sqrt(near.real * near.real + near.imag * near.imag)
-    return size / ROUND_UP - radius * ROUND_UP - LEAST_SIZE, (size + radius) * ROUND_UP + LEAST_SIZE
+    parts = np.abs(near.real), np.abs(near.imag)
+    large, small = np.maximum(*parts), np.minimum(*parts)
+    ratio = small / np.where(large > 0, large, 1.0)
+    size = np.where(large < LARGEST_SIZE, large, np.inf) * np.sqrt(1 + ratio * ratio)
+    least = np.where(np.isfinite(size), size / ROUND_UP - radius * ROUND_UP - LEAST_RADIUS, -np.inf)
+    return least, (size + radius) * ROUND_UP + LEAST_RADIUS
 
 
 @proved_by("T117-double-precision")
