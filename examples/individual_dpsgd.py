@@ -23,7 +23,7 @@ import numpy as np
 from verified_dp.exact import square_root
 from verified_dp.individual.budgets import gdp_budget, gdp_delta
 from verified_dp.individual.counts import Counts
-from verified_dp.individual.input import Recorder
+from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons
 from verified_dp.individual.training import Training
 from verified_dp.losses.composed import ComposedLoss
@@ -33,7 +33,7 @@ from verified_dp.report.individual import group_means, plot_curve, plot_group_me
 
 RECORDS, STEPS, FEATURES = 2000, 400, 8
 TRAINING = Training(noise_multiplier="1.5", clipping="1", sampling_probability="0.05")
-DELTA, PARTS = "1e-5", 64
+DELTA, PARTS, WIDTH = "1e-5", 64, "1/50"
 ORDERS = [1 + Fraction(5**k, 4**k) / 2 for k in range(24)]
 EPSILONS = [k / 4 for k in range(11)]
 
@@ -46,27 +46,24 @@ def generate(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return 2 * features, labels.astype(float), groups
 
 
-def train(rng: np.random.Generator, features: np.ndarray, labels: np.ndarray) -> tuple[Recorder, np.ndarray]:
-    """DP-SGD: Poisson sampling, clipping, Gaussian noise. Returns the readings and the weights."""
+def train(rng: np.random.Generator, features: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """DP-SGD: Poisson sampling, clipping, Gaussian noise. Returns all norms (steps, records) and the weights."""
     clip, noise = float(TRAINING.clipping), float(TRAINING.clipping * TRAINING.noise_multiplier)
-    recorder, weights = Recorder(TRAINING, RECORDS, "raw", PARTS), np.zeros(FEATURES)
-    for _ in range(STEPS):
+    readings, weights = np.zeros((STEPS, RECORDS)), np.zeros(FEATURES)
+    for step in range(STEPS):
         errors = 1 / (1 + np.exp(-features @ weights)) - labels
         gradients = errors[:, None] * features
-        norms = np.linalg.norm(gradients, axis=1)
-        recorder.add(norms)
+        readings[step] = norms = np.linalg.norm(gradients, axis=1)
         sampled = rng.random(RECORDS) < float(TRAINING.sampling_probability)
         clipped = gradients * np.minimum(1, clip / np.maximum(norms, 1e-12))[:, None]
         total = clipped[sampled].sum(axis=0) + rng.normal(scale=noise, size=FEATURES)
         weights -= 2.0 * total / (RECORDS * float(TRAINING.sampling_probability))
-    return recorder, weights
+    return readings, weights
 
 
 def worst_counts() -> Counts:
     """The readings of a record whose gradient is clipped in every step."""
-    recorder = Recorder(TRAINING, 1, "clipped", PARTS)
-    recorder.add(np.ones(1) * TRAINING.clipping_double, repeats=STEPS)
-    return recorder.counts()
+    return count_array(np.full((1, 1), TRAINING.clipping_double), TRAINING, "clipped", PARTS, repeats=STEPS)
 
 
 @cache
@@ -96,7 +93,7 @@ def curve(counts: Counts, row: int) -> tuple[np.ndarray, np.ndarray, Fraction]:
 
     This is condition (5.1) of the paper at some eps; pld_filter.py says why no guarantee follows from it.
     """
-    found = [individual_deltas(counts.take(np.array([row])), epsilon) for epsilon in map(Fraction, EPSILONS)]
+    found = [individual_deltas(counts.take(np.array([row])), epsilon, WIDTH) for epsilon in map(Fraction, EPSILONS)]
     lower, upper = (np.array([float(getattr(at, end)[0]) for at in found]) for end in ("lower", "upper"))
     at_points = [gdp_budget(Fraction(eps), Fraction(top), 6) for eps, top in zip(EPSILONS, upper, strict=True)]
     return lower, upper, max(at_points)
@@ -106,10 +103,10 @@ def main(figure: str | None = None) -> None:
     """Train, enclose, print, and draw if a file is named."""
     rng = np.random.default_rng(7)
     features, labels, groups = generate(rng)
-    recorder, weights = train(rng, features, labels)
-    counts = recorder.counts()
+    norms, weights = train(rng, features, labels)
+    counts = count_array(norms, TRAINING, "raw", PARTS)
     with progress_bar("individual eps") as progress:
-        losses = individual_epsilons(counts, DELTA, progress=progress)
+        losses = individual_epsilons(counts, DELTA, WIDTH, progress)
     worst, renyi = individual_epsilons(worst_counts(), DELTA), renyi_epsilons(counts)
     accuracy = np.mean((features @ weights > 0) == (labels > 0.5))
     print(f"{RECORDS} records, {STEPS} steps, accuracy {accuracy:.3f}; eps at delta = {DELTA}")
@@ -120,11 +117,11 @@ def main(figure: str | None = None) -> None:
         print(f"{share:4.0%} of the records have eps <= {certified:.4f}; by Renyi accounting about {estimate:.4f}")
     for name, (low, high, count) in group_means(losses, groups).items():
         print(f"mean of {name:6} ({count:4}) in [{low:.4f}, {high:.4f}]")
-    narrow = np.mean(losses.relative_width < 0.02)
-    print(f"{narrow:.0%} of the intervals are narrower than 2 % of their eps")
+    print(f"{losses.narrow.sum()} of {RECORDS} intervals are as narrow as asked, {WIDTH} of their eps")
     row = int(np.argsort(losses.upper)[RECORDS * 4 // 5])
     lower, upper, square = curve(counts, row)
-    print(f"record {row}: delta({EPSILONS[4]}) in [{lower[4]:.4e}, {upper[4]:.4e}]; mu about {float(square)**0.5:.4f}")
+    k = len(EPSILONS) // 2
+    print(f"record {row}: delta({EPSILONS[k]}) in [{lower[k]:.4e}, {upper[k]:.4e}]; mu about {float(square)**0.5:.4f}")
     if figure:
         draw(losses, float(worst.upper[0]), renyi, groups, (row, lower, upper, square), figure)
 

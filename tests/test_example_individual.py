@@ -13,6 +13,7 @@ import pytest
 
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.individual.budgets import gdp_delta
+from verified_dp.individual.input import count_array
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -38,8 +39,9 @@ def test_individual_losses_of_a_training(example: ModuleType, capsys: pytest.Cap
     monkeypatch.setattr(example, "RECORDS", 80)
     monkeypatch.setattr(example, "STEPS", 60)
     monkeypatch.setattr(example, "PARTS", 32)
+    monkeypatch.setattr(example, "WIDTH", "1/4")
     monkeypatch.setattr(example, "ORDERS", [Fraction(k) for k in (2, 4, 8, 12, 16, 24)])
-    monkeypatch.setattr(example, "EPSILONS", [0.0, 0.25, 0.5, 0.75, 1.0])
+    monkeypatch.setattr(example, "EPSILONS", [0.0, 0.25])
     example.main(str(tmp_path / "figure.png"))
     lines = capsys.readouterr().out.splitlines()
     worst_low, worst_high, worst_renyi = numbers(lines[1])
@@ -53,10 +55,8 @@ def test_individual_losses_of_a_training(example: ModuleType, capsys: pytest.Cap
 @pytest.mark.parametrize("example", ["individual_dpsgd"], indirect=True)
 def test_renyi_estimates_agree_with_the_accountant(example: ModuleType) -> None:
     """Both for readings at a bucket's end, where nothing is interpolated, and a little above its best order's bound."""
-    recorder = example.Recorder(example.TRAINING, 1, "clipped", 8)
-    recorder.add(np.array([0.5]), repeats=150)
-    recorder.add(np.array([1.0]), repeats=50)
-    estimate = example.renyi_epsilons(recorder.counts())[0]
+    counts = count_array(np.array([[0.5], [1.0]]), example.TRAINING, "clipped", 8, [150, 50])
+    estimate = example.renyi_epsilons(counts)[0]
     steps = compose((PoissonSampled(Gaussian(3), "0.05"), 150), (PoissonSampled(Gaussian("1.5"), "0.05"), 50))
     accountant = privacy_profile(steps, relation="remove").accountant("renyi", conversion="canonne")
     best = float(accountant.epsilon(example.DELTA, 6).enclosure.upper)
@@ -66,9 +66,8 @@ def test_renyi_estimates_agree_with_the_accountant(example: ModuleType) -> None:
 @pytest.mark.parametrize("example", ["individual_dpsgd"], indirect=True)
 def test_the_gaussian_curve_is_above_the_records(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(example, "EPSILONS", [0.0, 0.5, 1.0])
-    recorder = example.Recorder(example.TRAINING, 2, "clipped", 16)
-    recorder.add(np.array([0.1, 0.75]), repeats=200)
-    lower, upper, square = example.curve(recorder.counts(), 1)
+    counts = count_array(np.array([[0.1, 0.75]]), example.TRAINING, "clipped", 16, 200)
+    lower, upper, square = example.curve(counts, 1)
     gaussian = [float(gdp_delta(square, Fraction(eps), 6).upper) for eps in example.EPSILONS]
     assert (lower <= upper).all() and (upper <= np.array(gaussian) * (1 + 1e-3)).all()
     assert (np.array(gaussian) < upper * 1.01).any()

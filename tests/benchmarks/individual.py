@@ -11,7 +11,6 @@ record's exact noise multipliers one by one for the comparison; that runs in two
 from __future__ import annotations
 
 import argparse
-import inspect
 import resource
 import tempfile
 import time
@@ -47,7 +46,7 @@ Apply = Callable[[Callable[[list[float]], Ends], list[list[float]]], Iterable[En
 
 @dataclass(frozen=True)
 class Options:
-    """How the work is done. width: relative width asked of each eps, where individual_epsilons refines."""
+    """How the work is done. width: relative width asked of each eps."""
 
     parts: int = 64
     grid: int = 32
@@ -80,9 +79,7 @@ def run(folder: Path, records: int, options: Options) -> Run:
     with progress_bar(f"{records} records") as progress:
         counts = count_parquet(path, TRAINING, "raw", options.parts, options.memory, threads=2, progress=progress)
         counted = time.perf_counter()
-        refines = "width" in inspect.signature(individual_epsilons).parameters
-        asked = {"width": options.width} if refines else {}
-        losses = individual_epsilons(counts, DELTA, progress=progress, **asked)
+        losses = individual_epsilons(counts, DELTA, options.width, progress)
     seconds = {"counting": counted - start, "eps": time.perf_counter() - counted}
     return Run(path, losses, seconds, counts.clipped)
 
@@ -121,11 +118,11 @@ def describe(run: Run, options: Options) -> None:
     losses, number = run.losses, len(run.losses.records)
     for name, seconds in run.seconds.items():
         print(f"{number} records, {name}: {seconds:.1f} s, {1e6 * seconds / number:.1f} us each", flush=True)
-    width = losses.relative_width[losses.upper > 0]
+    width, wide = losses.relative_width[losses.upper > 0], int((~losses.narrow).sum())
     print(f"  {losses.distinct} kinds of records on {losses.lines} lines, {run.clipped} readings clipped")
     print(f"  relative widths: median {np.median(width):.2e}, 99% {np.quantile(width, 0.99):.2e}, largest "
-          f"{width.max():.2e}; {(width > float(Fraction(options.width))).sum()} wider than {options.width}, "
-          f"{np.isinf(losses.upper).sum()} unbounded {getattr(losses, 'reason', '')}")
+          f"{width.max():.2e}; {wide} wider than asked ({options.width}), {np.isinf(losses.upper).sum()} unbounded")
+    print(f"  grids of {', '.join(map(str, np.unique(losses.parts)))} parts {losses.reason}")
     print(f"  largest memory up to now {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB", flush=True)
 
 

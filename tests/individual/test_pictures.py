@@ -30,7 +30,7 @@ from verified_dp.report.individual import (
 
 LOSSES: IndividualLosses = SimpleNamespace(  # type: ignore[assignment]
     quantity="epsilon", given="1e-5", records=np.arange(4), lower=np.array([0, 1.0, 1.99, 3]),
-    upper=np.array([0, 1.5, 2, np.inf]), relative_width=np.array([0, 1 / 3, 0.005, 1.0]))
+    upper=np.array([0, 1.5, 2, np.inf]), asked=0.01, narrow=np.array([True, False, True, False]))
 
 
 def texts(axes: object) -> list[str]:
@@ -43,7 +43,7 @@ def test_histogram_shows_both_ends_and_the_worst_case() -> None:
     assert sum(patch.get_height() for patch in bars) == 3
     assert abs(bars[0].get_x()) < 1e-12 and bars[0].get_height() == 1
     assert [line.get_xdata()[0] for line in axes.lines] == [2.5]
-    assert axes.get_title() == "2 of 4 intervals narrower than 2%, 1 without upper end"
+    assert axes.get_title() == "2 of 4 intervals as narrow as asked (0.01 of eps), 1 without upper end"
     assert axes.get_xlabel() == "individual epsilon at delta = 1e-5"
     assert len(texts(axes)) == 4 and "another" in texts(axes) and "worst case 2.5" in texts(axes)
 
@@ -114,13 +114,13 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_takes_long_tells_its_progress(tmp_path: Path) -> None:
     """From 0 to 1, never back."""
-    rows = "SELECT record, step, 0.2::DOUBLE * (record + 1) AS norm FROM range(4) r(record), range(3) s(step)"
+    rows = "SELECT record, step, 0.3::DOUBLE * record AS norm, 100 AS repeats FROM range(4) r(record), range(3) s(step)"
     duckdb.sql(f"COPY ({rows}) TO '{tmp_path / 'norms.parquet'}' (FORMAT parquet)")
     counting: list[float] = []
     solving: list[float] = []
     counts = count_parquet(tmp_path / "norms.parquet", Training(1, 1, "0.1"), "raw", 8,
                            progress=lambda share, text: counting.append(share))
-    individual_epsilons(counts, "1e-5", progress=lambda share, text: solving.append(share))
+    individual_epsilons(counts, "1e-5", "1/10", progress=lambda share, text: solving.append(share))
     for shares in (counting, solving):
         assert len(shares) > 1 and shares == sorted(shares) and shares[0] >= 0 and shares[-1] == 1
 

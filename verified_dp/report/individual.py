@@ -24,8 +24,6 @@ INSTALL = "pictures need matplotlib: pip install 'verified-dp[plot]'"
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:purple", "tab:brown")
 BAR = 24
 """Characters of a progress bar."""
-NARROW = 0.02
-"""An interval narrower than this share of its upper end cannot be told from a point in a picture."""
 
 
 @contextmanager
@@ -49,7 +47,7 @@ def bar(share: float, text: str) -> str:
 
 def plot_histogram(losses: IndividualLosses, worst: float | None = None, bins: int = 60, axes: Any = None,
                    others: Mapping[str, np.ndarray] | None = None) -> Any:
-    """Histogram of the intervals: upper ends filled, lower ends as an outline; how many of them are wide is said.
+    """Histogram of the intervals: upper ends filled, lower ends as an outline; how many are as narrow as asked.
 
     worst: a line at the worst case (the loss of a record whose norms are all clipped). others: outlines of other values
     for the same records, such as estimates by another accountant.
@@ -64,8 +62,7 @@ def plot_histogram(losses: IndividualLosses, worst: float | None = None, bins: i
         axes.hist(values, ends, histtype="step", color=colour, label=name)
     if worst is not None:
         axes.axvline(worst, color="tab:red", linestyle="--", label=f"worst case {worst:.3g}")
-    narrow = int((losses.relative_width < NARROW).sum())
-    axes.set_title(f"{narrow} of {len(finite)} intervals narrower than {NARROW:.0%}"
+    axes.set_title(f"{losses.narrow.sum()} of {len(finite)} intervals as narrow as asked ({losses.asked:.2g} of eps)"
                    + ("" if finite.all() else f", {np.sum(~finite)} without upper end"), fontsize="medium")
     axes.set_xlabel(_label(losses))
     axes.set_ylabel("records")
