@@ -10,7 +10,8 @@ The same training under an individual Renyi filter for the same (eps, delta) sho
 
 Everybody has the filter's (eps, delta). What is printed besides shows the mechanism at work on data that are nobody's:
 with real ones, who is active, how many are, what they have lost and how they are fitted must not be published.
-(The noise here is numpy's; a release needs a sampler made for it.)
+(The noise here is numpy's; a release needs a sampler made for it. Fractions and record names keep this script close to
+the paper; for many records `individual.array_filter` decides the same from one array of norms.)
 """
 
 from __future__ import annotations
