@@ -14,6 +14,8 @@ from verified_dp.individual.training import HALVINGS, SPLIT_BITS, UNIT_BITS, Tra
 from verified_dp.theorems import proved_by
 
 LARGEST_COUNT = 2**30
+PIECE = 4096
+"""Records at a time where whole arrays would be copied."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,9 @@ class Counts:
         return Fraction(total, 2**UNIT_BITS)
 
     def take(self, rows: np.ndarray) -> Counts:
-        """The counts of some records."""
+        """The counts of some records, by place; all in order are these counts themselves."""
+        if len(rows) == len(self.records) and np.array_equal(rows, np.arange(len(rows))):
+            return self
         return replace(self, records=self.records[rows], steps=self.steps[rows], high=self.high[rows],
                        low=self.low[rows])
 
@@ -99,18 +103,24 @@ class Counts:
     @cached_property
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """(rows, inverse): one row of each kind, and for each record the place of its kind in `rows`."""
-        mixed = self._hashes()
-        _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
-        same = all(np.array_equal(part[first][inverse], part) for part in (self.steps, self.high, self.low))
-        return (first, inverse) if same else (np.arange(len(mixed)), np.arange(len(mixed)))
+        every = np.arange(len(self.records))
+        _, first, inverse = np.unique(self._hashes(), return_index=True, return_inverse=True)
+        if len(first) == len(every):
+            return every, every
+        twins = first[inverse]
+        same = all(np.array_equal(part[twins[piece]], part[piece])
+                   for piece in np.array_split(every, 1 + len(every) // PIECE)
+                   for part in (self.steps, self.high, self.low))
+        return (first, inverse) if same else (every, every)
 
     def _hashes(self) -> np.ndarray:
         generator = np.random.default_rng(2)
         total = np.zeros(len(self.records), dtype=np.uint64)
         for part in (self.steps, self.high, self.low):
             factors = generator.integers(0, 2**63, size=self.buckets, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-            mixed = part.view(np.uint64) ^ (part.view(np.uint64) >> np.uint64(29))
-            total += (mixed * factors).sum(axis=1, dtype=np.uint64)
+            for sums, words in zip(np.array_split(total, 1 + len(total) // PIECE),
+                                   np.array_split(part.view(np.uint64), 1 + len(total) // PIECE), strict=True):
+                sums += ((words ^ (words >> np.uint64(29))) * factors).sum(axis=1, dtype=np.uint64)
         return total
 
 

@@ -138,7 +138,8 @@ class LineSearch:
         places = np.unique(np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).astype(int))
         return self.take(order[places])
 
-    def period(self) -> tuple[float, Fraction, Fraction]:
+    @cached_property
+    def _period(self) -> tuple[float, Fraction, Fraction]:
         """The shortest period for which both alias bounds are below the target for all (of a sample of) records."""
         some, c = self._sample(), self.tilt
         exponents, guess = c * SHARES, some.choice.epsilon
@@ -195,7 +196,7 @@ class LineSearch:
     def choose_table(self, buckets: np.ndarray, omega: float) -> TableWitness:
         """Choose the witness of the line with this cut-off for the buckets, by number, of the tables' grid."""
         c, log_steps = self.tilt, math.log2(2 + float(self._steps.sum(axis=1).max()))
-        period, right, left = self.period()
+        period, right, left = self._period
         step = dyadic(2 * math.pi / period, 20)
         count = min(max(1, math.ceil(omega / float(step))), MOST_FREQUENCIES)
         asked, many = self.bits + log_steps + 6, max(4.0, 2.0**log_steps)

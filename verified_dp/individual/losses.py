@@ -142,53 +142,53 @@ class _Question:
 
 
 def _solve(counts: Counts, question: _Question, progress: Progress) -> IndividualLosses:
-    """Each kind of record once, on grids as fine as it needs; then every record gets what its kind has."""
+    """Every record on grids as fine as it needs."""
     start = time.perf_counter()
-    first, inverse = counts.distinct
-    search = _Search(counts.take(first), question, progress)
+    search = _Search(counts, question, progress)
     search.run()
     return IndividualLosses(
-        question.quantity, question.given, counts.records, search.lower[inverse], search.upper[inverse],
-        float(question.width), search.parts[inverse], search.reason(inverse), time.perf_counter() - start,
-        search.lines, len(first))
+        question.quantity, question.given, counts.records, search.lower, search.upper, float(question.width),
+        search.parts, search.reason(), time.perf_counter() - start, search.lines, search.distinct)
 
 
 @dataclass
 class _Search:
-    """The intervals found so far for each kind of record."""
+    """The intervals found so far. lines, distinct: tables built, and kinds of records on the first grid."""
 
-    kinds: Counts
+    counts: Counts
     question: _Question
     progress: Progress
     lines: int = 0
+    distinct: int = 0
     lower: np.ndarray = field(init=False)
     upper: np.ndarray = field(init=False)
     parts: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        count = len(self.kinds.records)
+        count = len(self.counts.records)
         self.lower, self.upper, self.parts = np.zeros(count), np.full(count, np.inf), np.zeros(count, dtype=int)
 
     @property
     def finest(self) -> int:
         """Parts of the finest grid that can be had."""
-        return MAX_PARTS if self.kinds.recount else self.kinds.parts
+        return MAX_PARTS if self.counts.recount else self.counts.parts
 
     def run(self) -> None:
         """On finer and finer grids, the wide ones again."""
-        rows, parts = np.arange(len(self.lower)), min(self.kinds.parts, COARSE)
+        rows, parts = np.arange(len(self.lower)), min(self.counts.parts, COARSE)
         while len(rows):
-            masses = LogMasses(self.kinds.training, parts)
-            for block in np.array_split(rows, -(-len(rows) * bucket_count(parts) // CELLS)):
-                self._enclose(masses, block, self._counts(block, parts))
+            masses = LogMasses(self.counts.training, parts)
+            again = -(-len(rows) * bucket_count(parts) // CELLS) if parts > self.counts.parts else 1
+            for block in np.array_split(rows, again):
+                self._enclose(masses, block, self._count(block, parts))
             rows = rows[self._wide(rows)]
             if parts == self.finest:
                 break
             parts = min(FINER * parts, self.finest)
 
-    def reason(self, inverse: np.ndarray) -> str:
+    def reason(self) -> str:
         """Why some are wide."""
-        wide = self._wide(np.arange(len(self.lower)))[inverse]
+        wide = self._wide(np.arange(len(self.lower)))
         if not wide.any():
             return ""
         advice = ("their few large steps need finer buckets than there are: enclose such a record by itself"
@@ -198,25 +198,29 @@ class _Search:
     def _wide(self, rows: np.ndarray) -> np.ndarray:
         return ~_narrow(self.question.quantity, self.lower[rows], self.upper[rows], float(self.question.width))
 
-    def _counts(self, rows: np.ndarray, parts: int) -> Counts:
-        """The counts of these kinds on a grid, from the readings where the counts are too coarse."""
-        kinds = self.kinds.take(rows)
-        if parts <= kinds.parts or kinds.recount is None:
-            return kinds.coarser(parts)
-        counts = kinds.recount(kinds.records, parts)
-        if not counts.coarser(kinds.parts).equals(kinds):
+    def _count(self, rows: np.ndarray, parts: int) -> Counts:
+        """The counts of these records on a grid, from the readings where the counts are too coarse."""
+        counts = self.counts.take(rows)
+        if parts <= counts.parts or counts.recount is None:
+            return counts.coarser(parts)
+        finer = counts.recount(counts.records, parts)
+        if not finer.coarser(counts.parts).equals(counts):
             raise InvalidInput("readings", "changed since they were counted", "left as they are until this is done")
-        return counts
+        return finer
 
     def _enclose(self, masses: LogMasses, rows: np.ndarray, counts: Counts) -> None:
-        """One pass over some kinds (row i of `counts` is kind rows[i])."""
-        coarse = counts.coarser(masses.parts)
-        choice = self._choice(masses, coarse, rows)
-        for index in np.unique(choice.index):
-            places = np.flatnonzero(choice.index == index)
-            line = LineSearch(masses, coarse.take(places), choice.take(places), counts.parts, BITS)
-            for omega, group in _groups(line.cutoffs()):
-                self._enclose_group(line.take(group), omega, rows[places[group]], counts.take(places[group]))
+        """One pass over some records (row i of `counts` is record rows[i]): each kind once, then all of its records.
+
+        Records of one kind on this grid may differ on a finer one.
+        """
+        first, inverse = counts.distinct
+        self.distinct = self.distinct or len(first)
+        kinds = counts.take(first)
+        choice = self._choice(masses, kinds.coarser(masses.parts), rows[first])
+        lower, upper = self._enclose_kinds(masses, kinds, choice)
+        self.lower[rows] = np.maximum(self.lower[rows], lower[inverse])
+        self.upper[rows] = np.minimum(self.upper[rows], upper[inverse])
+        self.parts[rows] = counts.parts
 
     def _choice(self, masses: LogMasses, coarse: Counts, rows: np.ndarray) -> Choice:
         """The question's choice, with a better guess of eps where one is known."""
@@ -228,20 +232,25 @@ class _Search:
         middle = np.where(known, (self.lower[rows] + np.where(known, self.upper[rows], 0.0)) / 2, epsilon)
         return Choice(index, middle, log_delta)
 
-    def _enclose_group(self, line: LineSearch, omega: float, rows: np.ndarray, counts: Counts) -> None:
-        """One table for these kinds, and what it encloses."""
-        witness = line.choose_table(np.flatnonzero(counts.steps.any(axis=0)), omega)
-        table = build_table(counts.training, counts.parts, witness)
-        self.lines += 1
-        for chunk in np.array_split(np.arange(len(rows)), -(-len(rows) // CHUNK)):
-            found = evaluate_rows(table, counts.take(chunk))
-            lower, upper = self.question.enclose(found, line.choice.epsilon[chunk])
-            places = rows[chunk]
-            self.lower[places] = np.maximum(self.lower[places], lower)
-            self.upper[places] = np.minimum(self.upper[places], upper)
-            self.parts[places] = counts.parts
-            done = 1 - self._wide(np.arange(len(self.lower))).mean()
-            self.progress(done, f"{self.question.quantity} of {len(self.lower)} kinds of records, {counts.parts} parts")
+    def _enclose_kinds(self, masses: LogMasses, kinds: Counts, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends for every kind, line by line; a line has a table for each group of cut-offs."""
+        (lower, upper), done = np.zeros((2, len(kinds.records))), 0
+        coarse = kinds.coarser(masses.parts)
+        for index in np.unique(choice.index):
+            places = np.flatnonzero(choice.index == index)
+            line = LineSearch(masses, coarse.take(places), choice.take(places), kinds.parts, BITS)
+            for omega, group in _groups(line.cutoffs()):
+                rows = places[group]
+                witness = line.choose_table(np.flatnonzero(kinds.steps[rows].any(axis=0)), omega)
+                table = build_table(kinds.training, kinds.parts, witness)
+                self.lines += 1
+                for chunk in np.array_split(rows, -(-len(rows) // CHUNK)):
+                    found = evaluate_rows(table, kinds.take(chunk))
+                    lower[chunk], upper[chunk] = self.question.enclose(found, choice.epsilon[chunk])
+                    done += len(chunk)
+                    self.progress(done / len(lower), f"{self.question.quantity} of {done} of {len(lower)} kinds of "
+                                                     f"records, {kinds.parts} parts")
+        return lower, upper
 
 
 def _groups(cutoffs: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
