@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,6 +14,10 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
     if is_dataclass(value):
         for field in fields(value):
             yield from leaves(getattr(value, field.name), (*path, field.name))
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key))
         return
     if value != ():
         yield path, value
@@ -26,6 +30,8 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
         return new
     if is_dataclass(value):
         return replace(value, **{path[0]: put(getattr(value, path[0]), path[1:], new)})  # type: ignore[type-var]
+    if isinstance(value, Mapping):
+        return {**value, path[0]: put(value[path[0]], path[1:], new)}
     return tuple(put(item, path[1:], new) if index == path[0] else item for index, item in enumerate(value))
 
 
