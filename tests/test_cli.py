@@ -576,6 +576,25 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize(("place", "reason"), [(">/dev/full", "[Errno 28] No space left on device"),
+                                               (">&-", "standard output is closed")])
+@pytest.mark.parametrize("command", ["delta plain.toml --epsilon 1", "certify true.toml --json"])
+def test_results_that_cannot_be_written_are_not_a_refutation(command: str, place: str, reason: str) -> None:
+    """A traceback would exit with 1, which says "refuted"."""
+    shell = f'"{sys.executable}" -m verified_dp {command} {place}'
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert (done.returncode, done.stderr) == (3, f"verified-dp: cannot write the results: {reason}\n")
+
+
+def test_nobody_listens_to_errors() -> None:
+    shell = f'"{sys.executable}" -m verified_dp delta broken.toml plain.toml --epsilon 1 --json 2>&-'
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 2 and len(done.stdout.splitlines()) == 2
+
+
 def test_a_process_imports_nothing_for_help() -> None:
     code = "import sys; from verified_dp.cli import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from verified_dp.cli.arguments import UsageError, attached, parser
-from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, escaped
+from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, complain
 from verified_dp.errors import VerifiedDPError
 
 
@@ -21,14 +21,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _accept_any_text()
         code = _run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         _drop_output()
         return PIPE_CLOSED
     except OSError as error:
-        sys.stderr.write(escaped(f"verified-dp: cannot write the results: {error}") + "\n")
+        complain(f"verified-dp: cannot write the results: {error}")
         _drop_output()
         return UNDECIDED
     return code
@@ -59,5 +60,5 @@ def _accept_any_text() -> None:
 
 def _drop_output() -> None:
     """Nothing more can be written: keep Python from trying, and complaining, when it exits."""
-    with suppress(OSError, ValueError):  # standard output may be no file
+    with suppress(OSError, ValueError, AttributeError):  # standard output may be no file, or closed
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

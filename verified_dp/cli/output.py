@@ -24,6 +24,12 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def complain(text: str) -> None:
+    """One line on standard error, if there is one."""
+    if sys.stderr is not None:
+        sys.stderr.write(escaped(text) + "\n")
+
+
 class Output:
     """Where results go: JSON lines or text for people on standard output."""
 
@@ -36,7 +42,10 @@ class Output:
 
     def write(self, lines: Iterable[str]) -> None:
         """Lines of standard output, at once."""
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        text = "".join(f"{line}\n" for line in lines)
+        if sys.stdout is None:
+            raise OSError("standard output is closed")
+        sys.stdout.write(text)
         sys.stdout.flush()
 
     def error(self, error: Exception, file: str | None = None) -> int:
@@ -44,7 +53,7 @@ class Output:
         where = getattr(error, "file", None) or file
         if self.as_json:
             self.write([_json(_error_row(error, where))])
-        sys.stderr.write(escaped(f"{where or 'verified-dp'}: {error}") + "\n")
+        complain(f"{where or 'verified-dp'}: {error}")
         undecided = isinstance(error, VerifiedDPError) and not isinstance(error, InvalidInput)
         return UNDECIDED if undecided else WRONG
 
@@ -88,7 +97,7 @@ def _one(file: str, work: Callable[[str], int], out: Output) -> int:
         return work(file)
     except VerifiedDPError as error:
         return out.error(error, file)
-    except BrokenPipeError:
+    except OSError:  # of the output: what cannot be read is an InvalidInput
         raise
     except Exception as error:  # an uncaught one would exit with 1, which says "refuted"
         return out.error(Failure(error), file)
