@@ -284,6 +284,12 @@ def test_compare_says_what_does_not_apply(monkeypatch: pytest.MonkeyPatch) -> No
         compare(PROFILE, "delta", "1/2", ("magic",))
 
 
+@pytest.mark.parametrize("parameters", [{"fourier": {"n": 5000}}, {"auto": {"n": 1}}, {"magic": {}}])
+def test_compare_refuses_parameters_that_nobody_reads(parameters: dict[str, dict[str, object]]) -> None:
+    with pytest.raises(InvalidInput, match=r"^parameters must be of a paper's method that is asked: renyi, got "):
+        compare(PROFILE, "delta", "1", ("auto", "renyi"), parameters)
+
+
 def test_the_engines_agree() -> None:
     sampled = privacy_profile(compose((PoissonSampled(Gaussian("1"), "1/10"), 50)), "add-or-remove")
     found = compare(sampled, "delta", "1", ("auto", "contour", "lattice"))

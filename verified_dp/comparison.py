@@ -61,6 +61,10 @@ def compare(profile: PrivacyProfile, quantity: str, at: object, methods: Sequenc
     """
     if unknown := [name for name in methods if name not in ALL]:
         raise InvalidInput("methods", unknown[0], "some of " + ", ".join(ALL))
+    with_parameters = [name for name in methods if name not in METHODS]
+    if unused := [name for name in parameters or () if name not in with_parameters]:
+        raise InvalidInput("parameters", unused[0], "of a paper's method that is asked: "
+                           + (", ".join(with_parameters) or "none is"))
     found: list[Row] = []
     refused: dict[str, str] = {}
     for name in methods:

@@ -85,7 +85,7 @@ def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: L
     from verified_dp.report.terminal import Progress
     from verified_dp.spec import load_spec
 
-    methods = tuple(args.methods.split(",")) if args.methods else ALL
+    methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else ALL
     with Progress(file) as progress:
         profile = privacy_profile(load_spec(file), progress=progress)
         return compare(profile, quantity, at, methods, _by_method(limits.parameters), limits.digits,
