@@ -6,7 +6,7 @@ The sums (oracles.SampledStep) are good to 1e-11 of M(Re z).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
@@ -231,3 +231,25 @@ def test_the_rise_above_a_chord_by_functions_that_attain_it(ratio: float) -> Non
     assert np.log(ratio) + room <= bound["add", F(0)]
     for order in shares:  # a counted v below the true one by `own`, at the largest slope l (l+1)/2 = 6
         assert bound[order, F(1, 100)] - bound[order, F(0)] >= 0.06 * (1 - 1e-12)
+
+
+@pytest.mark.theorem("T116-variance-interpolation")
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("kept", [2, 8, 20, None])
+def test_expectations_of_shares(oracle: ModuleType, order: str, kept: int | None) -> None:
+    """E[p^j m^{Re beta}] between two variances; cells that end too early make the bound wide, not wrong."""
+    rng = np.random.default_rng(7)
+    for probability, tilt, top in ((F(1, 100), F(3), F(1)), (F(1, 2), F(9), F(1, 4)), (F(9, 10), F(1, 2), F(5))):
+        least, step = F(9, 10) * top, oracle.SampledStep(float(probability), order)
+        with ctx.workprec(64):
+            cells = cut_cells(probability, order, tilt, top)
+            cells = replace(cells, ends=cells.ends[:kept], tails=cells.tails[:kept])
+            shares = bound_shares(probability, order, tilt, least, top, cells)
+            assert (shares.power(acb(2, 3)) - (acb(3, 3) if order == "remove" else acb(-2, -3))).abs_upper() == 0
+        for v in (float(least), float(top), *rng.uniform(float(least), float(top), 3)):
+            _, log_m, exponent, width = step.logs(v, complex(tilt))
+            share = 1 - (1 - float(probability)) * np.exp(-log_m.real)
+            for j, bound in zip((2, 3, 4), shares.moments, strict=True):
+                truth = (share**j * np.exp(exponent.real)).sum() * width / np.sqrt(2 * np.pi)
+                assert truth <= float(bound) * (1 + 1e-9)
+                assert kept is not None or float(bound) < 4 * truth
