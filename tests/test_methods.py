@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from fractions import Fraction
 from types import ModuleType
 
@@ -15,11 +17,13 @@ from verified_dp.kernel.closed import ClosedFormWitness
 from verified_dp.kernel.contour import LineWitness
 from verified_dp.kernel.evaluate import evaluate
 from verified_dp.kernel.panels import PanelWitness
+from verified_dp.losses.gaussian import GaussianLoss
 from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, compose
 from verified_dp.methods import single
 from verified_dp.methods.roots import bracket_epsilon, is_above, is_below
 from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
 from verified_dp.profile import PrivacyProfile, privacy_profile
+from verified_dp.search.lattice import LawModel
 
 
 def sampled(q: str, s: str, count: int = 1) -> Composition:
@@ -236,3 +240,24 @@ def test_evaluation_checks_its_witness() -> None:
     loss = privacy_profile(sampled("1/10", "1", 3), "remove")._orders[0].loss
     with pytest.raises(InvalidInput, match="witness"):
         evaluate(loss, ChernoffWitness(Fraction(0), (), 64))
+
+
+def test_cells_past_the_most_that_are_worth_it_are_not_counted_one_by_one() -> None:
+    law = LawModel(GaussianLoss(Fraction(1, 4)), -40.0)
+    step = Fraction(1, 2**14)
+    first, last = math.floor(law.low / step), math.ceil(law.high / step)
+    full = law.strides(2.0, step, first, last, first)
+    cells = sum(count for count, _ in full)
+    assert law.strides(2.0, step, first, last, first, cells) == full
+    short = law.strides(2.0, step, first, last, first, 50)
+    assert sum(count * stride for count, stride in short) == last - first and sum(count for count, _ in short) > cells
+    assert short[-1][1] == 1 and sum(count for count, _ in short[:-1]) == 50
+
+
+@pytest.mark.parametrize("method", ["lattice", "fourier"])
+def test_an_epsilon_far_out_does_not_hang(method: str) -> None:
+    """The tilt is so large there that no grid is fine enough: said soon, where cells were counted for minutes."""
+    before = time.process_time()
+    with pytest.raises(Unsupported, match="no grid fine enough"):
+        privacy_profile(Gaussian("2"), "remove").delta("200", method=method, max_seconds=1)
+    assert time.process_time() - before < 30

@@ -104,8 +104,9 @@ class LawModel:
         weights = np.exp(logs - log_sum(logs))
         return np.exp(1j * np.multiply.outer(frequencies, self.points)) @ weights
 
-    def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int) -> tuple[tuple[int, int], ...]:
-        """Cells of 1, 2, 4, ... grid steps: the rarer the loss under the tilt, the wider; of 1 where these are few."""
+    def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int,
+                most: int = 10**12) -> tuple[tuple[int, int], ...]:
+        """Cells of 1, 2, 4, ... grid steps: the rarer the loss, the wider; of 1 where they are few, or past `most`."""
         if last - first <= FEW_CELLS:
             return ((last - first, 1),)
         logs = self.log_masses + tilt * self.points
@@ -119,14 +120,17 @@ class LawModel:
         short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
         edges = np.floor(self.points / float(step))
         wide = np.clip(wide, 0, np.where(edges[1:] < start, 30, min(math.floor(short), 30))).astype(int)
-        return _blocks(first, last, edges.tolist(), wide.tolist())
+        return _blocks(first, last, edges.tolist(), wide.tolist(), most)
 
 
-def _blocks(first: int, last: int, edges: list[float], levels: list[int]) -> tuple[tuple[int, int], ...]:
-    """Blocks (cells, stride) from first to last: aligned strides of at most 2^level of every mesh cell they meet."""
+def _blocks(first: int, last: int, edges: list[float], levels: list[int], most: int) -> tuple[tuple[int, int], ...]:
+    """Blocks (cells, stride) from first to last: aligned strides of at most 2^level of every mesh cell they meet.
+
+    After `most` cells the rest gets stride 1: it is plain by then that there are too many.
+    """
     blocks: list[list[int]] = []
     place = first
-    while place < last:
+    while place < last and most > 0:
         level = _least_level(place, 1, edges, levels)
         while level and (place % (1 << level) or place + (1 << level) > last
                          or _least_level(place, 1 << level, edges, levels) < level):
@@ -135,8 +139,9 @@ def _blocks(first: int, last: int, edges: list[float], levels: list[int]) -> tup
             blocks[-1][0] += 1
         else:
             blocks.append([1, 1 << level])
-        place += 1 << level
-    return tuple((cells, stride) for cells, stride in blocks)
+        place, most = place + (1 << level), most - 1
+    rest = [[last - place, 1]] if place < last else []
+    return tuple((cells, stride) for cells, stride in blocks + rest)
 
 
 def _least_level(place: int, stride: int, edges: list[float], levels: list[int]) -> int:

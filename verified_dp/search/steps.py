@@ -102,7 +102,8 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     with ctx.workprec(160 + 2 * max(math.ceil(-math.log2(step)), 0)):
         for law, count in model.parts:
             first, last = grid_ends(law, step)
-            grid = LawGrid(first, law.strides(tilt, step, first, last, first), shift=shift_of(law, step))
+            strides = law.strides(tilt, step, first, last, first, _MOST_VERTICES)
+            grid = LawGrid(first, strides, shift=shift_of(law, step))
             if grid.size > _MOST_VERTICES:
                 return math.inf
             start = time.process_time()
