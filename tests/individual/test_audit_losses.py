@@ -22,8 +22,19 @@ from verified_dp.individual.counts import Counts
 from verified_dp.individual.evaluate import _weighted, evaluate_rows
 from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
-from verified_dp.individual.tables import UNKNOWN, Table, TableWitness, build_table
+from verified_dp.individual.squares import square_and_bucket
+from verified_dp.individual.tables import (
+    UNKNOWN,
+    Table,
+    TableWitness,
+    _alias_factors,
+    _grid,
+    _shares,
+    _with_rounding,
+    build_table,
+)
 from verified_dp.individual.training import Training
+from verified_dp.kernel.nodes import NodeRule
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.methods.roots import bracket_epsilon
@@ -264,3 +275,69 @@ def test_records_that_differ_on_a_finer_grid_only(oracle: ModuleType) -> None:
     assert truths[1] > 1.005 * truths[0]
     for lower, upper, truth in zip(found.lower, found.upper, truths, strict=True):
         assert lower - 1e-10 <= truth <= upper + 1e-10 and upper < 1.003 * lower
+
+
+@pytest.mark.theorem("T116-variance-interpolation")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_hulls_and_shares_cover_their_buckets(order: str) -> None:
+    """A reading next to an edge, and its integer, lie in its bucket's hull; each bucket's expectations hold on it."""
+    training, parts = Training("0.7", F(1, 3), "0.1", order), 64
+    grid = _grid(training, parts, range(parts + 6))
+    edges = np.array([float(x) ** 0.5 for x in training.square_edges(parts)]) * training.clipping_double
+    norms = np.concatenate([edges, np.nextafter(edges, 0), np.nextafter(edges, 1)])
+    square, bucket = square_and_bucket(norms, training.clipping_double, parts)
+    for norm, units, b in zip(norms.tolist(), square.tolist(), bucket.tolist(), strict=True):
+        hull = grid.hulls[b]
+        for value in (F(units, 2**60), min(3 * F(norm), F(1)) ** 2):
+            assert hull.low - hull.slack <= value / training.noise_multiplier**2 <= hull.top
+    for b, shares in _shares(training, grid, F(3)).items():
+        assert grid.hulls[b].top <= shares.top
+        assert order == "remove" or shares.least <= grid.hulls[b].bottom
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize("coarser", [1, 3, 6])
+def test_tables_at_real_exponents(oracle: ModuleType, good: TableWitness, coarser: int) -> None:
+    """log M at the alias exponents and at the tilt, also by coarse node rules, is within the bucket's error."""
+    def coarse(rule: NodeRule) -> NodeRule:
+        return replace(rule, step=coarser * rule.step, first=rule.first // coarser, last=-(-rule.last // coarser))
+
+    training = one_step().training
+    changed: dict[str, Any] = {name: {end: coarse(rule) for end, rule in getattr(good, name).items()}
+                               for name in ("nodes", "right_nodes")}
+    table = build_table(training, 2, replace(good, left=good.tilt / 2, count=1, **changed))
+    step, edges = oracle.SampledStep(0.1, "remove"), training.variance_edges(2)
+    columns = ((table.right.values, table.right.errors, good.right), (table.left.values, table.left.errors,
+               good.tilt / 2), (table.real[:, 0], table.errors[:, 0], good.tilt))
+    for values, errors, exponent in columns:
+        for b in good.buckets:
+            truth = step.log_mass(float(edges[b + 1]), float(exponent))
+            assert abs(values[b + 1] - truth) <= errors[b] + 1e-11
+
+
+@pytest.mark.theorem("T04-alias-bounds", "T03-chernoff")
+@pytest.mark.parametrize(("left", "tilt", "right"), [(F(1), F(2), F(3)), (F(0), F(2), F(9, 4)), (F(5), F(6), F(20))])
+def test_alias_factors_are_their_series(good: TableWitness, left: Fraction, tilt: Fraction, right: Fraction) -> None:
+    """C(l) sum over n of e^{-|l - c| n X}, X = 2 pi / eta, and sup of e^{-c x} (1 - e^{-x}) for the tilt."""
+    x, n = np.linspace(1e-6, 30, 400001), np.arange(1, 400)
+    period = 2 * np.pi / 4.0
+    found = _alias_factors(replace(good, left=left, tilt=tilt, right=right, step=F(4)))
+    highest = {e: float((np.exp(-float(e) * x) * -np.expm1(-x)).max()) for e in (left, tilt, right) if e}
+    series = [float(np.exp(-abs(float(e - tilt)) * n * period).sum()) for e in (right, left)]
+    truths = highest[right] * series[0], highest.get(left, 1.0) * series[1], highest[tilt]
+    for bound, truth in zip(found, truths, strict=True):
+        assert truth * (1 - 1e-12) <= bound <= truth * (1 + 1e-5)
+
+
+@pytest.mark.theorem("T117-double-precision")
+def test_both_ends_of_a_bucket_count() -> None:
+    """The entries' own error and size at either end of a bucket are in its error."""
+    for at in range(3):
+        spike = np.zeros((3, 1))
+        spike[at] = 8.0
+        own = _with_rounding(np.zeros((2, 1)), np.zeros((3, 1)), spike)[:, 0]
+        size = _with_rounding(np.zeros((2, 1)), spike, np.zeros((3, 1)))[:, 0]
+        for b in range(2):
+            assert own[b] >= 8 * (at in (b, b + 1)) and size[b] >= 2.0**-37 * (at in (b, b + 1))
+    assert (_with_rounding(np.full((2, 1), np.nan), np.zeros((3, 1)), np.zeros((3, 1))) == UNKNOWN).all()
+    assert (_with_rounding(np.full((2, 1), np.inf), np.zeros((3, 1)), np.zeros((3, 1))) == UNKNOWN).all()
