@@ -18,13 +18,15 @@ from flint import arb, ctx
 
 from verified_dp.errors import InvalidInput
 from verified_dp.individual import losses
+from verified_dp.individual.brackets import bracket_epsilons, doubles_around
 from verified_dp.individual.counts import Counts
-from verified_dp.individual.evaluate import _weighted, evaluate_rows
+from verified_dp.individual.evaluate import _bound_tail, _bound_variation, _log_above, _weighted, evaluate_rows
 from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
 from verified_dp.individual.squares import square_and_bucket
 from verified_dp.individual.tables import (
     UNKNOWN,
+    Column,
     Table,
     TableWitness,
     _alias_factors,
@@ -341,3 +343,102 @@ def test_both_ends_of_a_bucket_count() -> None:
             assert own[b] >= 8 * (at in (b, b + 1)) and size[b] >= 2.0**-37 * (at in (b, b + 1))
     assert (_with_rounding(np.full((2, 1), np.nan), np.zeros((3, 1)), np.zeros((3, 1))) == UNKNOWN).all()
     assert (_with_rounding(np.full((2, 1), np.inf), np.zeros((3, 1)), np.zeros((3, 1))) == UNKNOWN).all()
+
+
+def plain(counts: Counts) -> Counts:
+    """The same integers, whose readings cannot be read again."""
+    return Counts(counts.training, counts.records, counts.steps, counts.high, counts.low)
+
+
+@pytest.mark.theorem("T118-individual-enclosure", "T117-double-precision")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_narrow_tables_contain_the_inversion_integral(oracle: ModuleType, order: str,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """On 1024 parts the intervals are so narrow that a constant wrong by 5e-5 shows."""
+    case = records(oracle, order, "0.1", "1", 30, [(1.0, 1.0), (0.5, 0.75), (0.9, 0.35)], 1024)
+    counts, narrow = plain(case.counts), 0
+    for witness in captured(counts, lambda x: individual_deltas(x, F(1, 2), width="1e-5"), monkeypatch):
+        if max(witness.buckets) > 70:  # no coarser grid has so many
+            lower, upper = evaluate_rows(build_table(counts.training, 1024, witness), counts).delta(np.full(3, 0.5))
+            case.check(lower, upper, 2, witness)
+            narrow += int((upper - lower < 2e-5 * upper).sum())
+    assert narrow >= 1
+
+
+@pytest.mark.theorem("T118-individual-enclosure", "T04-alias-bounds")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_short_periods_and_large_epsilons(cases: list[Records], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Aliases from the right where the tilt is large, from the left where it is small; angles past the proved range."""
+    case, seen = cases[0], 0
+    good = captured(case.counts, lambda x: individual_deltas(x, F(1, 2), width="0.9"), monkeypatch)[0]
+    for times in (F(1, 4), F(1), F(3)):
+        for period in (0.4, 1.5, 6.0):
+            tilt = good.tilt * times
+            witness = replace(good, tilt=tilt, left=tilt / 2, right=tilt * F(5, 4), step=F(2 * np.pi / period),
+                              count=200)
+            rows = evaluate_rows(build_table(case.counts.training, case.counts.parts, witness), case.counts)
+            for at, epsilon in enumerate(case.epsilons):
+                case.check(*rows.delta(np.full(len(rows.own), epsilon)), at, (times, period))
+                seen += int(np.isfinite(rows.error).sum())
+    assert seen > 30
+    rows = evaluate_rows(build_table(case.counts.training, case.counts.parts, good), case.counts)
+    assert (rows.delta(np.full(len(rows.own), 65 / float(good.step)))[0] == 0).all(), "its sine is not known there"
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_every_part_of_the_error_is_there(cases: list[Records], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where logs are unknown the moduli bound the terms; the tail and the columns' errors, by their formulas."""
+    counts = plain(cases[0].counts)
+    witness = captured(counts, lambda x: individual_deltas(x, F(1, 2), width="0.9"), monkeypatch)[0]
+    table, steps = build_table(counts.training, counts.parts, witness), counts.steps.astype(float)
+    shape = table.errors.shape
+    unknown = replace(table, errors=np.full(shape, UNKNOWN), moduli=np.full(shape, 0.05),
+                      beyond=np.full(shape[0], -9.0), beyond_share=np.zeros(shape[0]))
+    rows, plainly = (evaluate_rows(x, counts) for x in (unknown, replace(unknown, moduli=np.full(shape, -9.0))))
+    size = np.abs(table.kernel).sum()
+    assert (rows.error - plainly.error >= size * np.exp(steps.sum(axis=1) * 0.05 - rows.scale) * 0.99).all()
+    above, scale = counts.weights_above(), rows.scale
+    share = replace(table, beyond=np.full(shape[0], -0.02), beyond_share=np.full(shape[0], 0.03))
+    exponent = -0.02 * steps.sum(axis=1) + 0.03 * above.sum(axis=1) - scale
+    tail = 2 * np.exp(exponent) / (float(witness.step) ** 2 * witness.count)
+    assert (_bound_tail(share, steps, above, scale) >= tail).all()
+    assert (_bound_tail(share, steps, above, scale) <= tail * 1.001).all()
+    column = Column(np.zeros(shape[0] + 1), np.full(shape[0], 0.5))
+    assert (_log_above(column, counts.weights(), steps) >= 0.5 * steps.sum(axis=1)).all()
+    chi = np.expm1(table.divergences[-1] * np.arange(1, 20) * 0.001)
+    weights = np.zeros((19, shape[0] + 1))
+    weights[:, -1] = np.arange(1, 20) * 0.001
+    bound = _bound_variation(table, weights, np.zeros((19, shape[0])))
+    assert (0.5 * np.sqrt(chi) <= bound).all()
+
+
+class Falling:
+    """delta(eps) = e^{-eps} / 2 known to 10 %, in place of the rows of a table."""
+
+    shift, steep = 0.0, 1.0
+
+    def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return 0.45 * np.exp(-epsilon), 0.55 * np.exp(-epsilon)
+
+    def slope(self, epsilon: np.ndarray) -> np.ndarray:
+        return -0.5 * self.steep * np.exp(-epsilon)
+
+    def chernoff_epsilon(self, log_delta: float) -> np.ndarray:
+        return np.full(3, np.log(0.5) - log_delta + self.shift)
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize("target", [F(1, 1000), F(46, 100), F(52, 100), F(6, 10), F(1, 10**9) + F(1, 10**40)])
+@pytest.mark.parametrize(("shift", "steep"), [(-0.05, 1.0), (0.02, 1.0), (0.2, 9.0), (-0.05, 40.0)])
+def test_brackets_are_proved_on_both_sides(target: Fraction, shift: float, steep: float) -> None:
+    """Also where the slope that steers the search is too large, so that the ends proposed are too near."""
+    rows = Falling()
+    rows.shift, rows.steep = shift, steep
+    for guess in (0.0, 1.0, 8.0, 30.0):
+        lower, upper = bracket_epsilons(rows, target, np.full(3, guess))  # type: ignore[arg-type]
+        root = max(float(np.log(0.5 / float(target))), 0.0)
+        known = np.log(0.55 / float(target)) if target < F(55, 100) else 0.0
+        assert (upper >= known * (1 - 1e-12)).all() and (lower <= max(0.0, root - 0.1)).all()
+        assert target < F(55, 100) or (upper == 0).all()
+    below, above = doubles_around(target)
+    assert F(below) <= target <= F(above) and (below == above) == (F(float(target)) == target)
