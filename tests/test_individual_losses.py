@@ -226,7 +226,7 @@ def test_deltas_and_equal_records() -> None:
 @pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")
 def test_finer_grids_are_narrower_and_overlap() -> None:
     norms = some_norms(3, 10, 4, 0.1) * 0.97
-    counts = [replace(count_array(norms, TRAINING, "raw", parts, 80), recount=None) for parts in (8, 32)]
+    counts = [replace(count_array(norms, TRAINING, "raw", parts, 80), readings=None) for parts in (8, 32)]
     found = [individual_epsilons(count, "1e-5") for count in counts]
     assert (found[0].lower <= found[1].upper).all() and (found[1].lower <= found[0].upper).all()
     assert np.median(found[1].relative_width) < np.median(found[0].relative_width) / 8
@@ -251,7 +251,7 @@ def test_a_few_large_steps_among_many_tiny_ones(order: str) -> None:
     counts = count_array(norms, training, "raw", 16, 4)
     result = individual_epsilons(counts, "1e-5", width="1/100")
     assert result.narrow.all() and not result.reason and result.parts.max() > 16
-    stuck = individual_epsilons(replace(counts, recount=None), "1e-5", width="1/100")
+    stuck = individual_epsilons(replace(counts, readings=None), "1e-5", width="1/100")
     assert "more than 16 parts" in stuck.reason and not stuck.narrow.all()
     for i in range(3):
         engine = SingleOrder(composition(training, norms[:, i], 4))
@@ -274,8 +274,8 @@ def test_readings_that_changed_are_noticed(tmp_path: Path) -> None:
 def test_parquet_is_read_again_for_some_records(long_file: Path) -> None:
     counts = count_parquet(long_file, TRAINING, "raw", parts=16)
     picked = np.array([17, 3, 29])
-    assert counts.recount is not None
-    finer = counts.recount(counts.records[picked], 128)
+    assert counts.readings is not None
+    finer = counts.readings.count(counts.records[picked], 128)
     assert finer.records.tolist() == counts.records[picked].tolist()
     assert finer.equals(count_parquet(long_file, TRAINING, "raw", parts=128).take(picked))
 

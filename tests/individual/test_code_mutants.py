@@ -29,7 +29,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("WIDEN = 1 + 2.0**-49", "WIDEN = 1 - 2.0**-49"),
         ("SQUARE_SLACK = Fraction(1, 2**47)", "SQUARE_SLACK = Fraction(1, 2**52)"),
         ("HULL_SLACK = Fraction(1, 2**45)", "HULL_SLACK = Fraction(1, 2**62)"),
-        ("+ (ratio > 0)", "+ 0"),
+        ("+ (norms > 0)", "+ 0"),
         ("return np.minimum(scaled, 2**UNIT_BITS)", "return scaled"),
         (", 1) + (HALVINGS - 1)", ", 1) + (HALVINGS - 2)"),
         ("bucket -= ratio * float(parts * 2**k) <= 1", "bucket -= ratio * float(parts * 2**k) < 1"),

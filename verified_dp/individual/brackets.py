@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +27,8 @@ def bracket_epsilons(rows: Rows, target: Fraction, guess: np.ndarray) -> tuple[n
     """Ends with delta_i(lower) > target (or lower = 0) and delta_i(upper) <= target (or upper = inf)."""
     below, above = doubles_around(target)
     zero = rows.delta(np.zeros(len(guess)))[1] <= below
-    near, slope, spread = _newton(rows, target, guess)
+    goal = math.log(target.numerator) - math.log(target.denominator)
+    near, slope, spread = _newton(rows, goal, guess)
     lower, upper = np.zeros(len(guess)), np.full(len(guess), np.inf)
     for factor in WIDENINGS:
         room = (spread * 1.001 + 2.0**-40) * factor / slope
@@ -37,14 +39,14 @@ def bracket_epsilons(rows: Rows, target: Fraction, guess: np.ndarray) -> tuple[n
         lower = np.where(fits, low, lower)
         if not (np.isinf(upper) | (lower == 0))[~zero].any():
             break
-    last = rows.chernoff_epsilon(float(np.log(float(target))))
+    last = rows.chernoff_epsilon(goal)
     fits = (last < upper) & (rows.delta(last)[1] <= below)
     return np.where(zero, 0.0, lower), np.where(zero, 0.0, np.where(fits, last, upper))
 
 
-def _newton(rows: Rows, target: Fraction, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where log delta is about log target, minus its slope there, and half the width of log delta."""
-    epsilon, goal = np.maximum(guess, 0.0), np.log(float(target))
+def _newton(rows: Rows, goal: float, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where log delta is about `goal`, minus its slope there, and half the width of log delta."""
+    epsilon = np.maximum(guess, 0.0)
     for _ in range(NEWTON_STEPS):
         lower, upper = rows.delta(epsilon)
         middle = np.maximum((lower + upper) / 2, 1e-300)

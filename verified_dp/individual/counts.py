@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +19,18 @@ PIECE = 4096
 """Records at a time where whole arrays would be copied."""
 
 
+class Readings(Protocol):
+    """Readings that can be read again; records are named by their ids."""
+
+    def count(self, records: np.ndarray, parts: int) -> Counts:
+        """The counts of these records, in this order, on another grid."""
+        ...
+
+    def of_record(self, record: Any) -> Mapping[float, int]:
+        """The record's norms, and for how many steps each of them stands."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Counts:
     """One row per record, one column per bucket.
@@ -25,7 +38,7 @@ class Counts:
     records: their ids. steps: how many steps of the record have r in the bucket (int64).
     high, low: the sum over these of the integers >= r^2 2^60, as high * 2^28 + low.
     clipped: how many readings were above the clipping constant and counted as equal to it.
-    recount: counts the readings of some records (their ids) again in so many parts, where they can be read again.
+    readings: where they can be read again.
     """
 
     training: Training
@@ -34,7 +47,7 @@ class Counts:
     high: np.ndarray
     low: np.ndarray
     clipped: int = 0
-    recount: Callable[[np.ndarray, int], Counts] | None = None
+    readings: Readings | None = None
 
     def __post_init__(self) -> None:
         shapes = {self.steps.shape, self.high.shape, self.low.shape}
@@ -52,10 +65,13 @@ class Counts:
         """Into how many parts (0, 1] is cut."""
         return self.buckets - HALVINGS
 
+    def square_of(self, row: int, bucket: int) -> Fraction:
+        """An upper bound of the sum of r^2 in a bucket, exact as a number, too large by at most 2^-47 per step."""
+        return Fraction(int(self.high[row, bucket]) * 2**SPLIT_BITS + int(self.low[row, bucket]), 2**UNIT_BITS)
+
     def square_sum(self, row: int) -> Fraction:
-        """An upper bound of the record's sum of r^2, exact as a number, too large by at most 2^-47 per step."""
-        total = sum(int(h) * 2**SPLIT_BITS + int(low) for h, low in zip(self.high[row], self.low[row], strict=True))
-        return Fraction(total, 2**UNIT_BITS)
+        """The same over all buckets."""
+        return sum((self.square_of(row, bucket) for bucket in range(self.buckets)), Fraction(0))
 
     def take(self, rows: np.ndarray) -> Counts:
         """The counts of some records, by place; all in order are these counts themselves."""
@@ -88,7 +104,7 @@ class Counts:
     def rounded(self, up: bool) -> Counts:
         """Every sensitivity moved to the upper (lower) end of its bucket: delta only grows (falls)."""
         ends = self._ends[1:] if up else self._ends[:-1]
-        return replace(self, high=self.steps * ends, low=np.zeros_like(self.low), recount=None)
+        return replace(self, high=self.steps * ends, low=np.zeros_like(self.low), readings=None)
 
     @proved_by("T115-squared-sensitivity")
     def coarser(self, parts: int) -> Counts:

@@ -10,9 +10,10 @@ that no record has cannot be missed: count the readings that stand for several s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +115,30 @@ def count_array(array: np.ndarray, training: Training, norms: str, parts: int = 
     if np.ndim(array) != 2:
         raise InvalidInput("norms", str(np.shape(array)), "an array (steps, records)")
 
-    def recount(records: np.ndarray, parts: int) -> Counts:
-        return count_steps((array[i][records] for i in range(len(array))), training, norms, parts, repeats)
-
     counts = count_steps((array[i] for i in range(len(array))), training, norms, parts, repeats)
-    return replace(counts, recount=recount)
+    return replace(counts, readings=ArrayReadings(array, training, norms, repeats))
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayReadings:
+    """An array (steps, records) that has been counted; a record's id is its column."""
+
+    array: np.ndarray
+    training: Training
+    norms: str
+    repeats: int | Sequence[int]
+
+    def count(self, records: np.ndarray, parts: int) -> Counts:
+        """See Readings."""
+        rows = (np.asarray(self.array[i])[records] for i in range(len(self.array)))
+        return count_steps(rows, self.training, self.norms, parts, self.repeats)
+
+    def of_record(self, record: Any) -> Mapping[float, int]:
+        """See Readings."""
+        found: Counter[float] = Counter()
+        for i, times in zip(range(len(self.array)), _one_each(self.repeats), strict=False):
+            found[float(self.array[i][record])] += times
+        return found
 
 
 def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, norms: str, parts: int = PARTS,
@@ -140,24 +160,40 @@ def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, 
         counts = _collect(connection, training, parts, clipped)
         progress(1.0, "counted")
 
-    def recount(records: np.ndarray, parts: int) -> Counts:
-        return _count_some(records, files, training, parts, memory, threads)
-
-    return replace(counts, recount=recount)
+    return replace(counts, readings=ParquetReadings(files, training, memory, threads))
 
 
-def _count_some(records: np.ndarray, files: list[str], training: Training, parts: int, memory: str,
-                threads: int | None) -> Counts:
-    """The readings of some records once more, which have been checked, in the order of `records`."""
-    order = np.argsort(records)
-    with _connected(memory, threads) as connection:
-        _open_readings(connection, files)
-        connection.execute("CREATE TEMP TABLE picked AS SELECT UNNEST(?) AS record", [records.tolist()])
-        connection.execute(f"CREATE TEMP TABLE counted AS SELECT * FROM "
-                           f"({counting_sql(training.clipping_double, checked_parts(parts))}) AS all_records "
-                           "WHERE record IN (SELECT record FROM picked)")
-        counts = _collect(connection, training, parts, 0)
-    return counts.take(np.argsort(order))
+@dataclass(frozen=True)
+class ParquetReadings:
+    """Files that have been checked and counted."""
+
+    files: list[str]
+    training: Training
+    memory: str
+    threads: int | None
+
+    def count(self, records: np.ndarray, parts: int) -> Counts:
+        """See Readings."""
+        order = np.argsort(records)
+        with self._opened(records.tolist()) as connection:
+            statement = counting_sql(self.training.clipping_double, checked_parts(parts))
+            connection.execute(f"CREATE TEMP TABLE counted AS {statement}")
+            counts = _collect(connection, self.training, parts, 0)
+        return counts.take(np.argsort(order))
+
+    def of_record(self, record: Any) -> Mapping[float, int]:
+        """See Readings."""
+        with self._opened([record]) as connection:
+            rows = connection.execute("SELECT CAST(norm AS DOUBLE), SUM(repeats) FROM readings GROUP BY 1").fetchall()
+        return {norm: int(count) for norm, count in rows}
+
+    @contextmanager
+    def _opened(self, records: list[Any]) -> Iterator[Any]:
+        """A connection whose view `readings` has only these records."""
+        with _connected(self.memory, self.threads) as connection:
+            connection.execute("CREATE TEMP TABLE picked AS SELECT UNNEST(?) AS record", [records])
+            _open_readings(connection, self.files, "WHERE record IN (SELECT record FROM picked)")
+            yield connection
 
 
 def _existing(paths: Sequence[str | Path]) -> list[str]:
@@ -195,7 +231,7 @@ _INTEGERS = tuple(sign + size for sign in ("", "U") for size in ("TINYINT", "SMA
 _TYPES = {"step": _INTEGERS, "repeats": _INTEGERS, "norm": ("DOUBLE", "FLOAT"), "norms": ("DOUBLE[]", "FLOAT[]")}
 
 
-def _open_readings(connection: Any, files: list[str]) -> None:
+def _open_readings(connection: Any, files: list[str], where: str = "") -> None:
     """A view `readings` on the files, whichever of the two layouts they have."""
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
     source = f"read_parquet([{listed}])"
@@ -207,7 +243,7 @@ def _open_readings(connection: Any, files: list[str]) -> None:
     if not long and (empty := connection.execute(empty_row_sql(source)).fetchone()):
         raise InvalidInput(f"norms of record {empty[0]}", "an empty list" if empty[1] is not None else None,
                            "a list with its norm in every step")
-    connection.execute(f"CREATE TEMP VIEW readings AS {readings_sql(source, long, 'repeats' in columns)}")
+    connection.execute(f"CREATE TEMP VIEW readings AS {readings_sql(source, long, 'repeats' in columns)} {where}")
 
 
 def check_types(columns: Mapping[str, str], types: Mapping[str, Sequence[str]], used: Sequence[str]) -> None:

@@ -8,7 +8,8 @@ depend on what was released before, this is a guarantee for the record (T21, T25
 loss that the record had on the path that was taken, not a guarantee given in advance (for that, use a filter).
 
 All records are first enclosed on a coarse grid of sensitivities; those whose interval is wider than asked again on
-finer ones, as far as the counts go, or, where the readings can be read again, up to 1024 parts.
+finer ones, as far as the counts go, or, where the readings can be read again, up to 1024 parts; and what then is still
+wide (few steps, deltas below 1e-280) one by one.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ import numpy as np
 
 from verified_dp.errors import InvalidInput
 from verified_dp.exact import non_negative, open_unit
+from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_counts, steps_of_readings
 from verified_dp.individual.brackets import bracket_epsilons
 from verified_dp.individual.counts import Counts, Progress, nothing
 from verified_dp.individual.evaluate import Rows, evaluate_rows
 from verified_dp.individual.full_batch import FullBatch, full_batch_deltas, full_batch_epsilons
+from verified_dp.individual.input import count_steps
 from verified_dp.individual.lines import COARSE, Choice, LineSearch, LogMasses, best_lines, lines_at
 from verified_dp.individual.tables import build_table
-from verified_dp.individual.training import MAX_PARTS, bucket_count
+from verified_dp.individual.training import MAX_PARTS, Training, bucket_count
 
 WIDTH = Fraction(1, 100)
 """Width asked of an interval, relative to its upper end."""
@@ -38,6 +41,11 @@ LEAST_EPSILON = 1e-3
 FINER, CHUNK, CELLS, SPLIT = 4, 4096, 2**25, 4.0
 """The next grid has so many times the parts. Records evaluated at once; counts held at once on a finer grid; and the
 records of a line are split where the cut-offs they need differ by more than this factor."""
+FEW, ALONE = 20, 200
+"""So few wide records, where their readings can be read, are enclosed one by one without a finer grid; and so many
+altogether if no other number is given (each takes a fraction of a second)."""
+LEAST_DELTA = Fraction(1, 10**280)
+"""Where a smaller one is asked for, records are enclosed one by one only; and a smaller one is found as accurately."""
 BITS = 20.0
 """Accuracy of delta at which aliases and cut-off are chosen."""
 
@@ -46,9 +54,9 @@ BITS = 20.0
 class IndividualLosses:
     """lower_i <= x_i <= upper_i for every record, x = "epsilon" at `given` = delta, or "delta" at `given` = epsilon.
 
-    The doubles are exact ends; upper may be inf. asked: relative width asked; parts: into how many parts (0, 1] was
-    cut for each record; reason: why some intervals are wider than asked, or "". seconds: time spent. lines, distinct:
-    how many tables and kinds of records it took.
+    The doubles are exact ends; upper may be inf. asked: relative width asked. parts: into how many parts (0, 1] was
+    cut for each record, 0 where its own readings were composed. reason: why some intervals are wider than asked, or
+    "". seconds: time spent. lines, distinct: how many tables and kinds of records it took.
     """
 
     quantity: str
@@ -75,12 +83,13 @@ class IndividualLosses:
         return _narrow(self.quantity, self.lower, self.upper, self.asked)
 
 
-def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH,
+def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH, alone: int = ALONE,
                         progress: Progress = nothing) -> IndividualLosses:
     """Enclose eps_i(delta) = inf {eps >= 0: delta_i(eps) <= delta} of every record.
 
     Args: counts: from `input`. delta: exact, in (0, 1). width: asked of upper - lower, relative to upper (to 1e-3 where
-        upper is smaller). progress: told the share done.
+        upper is smaller). alone: at most so many records are enclosed one by one, those with the widest intervals.
+        progress: told the share done.
     Raises: InvalidInput, InexactInput.
     Source: Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy" (2023),
     appendix D; the enclosures are T115 to T118.
@@ -96,10 +105,15 @@ def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH,
     def enclose(rows: Rows, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return bracket_epsilons(rows, target, guess)
 
-    return _solve(counts, _Question("epsilon", str(delta), choose, enclose, open_unit(width, "width")), progress)
+    def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
+        return enclose_epsilon(steps, training, target, digits)
+
+    question = _Question("epsilon", str(delta), choose, enclose, enclose_alone, open_unit(width, "width"),
+                         target < LEAST_DELTA)
+    return _solve(counts, question, alone, progress)
 
 
-def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
+def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH, alone: int = ALONE,
                       progress: Progress = nothing) -> IndividualLosses:
     """Enclose delta_i(eps) of every record at one eps >= 0, which has to be a binary double such as 0.5.
 
@@ -118,7 +132,11 @@ def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
     def enclose(rows: Rows, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return rows.delta(guess)
 
-    return _solve(counts, _Question("delta", str(epsilon), choose, enclose, open_unit(width, "width")), progress)
+    def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
+        return enclose_delta(steps, training, value, digits)
+
+    question = _Question("delta", str(epsilon), choose, enclose, enclose_alone, open_unit(width, "width"))
+    return _solve(counts, question, alone, progress)
 
 
 def _without_sampling(counts: Counts, quantity: str, given: str, width: object, found: FullBatch) -> IndividualLosses:
@@ -132,23 +150,28 @@ def _without_sampling(counts: Counts, quantity: str, given: str, width: object, 
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked of every record, and how: the choice of its line, and the interval on that line."""
+    """What is asked of every record, and how: the choice of its line, the interval on that line, one record alone.
+
+    tiny: the deltas asked are too small for doubles.
+    """
 
     quantity: str
     given: str
     choose: Callable[[LogMasses, np.ndarray], Choice]
     enclose: Callable[[Rows, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    enclose_alone: Callable[[list[Steps], Training, int], tuple[float, float]]
     width: Fraction
+    tiny: bool = False
 
 
-def _solve(counts: Counts, question: _Question, progress: Progress) -> IndividualLosses:
+def _solve(counts: Counts, question: _Question, alone: int, progress: Progress) -> IndividualLosses:
     """Every record on grids as fine as it needs."""
     start = time.perf_counter()
     search = _Search(counts, question, progress)
-    search.run()
+    search.run(alone)
     return IndividualLosses(
         question.quantity, question.given, counts.records, search.lower, search.upper, float(question.width),
-        search.parts, search.reason(), time.perf_counter() - start, search.lines, search.distinct)
+        search.parts, search.reason(alone), time.perf_counter() - start, search.lines, search.distinct)
 
 
 @dataclass
@@ -167,33 +190,63 @@ class _Search:
     def __post_init__(self) -> None:
         count = len(self.counts.records)
         self.lower, self.upper, self.parts = np.zeros(count), np.full(count, np.inf), np.zeros(count, dtype=int)
+        self._tried = np.zeros(count, dtype=bool)
 
     @property
     def finest(self) -> int:
         """Parts of the finest grid that can be had."""
-        return MAX_PARTS if self.counts.recount else self.counts.parts
+        return MAX_PARTS if self.counts.readings else self.counts.parts
 
-    def run(self) -> None:
-        """On finer and finer grids, the wide ones again."""
+    def run(self, alone: int) -> None:
+        """On finer and finer grids, the wide ones again, and what then is wide one by one, at most `alone` records."""
         rows, parts = np.arange(len(self.lower)), min(self.counts.parts, COARSE)
-        while len(rows):
+        while len(rows) and not self.question.tiny:
             masses = LogMasses(self.counts.training, parts)
             again = -(-len(rows) * bucket_count(parts) // CELLS) if parts > self.counts.parts else 1
             for block in np.array_split(rows, again):
                 self._enclose(masses, block, self._count(block, parts))
             rows = rows[self._wide(rows)]
+            if self.counts.readings and len(rows) <= min(FEW, alone):
+                self._enclose_alone(rows)
+                rows = rows[self._wide(rows)]
             if parts == self.finest:
                 break
             parts = min(FINER * parts, self.finest)
+        rows = rows[~self._tried[rows]]
+        self._enclose_alone(rows[np.argsort(self.lower[rows] - self.upper[rows], kind="stable")][:alone])
 
-    def reason(self) -> str:
+    def reason(self, alone: int) -> str:
         """Why some are wide."""
-        wide = self._wide(np.arange(len(self.lower)))
-        if not wide.any():
+        count = int(self._wide(np.arange(len(self.lower))).sum())
+        if not count:
             return ""
-        advice = ("their few large steps need finer buckets than there are: enclose such a record by itself"
-                  if self.finest == MAX_PARTS else f"count the readings in more than {self.finest} parts")
-        return f"{int(wide.sum())} of {len(wide)} intervals are wider than asked: {advice}"
+        advice = (f"count the readings in more than {self.finest} parts" if self.finest < MAX_PARTS else
+                  f"let more than {alone} be enclosed one by one (alone=)" if count > alone else
+                  "their few steps are hard to enclose")
+        return f"{count} of {len(self.lower)} intervals are wider than asked: {advice}"
+
+    def _enclose_alone(self, rows: np.ndarray) -> None:
+        """These records one by one, from their readings where they can be read again, else from the counts."""
+        digits, training = 2 - math.floor(math.log10(self.question.width)), self.counts.training
+        self._tried[rows] = True
+        known: dict[frozenset[Steps], tuple[float, float]] = {}
+        for done, row in enumerate(rows, 1):
+            steps = self._steps(row)
+            kind = frozenset(steps)
+            known[kind] = known.get(kind) or self.question.enclose_alone(steps, training, digits)
+            self.lower[row] = max(self.lower[row], known[kind][0])
+            self.upper[row] = min(self.upper[row], known[kind][1])
+            self.parts[row] = 0 if self.counts.readings else self.parts[row]
+            self.progress(done / len(rows), f"{self.question.quantity} of {done} of {len(rows)} records one by one")
+
+    def _steps(self, row: int) -> list[Steps]:
+        if self.counts.readings is None:
+            return steps_of_counts(self.counts, row)
+        training, readings = self.counts.training, self.counts.readings.of_record(self.counts.records[row])
+        again = count_steps((np.array([norm]) for norm in readings), training, "raw", self.counts.parts,
+                            list(readings.values()))
+        _check_same(again, self.counts.take(np.array([row])))
+        return steps_of_readings(readings, training)
 
     def _wide(self, rows: np.ndarray) -> np.ndarray:
         return ~_narrow(self.question.quantity, self.lower[rows], self.upper[rows], float(self.question.width))
@@ -201,11 +254,10 @@ class _Search:
     def _count(self, rows: np.ndarray, parts: int) -> Counts:
         """The counts of these records on a grid, from the readings where the counts are too coarse."""
         counts = self.counts.take(rows)
-        if parts <= counts.parts or counts.recount is None:
+        if parts <= counts.parts or counts.readings is None:
             return counts.coarser(parts)
-        finer = counts.recount(counts.records, parts)
-        if not finer.coarser(counts.parts).equals(counts):
-            raise InvalidInput("readings", "changed since they were counted", "left as they are until this is done")
+        finer = counts.readings.count(counts.records, parts)
+        _check_same(finer.coarser(counts.parts), counts)
         return finer
 
     def _enclose(self, masses: LogMasses, rows: np.ndarray, counts: Counts) -> None:
@@ -232,6 +284,7 @@ class _Search:
         middle = np.where(known, (self.lower[rows] + np.where(known, self.upper[rows], 0.0)) / 2, epsilon)
         return Choice(index, middle, log_delta)
 
+    @np.errstate(over="ignore", invalid="ignore")  # where something overflows the bounds are infinite
     def _enclose_kinds(self, masses: LogMasses, kinds: Counts, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends for every kind, line by line; a line has a table for each group of cut-offs."""
         (lower, upper), done = np.zeros((2, len(kinds.records))), 0
@@ -253,6 +306,12 @@ class _Search:
         return lower, upper
 
 
+def _check_same(again: Counts, before: Counts) -> None:
+    """InvalidInput where readings were not the same when they were read again."""
+    if not again.equals(before):
+        raise InvalidInput("readings", "changed since they were counted", "left as they are until this is done")
+
+
 def _groups(cutoffs: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
     """The records by the cut-offs they need: (the largest, which records)."""
     classes = np.floor(np.log(cutoffs / cutoffs.min()) / math.log(SPLIT)).astype(int)
@@ -262,5 +321,5 @@ def _groups(cutoffs: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
 
 
 def _narrow(quantity: str, lower: np.ndarray, upper: np.ndarray, width: float) -> np.ndarray:
-    size = np.maximum(upper, LEAST_EPSILON) if quantity == "epsilon" else upper
+    size = np.maximum(upper, LEAST_EPSILON if quantity == "epsilon" else float(LEAST_DELTA))
     return np.isfinite(upper) & (upper - lower <= width * size)

@@ -23,10 +23,10 @@ HULL_SLACK = Fraction(1, 2**45)
 def square_units(norms: np.ndarray, clipping: float) -> np.ndarray:
     """The integer >= r^2 2^60 of each norm, r = min(norm, clipping) / clipping.
 
-    min(2^60, ceil(r r 2^60 (1 + 2^-49)) + 1), and 0 for norm 0; a norm >= clipping has exactly 2^60.
+    min(2^60, ceil(r r 2^60 (1 + 2^-49)) + 1), and 0 for norm 0 only; a norm >= clipping has exactly 2^60.
     """
     ratio = _ratio(norms, clipping)
-    scaled = np.ceil(ratio * ratio * 2.0**UNIT_BITS * WIDEN).astype(np.int64) + (ratio > 0)
+    scaled = np.ceil(ratio * ratio * 2.0**UNIT_BITS * WIDEN).astype(np.int64) + (norms > 0)
     return np.minimum(scaled, 2**UNIT_BITS)
 
 
@@ -52,7 +52,7 @@ def square_sql(clipping: float) -> str:
     """The same integer as SQL on the column `norm`."""
     ratio = _ratio_sql(clipping)
     value = f"{ratio} * {ratio} * {_double(2.0**UNIT_BITS)} * {_double(WIDEN)}"
-    up = f"CAST(CEIL({value}) AS BIGINT) + CASE WHEN {ratio} > 0 THEN 1 ELSE 0 END"
+    up = f"CAST(CEIL({value}) AS BIGINT) + CASE WHEN norm > 0 THEN 1 ELSE 0 END"
     return f"LEAST({up}, CAST({2**UNIT_BITS} AS BIGINT))"
 
 

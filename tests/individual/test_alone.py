@@ -1,0 +1,129 @@
+"""Records that no grid encloses well, one by one: few steps, tiny deltas, from readings and from counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from verified_dp.errors import InvalidInput
+from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_counts, steps_of_readings
+from verified_dp.individual.counts import Counts
+from verified_dp.individual.input import Recorder, count_array
+from verified_dp.individual.losses import individual_deltas, individual_epsilons
+from verified_dp.individual.squares import SQUARE_SLACK
+from verified_dp.individual.training import Training
+
+TRAINING = Training(1, 1, Fraction(1, 100))
+TWO_STEPS = np.array([[1.0, 0.7, 0.0, 0.3], [0.9, 0.7, 0.0, 0.001]])
+
+
+def counted(norms: np.ndarray, training: Training, parts: int = 64, repeats: int = 1) -> Counts:
+    return count_array(norms, training, "raw", parts, repeats)
+
+
+def blind(norms: np.ndarray, training: Training, parts: int = 64) -> Counts:
+    """The same counts without the readings."""
+    recorder = Recorder(training, norms.shape[1], "raw", parts)
+    for row in norms:
+        recorder.add(row)
+    return recorder.counts()
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_steps_of_readings_are_exact() -> None:
+    training = Training(2, "0.7", Fraction(1, 2))
+    squares = (Fraction(0.1) / Fraction(7, 10)) ** 2, Fraction(0), Fraction(1)
+    steps = steps_of_readings({0.1: 3, 0.0: 2, 5.0: 4}, training)
+    assert steps == [Steps(square, square, count) for square, count in zip(squares, (3, 2, 4), strict=True)]
+
+
+@pytest.mark.theorem("T115-squared-sensitivity", "T119-rounded-sensitivities")
+@pytest.mark.parametrize("parts", [2, 64, 1024])
+def test_steps_of_counts_hold_the_readings(parts: int) -> None:
+    """Each step lies in one of the intervals; a bucket's only step is known to 2^-47."""
+    training = Training(1, "0.7", Fraction(1, 2))
+    norms = np.random.default_rng(3).uniform(0, 0.8, size=(9, 20)) ** 2
+    norms[0, :5], norms[1, 3] = [0, 5e-324, 0.35, 0.7, 1.0], norms[2, 3]
+    counts = blind(norms, training, parts)
+    for row in range(20):
+        intervals = steps_of_counts(counts, row)
+        squares = sorted((min(Fraction(float(x)), training.clipping) / training.clipping) ** 2 for x in norms[:, row])
+        ends = sorted((part.least, part.most) for part in intervals for _ in range(part.count))
+        assert len(ends) == len(squares)
+        assert all(least <= square <= most for (least, most), square in zip(ends, squares, strict=True))
+        assert all(part.most - part.least <= SQUARE_SLACK for part in intervals if part.count == 1)
+
+
+@pytest.mark.theorem("T118-individual-enclosure", "T119-rounded-sensitivities")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_two_steps(order: str) -> None:
+    """Narrow from readings; from counts too where a bucket has one step, else between the bucket's ends."""
+    training = Training(1, 1, Fraction(1, 100), order)
+    exact = individual_epsilons(counted(TWO_STEPS, training), "1e-5", width="1/10000")
+    assert exact.narrow.all() and not exact.reason and exact.parts.tolist() == [0, 0, 64, 0]
+    counts = blind(TWO_STEPS, training, 1024)
+    known = individual_epsilons(counts, "1e-5", width="1/10000")
+    assert (known.lower <= exact.upper).all() and (exact.lower <= known.upper).all()
+    assert known.narrow.tolist() == [True, False, True, True]
+    assert known.reason == "1 of 4 intervals are wider than asked: their few steps are hard to enclose"
+    least, most = steps_of_counts(counts, 1)[0].least, steps_of_counts(counts, 1)[0].most
+    assert least < Fraction(7, 10) ** 2 < most
+    for square, found in ((least, known.lower[1]), (most, known.upper[1])):
+        alone = enclose_epsilon([Steps(square, square, 2)], training, Fraction(1, 10**5), 8)
+        assert alone[0] - 1e-4 < found < alone[1] + 1e-4
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_one_step_against_its_closed_form() -> None:
+    """With the loss at most eps exactly up to x: q (Q((x-1)/s) - (e^eps - 1 + q)/q Q(x/s))."""
+    import mpmath
+
+    norms = np.array([[1.0, 0.25]])
+    found = individual_deltas(counted(norms, TRAINING), "0.5", width="1e-8")
+    assert found.narrow.all()
+    with mpmath.workdps(30):
+        for i, ratio in enumerate(norms[0]):
+            q, s = mpmath.mpf(1) / 100, 1 / mpmath.mpf(float(ratio))
+            edge = (mpmath.exp("0.5") - 1 + q) / q
+            x = s * s * mpmath.log(edge) + mpmath.mpf(1) / 2
+
+            def tail(z: mpmath.mpf) -> mpmath.mpf:
+                return mpmath.erfc(z / mpmath.sqrt(2)) / 2
+
+            delta = q * (tail((x - 1) / s) - edge * tail(x / s))
+            assert found.lower[i] <= delta <= found.upper[i]
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize("delta", ["1e-250", "1e-320"])
+def test_deltas_that_no_double_holds(delta: str) -> None:
+    counts = counted(np.array([[1.0], [0.5]]), TRAINING, repeats=20)
+    found = individual_epsilons(counts, delta)
+    assert found.narrow.all() and found.parts[0] == 0 and found.lower[0] > 30
+    steps = steps_of_readings({1.0: 20, 0.5: 20}, TRAINING)
+    assert enclose_delta(steps, TRAINING, Fraction(float(found.upper[0])), 4)[1] < 1.01 * float(delta)
+
+
+def test_how_many_are_enclosed_alone_is_asked() -> None:
+    counts = counted(TWO_STEPS, TRAINING)
+    none = individual_epsilons(counts, "1e-5", alone=0)
+    assert none.reason.endswith("let more than 0 be enclosed one by one (alone=)") and (none.parts == 1024).sum() == 3
+    some = individual_epsilons(counts, "1e-300", alone=1)
+    assert some.narrow.sum() == 1 and "3 of 4" in some.reason
+
+
+def test_readings_that_changed_are_noticed() -> None:
+    norms = TWO_STEPS.copy()
+    counts = counted(norms, TRAINING)
+    norms[0, 1] = 0.71
+    with pytest.raises(InvalidInput, match="changed since"):
+        individual_epsilons(counts, "1e-5")
+
+
+def test_from_counts_without_steps() -> None:
+    counts = blind(np.zeros((3, 2)), TRAINING)
+    found = individual_epsilons(replace(counts, readings=None), "1e-300")
+    assert found.upper.tolist() == [0, 0]

@@ -1,0 +1,90 @@
+"""One record by itself: the contour method on the composition of its own steps, for those that no grid encloses well.
+
+From the readings the composition is exact. From counts alone each step lies between two sensitivities, and delta grows
+with each of them (T119).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from verified_dp.exact import square_root
+from verified_dp.individual.brackets import doubles_around
+from verified_dp.individual.counts import Counts
+from verified_dp.individual.doubles import double_above, double_below
+from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
+from verified_dp.individual.training import Training
+from verified_dp.losses.composed import ComposedLoss
+from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.methods.roots import bracket_epsilon
+from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.theorems import proved_by
+
+SECONDS = 30.0
+"""For one record."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`count` steps whose squared relative sensitivities lie between two numbers."""
+
+    least: Fraction
+    most: Fraction
+    count: int
+
+
+@proved_by("T118-individual-enclosure")
+def steps_of_readings(readings: Mapping[float, int], training: Training) -> list[Steps]:
+    """The steps of a record from its norms, exact: r = min(norm, clipping) / clipping."""
+    ratios = ((min(Fraction(norm), training.clipping) / training.clipping, count) for norm, count in readings.items())
+    return [Steps(ratio * ratio, ratio * ratio, count) for ratio, count in ratios]
+
+
+@proved_by("T115-squared-sensitivity", "T119-rounded-sensitivities")
+def steps_of_counts(counts: Counts, row: int) -> list[Steps]:
+    """The steps of a record from its counts: a bucket's only step is known to 2^-47, others to lie in the bucket.
+
+    None of them is above the bucket's sum.
+    """
+    edges, found = counts.training.square_edges(counts.parts), []
+    for bucket in counts.steps[row].nonzero()[0]:
+        total, count = counts.square_of(row, int(bucket)), int(counts.steps[row, bucket])
+        least = max(edges[bucket] - HULL_SLACK, total - SQUARE_SLACK if count == 1 else Fraction(0), Fraction(0))
+        found.append(Steps(least, min(edges[bucket + 1] + HULL_SLACK, total, Fraction(1)), count))
+    return found
+
+
+@proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
+def enclose_epsilon(steps: Iterable[Steps], training: Training, target: Fraction, digits: int) -> tuple[float, float]:
+    """lower <= eps_i(target) <= upper; upper may be inf."""
+    ends = [bracket_epsilon(order, target, digits, "contour", Budget(SECONDS)).ends if order else (Fraction(0),) * 2
+            for order in _orders(steps, training)]
+    upper = ends[-1][1]
+    return doubles_around(ends[0][0])[0], float("inf") if upper is None else doubles_around(upper)[1]
+
+
+@proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
+def enclose_delta(steps: Iterable[Steps], training: Training, epsilon: Fraction, digits: int) -> tuple[float, float]:
+    """lower <= delta_i(epsilon) <= upper."""
+    bounds = [order.enclose(epsilon, 3.4 * digits, "contour", Budget(SECONDS)).bounds if order else None
+              for order in _orders(steps, training)]
+    lower = max(double_below(bounds[0].lower), 0.0) if bounds[0] else 0.0
+    return lower, double_above(bounds[-1].upper) if bounds[-1] else 0.0
+
+
+def _orders(steps: Iterable[Steps], training: Training) -> list[SingleOrder | None]:
+    """The compositions of the least and of the most sensitivities, once where they are the same; None: no step."""
+    compositions: list[Counter[Fraction]] = [Counter(), Counter()]
+    for part in steps:
+        for composition, square in zip(compositions, (part.least, part.most), strict=True):
+            composition[square] += part.count if square else 0
+    return [_order(+composition, training) for composition in compositions[: 1 + (compositions[0] != compositions[1])]]
+
+
+def _order(composition: Counter[Fraction], training: Training) -> SingleOrder | None:
+    laws = [(SampledGaussianLoss(training.sampling_probability, square_root(training.noise_multiplier**2 / square),
+                                 training.order), count) for square, count in sorted(composition.items())]
+    return SingleOrder(ComposedLoss(training.order, tuple(laws), Fraction(0))) if laws else None
