@@ -79,3 +79,18 @@ def test_types_of_columns_do_not_matter(norms: list[list[float]], repeats: int, 
         split = read.weights()[i] @ np.array([float(x) for x in training.square_edges(32)])
         assert abs(split - float(read.square_sum(i))) <= 1e-12 * repeats * len(norms)
         assert abs(read.weights()[i].sum() - read.steps[i].sum()) <= 1e-14 * read.steps[i].sum()
+
+
+@pytest.mark.theorem("T116-variance-interpolation", "T117-double-precision")
+@pytest.mark.parametrize("parts", [2, 1024])
+def test_weights_are_those_of_the_integers(parts: int) -> None:
+    """The share of each bucket's upper end, to 8 roundings a step, down to the bucket next to 0."""
+    training, rng = Training(1, 1, F(1, 2)), np.random.default_rng(6)
+    norms = np.exp2(-rng.uniform(0, 22, (40, 5)))
+    counts, edges = count_array(norms, training, "raw", parts, 10**6 + 1), training.square_edges(parts)
+    found, weights = counts.weights_above(), counts.weights()
+    for row, bucket in zip(*np.nonzero(counts.steps), strict=True):
+        total = F(int(counts.high[row, bucket]) * 2**28 + int(counts.low[row, bucket]), 2**60)
+        steps, low, high = int(counts.steps[row, bucket]), edges[bucket], edges[bucket + 1]
+        assert abs(F(float(found[row, bucket])) - (total - steps * low) / (high - low)) <= F(steps, 2**49)
+    assert np.abs(weights.sum(axis=1) - counts.steps.sum(axis=1)).max() <= 2.0**-45 * counts.steps.sum(axis=1).max()

@@ -18,6 +18,7 @@ from flint import acb, arb, ctx
 from verified_dp.individual.interpolation import (
     Hull,
     Shares,
+    _bound_right_of,
     bound_beyond,
     bound_log_errors,
     bound_log_moduli,
@@ -201,6 +202,8 @@ def test_the_chord_of_a_logarithm_by_curves_that_attain_it(curve: str, size: flo
     assert np.abs(value).max() <= most * (1 + 1e-9)
     zero = bound_log_errors(hull, (np.array([2.0]), np.array([0.0])), (np.ones(1), np.ones(1) * 1.05), F(0))
     assert np.isinf(zero), "1 - 2 |v - 2.5| has a zero"
+    steep = bound_log_errors(hull, (np.ones(1), np.zeros(1)), (np.array([1.06]), np.array([0.01])), F(0))
+    assert np.isinf(steep), "1.06 - (v - 2) may be 0 past 3"
 
 
 @pytest.mark.theorem("T116-variance-interpolation")
@@ -253,3 +256,52 @@ def test_expectations_of_shares(oracle: ModuleType, order: str, kept: int | None
                 truth = (share**j * np.exp(exponent.real)).sum() * width / np.sqrt(2 * np.pi)
                 assert truth <= float(bound) * (1 + 1e-9)
                 assert kept is not None or float(bound) < 4 * truth
+
+
+@pytest.mark.theorem("T116-variance-interpolation")
+def test_a_chord_far_outside_of_its_bucket() -> None:
+    """With room 0.9 of the width a parabola leaves its chord by 0.855 of its second derivative."""
+    hull, size, v = Hull(F(2), F(3), F(9, 10)), 0.01, 3.9
+    ends = np.ones(1), np.ones(1)
+    error = bound_log_errors(hull, (np.array([size * 1.4]), np.array([size])), ends, F(0))[0]
+    assert abs(np.log(1 + size / 2 * (v - 2) * (3 - v))) <= error < 0.03
+
+
+@pytest.mark.theorem("T116-variance-interpolation")
+def test_factors_and_the_rest_on_the_right() -> None:
+    """|z (z+1)|, |beta - 2|, |beta - 3|; E[G^{c+1}; Z > t] = e^{c(c+1)v/2} P(Z > t - (c+1) sqrt(v)), where G >= 1."""
+    z = [2 + 3j, 0.5 + 0j, 1 + 0j]
+    for order, betas in (("remove", [x + 1 for x in z]), ("add", [-x for x in z])):
+        found = derivative_factors(order, [acb(x.real, x.imag) for x in z])
+        truth = np.abs([[x * (x + 1) for x in z], [b - 2 for b in betas], [b - 3 for b in betas]])
+        assert (truth * (1 - 1e-14) <= found).all() and (found <= truth * (1 + 1e-14)).all()
+    t = np.arange(1.5, 30, 1e-4)
+    truth = float(np.exp(3 * (t - 0.5) - t * t / 2).sum() * 1e-4 / np.sqrt(2 * np.pi))
+    with ctx.workprec(64):
+        assert truth * (1 - 1e-3) <= float(_bound_right_of(arb(1.5), arb(2), arb(1))) <= truth * (1 + 1e-3)
+        assert not _bound_right_of(arb(0.4), arb(2), arb(1)).is_finite()
+
+
+@pytest.mark.theorem("T116-variance-interpolation")
+def test_bound_beyond_is_that_of_the_statement() -> None:
+    """T116 (g) written out once more: never below, and the same at the bucket's middle."""
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        order, c, w = str(rng.choice(["remove", "add"])), float(rng.uniform(0.1, 9)), float(rng.uniform(0.1, 40))
+        low, width = F(float(rng.uniform(0.3, 3))), F(float(rng.uniform(0.01, 1)))
+        hull, angle = Hull(low, low + width, low * F(float(rng.choice([1e-9, 0.2])))), float(rng.uniform(0.02, 1.5))
+        shares = shares_at(F(1, 10), order, F(c), hull.top, hull.bottom)
+        at_low = float(np.exp(rng.uniform(-30, 5)))
+        with ctx.workprec(64):
+            start, share = (float(x) for x in bound_beyond(hull, shares, arb(at_low), arb(angle), acb(c, w)))
+        a, s, x = float(low), float(hull.slack), c + 1 if order == "remove" else -c
+        big = float(shares.moments[0]) / np.cos(angle / 2) ** (2 if order == "remove" else 2 + c)
+        turned, y = w * np.sin(angle), abs(x) + w
+        g = max(abs(x), turned) if order == "remove" else abs(x) + turned
+        h = np.linspace(-s / float(width), 1 + s / float(width), 41)
+        moved = s * (y * y + y) / 2 + (h * float(width) + s) * (g * g + abs(x) + 2 * turned) / 2
+        statement = np.log(at_low * np.exp(angle**2 / 2 * (1 / (a - s) - 1 / a))
+                           + np.exp(angle**2 / (2 * (a - s))) * big * moved)
+        assert (start + share * h >= statement - 1e-9).all()
+        if s < 1e-6 and at_low > 0.01:
+            assert start + share / 2 <= statement[20] + 1e-3
