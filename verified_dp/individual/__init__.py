@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from verified_dp.individual.ledger import InvalidLedger, Ledger, LedgerBusy, Receipt
     from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons
     from verified_dp.individual.odometers import GDPOdometer, RenyiOdometer
+    from verified_dp.individual.plancherel import PlancherelLosses, plancherel_deltas
     from verified_dp.individual.pld_filter import ApproximatePLDFilter, EpsilonRange, blackwell_mu
     from verified_dp.individual.record_filters import IndividualDecision, IndividualGDPFilter, IndividualRenyiFilter
     from verified_dp.individual.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+    from verified_dp.individual.spark import count_spark
     from verified_dp.individual.training import Training
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "InvalidLedger",
     "Ledger",
     "LedgerBusy",
+    "PlancherelLosses",
     "Receipt",
     "Recorder",
     "RenyiFilter",
@@ -59,6 +62,7 @@ __all__ = [
     "blackwell_mu",
     "count_array",
     "count_parquet",
+    "count_spark",
     "count_steps",
     "gdp_budget",
     "gdp_delta",
@@ -67,6 +71,7 @@ __all__ = [
     "individual_epsilons",
     "last_noise",
     "last_norm",
+    "plancherel_deltas",
     "renyi_budget",
     "squared_ratio",
 ]
@@ -79,9 +84,11 @@ _HOMES = {
     "ledger": ("InvalidLedger", "Ledger", "LedgerBusy", "Receipt"),
     "losses": ("IndividualLosses", "individual_deltas", "individual_epsilons"),
     "odometers": ("GDPOdometer", "RenyiOdometer"),
+    "plancherel": ("PlancherelLosses", "plancherel_deltas"),
     "pld_filter": ("ApproximatePLDFilter", "EpsilonRange", "blackwell_mu"),
     "record_filters": ("IndividualDecision", "IndividualGDPFilter", "IndividualRenyiFilter"),
     "record_odometers": ("IndividualGDPOdometer", "IndividualRenyiOdometer"),
+    "spark": ("count_spark",),
     "training": ("Training",),
 }
 
