@@ -299,9 +299,9 @@ def test_bound_beyond_is_that_of_the_statement() -> None:
         turned, y = w * np.sin(angle), abs(x) + w
         g = max(abs(x), turned) if order == "remove" else abs(x) + turned
         h = np.linspace(-s / float(width), 1 + s / float(width), 41)
-        moved = s * (y * y + y) / 2 + (h * float(width) + s) * (g * g + abs(x) + 2 * turned) / 2
-        statement = np.log(at_low * np.exp(angle**2 / 2 * (1 / (a - s) - 1 / a))
-                           + np.exp(angle**2 / (2 * (a - s))) * big * moved)
+        growth = np.exp(angle**2 / (2 * (a - s))) * big
+        rate = growth * (g * g + abs(x) + 2 * turned) / 2
+        base = at_low * np.exp(angle**2 / 2 * (1 / (a - s) - 1 / a)) + growth * s * (y * y + y) / 2
+        statement = np.log(base + rate * (h * float(width) + s))
         assert (start + share * h >= statement - 1e-9).all()
-        if s < 1e-6 and at_low > 0.01:
-            assert start + share / 2 <= statement[20] + 1e-3
+        assert start + share / 2 <= np.log(base + rate * float(width) / 2) + rate * s / base + 1e-9
