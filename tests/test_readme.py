@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,8 +39,11 @@ def matches(shown: str, printed: str) -> bool:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with README's claim, and this environment's programs first on the path."""
+    """A working directory with README's claim and some norms, and this environment's programs first on the path."""
     (tmp_path / "claim.toml").write_text(blocks("toml")[0], encoding="utf-8")
+    norms = """SELECT record, step, 20 AS repeats, (1 + record) / (1.0 + step) AS norm
+        FROM range(9) r(record), range(60) s(step)"""
+    duckdb.sql(f"COPY ({norms}) TO '{tmp_path / 'norms.parquet'}' (FORMAT parquet)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     return tmp_path

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
 from verified_dp.errors import InvalidInput
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_counts, steps_of_readings
 from verified_dp.individual.counts import Counts
-from verified_dp.individual.input import Recorder, count_array
+from verified_dp.individual.input import Recorder, count_array, count_parquet
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import Training
@@ -121,6 +123,19 @@ def test_readings_that_changed_are_noticed() -> None:
     norms[0, 1] = 0.71
     with pytest.raises(InvalidInput, match="changed since"):
         individual_epsilons(counts, "1e-5")
+
+
+@pytest.mark.parametrize("identifier", ["record", "'user ' || record"])
+def test_records_of_a_file(tmp_path: Path, identifier: str) -> None:
+    """The same as from an array, whatever the records are called."""
+    path = tmp_path / "norms.parquet"
+    rows = ", ".join(f"({record}, {step}, {norm})" for (step, record), norm in np.ndenumerate(TWO_STEPS))
+    table = f"(VALUES {rows}) AS t(record, step, norm)"
+    duckdb.sql(f"COPY (SELECT {identifier} AS record, step, norm FROM {table}) TO '{path}' (FORMAT parquet)")
+    found = individual_epsilons(count_parquet(path, TRAINING, "raw"), "1e-5")
+    known = individual_epsilons(counted(TWO_STEPS, TRAINING), "1e-5")
+    assert found.lower.tolist() == known.lower.tolist() and found.upper.tolist() == known.upper.tolist()
+    assert found.parts.tolist() == [0, 0, 64, 0]
 
 
 def test_from_counts_without_steps() -> None:

@@ -183,7 +183,7 @@ class ParquetReadings:
 
     def of_record(self, record: Any) -> Mapping[float, int]:
         """See Readings."""
-        with self._opened([record]) as connection:
+        with self._opened(np.asarray([record]).tolist()) as connection:
             rows = connection.execute("SELECT CAST(norm AS DOUBLE), SUM(repeats) FROM readings GROUP BY 1").fetchall()
         return {norm: int(count) for norm, count in rows}
 

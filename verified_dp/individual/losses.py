@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -41,9 +42,9 @@ LEAST_EPSILON = 1e-3
 FINER, CHUNK, CELLS, SPLIT = 4, 4096, 2**25, 4.0
 """The next grid has so many times the parts. Records evaluated at once; counts held at once on a finer grid; and the
 records of a line are split where the cut-offs they need differ by more than this factor."""
-FEW, ALONE = 20, 200
-"""So few wide records, where their readings can be read, are enclosed one by one without a finer grid; and so many
-altogether if no other number is given (each takes a fraction of a second)."""
+FEW, FEW_BUCKETS, ALONE = 20, 6, 50
+"""So few wide records with steps in so few buckets, where their readings can be read, are enclosed one by one without a
+finer grid; and so many altogether if no other number is given (each takes from 0.1 second to several)."""
 LEAST_DELTA = Fraction(1, 10**280)
 """Where a smaller one is asked for, records are enclosed one by one only; and a smaller one is found as accurately."""
 BITS = 20.0
@@ -206,8 +207,9 @@ class _Search:
             for block in np.array_split(rows, again):
                 self._enclose(masses, block, self._count(block, parts))
             rows = rows[self._wide(rows)]
-            if self.counts.readings and len(rows) <= min(FEW, alone):
-                self._enclose_alone(rows)
+            quick = rows[(self.counts.steps[rows] > 0).sum(axis=1) <= FEW_BUCKETS]
+            if self.counts.readings and len(quick) <= min(FEW, alone):
+                self._enclose_alone(quick)
                 rows = rows[self._wide(rows)]
             if parts == self.finest:
                 break
@@ -229,10 +231,10 @@ class _Search:
         """These records one by one, from their readings where they can be read again, else from the counts."""
         digits, training = 2 - math.floor(math.log10(self.question.width)), self.counts.training
         self._tried[rows] = True
-        known: dict[frozenset[Steps], tuple[float, float]] = {}
+        known: dict[frozenset[tuple[Steps, int]], tuple[float, float]] = {}
         for done, row in enumerate(rows, 1):
             steps = self._steps(row)
-            kind = frozenset(steps)
+            kind = frozenset(Counter(steps).items())  # equal steps may be listed twice
             known[kind] = known.get(kind) or self.question.enclose_alone(steps, training, digits)
             self.lower[row] = max(self.lower[row], known[kind][0])
             self.upper[row] = min(self.upper[row], known[kind][1])
