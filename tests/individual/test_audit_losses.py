@@ -9,9 +9,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from flint import arb, ctx
@@ -21,7 +23,7 @@ from verified_dp.individual import losses
 from verified_dp.individual.brackets import bracket_epsilons, doubles_around
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.evaluate import _bound_tail, _bound_variation, _log_above, _weighted, evaluate_rows
-from verified_dp.individual.input import count_array
+from verified_dp.individual.input import count_array, count_parquet
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
 from verified_dp.individual.squares import square_and_bucket
 from verified_dp.individual.tables import (
@@ -455,3 +457,19 @@ def test_what_is_out_of_range_proves_nothing(good: TableWitness) -> None:
         epsilon = angle / step
         sure = replace(rows, terms=first, error=np.zeros(1), scale=np.array([tilt * epsilon + excess]))
         assert (sure.delta(np.array([epsilon]))[0][0] > 0) == known
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_one_by_one_equal_steps_are_not_counted_once(tmp_path: Path) -> None:
+    """Record 1 has 3 steps above the clipping constant, record 2 twice as many in two norms, each 3 times."""
+    rows = [(1, 1, 1.5, 1), (1, 2, 1.5, 2), (1, 3, 0.0, 1), (2, 1, 1.5, 3), (2, 2, 2.0, 3), (2, 3, 0.0, 1)]
+    path = tmp_path / "norms.parquet"
+    listed = ", ".join(f"({record}, {step}, CAST({norm} AS DOUBLE), {repeats})" for record, step, norm, repeats in rows)
+    duckdb.sql(f"COPY (SELECT * FROM (VALUES {listed}) AS t(record, step, norm, repeats)) TO '{path}' (FORMAT parquet)")
+    training, epsilon = Training(1, 1, "0.1"), F(1, 2)
+    found = individual_deltas(count_parquet(path, training, "raw"), epsilon, width="1e-6")
+    law = SampledGaussianLoss(training.sampling_probability, F(1), "remove")
+    for lower, upper, count in zip(found.lower, found.upper, (3, 6), strict=True):
+        truth = SingleOrder(ComposedLoss("remove", ((law, count),), F(0))).enclose(epsilon, 30.0, "contour", Budget(60))
+        assert arb(lower) <= truth.bounds.upper and truth.bounds.lower <= arb(upper)
+    assert found.lower[1] > 1.5 * found.upper[0]
