@@ -131,7 +131,7 @@ def test_records_of_a_file(tmp_path: Path, identifier: str) -> None:
     path = tmp_path / "norms.parquet"
     rows = ", ".join(f"({record}, {step}, {norm})" for (step, record), norm in np.ndenumerate(TWO_STEPS))
     table = f"(VALUES {rows}) AS t(record, step, norm)"
-    duckdb.sql(f"COPY (SELECT {identifier} AS record, step, norm FROM {table}) TO '{path}' (FORMAT parquet)")
+    duckdb.sql(f"COPY (SELECT {identifier} AS record, step, norm::DOUBLE AS norm FROM {table}) TO '{path}' (FORMAT parquet)")
     found = individual_epsilons(count_parquet(path, TRAINING, "raw"), "1e-5")
     known = individual_epsilons(counted(TWO_STEPS, TRAINING), "1e-5")
     assert found.lower.tolist() == known.lower.tolist() and found.upper.tolist() == known.upper.tolist()
