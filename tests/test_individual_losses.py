@@ -249,9 +249,9 @@ def test_a_few_large_steps_among_many_tiny_ones(order: str) -> None:
     norms = np.full((100, 3), 1 / 64)
     norms[:3, 0], norms[:2, 1], norms[:1, 2] = [1, 0.75, 0.3125], [0.9375, 0.03125], [0.5]
     counts = count_array(norms, training, "raw", 16, 4)
-    result = individual_epsilons(counts, "1e-5", width="1/100")
+    result = individual_epsilons(counts, "1e-5", width="1/100", alone=0)
     assert result.narrow.all() and not result.reason and result.parts.max() > 16
-    stuck = individual_epsilons(replace(counts, readings=None), "1e-5", width="1/100")
+    stuck = individual_epsilons(replace(counts, readings=None), "1e-5", width="1/100", alone=0)
     assert "more than 16 parts" in stuck.reason and not stuck.narrow.all()
     for i in range(3):
         engine = SingleOrder(composition(training, norms[:, i], 4))
