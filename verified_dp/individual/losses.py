@@ -84,13 +84,13 @@ class IndividualLosses:
         return _narrow(self.quantity, self.lower, self.upper, self.asked)
 
 
-def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH, alone: int = ALONE,
-                        progress: Progress = nothing) -> IndividualLosses:
+def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH,
+                        progress: Progress = nothing, alone: int = ALONE) -> IndividualLosses:
     """Enclose eps_i(delta) = inf {eps >= 0: delta_i(eps) <= delta} of every record.
 
     Args: counts: from `input`. delta: exact, in (0, 1). width: asked of upper - lower, relative to upper (to 1e-3 where
-        upper is smaller). alone: at most so many records are enclosed one by one, those with the widest intervals.
-        progress: told the share done.
+        upper is smaller). progress: told the share done. alone: at most so many records are enclosed one by one,
+        those with the widest intervals.
     Raises: InvalidInput, InexactInput.
     Source: Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy" (2023),
     appendix D; the enclosures are T115 to T118.
@@ -114,8 +114,8 @@ def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH, al
     return _solve(counts, question, alone, progress)
 
 
-def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH, alone: int = ALONE,
-                      progress: Progress = nothing) -> IndividualLosses:
+def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
+                      progress: Progress = nothing, alone: int = ALONE) -> IndividualLosses:
     """Enclose delta_i(eps) of every record at one eps >= 0, which has to be a binary double such as 0.5.
 
     Args, Raises: as individual_epsilons; `width` is relative to the upper end.
