@@ -23,7 +23,7 @@ from verified_dp.individual.full_batch import (
     full_batch_deltas,
 )
 from verified_dp.individual.input import Recorder
-from verified_dp.individual.losses import individual_deltas, individual_epsilons
+from verified_dp.individual.losses import WIDTH, individual_deltas, individual_epsilons
 from verified_dp.individual.training import Training
 
 TRAINING = Training("20", "1.5", 1)
@@ -132,8 +132,23 @@ def test_records_without_norm_lose_nothing() -> None:
     assert individual_epsilons(counts, "1e-100").upper.max() == 0
     found = individual_deltas(counts, 0)
     assert found.lower.max() == 0 and found.upper.max() < 1e-250
-    assert full_batch_deltas(counts, 10**5).upper.max() < 1e-300
-    assert full_batch_deltas(counts, 10**400).upper.max() < 1 + 1e-12
+    assert full_batch_deltas(counts, 10**5, WIDTH).upper.max() < 1e-300
+    assert full_batch_deltas(counts, 10**400, WIDTH).upper.max() < 1 + 1e-12
+
+
+@pytest.mark.theorem("T124-full-batch")
+def test_far_tails_are_solved_at_their_own_mu() -> None:
+    """More different mu than are solved at first; tiny deltas, too wide between two of those, still are narrow."""
+    norms = np.random.default_rng(4).uniform(0.05, 0.4, size=(2, 1500))
+    counts = count(norms)
+    found = individual_deltas(counts, "0.125")
+    assert found.narrow.all() and not found.reason and 0 < found.upper.min() < 1e-100
+    for i in found.upper.argsort()[::150]:
+        with mpmath.workdps(50):
+            square = exact_budgets(norms[:, i:i + 1], TRAINING, 1)[0]
+            mu = mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
+            delta = mpmath.ncdf(mu / 2 - 0.125 / mu) - mpmath.exp(0.125) * mpmath.ncdf(-0.125 / mu - mu / 2)
+            assert found.lower[i] <= delta <= found.upper[i]
 
 
 def test_orders_agree_and_progress_is_told() -> None:
@@ -156,7 +171,7 @@ def test_wrong_input() -> None:
     with pytest.raises(InvalidInput, match="noise_multiplier"):
         individual_deltas(count(some_norms(3), Training("1e-20", 1, 1)), 1)
     with pytest.raises(InvalidInput, match="sampling_probability"):
-        full_batch_deltas(count(some_norms(3), Training(1, 1, "0.5")), 1)
+        full_batch_deltas(count(some_norms(3), Training(1, 1, "0.5")), 1, WIDTH)
 
 
 @pytest.mark.long

@@ -31,6 +31,8 @@ FEW = 1000
 """So many different mu are solved one by one."""
 EPSILON_BITS, DELTA_BITS = 9, 12
 """Beyond that, mu with mantissas of so many bits are solved; a value of eps takes about 50 times that of delta."""
+MOST_OWN = 20_000
+"""So many records at most are solved at their own mu where the interval between two others is wide."""
 NEAR = 2.0**-48
 """More than what a dozen roundings change, relatively."""
 LEAST_MU = 2.0**-900
@@ -73,40 +75,62 @@ class FullBatch:
     seconds: float
 
 
-def full_batch_epsilons(counts: Counts, delta: object, progress: Progress = nothing) -> FullBatch:
-    """Enclose eps_i(delta) of every record of a training without sampling; errors as in individual_epsilons."""
+def full_batch_epsilons(counts: Counts, delta: object, width: Fraction, progress: Progress = nothing) -> FullBatch:
+    """Enclose eps_i(delta) of every record of a training without sampling; width, errors as in individual_epsilons."""
     target = open_unit(delta, "delta")
 
     def solve(mu: Fraction) -> tuple[float, float, float, float]:
         return enclose_epsilon(mu, target)
 
-    return _enclose("epsilon", counts, EPSILON_BITS, solve, float("inf"), progress)
+    return _enclose(counts, _Question("epsilon", EPSILON_BITS, solve, float("inf"), float(width)), progress)
 
 
-def full_batch_deltas(counts: Counts, epsilon: object, progress: Progress = nothing) -> FullBatch:
+def full_batch_deltas(counts: Counts, epsilon: object, width: Fraction, progress: Progress = nothing) -> FullBatch:
     """Enclose delta_i(eps) of every record of a training without sampling, at any exact eps >= 0."""
     value = non_negative(epsilon, "epsilon")
 
     def solve(mu: Fraction) -> tuple[float, float, float, float]:
         return enclose_delta(mu, value)
 
-    return _enclose("delta", counts, DELTA_BITS, solve, sqrt(2 * min(value, LARGEST_TURN)), progress)
+    turn = sqrt(2 * min(value, LARGEST_TURN))
+    return _enclose(counts, _Question("delta", DELTA_BITS, solve, turn, float(width)), progress)
 
 
-def _enclose(quantity: str, counts: Counts, bits: int, solve: Solve, turn: float, progress: Progress) -> FullBatch:
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of every record; bits: of the mantissas of mu at which it is solved where there are many."""
+
+    quantity: str
+    bits: int
+    solve: Solve
+    turn: float
+    width: float
+
+
+def _enclose(counts: Counts, question: _Question, progress: Progress) -> FullBatch:
+    """Between solved values of mu; what is wide then is solved at its own."""
     start = time.perf_counter()
     low, high = bound_mu(counts)
     places = np.unique(np.concatenate([low, high]))
     if len(places) > FEW:
-        places = np.unique(np.concatenate([_truncate(places, bits, up) for up in (False, True)]))
-    found = []
-    for n, place in enumerate(places):
-        found.append(solve(Fraction(float(place))))
-        progress((n + 1) / len(places), f"{quantity} at {n + 1} of {len(places)} values of mu")
-    columns = np.array(found).T
-    nodes = Nodes(places, columns[0], columns[1], columns[2], columns[3], turn)
+        places = np.unique(np.concatenate([_truncate(places, question.bits, up) for up in (False, True)]))
+    columns = _solved(question, places, progress)
+    nodes = Nodes(places, columns[0], columns[1], columns[2], columns[3], question.turn)
     lower, upper = enclose_between(nodes, low)[0], enclose_between(nodes, high)[1]
-    return FullBatch(lower, upper, len(places), time.perf_counter() - start)
+    wide = np.flatnonzero(upper - lower > question.width * upper)[:MOST_OWN]
+    for ends, bound, tighter in ((low, lower, np.maximum), (high, upper, np.minimum)):
+        own, back = np.unique(ends[wide], return_inverse=True)
+        bound[wide] = tighter(bound[wide], _solved(question, own, progress)[int(bound is upper)][back])
+    return FullBatch(lower, upper, len(places) + len(wide), time.perf_counter() - start)
+
+
+def _solved(question: _Question, places: np.ndarray, progress: Progress) -> np.ndarray:
+    """(4, places): lower, upper, slope_lower, slope_upper."""
+    found = np.zeros((4, len(places)))
+    for n, place in enumerate(places):
+        found[:, n] = question.solve(Fraction(float(place)))
+        progress((n + 1) / len(places), f"{question.quantity} at {n + 1} of {len(places)} values of mu")
+    return found
 
 
 def _truncate(mu: np.ndarray, bits: int, up: bool) -> np.ndarray:

@@ -96,7 +96,9 @@ def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH,
     appendix D; the enclosures are T115 to T118.
     """
     if counts.training.sampling_probability == 1:
-        return _without_sampling(counts, "epsilon", str(delta), width, full_batch_epsilons(counts, delta, progress))
+        asked = open_unit(width, "width")
+        return _without_sampling(counts, "epsilon", str(delta), asked,
+                                 full_batch_epsilons(counts, delta, asked, progress))
     target = open_unit(delta)
     log_target = math.log(target.numerator) - math.log(target.denominator)
 
@@ -121,7 +123,9 @@ def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
     Args, Raises: as individual_epsilons; `width` is relative to the upper end.
     """
     if counts.training.sampling_probability == 1:
-        return _without_sampling(counts, "delta", str(epsilon), width, full_batch_deltas(counts, epsilon, progress))
+        asked = open_unit(width, "width")
+        return _without_sampling(counts, "delta", str(epsilon), asked,
+                                 full_batch_deltas(counts, epsilon, asked, progress))
     value = non_negative(epsilon, "epsilon")
     near = float(value)
     if near != value:
@@ -140,9 +144,9 @@ def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
     return _solve(counts, question, alone, progress)
 
 
-def _without_sampling(counts: Counts, quantity: str, given: str, width: object, found: FullBatch) -> IndividualLosses:
+def _without_sampling(counts: Counts, quantity: str, given: str, width: Fraction, found: FullBatch) -> IndividualLosses:
     """Each record's composition is one Gaussian step (T124)."""
-    asked, records = float(open_unit(width, "width")), len(counts.records)
+    asked, records = float(width), len(counts.records)
     wide = int((~_narrow(quantity, found.lower, found.upper, asked)).sum())
     reason = f"{wide} of {records} intervals are wider than asked: the numbers are too small" if wide else ""
     return IndividualLosses(quantity, given, counts.records, found.lower, found.upper, asked,
