@@ -142,3 +142,9 @@ def test_from_counts_without_steps() -> None:
     counts = blind(np.zeros((3, 2)), TRAINING)
     found = individual_epsilons(replace(counts, readings=None), "1e-300")
     assert found.upper.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("alone", [-1, 2.0, True, "5"])
+def test_wrong_alone(alone: object) -> None:
+    with pytest.raises(InvalidInput, match="alone"):
+        individual_epsilons(counted(TWO_STEPS, TRAINING), "1e-5", alone=alone)  # type: ignore[arg-type]

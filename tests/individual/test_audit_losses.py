@@ -19,7 +19,7 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.errors import InvalidInput
-from verified_dp.individual import losses
+from verified_dp.individual import refine
 from verified_dp.individual.brackets import bracket_epsilons, doubles_around
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.evaluate import _bound_tail, _bound_variation, _log_above, _weighted, evaluate_rows
@@ -58,7 +58,7 @@ def captured(counts: Counts, ask: Callable[[Counts], object], monkeypatch: pytes
         return build_table(training, parts, witness)
 
     with monkeypatch.context() as patch:
-        patch.setattr(losses, "build_table", spy)
+        patch.setattr(refine, "build_table", spy)
         ask(counts)
     return found
 
