@@ -398,6 +398,7 @@ def test_every_part_of_the_error_is_there(cases: list[Records], monkeypatch: pyt
     rows, plainly = (evaluate_rows(x, counts) for x in (unknown, replace(unknown, moduli=np.full(shape, -9.0))))
     size = np.abs(table.kernel).sum()
     assert (rows.error - plainly.error >= size * np.exp(steps.sum(axis=1) * 0.05 - rows.scale) * 0.99).all()
+    assert (plainly.error >= np.abs(plainly.terms).sum(axis=0) * 0.999).all(), "the terms themselves are not known"
     above, scale = counts.weights_above(), rows.scale
     share = replace(table, beyond=np.full(shape[0], -0.02), beyond_share=np.full(shape[0], 0.03))
     exponent = -0.02 * steps.sum(axis=1) + 0.03 * above.sum(axis=1) - scale
