@@ -40,7 +40,8 @@ bench: $(VENV)/installed-bench  ## time this package beside other accountants (m
 	$(BIN)/python tests/benchmarks/mechanisms.py
 
 bench-individual: $(VENV)/installed-individual  ## individual losses of 10^6 records (minutes, 8 GB)
-	$(BIN)/python tests/benchmarks/individual.py 1000000 --check 1000
+	mkdir -p build
+	$(BIN)/python tests/benchmarks/individual.py 1000000 --check 1000 --plot build/individual_cost.png
 
 proofs:  ## check the Coq proofs, list their axioms, build the formal checker (installs Coq where it may)
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
