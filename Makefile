@@ -39,7 +39,7 @@ bench: $(VENV)/installed-bench  ## time this package beside other accountants (m
 	$(BIN)/python tests/benchmarks/bench.py
 	$(BIN)/python tests/benchmarks/mechanisms.py
 
-bench-individual: $(VENV)/installed-individual  ## individual losses of 10^6 records (minutes, 8 GB)
+bench-individual: $(VENV)/installed-test  ## individual losses of 10^6 records (minutes, 8 GB)
 	mkdir -p build
 	$(BIN)/python tests/benchmarks/individual.py 1000000 --check 1000 --plot build/individual_cost.png
 
