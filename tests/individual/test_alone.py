@@ -12,9 +12,10 @@ import pytest
 
 from verified_dp.errors import InvalidInput
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_counts, steps_of_readings
-from verified_dp.individual.counts import Counts
+from verified_dp.individual.counts import Counts, nothing
 from verified_dp.individual.input import Recorder, count_array, count_parquet
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
+from verified_dp.individual.refine import Question, Search
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import Training
 
@@ -115,6 +116,13 @@ def test_how_many_are_enclosed_alone_is_asked() -> None:
     assert none.reason.endswith("let more than 0 be enclosed one by one (alone=)") and (none.parts == 1024).sum() == 2
     some = individual_epsilons(counts, "1e-300", alone=1)
     assert some.narrow.sum() == 1 and "2 of 3" in some.reason
+    two = individual_epsilons(counts, "1e-300", alone=2)
+    assert two.narrow.sum() == 2 and two.parts.tolist() == [0, 0, 64]
+    assert two.reason.endswith("let more than 2 be enclosed one by one (alone=)")
+    known = individual_epsilons(blind(TWO_STEPS, TRAINING), "1e-300")
+    assert known.parts.tolist() == [64, 64, 64]
+    assert known.reason.endswith("1 of 3 intervals are wider than asked: their few steps are hard to enclose, from "
+                                 "counts in 64 parts")
 
 
 def test_readings_that_changed_are_noticed() -> None:
@@ -142,6 +150,68 @@ def test_from_counts_without_steps() -> None:
     counts = blind(np.zeros((3, 2)), TRAINING)
     found = individual_epsilons(replace(counts, readings=None), "1e-300")
     assert found.upper.tolist() == [0, 0]
+
+
+def test_a_record_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "norms.parquet"
+    write = f"COPY (SELECT record, 0 AS step, 0.5::DOUBLE AS norm FROM range({{}}, 3) r(record)) TO '{path}'"
+    duckdb.sql(write.format(0))
+    counts = count_parquet(path, TRAINING, "raw")
+    duckdb.sql(write.format(1))
+    with pytest.raises(InvalidInput, match="2 of 3 records when they were read again"):
+        individual_epsilons(counts, "1e-5", alone=0)
+
+
+def test_readings_of_one_record_may_stand_for_more_steps_than_one_reading() -> None:
+    """Two readings of the same norm, together above the 10^9 steps that one may stand for."""
+    asked: list[list[Steps]] = []
+
+    def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
+        asked.append(steps)
+        return 1.0, 1.0
+
+    question = Question("epsilon", "", None, None, enclose_alone, Fraction(1, 100), tiny=True)  # type: ignore[arg-type]
+    Search(counted(np.array([[0.5], [0.5]]), TRAINING, repeats=520_000_000), question, nothing).run(1)
+    assert asked == [[Steps(Fraction(1, 4), Fraction(1, 4), 1_040_000_000)]]
+
+
+def test_tiny_norms_do_not_stop_the_others() -> None:
+    """Noise beyond what the search takes: a step between none and a larger one."""
+    norms = np.array([[1.0, 5e-324, 1e-20, 1.0], [5e-324, 1e-160, 0.0, 0.0]])
+    found = individual_deltas(counted(norms, TRAINING), "0", width="1/1000")
+    assert found.narrow[[0, 3]].all() and (found.lower == [found.lower[3], 0, 0, found.lower[3]]).all()
+    assert 4e-23 < found.upper[2] < 1e-8 and 1 <= found.upper[0] / found.upper[3] < 1.001
+
+
+def test_numbers_out_of_range() -> None:
+    counts = blind(TWO_STEPS, TRAINING, 2)
+    for epsilon in (Fraction(2**41), Fraction(10**400)):
+        with pytest.raises(InvalidInput, match="2\\^40"):
+            individual_deltas(counts, epsilon)
+    assert individual_deltas(counts, 2**40).upper.max() < 1e-280
+    found = individual_epsilons(counts, "1e-5", width=Fraction(1, 10**400), alone=0)
+    assert found.narrow.tolist() == [False, False, True]
+
+
+def test_records_without_steps_lose_nothing() -> None:
+    counts = Recorder(TRAINING, 2, "raw").counts()
+    for found in (individual_epsilons(counts, "1e-5"), individual_deltas(counts, "0")):
+        assert found.upper.tolist() == [0, 0] and not found.reason
+
+
+def test_progress_over_several_grids_never_goes_back() -> None:
+    shares: list[float] = []
+    found = individual_epsilons(counted(np.random.default_rng(1).random((9, 2)), TRAINING), "1e-5", width="1e-3",
+                                progress=lambda share, text: shares.append(share), alone=0)
+    assert found.lines >= 3 and len(set(shares)) >= 4
+    assert shares == sorted(shares) and shares[0] > 0 and shares[-1] == 1
+
+
+def test_ids_that_no_array_tells_apart_are_refused(tmp_path: Path) -> None:
+    path, ids = tmp_path / "norms.parquet", "(9007199254740992 + record)::DECIMAL(38, 0)"
+    duckdb.sql(f"COPY (SELECT {ids} AS record, 0 AS step, 0.5::DOUBLE AS norm FROM range(2) r(record)) TO '{path}'")
+    with pytest.raises(InvalidInput, match="column record"):
+        count_parquet(path, TRAINING, "raw")
 
 
 @pytest.mark.parametrize("alone", [-1, 2.0, True, "5"])

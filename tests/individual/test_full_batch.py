@@ -156,7 +156,7 @@ def test_orders_agree_and_progress_is_told() -> None:
     results = [individual_epsilons(count(norms, Training("20", "1.5", 1, order)), "1e-6",
                                    progress=lambda *one: told.append(one)) for order in ("remove", "add")]
     assert np.array_equal(results[0].lower, results[1].lower) and np.array_equal(results[0].upper, results[1].upper)
-    assert told[-1][0] == 1 and "values of mu" in told[-1][1]
+    assert told[-1] == (1, "epsilon of 20 records") and "values of mu" in told[0][1]
 
 
 def test_wrong_input() -> None:
@@ -183,3 +183,24 @@ def test_a_million_records() -> None:
     some = np.arange(0, 10**6, 20_011)
     budgets = exact_budgets(norms[:, some], TRAINING)
     assert misses("epsilon", "1e-5", budgets, result.lower[some], result.upper[some]) == []
+
+
+@pytest.mark.theorem("T124-full-batch")
+@pytest.mark.parametrize("sigma", ["1e-5", Fraction(1, 2**18), Fraction(1, 2**20), Fraction(1, 2**40)])
+def test_slopes_that_are_not_known(sigma: str | Fraction) -> None:
+    """A slope that no ball encloses, at the place itself: the value there was a not-a-number, the upper end 0."""
+    norms = np.array([[1.0, 0.75, 0.0]])
+    found = individual_epsilons(count(norms, Training(sigma, 1, 1)), "1e-5")
+    for ratio, lower, upper in zip((1, Fraction(3, 4), 0), found.lower, found.upper, strict=True):
+        mu = ratio / Fraction(sigma)
+        assert 0 <= lower <= mu * mu / 2 + 6 * mu and mu * mu / 2 <= (upper if np.isfinite(upper) else mu * mu)
+    assert found.upper[2] == 0
+
+
+@pytest.mark.theorem("T124-full-batch")
+def test_unknown_bounds_stay_unknown() -> None:
+    nodes = Nodes(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.0, 0.6]), np.array([0.5, np.inf, 0.7]),
+                  np.array([0.1, -np.inf, 0.1]), np.array([0.2, np.inf, 0.2]), np.inf)
+    lower, upper = enclose_between(nodes, np.array([1.0, 1.5, 2.0, 2.5, 3.0]))
+    assert np.allclose(lower, [0.5, 0.0, 0.0, 0.0, 0.6]) and not np.isnan(upper).any()
+    assert np.allclose(upper[[0, 4]], [0.5, 0.7]) and np.isinf(upper[1:4]).all()

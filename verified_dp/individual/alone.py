@@ -25,6 +25,8 @@ from verified_dp.theorems import proved_by
 
 SECONDS = 30.0
 """For one record."""
+LEAST_VARIANCE = Fraction(1, 10**20)
+"""A step with a smaller v = r^2 / sigma^2 lies between none and one with this v: the search takes no larger noise."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def enclose_epsilon(steps: Iterable[Steps], training: Training, target: Fraction
     ends = [bracket_epsilon(order, target, digits, "contour", Budget(SECONDS)).ends if order else (Fraction(0),) * 2
             for order in _orders(steps, training)]
     upper = ends[-1][1]
-    return doubles_around(ends[0][0])[0], float("inf") if upper is None else doubles_around(upper)[1]
+    return max(doubles_around(ends[0][0])[0], 0.0), float("inf") if upper is None else doubles_around(upper)[1]
 
 
 @proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
@@ -79,9 +81,15 @@ def _orders(steps: Iterable[Steps], training: Training) -> list[SingleOrder | No
     """The compositions of the least and of the most sensitivities, once where they are the same; None: no step."""
     compositions: list[Counter[Fraction]] = [Counter(), Counter()]
     for part in steps:
-        for composition, square in zip(compositions, (part.least, part.most), strict=True):
+        for composition, square in zip(compositions, _in_range(part, training), strict=True):
             composition[square] += part.count if square else 0
     return [_order(+composition, training) for composition in compositions[: 1 + (compositions[0] != compositions[1])]]
+
+
+def _in_range(part: Steps, training: Training) -> tuple[Fraction, Fraction]:
+    """The least and the most square, rounded outwards to 0 or LEAST_VARIANCE where they are too small."""
+    floor = LEAST_VARIANCE * training.noise_multiplier**2
+    return part.least if part.least >= floor else Fraction(0), max(part.most, floor) if part.most else Fraction(0)
 
 
 def _order(composition: Counter[Fraction], training: Training) -> SingleOrder | None:

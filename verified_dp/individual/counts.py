@@ -17,6 +17,8 @@ from verified_dp.theorems import proved_by
 LARGEST_COUNT = 2**30
 PIECE = 4096
 """Records at a time where whole arrays would be copied."""
+STAGE = 0.8
+"""The share that a stage of unknown many has of what is left."""
 
 
 class Readings(Protocol):
@@ -166,3 +168,18 @@ Progress = Callable[[float, str], None]
 
 def nothing(share: float, text: str) -> None:
     """No progress is told."""
+
+
+@dataclass
+class Onward:
+    """Tells the progress of stages, each from 0 to 1, as one that never goes back: each has most of what is left."""
+
+    progress: Progress
+    start: float = 0.0
+    share: float = 0.0
+
+    def __call__(self, share: float, text: str) -> None:
+        if share < self.share:  # the next stage
+            self.start += STAGE * (1 - self.start)
+        self.share = share
+        self.progress(self.start + STAGE * (1 - self.start) * share, text)

@@ -19,7 +19,7 @@ from flint import arb, ctx
 from verified_dp.errors import InvalidInput
 from verified_dp.exact import non_negative, open_unit
 from verified_dp.individual.budgets import gdp_epsilon
-from verified_dp.individual.counts import Counts, Progress, nothing
+from verified_dp.individual.counts import Counts, Onward, Progress, nothing
 from verified_dp.individual.doubles import double_above, double_below
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import SPLIT_BITS, UNIT_BITS
@@ -39,6 +39,8 @@ LEAST_MU = 2.0**-900
 """More than what readings that underflow to 0 may add to mu."""
 STEEPEST = 0.4
 """Above phi(0), the largest slope of delta."""
+LARGEST_MU = 2**20
+"""Beyond it (eps is about 2^39 there) eps is not solved for."""
 LARGEST_TURN = Fraction(2) ** 200
 """Above every mu^2 that is accepted."""
 TINY = 2.0**-1060
@@ -109,18 +111,19 @@ class _Question:
 
 def _enclose(counts: Counts, question: _Question, progress: Progress) -> FullBatch:
     """Between solved values of mu; what is wide then is solved at its own."""
-    start = time.perf_counter()
+    start, onward = time.perf_counter(), Onward(progress)
     low, high = bound_mu(counts)
     places = np.unique(np.concatenate([low, high]))
     if len(places) > FEW:
         places = np.unique(np.concatenate([_truncate(places, question.bits, up) for up in (False, True)]))
-    columns = _solved(question, places, progress)
+    columns = _solved(question, places, onward)
     nodes = Nodes(places, columns[0], columns[1], columns[2], columns[3], question.turn)
     lower, upper = enclose_between(nodes, low)[0], enclose_between(nodes, high)[1]
     wide = np.flatnonzero(upper - lower > question.width * upper)[:MOST_OWN]
     for ends, bound, tighter in ((low, lower, np.maximum), (high, upper, np.minimum)):
         own, back = np.unique(ends[wide], return_inverse=True)
-        bound[wide] = tighter(bound[wide], _solved(question, own, progress)[int(bound is upper)][back])
+        bound[wide] = tighter(bound[wide], _solved(question, own, onward)[int(bound is upper)][back])
+    progress(1.0, f"{question.quantity} of {len(low)} records")
     return FullBatch(lower, upper, len(places) + len(wide), time.perf_counter() - start)
 
 
@@ -155,9 +158,14 @@ def bound_mu(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
 
 @proved_by("T124-full-batch")
 def enclose_epsilon(mu: Fraction, delta: Fraction) -> tuple[float, float, float, float]:
-    """Bound eps(delta) of one Gaussian step from both sides, and the slope phi(b)/Q(b), 0 where eps = 0."""
+    """Bound eps(delta) of one Gaussian step from both sides, and the slope phi(b)/Q(b), 0 where eps = 0.
+
+    Nothing is known (0 and inf) where mu > LARGEST_MU.
+    """
     if enclose_delta(mu, Fraction(0))[1] <= delta:
         return 0.0, 0.0, 0.0, 0.0
+    if mu > LARGEST_MU:
+        return 0.0, float("inf"), 0.0, float("inf")
     found = gdp_epsilon(mu * mu, delta)
     with ctx.workprec(128):
         ends = ball_of(found.lower), ball_of(found.upper)
@@ -194,7 +202,12 @@ def enclose_between(nodes: Nodes, mu: np.ndarray) -> tuple[np.ndarray, np.ndarra
     around = (nodes.places[left] <= nodes.turn * (1 + NEAR)) & (nodes.places[right] >= nodes.turn * (1 - NEAR))
     most = np.where(around & (left < right), np.maximum(most, STEEPEST), most)
     before, after = mu - nodes.places[left], nodes.places[right] - mu
-    lower = np.fmax(nodes.lower[left] + least * before, nodes.lower[right] - most * after * (1 + NEAR))
-    upper = np.fmin(nodes.upper[left] + most * before, nodes.upper[right] - least * after * (1 - NEAR))
+    lower = np.fmax(nodes.lower[left] + _rise(least, before), nodes.lower[right] - _rise(most, after) * (1 + NEAR))
+    upper = np.fmin(nodes.upper[left] + _rise(most, before), nodes.upper[right] - _rise(least, after) * (1 - NEAR))
     lower = lower * (1 - NEAR) - nodes.lower[right] * NEAR - TINY
     return np.maximum(lower, 0), np.where(upper > 0, upper * (1 + NEAR) + nodes.upper[right] * NEAR + TINY, 0)
+
+
+def _rise(slope: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """slope * distance, 0 at distance 0 also where the slope is not known (infinite)."""
+    return np.where(distance > 0, slope, 0.0) * distance

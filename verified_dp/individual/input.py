@@ -179,6 +179,9 @@ class ParquetReadings:
             statement = counting_sql(self.training.clipping_double, checked_parts(parts))
             connection.execute(f"CREATE TEMP TABLE counted AS {statement}")
             counts = _collect(connection, self.training, parts, 0)
+        if len(counts.records) != len(records):
+            raise InvalidInput("readings", f"{len(counts.records)} of {len(records)} records when they were read again",
+                               "left as they are until this is done")
         return counts.take(np.argsort(order))
 
     def of_record(self, record: Any) -> Mapping[float, int]:
@@ -287,6 +290,8 @@ def _collect(connection: Any, training: Training, parts: int, clipped: int) -> C
     connection.execute("CREATE TEMP TABLE numbered AS SELECT record, ROW_NUMBER() OVER (ORDER BY record) - 1 AS place "
                        "FROM (SELECT DISTINCT record FROM counted) AS r")
     records = connection.execute("SELECT record FROM numbered ORDER BY place").fetchnumpy()["record"]
+    if records.dtype.kind == "f" and len(np.unique(records)) < len(records):
+        raise InvalidInput("column record", "numbers that are equal as doubles", "of an integer type or text: cast it")
     steps, high, low = np.zeros((3, len(records), bucket_count(parts)), dtype=np.int64)
     for start in range(0, len(records), RECORDS_AT_ONCE):
         rows = connection.execute(

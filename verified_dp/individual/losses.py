@@ -34,6 +34,8 @@ from verified_dp.individual.training import Training
 
 WIDTH = Fraction(1, 100)
 """Width asked of an interval, relative to its upper end."""
+LARGEST_EPSILON = Fraction(2**40)
+"""Beyond it no line is chosen well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH,
 
 def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
                       progress: Progress = nothing, alone: int = ALONE) -> IndividualLosses:
-    """Enclose delta_i(eps) of every record at one eps >= 0, which has to be a binary double such as 0.5.
+    """Enclose delta_i(eps) of every record at one eps >= 0, which has to be a binary double such as 0.5, at most 2^40.
 
     Args, Raises: as individual_epsilons; `width` is relative to the upper end.
     """
@@ -112,9 +114,9 @@ def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
         return _without_sampling(counts, "delta", str(epsilon), asked,
                                  full_batch_deltas(counts, epsilon, asked, progress))
     value = non_negative(epsilon, "epsilon")
-    near = float(value)
+    near = float(min(value, LARGEST_EPSILON))
     if near != value:
-        raise InvalidInput("epsilon", value, "a number that a double holds exactly, such as 0.5 or 1.25")
+        raise InvalidInput("epsilon", value, "a number <= 2^40 that a double holds exactly, such as 0.5 or 1.25")
 
     def choose(masses: LogMasses, weights: np.ndarray) -> Choice:
         return lines_at(masses, weights, near)
@@ -133,7 +135,7 @@ def _without_sampling(counts: Counts, quantity: str, given: str, width: Fraction
     """Each record's composition is one Gaussian step (T124)."""
     asked, records = float(width), len(counts.records)
     wide = int((~narrow(quantity, found.lower, found.upper, asked)).sum())
-    reason = f"{wide} of {records} intervals are wider than asked: the numbers are too small" if wide else ""
+    reason = f"{wide} of {records} intervals are wider than asked: the numbers are too small or large" if wide else ""
     return IndividualLosses(quantity, given, counts.records, found.lower, found.upper, asked,
                             np.full(records, counts.parts), reason, found.seconds, 0, found.solved)
 

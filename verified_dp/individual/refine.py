@@ -16,7 +16,7 @@ import numpy as np
 
 from verified_dp.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.individual.alone import Steps, steps_of_counts, steps_of_readings
-from verified_dp.individual.counts import Counts, Progress
+from verified_dp.individual.counts import Counts, Onward, Progress
 from verified_dp.individual.evaluate import Rows, evaluate_rows
 from verified_dp.individual.input import count_steps
 from verified_dp.individual.lines import COARSE, Choice, LineSearch, LogMasses
@@ -33,6 +33,8 @@ FEW, FEW_BUCKETS, ALONE = 20, 6, 50
 finer grid; and so many altogether if no other number is given (each takes from 0.1 second to several)."""
 LEAST_DELTA = Fraction(1, 10**280)
 """Where a smaller one is asked for, records are enclosed one by one only; and a smaller one is found as accurately."""
+LEAST_WIDTH = Fraction(1, 10**17)
+"""Less than the distance of two doubles: records alone are not solved beyond."""
 BITS = 20.0
 """Accuracy of delta at which aliases and cut-off are chosen."""
 
@@ -72,8 +74,9 @@ class Search:
 
     def __post_init__(self) -> None:
         count = len(self.counts.records)
-        self.lower, self.upper, self.parts = np.zeros(count), np.full(count, np.inf), np.zeros(count, dtype=int)
-        self._tried = np.zeros(count, dtype=bool)
+        self.lower, self.upper = np.zeros(count), np.where(self.counts.steps.any(axis=1), np.inf, 0.0)
+        self.parts, self._tried = np.full(count, self.counts.parts), np.zeros(count, dtype=bool)
+        self._onward = Onward(self.progress)
 
     @property
     def finest(self) -> int:
@@ -82,7 +85,7 @@ class Search:
 
     def run(self, alone: int) -> None:
         """On finer and finer grids, the wide ones again, and what then is wide one by one, at most `alone` records."""
-        rows, parts = np.arange(len(self.lower)), min(self.counts.parts, COARSE)
+        rows, parts = np.flatnonzero(np.isinf(self.upper)), min(self.counts.parts, COARSE)
         while len(rows) and not self.question.tiny:
             masses = LogMasses(self.counts.training, parts)
             again = -(-len(rows) * bucket_count(parts) // CELLS) if parts > self.counts.parts else 1
@@ -100,20 +103,22 @@ class Search:
         self._enclose_alone(rows[np.argsort(self.lower[rows] - self.upper[rows], kind="stable")][:alone])
         if (self.lower > self.upper).any():
             raise InconsistentEnclosures(f"two enclosures of record {self.counts.records[self.lower > self.upper][0]}")
+        self.progress(1.0, f"{self.question.quantity} of {len(self.lower)} records")
 
     def reason(self, alone: int) -> str:
         """Why some are wide."""
-        count = int(self._wide(np.arange(len(self.lower))).sum())
-        if not count:
+        wide = self._wide(np.arange(len(self.lower)))
+        if not wide.any():
             return ""
-        advice = (f"count the readings in more than {self.finest} parts" if self.finest < MAX_PARTS else
-                  f"let more than {alone} be enclosed one by one (alone=)" if count > alone else
-                  "their few steps are hard to enclose")
-        return f"{count} of {len(self.lower)} intervals are wider than asked: {advice}"
+        untried, coarse = (wide & ~self._tried).any(), self.finest < MAX_PARTS
+        advice = (f"count the readings in more than {self.finest} parts" if coarse and not self.question.tiny else
+                  f"let more than {alone} be enclosed one by one (alone=)" if untried else
+                  "their few steps are hard to enclose" + coarse * f", from counts in {self.finest} parts")
+        return f"{wide.sum()} of {len(wide)} intervals are wider than asked: {advice}"
 
     def _enclose_alone(self, rows: np.ndarray) -> None:
         """These records one by one, from their readings where they can be read again, else from the counts."""
-        digits, training = 2 - math.floor(math.log10(self.question.width)), self.counts.training
+        digits, training = 2 - math.floor(math.log10(max(self.question.width, LEAST_WIDTH))), self.counts.training
         self._tried[rows] = True
         known: dict[frozenset[tuple[Steps, int]], tuple[float, float]] = {}
         for done, row in enumerate(rows, 1):
@@ -122,15 +127,16 @@ class Search:
             known[kind] = known.get(kind) or self.question.enclose_alone(steps, training, digits)
             self.lower[row] = max(self.lower[row], known[kind][0])
             self.upper[row] = min(self.upper[row], known[kind][1])
-            self.parts[row] = 0 if self.counts.readings else self.parts[row]
-            self.progress(done / len(rows), f"{self.question.quantity} of {done} of {len(rows)} records one by one")
+            self.parts[row] = 0 if self.counts.readings else self.counts.parts
+            self._onward(done / len(rows), f"{self.question.quantity} of {done} of {len(rows)} records one by one")
 
     def _steps(self, row: int) -> list[Steps]:
         if self.counts.readings is None:
             return steps_of_counts(self.counts, row)
         training, readings = self.counts.training, self.counts.readings.of_record(self.counts.records[row])
-        again = count_steps((np.array([norm]) for norm in readings), training, "raw", self.counts.parts,
-                            list(readings.values()))
+        halves = [(norm, half) for norm, times in readings.items() for half in (times - times // 2, times // 2) if half]
+        again = count_steps((np.array([norm]) for norm, _ in halves), training, "raw", self.counts.parts,
+                            [half for _, half in halves])  # a reading may stand for fewer steps than a record has
         _check_same(again, self.counts.take(np.array([row])))
         return steps_of_readings(readings, training)
 
@@ -187,7 +193,7 @@ class Search:
                     found = evaluate_rows(table, kinds.take(chunk))
                     lower[chunk], upper[chunk] = self.question.enclose(found, choice.epsilon[chunk])
                     done += len(chunk)
-                    self.progress(done / len(lower), f"{self.question.quantity} of {done} of {len(lower)} kinds of "
+                    self._onward(done / len(lower), f"{self.question.quantity} of {done} of {len(lower)} kinds of "
                                                      f"records, {kinds.parts} parts")
         return lower, upper
 
