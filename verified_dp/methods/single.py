@@ -42,7 +42,7 @@ from verified_dp.search.transforms import FloatLoss, float_loss
 COARSE = 14.0
 """Where the contour gives fewer bits than this, the lattice is asked for as many."""
 SLOW_LINE = 0.1
-"""Where a line would take more seconds than this, a bent path is tried."""
+"""Where a line of one or two laws would take more seconds than this, a bent path is tried."""
 MAX_TILT, LARGEST_TILT = 1e5, 1e8
 """Beyond such tilts no path is tried, and beyond the second no line: only Chernoff bounds delta there."""
 MANY_NODES = 50_000
@@ -289,7 +289,8 @@ class SingleOrder:
         line = plan_line(model, as_float(epsilon), saddle, bits)
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds
-        if seconds > SLOW_LINE and saddle.tilt < MAX_TILT and not self.loss.direct_parts:
+        slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
+        if slow and saddle.tilt < MAX_TILT and not self.loss.direct_parts:
             path = plan_path(model, as_float(epsilon), saddle, bits)
             if path is not None and path_seconds(path) < seconds:
                 choose, seconds = partial(choose_path, path), path_seconds(path)
