@@ -130,6 +130,7 @@ def test_mu_is_between_its_doubles() -> None:
 def test_records_without_norm_lose_nothing() -> None:
     counts = count(np.zeros((3, 2)))
     assert individual_epsilons(counts, "1e-100").upper.max() == 0
+    assert 0 < individual_epsilons(counts, "1e-300").upper.max() < 1e-80
     found = individual_deltas(counts, 0)
     assert found.lower.max() == 0 and found.upper.max() < 1e-250
     assert full_batch_deltas(counts, 10**5, WIDTH).upper.max() < 1e-300

@@ -39,8 +39,8 @@ LEAST_MU = 2.0**-900
 """More than what readings that underflow to 0 may add to mu."""
 STEEPEST = 0.4
 """Above phi(0), the largest slope of delta."""
-LARGEST_MU = 2**20
-"""Beyond it (eps is about 2^39 there) eps is not solved for."""
+SMALLEST_MU, LARGEST_MU = Fraction(1, 2**300), Fraction(2**20)
+"""Outside of them eps is not solved for: it is at most that at the smallest one, and about 2^39 at the largest one."""
 LARGEST_TURN = Fraction(2) ** 200
 """Above every mu^2 that is accepted."""
 TINY = 2.0**-1060
@@ -160,10 +160,13 @@ def bound_mu(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
 def enclose_epsilon(mu: Fraction, delta: Fraction) -> tuple[float, float, float, float]:
     """Bound eps(delta) of one Gaussian step from both sides, and the slope phi(b)/Q(b), 0 where eps = 0.
 
-    Nothing is known (0 and inf) where mu > LARGEST_MU.
+    Below SMALLEST_MU they are bounded by those there, as both grow with mu; nothing is known beyond LARGEST_MU.
     """
     if enclose_delta(mu, Fraction(0))[1] <= delta:
         return 0.0, 0.0, 0.0, 0.0
+    if mu < SMALLEST_MU:
+        _, most, _, steepest = enclose_epsilon(SMALLEST_MU, delta)
+        return 0.0, most, 0.0, steepest
     if mu > LARGEST_MU:
         return 0.0, float("inf"), 0.0, float("inf")
     found = gdp_epsilon(mu * mu, delta)
