@@ -60,6 +60,19 @@ def test_steps_of_counts_hold_the_readings(parts: int) -> None:
         assert all(part.most - part.least <= SQUARE_SLACK for part in intervals if part.count == 1)
 
 
+@pytest.mark.theorem("T115-squared-sensitivity", "T119-rounded-sensitivities")
+@pytest.mark.parametrize(("clipping", "norm", "parts"), [
+    (Fraction(1, 10), 0.05, 2),  # the double is above 1/10: r is a little above 1/2, in the bucket that ends there
+    (1 + Fraction(520999, 1000 * 2**53), 1023 / 1024 + 520 * 2.0**-53, 1024)])  # r is a little below its bucket
+def test_steps_may_lie_a_little_outside_of_their_bucket(clipping: Fraction, norm: float, parts: int) -> None:
+    training = Training(1, clipping, Fraction(1, 2))
+    counts, square = blind(np.full((2, 1), norm), training, parts), (Fraction(norm) / clipping) ** 2
+    bucket, edges = int(counts.steps[0].argmax()), training.square_edges(parts)
+    assert not edges[bucket] <= square <= edges[bucket + 1]
+    found, = steps_of_counts(counts, 0)
+    assert found.count == 2 and found.least <= square <= found.most
+
+
 @pytest.mark.theorem("T118-individual-enclosure", "T119-rounded-sensitivities")
 @pytest.mark.parametrize("order", ["remove", "add"])
 def test_two_steps(order: str) -> None:
@@ -218,3 +231,14 @@ def test_ids_that_no_array_tells_apart_are_refused(tmp_path: Path) -> None:
 def test_wrong_alone(alone: object) -> None:
     with pytest.raises(InvalidInput, match="alone"):
         individual_epsilons(counted(TWO_STEPS, TRAINING), "1e-5", alone=alone)  # type: ignore[arg-type]
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_one_small_step_does_not_take_minutes() -> None:
+    """By its closed form: the contour takes minutes on a single step that is far out."""
+    training = Training("0.5", 1, "0.001")
+    step = steps_of_readings({1 / 64: 1}, training)
+    lower, upper = enclose_epsilon(step, training, Fraction(1, 10**9), 4)
+    assert 0 < lower < upper < 1.001 * lower
+    low, high = (enclose_delta(step, training, Fraction(epsilon), 4) for epsilon in (upper, lower))
+    assert low[0] <= 1e-9 <= high[1]

@@ -131,6 +131,8 @@ def test_records_without_norm_lose_nothing() -> None:
     counts = count(np.zeros((3, 2)))
     assert individual_epsilons(counts, "1e-100").upper.max() == 0
     assert 0 < individual_epsilons(counts, "1e-300").upper.max() < 1e-80
+    tiny, least = (enclose_epsilon(Fraction(1, 2**power), Fraction(1, 10**300)) for power in (400, 300))
+    assert tiny == (0.0, least[1], 0.0, least[3]) and least[0] > 0
     found = individual_deltas(counts, 0)
     assert found.lower.max() == 0 and found.upper.max() < 1e-250
     assert full_batch_deltas(counts, 10**5, WIDTH).upper.max() < 1e-300
@@ -205,3 +207,14 @@ def test_unknown_bounds_stay_unknown() -> None:
     lower, upper = enclose_between(nodes, np.array([1.0, 1.5, 2.0, 2.5, 3.0]))
     assert np.allclose(lower, [0.5, 0.0, 0.0, 0.0, 0.6]) and not np.isnan(upper).any()
     assert np.allclose(upper[[0, 4]], [0.5, 0.7]) and np.isinf(upper[1:4]).all()
+
+
+@pytest.mark.theorem("T124-full-batch")
+def test_where_the_slope_of_delta_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """eps = 3: the slope is 0.35 at mu = 2 and at 3, and 0.4 at sqrt(6) between them."""
+    monkeypatch.setattr(full_batch, "FEW", 0)
+    monkeypatch.setattr(full_batch, "DELTA_BITS", 2)
+    norms, training = np.linspace(0.67, 0.99, 12)[None], Training(1, 1, 1)
+    found = individual_deltas(count(norms, training, 9), 3, width="0.99")
+    assert misses("delta", "3", exact_budgets(norms, training, 9), found.lower, found.upper) == []
+    assert found.relative_width.max() > 0.02

@@ -1,7 +1,7 @@
-"""One record by itself: the contour method on the composition of its own steps, for those that no grid encloses well.
+"""One record by itself, where no grid encloses it well: the contour method on the composition of its own steps.
 
-From the readings the composition is exact. From counts alone each step lies between two sensitivities, and delta grows
-with each of them (T119).
+A single step has a closed form. From the readings the composition is exact. From counts alone each step lies between
+two sensitivities, and delta grows with each of them (T119).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from verified_dp.individual.counts import Counts
 from verified_dp.individual.doubles import double_above, double_below
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
 from verified_dp.individual.training import Training
+from verified_dp.kernel.closed import has_closed_form
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.methods.roots import bracket_epsilon
@@ -25,6 +26,7 @@ from verified_dp.theorems import proved_by
 
 SECONDS = 30.0
 """For one record."""
+NOTHING = Fraction(0), Fraction(0)
 LEAST_VARIANCE = Fraction(1, 10**20)
 """A step with a smaller v = r^2 / sigma^2 lies between none and one with this v: the search takes no larger noise."""
 
@@ -62,7 +64,7 @@ def steps_of_counts(counts: Counts, row: int) -> list[Steps]:
 @proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
 def enclose_epsilon(steps: Iterable[Steps], training: Training, target: Fraction, digits: int) -> tuple[float, float]:
     """lower <= eps_i(target) <= upper; upper may be inf."""
-    ends = [bracket_epsilon(order, target, digits, "contour", Budget(SECONDS)).ends if order else (Fraction(0),) * 2
+    ends = [bracket_epsilon(order, target, digits, _method(order), Budget(SECONDS)).ends if order else NOTHING
             for order in _orders(steps, training)]
     upper = ends[-1][1]
     return max(doubles_around(ends[0][0])[0], 0.0), float("inf") if upper is None else doubles_around(upper)[1]
@@ -71,10 +73,15 @@ def enclose_epsilon(steps: Iterable[Steps], training: Training, target: Fraction
 @proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
 def enclose_delta(steps: Iterable[Steps], training: Training, epsilon: Fraction, digits: int) -> tuple[float, float]:
     """lower <= delta_i(epsilon) <= upper."""
-    bounds = [order.enclose(epsilon, 3.4 * digits, "contour", Budget(SECONDS)).bounds if order else None
+    bounds = [order.enclose(epsilon, 3.4 * digits, _method(order), Budget(SECONDS)).bounds if order else None
               for order in _orders(steps, training)]
     lower = max(double_below(bounds[0].lower), 0.0) if bounds[0] else 0.0
     return lower, double_above(bounds[-1].upper) if bounds[-1] else 0.0
+
+
+def _method(order: SingleOrder) -> str:
+    """A single step's closed form where it applies: the contour may take minutes there."""
+    return "closed-form" if has_closed_form(order.loss) else "contour"
 
 
 def _orders(steps: Iterable[Steps], training: Training) -> list[SingleOrder | None]:
