@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
+
+from flint import fmpz
 
 from verified_dp.group_pairs import group_step  # noqa: F401  (registers groups, and samples, with step_of)
 from verified_dp.losses.composed import ComposedLoss
@@ -64,4 +67,16 @@ def _steps(composition: Composition, relation: Relation, order: str) -> Iterator
 def _sort_key(item: tuple[Law, int]) -> tuple[str, str]:
     """By kind, then by parameters: any fixed rule that the writer and the checker of a certificate share."""
     law, _ = item
-    return type(law).__name__, repr(law)
+    return type(law).__name__, _words(law)
+
+
+def _words(value: object) -> str:
+    """`repr` of a law, also where Python refuses to print its numbers because they have more than 4300 digits."""
+    if isinstance(value, Fraction):
+        return f"Fraction({fmpz(value.numerator)}, {fmpz(value.denominator)})"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_words, value))}{',' * (len(value) == 1)})"
+    if is_dataclass(value):
+        named = (f"{field.name}={_words(getattr(value, field.name))}" for field in fields(value))
+        return f"{type(value).__qualname__}({', '.join(named)})"
+    return repr(value)

@@ -92,12 +92,14 @@ def digits(value: object) -> int:
     return value
 
 
-def fraction_text(number: Fraction) -> str:
-    """The reduced fraction as text ("8/1875", "3"), however long; `exact` reads it back.
+def fraction_text(number: Fraction | int | SquareRoot) -> str:
+    """The reduced fraction as text ("8/1875", "3"), however long; `exact` reads it back. A root: "sqrt(1/2)".
 
     >>> fraction_text(Fraction(256, 60000))
     '8/1875'
     """
+    if isinstance(number, SquareRoot):
+        return str(number)
     top, bottom = str(fmpz(number.numerator)), str(fmpz(number.denominator))
     return top if bottom == "1" else f"{top}/{bottom}"
 
@@ -112,7 +114,7 @@ class SquareRoot:
         return float(self.square) ** 0.5
 
     def __str__(self) -> str:
-        return f"sqrt({self.square})"
+        return f"sqrt({fraction_text(self.square)})"
 
 
 def square(number: Fraction | SquareRoot) -> Fraction:

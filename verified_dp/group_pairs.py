@@ -10,6 +10,7 @@ from typing import NoReturn
 from flint import ctx
 
 from verified_dp.errors import Unsupported
+from verified_dp.exact import fraction_text as shown
 from verified_dp.losses.groups import GroupOddsLoss
 from verified_dp.mechanisms import (
     MAX_DRAWS,
@@ -115,7 +116,8 @@ def _approximate_dp(mechanism: ApproximateDP, size: int, order: str, relation: R
     with ctx.workprec(_BITS):
         if not law.enclose_mass() < 1:
             _refuse_group(mechanism, size, relation, "the guarantee for a group has delta >= 1, which states nothing")
-    e, d = size * mechanism.epsilon, f"d = {mechanism.delta} sum over i < {size} of e^({mechanism.epsilon} i)"
+    e, one = shown(size * mechanism.epsilon), shown(mechanism.epsilon)
+    d = f"d = {shown(mechanism.delta)} sum over i < {size} of e^({one} i)"
     pair = pair_in_order(order, f"d at 'surely P', (1 - d) (e^{e}, 1)/(1 + e^{e}); {d}",
                          f"d at 'surely Q', (1 - d) (1, e^{e})/(1 + e^{e}); {d}", "T56-approximate-dp", THEOREM,
                          tight=False)

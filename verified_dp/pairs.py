@@ -8,6 +8,7 @@ from functools import singledispatch
 from typing import NoReturn
 
 from verified_dp.errors import Unsupported
+from verified_dp.exact import fraction_text as shown
 from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
 from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.losses.fixed_batch import FixedBatchLoss
@@ -91,8 +92,8 @@ def step_of(mechanism: Mechanism, order: str, relation: Relation) -> Step:
 @proved_by("T23-pair-gaussian", "T24-pair-zero-out")
 def _gaussian(mechanism: Gaussian, order: str, relation: Relation) -> Step:
     shift = mechanism.mean_distance(relation)
-    return Step(DominatingPair(order, f"N({shift}, 1)", "N(0, 1)", ("T23-pair-gaussian", *zero_out(relation)), True),
-                shift_squared=shift**2)
+    theorems = ("T23-pair-gaussian", *zero_out(relation))
+    return Step(DominatingPair(order, f"N({shown(shift)}, 1)", "N(0, 1)", theorems, True), shift_squared=shift**2)
 
 
 def zero_out(relation: Relation) -> tuple[str, ...]:
@@ -107,8 +108,8 @@ def _without(mechanism: WithoutReplacement, order: str, relation: Relation) -> S
     if relation is not Relation.REPLACE:
         refuse("sampling without replacement", relation, "no theorem covers a change of the number of records")
     pair = DominatingPair(
-        order, f"for alpha >= 1: {1 - q} N(0, ({s})^2) + {q} N(2, ({s})^2)",
-        f"for alpha >= 1: N(0, ({s})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
+        order, f"for alpha >= 1: {shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N(2, ({shown(s)})^2)",
+        f"for alpha >= 1: N(0, ({shown(s)})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
     if q == 1:
         return Step(pair, shift_squared=(2 / s) ** 2)
     return Step(pair, FixedBatchLoss(q, s) if q else None)
@@ -128,8 +129,9 @@ def with_replacement(mechanism: WithReplacement, order: str, relation: Relation,
     weights = [(n, weight) for n, weight in enumerate(mechanism.multiplicities(group_size)) if weight]
     above = tuple((Fraction(2 * n), weight) for n, weight in weights)
     below = tuple((-mean, weight) for mean, weight in reversed(above))
-    law = f"n = Bin({mechanism.draws}, {Fraction(group_size, mechanism.population)})"
-    pair = DominatingPair(order, f"N(2n, ({s})^2), {law}", f"N(-2n, ({s})^2), {law}", ("T53-with-replacement",), False)
+    law = f"n = Bin({mechanism.draws}, {shown(Fraction(group_size, mechanism.population))})"
+    pair = DominatingPair(order, f"N(2n, ({shown(s)})^2), {law}", f"N(-2n, ({shown(s)})^2), {law}",
+                          ("T53-with-replacement",), False)
     return Step(pair, MixtureLoss(s, above, below, order))
 
 
@@ -137,14 +139,15 @@ def with_replacement(mechanism: WithReplacement, order: str, relation: Relation,
 @proved_by("T42-pair-shift")
 def _laplace(mechanism: Laplace, order: str, relation: Relation) -> Step:
     mu = mechanism.ratio
-    return Step(pair_in_order(order, f"Laplace({mu}, 1)", "Laplace(0, 1)", "T42-pair-shift"), LaplaceLoss(mu))
+    return Step(pair_in_order(order, f"Laplace({shown(mu)}, 1)", "Laplace(0, 1)", "T42-pair-shift"), LaplaceLoss(mu))
 
 
 @step_of.register
 @proved_by("T42-pair-shift")
 def _discrete_laplace(mechanism: DiscreteLaplace, order: str, relation: Relation) -> Step:
     b, shift = mechanism.scale, mechanism.sensitivity
-    pair = pair_in_order(order, f"discrete Laplace({shift}, {b})", f"discrete Laplace(0, {b})", "T42-pair-shift")
+    pair = pair_in_order(order, f"discrete Laplace({shift}, {shown(b)})", f"discrete Laplace(0, {shown(b)})",
+                         "T42-pair-shift")
     return Step(pair, DiscreteLaplaceLoss(b, shift))
 
 
@@ -152,7 +155,8 @@ def _discrete_laplace(mechanism: DiscreteLaplace, order: str, relation: Relation
 @proved_by("T42-pair-shift")
 def _discrete_gaussian(mechanism: DiscreteGaussian, order: str, relation: Relation) -> Step:
     s2, shift = mechanism.sigma_squared, mechanism.sensitivity
-    pair = pair_in_order(order, f"discrete Gaussian({shift}, {s2})", f"discrete Gaussian(0, {s2})", "T42-pair-shift")
+    pair = pair_in_order(order, f"discrete Gaussian({shift}, {shown(s2)})", f"discrete Gaussian(0, {shown(s2)})",
+                         "T42-pair-shift")
     return Step(pair, DiscreteGaussianLoss(s2, shift))
 
 
@@ -192,15 +196,17 @@ def _finite(mechanism: Finite, order: str, relation: Relation) -> Step:
 @proved_by("T56-approximate-dp")
 def _approximate_dp(mechanism: ApproximateDP, order: str, relation: Relation) -> Step:
     e, d = mechanism.epsilon, mechanism.delta
-    pair = pair_in_order(order, f"{d} at 'surely P', {1 - d} (e^{e}, 1)/(1 + e^{e})",
-                 f"{d} at 'surely Q', {1 - d} (1, e^{e})/(1 + e^{e})", "T56-approximate-dp", tight=False)
+    odds = f"(1 + e^{shown(e)})"
+    pair = pair_in_order(order, f"{shown(d)} at 'surely P', {shown(1 - d)} (e^{shown(e)}, 1)/{odds}",
+                         f"{shown(d)} at 'surely Q', {shown(1 - d)} (1, e^{shown(e)})/{odds}",
+                         "T56-approximate-dp", tight=False)
     return Step(pair, OddsLoss(e, d, 0) if e or d else None)
 
 
 @step_of.register
 @proved_by("T57-gaussian-dp")
 def _gaussian_dp(mechanism: GaussianDP, order: str, relation: Relation) -> Step:
-    pair = pair_in_order(order, f"N({mechanism.mu}, 1)", "N(0, 1)", "T57-gaussian-dp", tight=False)
+    pair = pair_in_order(order, f"N({shown(mechanism.mu)}, 1)", "N(0, 1)", "T57-gaussian-dp", tight=False)
     return Step(pair, shift_squared=mechanism.mu**2)
 
 
@@ -210,8 +216,8 @@ def _mixture(mechanism: MixtureOfGaussians, order: str, relation: Relation) -> S
     if order == "symmetric":
         refuse("a mixture of Gaussians", relation, "no theorem is implemented; use add-or-remove")
     s, above = mechanism.sigma, tuple(zip(mechanism.sensitivities, mechanism.probabilities, strict=True))
-    words = " + ".join(f"{weight} N({norm}, ({s})^2)" for norm, weight in above)
-    pair = pair_in_order(order, words, f"N(0, ({s})^2)", "T58-pair-mixture", *zero_out(relation))
+    words = " + ".join(f"{shown(weight)} N({shown(norm)}, ({shown(s)})^2)" for norm, weight in above)
+    pair = pair_in_order(order, words, f"N(0, ({shown(s)})^2)", "T58-pair-mixture", *zero_out(relation))
     return mixture_step(pair, s, above)
 
 
@@ -232,7 +238,7 @@ def mixture_step(pair: DominatingPair, sigma: Fraction, above: tuple[Component, 
 @proved_by("T43-bounded-range")
 def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step:
     mu = mechanism.bounded_range
-    curve = f"sup over all pairs of range {mu}"
+    curve = f"sup over all pairs of range {shown(mu)}"
     return Step(pair_in_order(order, curve, curve, "T43-bounded-range", tight=False), BoundedRangeLoss(mu))
 
 
@@ -241,7 +247,7 @@ def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step
 def _zcdp(mechanism: ZCDP, order: str, relation: Relation) -> Step:
     """No pair is known: bounds on the moments of the loss alone."""
     law = ZCDPLoss(mechanism.rho) if mechanism.rho else None
-    return Step(_unknown(order, f"D_a <= {mechanism.rho} a for all a > 1"), law)
+    return Step(_unknown(order, f"D_a <= {shown(mechanism.rho)} a for all a > 1"), law)
 
 
 @step_of.register
@@ -249,7 +255,7 @@ def _zcdp(mechanism: ZCDP, order: str, relation: Relation) -> Step:
 def _renyi(mechanism: Renyi, order: str, relation: Relation) -> Step:
     """No pair is known: bounds on the moments of the loss alone. A divergence of 0 means that nothing is revealed."""
     law = RenyiLoss.of_divergences(mechanism.divergences) if all(mechanism.epsilons) else None
-    return Step(_unknown(order, ", ".join(f"D_{a} <= {e}" for a, e in mechanism.divergences)), law)
+    return Step(_unknown(order, ", ".join(f"D_{shown(a)} <= {shown(e)}" for a, e in mechanism.divergences)), law)
 
 
 def _unknown(order: str, bounds: str) -> DominatingPair:
@@ -264,7 +270,7 @@ def _fourier_accountant(mechanism: FourierAccountantPair, order: str, relation: 
     if relation is not Relation.REPLACE:
         refuse("the Fourier accountant's pair", relation, "the paper states it for replacing a record")
     q, s = mechanism.probability, mechanism.noise_multiplier
-    mixed, mirrored = (f"{1 - q} N(0, ({s})^2) + {q} N({m}, ({s})^2)" for m in (1, -1))
+    mixed, mirrored = (f"{shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N({m}, ({shown(s)})^2)" for m in (1, -1))
     pair = DominatingPair(order, mixed, mirrored, ("T52-without-replacement",), False, proven=False)
     if q == 1:
         return Step(pair, shift_squared=(2 / s) ** 2)
@@ -280,7 +286,7 @@ def _fourier_accountant_draws(mechanism: FourierAccountantDraws, order: str, rel
     s, share = mechanism.noise_multiplier, Fraction(1, mechanism.population)
     above = tuple((Fraction(n), b) for n, b in enumerate(binomial_weights(mechanism.draws, share)) if b)
     below = tuple((-mean, weight) for mean, weight in reversed(above))
-    law = f"n = Bin({mechanism.draws}, {share})"
-    pair = DominatingPair(order, f"N(n, ({s})^2), {law}", f"N(-n, ({s})^2), {law}", ("T85-paper-pairs",), False,
-                          proven=False)
+    law = f"n = Bin({mechanism.draws}, {shown(share)})"
+    pair = DominatingPair(order, f"N(n, ({shown(s)})^2), {law}", f"N(-n, ({shown(s)})^2), {law}",
+                          ("T85-paper-pairs",), False, proven=False)
     return Step(pair, MixtureLoss(s, above, below, order))

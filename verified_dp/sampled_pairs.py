@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from verified_dp.errors import Unsupported
 from verified_dp.exact import SquareRoot, square_root
+from verified_dp.exact import fraction_text as shown
 from verified_dp.kernel.closed_law import AtomicProduct, ClosedFormLaw, finite_product
 from verified_dp.losses.atomic import AtomicLaw, FiniteLoss, SampledAtomicLoss
 from verified_dp.losses.composed import ComposedLoss
@@ -92,8 +93,9 @@ def _refuse_sample(kind: str, setting: Setting) -> NoReturn:
 
 def _mixed_pair(base: DominatingPair, setting: Setting, *theorems: str) -> DominatingPair:
     q = setting.probability
-    return pair_in_order(setting.order, f"{1 - q} Q0 + {q} P0 with P0 = {base.P}, Q0 = {base.Q}", base.Q, *theorems,
-                         *base.theorems, *zero_out(setting.relation), tight=base.tight)
+    mixed = f"{shown(1 - q)} Q0 + {shown(q)} P0 with P0 = {base.P}, Q0 = {base.Q}"
+    return pair_in_order(setting.order, mixed, base.Q, *theorems, *base.theorems, *zero_out(setting.relation),
+                         tight=base.tight)
 
 
 def _sample(law: Law | None, setting: Setting) -> Law | None:
@@ -162,9 +164,10 @@ def _ordered(law: Law, setting: Setting) -> Law:
 
 def _words(mixture: tuple[Component, ...], s: Fraction | SquareRoot) -> str:
     if len(mixture) > _LONG:
-        return f"sum over n of Bin(n) N(n, ({s})^2) from {mixture[0][0]} to {mixture[-1][0]}"
-    terms = ((f"{weight} " if weight != 1 else "", mean) for mean, weight in sorted(mixture, key=lambda c: abs(c[0])))
-    return " + ".join(f"{weight}N({mean}, ({s})^2)" for weight, mean in terms)
+        return f"sum over n of Bin(n) N(n, ({shown(s)})^2) from {shown(mixture[0][0])} to {shown(mixture[-1][0])}"
+    inner = sorted(mixture, key=lambda component: abs(component[0]))
+    terms = ((f"{shown(weight)} " if weight != 1 else "", mean) for mean, weight in inner)
+    return " + ".join(f"{weight}N({shown(mean)}, ({shown(s)})^2)" for weight, mean in terms)
 
 
 _LONG = 5
@@ -197,7 +200,7 @@ def _shift(inner: Laplace | DiscreteLaplace | DiscreteGaussian, setting: Setting
         raise Unsupported(f"sums over more than {MAX_OUTCOMES} outcomes take too long", "group_size")
     above, below = setting.mixtures(distance)
     noise = f"n + {inner.kind} noise"
-    n = f"n = {distance} Bin({setting.records}, {setting.probability})"
+    n = f"n = {shown(distance)} Bin({setting.records}, {shown(setting.probability)})"
     theorems = ("T74-sampled-shifts", "T42-pair-shift")
     if setting.order == "symmetric":
         pair = DominatingPair("symmetric", f"{noise}, {n}", f"-n + {inner.kind} noise, {n}", theorems, False)

@@ -123,7 +123,7 @@ def renyi_budget(epsilon: object, delta: object, renyi_order: object, digits: in
         exponent = ball(order - 1)
         found = lower_dyadic(ball(eps) + (ball(target).log() - bound_chernoff_factor(exponent).log()) / exponent)
     if found.sign <= 0:
-        raise InvalidInput("renyi_order", renyi_order, f"an order that can give ({eps}, {target})-DP; this one cannot")
+        raise InvalidInput("renyi_order", renyi_order, "an order that can give this epsilon and delta; this one cannot")
     return Fraction(decimal_down(found, digits))
 
 

@@ -237,7 +237,7 @@ def set_fields(state: object, **values: object) -> None:
 def check_spent(spent: Fraction, budget: Fraction) -> None:
     """InvalidInput where more is spent than the budget."""
     if spent > budget:
-        raise InvalidInput("spent", spent, f"at most the budget ({budget})")
+        raise InvalidInput("spent", spent, f"at most the budget ({exact.fraction_text(budget)})")
 
 
 def _listed(values: object) -> tuple[object, ...]:
