@@ -14,11 +14,15 @@ from verified_dp.theorems import proved_by
 
 @proved_by("T15-gaussian")
 def enclose_gaussian_profile(mean_shift_squared: Fraction, epsilon: arb) -> arb:
-    """Enclose D(eps) = Q(eps/mu - mu/2) - e^eps Q(eps/mu + mu/2), Q the normal tail; (1 - e^eps)_+ where mu = 0."""
+    """Enclose D(eps) = Q(eps/mu - mu/2) - e^eps Q(eps/mu + mu/2), Q the normal tail; (1 - e^eps)_+ where mu = 0.
+
+    Between 0 and the first tail where e^eps has no finite enclosure.
+    """
     if mean_shift_squared == 0:
         return (-epsilon.expm1()).max(arb(0))
     above, below = enclose_gaussian_tails(mean_shift_squared, epsilon)
-    return above - epsilon.exp() * below
+    found = above - epsilon.exp() * below
+    return found if found.is_finite() else above.union(arb(0))
 
 
 @proved_by("T15-gaussian")
