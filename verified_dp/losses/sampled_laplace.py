@@ -51,6 +51,8 @@ class SampledLaplaceLoss(SampledLoss):
         """The number of steps whose atoms alone keep at most 2^-32 of the mass under P; at most 10^18."""
         with ctx.workprec(BOUND_BITS):
             share = sum((mass for _, mass in self.enclose_loss_atoms()), arb(0))
+            if not share < 1:  # all but 2^-BOUND_BITS of the mass: hardly anything is revealed
+                return 10**18
             steps = (32 * arb(2).log() / -share.log()).min(arb(10**18)) if share > 0 else arb(0)
             return _integer(steps) + 1
 

@@ -16,6 +16,7 @@ from verified_dp.kernel.sparse import SparseValues, SparseWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.search.lattice import LatticeModel, LatticePlan, plan_lattice
 from verified_dp.search.line import as_float
+from verified_dp.search.magnitudes import require_floats
 from verified_dp.search.steps import MAX_CELLS, align
 
 DEFAULT_DIGITS = 4
@@ -60,6 +61,7 @@ class LatticeEngine:
     @property
     def model(self) -> LatticeModel:
         if self._model is None:
+            require_floats(self.loss)
             self._model = LatticeModel(self.loss)
         return self._model
 

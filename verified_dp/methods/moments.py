@@ -11,6 +11,7 @@ from verified_dp.kernel.evaluate import enclose_delta, evaluate
 from verified_dp.kernel.renyi import RenyiValues, RenyiWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.search.line import as_float
+from verified_dp.search.magnitudes import require_floats
 from verified_dp.search.renyi import MomentModel, Order, choose_order, choose_order_witness
 
 BITS = 34.0
@@ -34,7 +35,8 @@ class MomentEngine:
 
     @cached_property
     def model(self) -> MomentModel:
-        """The moments in floating point."""
+        """The moments in floating point. Raises Unsupported where there is no room for them."""
+        require_floats(self.loss)
         return MomentModel(self.loss)
 
     def solve(self, epsilon: Fraction) -> MomentRun:

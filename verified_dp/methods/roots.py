@@ -14,10 +14,13 @@ from verified_dp.kernel.closed import has_closed_form
 from verified_dp.kernel.evaluate import SupportWitness
 from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
 from verified_dp.search.line import as_float, dyadic
+from verified_dp.search.magnitudes import why_no_floats
 from verified_dp.theorems import proved_by
 
 FAR_OUT = Fraction(2**43)
 """Where a delta that never falls to the target is shown above it."""
+FARTHEST = 10**250
+"""No larger eps is guessed."""
 FEW_STEPS = 50
 """With at most so many steps, one large loss decides."""
 
@@ -47,7 +50,11 @@ def is_below(answer: Answer, target: Fraction) -> bool:
 
 
 def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
-    """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget."""
+    """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget.
+
+    Where plain Gaussians are too large or too small to search for it (`search.magnitudes`), only whether it is 0 is
+    told; Unsupported is raised where other steps are.
+    """
     with ctx.workprec(max(64, 4 * digits)):
         far_out = order.evaluate(FAR_OUT, SupportWitness(256), "closed-form")
         if is_above(far_out, target):  # by the mass at infinity, which no eps takes away (T44)
@@ -56,10 +63,13 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
             return _bracket_by_moments(order, target, method, budget)
         if method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
             return _bracket_on_lattice(order, target, digits, budget)
-        if order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
+        blind = why_no_floats(order.loss) is not None
+        if blind or order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
             at_zero = _compare_at_zero(order, target, method, budget)
             if not is_above(at_zero, target):
                 return Bracket(None, at_zero if is_below(at_zero, target) else None)
+            if blind:
+                return Bracket(at_zero, None)
         return _bracket_positive(order, target, digits, method, budget)
 
 
@@ -99,7 +109,7 @@ def _bracket_on_lattice(order: SingleOrder, target: Fraction, digits: int, budge
 def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
     """Where the estimate of delta equals the target, by bisection, and the tilt there."""
     goal, low, high = float(log_of(target)), Fraction(0), Fraction(1)
-    while order.log_estimate(high) > goal and high < 10**6:
+    while high < FARTHEST and order.log_estimate(high) > goal:
         low, high = high, 2 * high
     for _ in range(30):
         middle = dyadic(float(low + high) / 2, 40)

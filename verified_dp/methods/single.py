@@ -20,7 +20,7 @@ from verified_dp.errors import InconsistentEnclosures, Unsupported
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.bounds import Bounds
 from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
 from verified_dp.kernel.evaluate import (
     SupportWitness,
     Values,
@@ -35,6 +35,7 @@ from verified_dp.methods.lattice import LatticeEngine
 from verified_dp.methods.moments import MomentEngine
 from verified_dp.search.lattice import LatticeModel
 from verified_dp.search.line import as_float, choose_line, choose_nodes, dyadic, plan_line
+from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import FloatLoss, float_loss
@@ -45,6 +46,8 @@ SLOW_LINE = 0.1
 """Where a line of one or two laws would take more seconds than this, a bent path is tried."""
 MAX_TILT, LARGEST_TILT = 1e5, 1e8
 """Beyond such tilts no path is tried, and beyond the second no line: only Chernoff bounds delta there."""
+FAINTEST = -2e7
+"""Below e^FAINTEST sampled steps take longer than is predicted: only Chernoff bounds delta there."""
 MANY_NODES = 50_000
 """A bound that only has to be cheap uses at most so many nodes."""
 DEFAULT_SECONDS = 120.0
@@ -140,6 +143,7 @@ class SingleOrder:
     @property
     def model(self) -> FloatLoss | LatticeModel:
         if self._model is None:
+            require_floats(self.loss)
             self._model = float_loss(self.loss) if self.has_contour else self.lattice.model
         return self._model
 
@@ -175,12 +179,18 @@ class SingleOrder:
         return not self.loss.parts and not self.loss.mean_shift_squared
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise."""
+        """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise.
+
+        Raises Unsupported where numbers are too large or too small for the search (`search.magnitudes`); plain Gaussian
+        steps and a single step take any.
+        """
         if self.loss.only_moments:
             return self._by_moments(epsilon, method)
         past = self._past_support(epsilon, bits)
         if past is not None:
             return past
+        if self.loss.parts and not is_single(self.loss):
+            require_floats(self.loss)
         answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, bits, method, budget)]
         if method == "lattice" or not answers:
             answers.append(self._lattice(epsilon, bits, budget))
@@ -223,6 +233,7 @@ class SingleOrder:
         if closed and method in ("auto", "closed-form"):
             yield lambda bits: self._closed(epsilon, bits)
         beside = method == "auto" and self.has_contour and not self.is_trivial and not (closed and self.loss.parts)
+        beside = beside and why_no_floats(self.loss) is None
         if method == "contour" or beside:
             yield lambda bits: self._contour(epsilon, bits, budget)
 
@@ -246,6 +257,8 @@ class SingleOrder:
 
     def _ask_after_nothing(self, epsilon: Fraction, bits: float, asked: float) -> float:
         """Bits to ask where delta was lost in its error: it is far below its first-order estimate."""
+        if why_no_floats(self.loss):
+            return 2 * asked + 20
         missed = (self.log_estimate(epsilon) - self.log_jump(epsilon)) / math.log(2)
         return bits + missed + 10 if asked < bits + missed < bits + 400 else 2 * asked + 20
 
@@ -268,7 +281,7 @@ class SingleOrder:
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The cheaper of a line and a bent path; fewer bits where neither fits the budget; then what Chernoff gives."""
         saddle = self.saddle(epsilon)
-        if saddle.tilt > LARGEST_TILT:
+        if saddle.tilt > LARGEST_TILT or (self.loss.node_parts and saddle.log_delta < FAINTEST):
             return self.chernoff(epsilon, saddle.tilt)
         bits = max(bits, 9.0)
         while bits > 8:
