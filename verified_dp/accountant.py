@@ -11,24 +11,27 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeVar
 
-from flint import ctx
+from flint import arb, ctx
 
 from verified_dp import exact
 from verified_dp.dyadic import Dyadic
 from verified_dp.enclosure import Enclosure, Estimate
+from verified_dp.errors import Unsupported
 from verified_dp.kernel.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.kernel.bounds import reverse_bounds
+from verified_dp.kernel.evaluate import enclose_past_support
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import SWAPPED
 from verified_dp.methods.paper import PaperAnswer, PaperMethod
 from verified_dp.methods.single import Budget
 from verified_dp.search.line import dyadic
+from verified_dp.search.magnitudes import require_floats
 from verified_dp.theorems import proved_by
 
 DEFAULT_DIGITS = 4
 """What is asked of a paper's method where nobody says."""
 LARGEST = 10**6
-"""epsilon(delta) is looked for up to here."""
+"""epsilon(delta) is looked for up to here, and delta(epsilon) asked of the methods."""
 ESTIMATED_DIGITS = 8
 """Of the eps at which an estimate crosses delta."""
 Ask = Callable[[Fraction], PaperAnswer]
@@ -68,7 +71,7 @@ class Accountant:
     def delta(self, epsilon: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """delta(eps) for any real eps: the larger of both orders (T25), at eps < 0 by reversal (T16).
 
-        Raises: Unsupported where the method does not apply.
+        Raises: Unsupported where the method does not apply, and beyond eps = +-LARGEST before the largest loss.
         """
         eps, budget = exact.exact(epsilon, "epsilon"), Budget(max_seconds, self._progress)
         digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
@@ -76,8 +79,8 @@ class Accountant:
         def ask(loss: ComposedLoss) -> PaperAnswer:
             if eps < 0:
                 swapped = loss.in_order(SWAPPED[loss.order])
-                return _reversed(self._method.curve(swapped, -eps, digits, budget).delta(-eps), eps)
-            return self._method.curve(loss, eps, digits, budget).delta(eps)
+                return _reversed(self._at(swapped, -eps, digits, budget), eps)
+            return self._at(loss, eps, digits, budget)
 
         with ctx.workprec(4 * digits + 64):
             answers = self._each(ask)
@@ -104,6 +107,15 @@ class Accountant:
             estimate = _largest([_estimated(ask, None, target, start) for ask in asks])
         return self._result(enclosure, estimate, {k: v for k, v in found.items() if v}, shown, budget)
 
+    def _at(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> PaperAnswer:
+        """delta at eps >= 0: past the largest loss it is the infinity mass, far out nothing is computed before that."""
+        if epsilon > LARGEST:
+            past = enclose_past_support(loss, epsilon)
+            if not past.upper < 1:
+                raise Unsupported(f"eps must be from -{LARGEST} to {LARGEST} for {self._method.name}")
+            return PaperAnswer(past, parameters={"support": "eps is past the largest loss"})
+        return self._method.curve(loss, epsilon, digits, budget).delta(epsilon)
+
     @property
     def _is_one_law(self) -> bool:
         """Whether there are two orders, and both are the same law."""
@@ -111,7 +123,9 @@ class Accountant:
         return bool(others) and all(first.equals_in_law(other) for other in others)
 
     def _each(self, ask: Callable[[ComposedLoss], Asked]) -> list[Asked]:
-        """What is asked of each order, asked once where all are the same law."""
+        """What is asked of each order, asked once where all are the same law. Raises Unsupported."""
+        for loss in self._losses:
+            require_floats(loss)
         if self._is_one_law:
             return [ask(self._losses[0])] * len(self._losses)
         return [ask(loss) for loss in self._losses]
@@ -123,7 +137,7 @@ class Accountant:
         Shown is the order proved the larger, else the one with the larger upper end, or estimate.
         """
         if len(ends) < len(answers):
-            return max(answers, key=lambda answer: Fraction(answer.estimate or 0)), None
+            return max(answers, key=lambda answer: _number(answer.estimate or "0")), None
         largest = _larger(ends)
         shown = answers[max(range(len(ends)), key=lambda i: ends[i][1]) if largest is None else largest]
         sources = {name: upper_dyadic(size) for name, size in (shown.bounds.budget if shown.bounds else {}).items()}
@@ -150,7 +164,7 @@ def _reversed(answer: PaperAnswer, epsilon: Fraction) -> PaperAnswer:
 
 
 def _reversed_text(text: str, epsilon: Fraction) -> str:
-    value = -ball(epsilon).expm1() + ball(epsilon).exp() * ball(Fraction(text))
+    value = -ball(epsilon).expm1() + ball(epsilon).exp() * _number(text)
     return value.mid().str(15, radius=False)
 
 
@@ -169,7 +183,12 @@ def _larger(ends: Sequence[Ends]) -> int | None:
 def _largest(texts: Sequence[str | None]) -> str | None:
     """The largest of some decimals; None where one is missing."""
     known = [text for text in texts if text is not None]
-    return max(known, key=Fraction) if known and len(known) == len(texts) else None
+    return max(known, key=_number) if known and len(known) == len(texts) else None
+
+
+def _number(text: str) -> arb:
+    """A decimal of any exponent, rounded at the working precision: estimates may be far too small for a Fraction."""
+    return arb(text).mid()
 
 
 @proved_by("T13-epsilon-of-delta")
@@ -198,7 +217,7 @@ def _estimated(ask: Ask, name: str | None, target: Fraction, start: Fraction) ->
 
     if text(start) is None:
         return None
-    _, high = _cross(lambda epsilon: Fraction(text(epsilon) or 0) > target, start, ESTIMATED_DIGITS)
+    _, high = _cross(lambda epsilon: bool(_number(text(epsilon) or "0") > ball(target)), start, ESTIMATED_DIGITS)
     return None if high is None else f"{float(high):.9g}"
 
 

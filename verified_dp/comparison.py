@@ -13,8 +13,6 @@ from flint import arb, ctx
 from verified_dp.dyadic import exact_ball
 from verified_dp.enclosure import Enclosure
 from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.exact import exact
-from verified_dp.kernel.balls import ball
 from verified_dp.methods.paper import PAPER_METHODS
 from verified_dp.profile import METHODS, PrivacyProfile
 
@@ -109,11 +107,13 @@ def _judged(row: Row, proved: Enclosure) -> Row:
     """The row with its estimate compared with what is proved."""
     if row.estimate is None:
         return row
-    value = exact(row.estimate)
     with ctx.workprec(128):
-        low, high = exact_ball(proved.lower), exact_ball(proved.upper)
-        error = _relative(ball(value), low, high) if low > 0 and high.is_finite() else ""
-    return replace(row, outside=not proved.contains(value), error=error)
+        value = arb(row.estimate).mid()  # of any exponent, where a Fraction would have too many digits
+        low = exact_ball(proved.lower)
+        high = arb("inf") if proved.upper.is_infinite else exact_ball(proved.upper)
+        error = _relative(value, low, high) if low > 0 and high.is_finite() else ""
+        outside = not low <= value <= high
+    return replace(row, outside=outside, error=error)
 
 
 def _relative(value: arb, low: arb, high: arb) -> str:

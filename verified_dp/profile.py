@@ -27,7 +27,7 @@ from verified_dp.kernel.closed import has_closed_form
 from verified_dp.losses.law import SWAPPED
 from verified_dp.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
 from verified_dp.methods.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
-from verified_dp.methods.paper import PAPER_METHODS, PaperMethod, paper_method
+from verified_dp.methods.paper import PAPER_METHODS, PaperMethod, check_parameters, paper_method
 from verified_dp.methods.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
 from verified_dp.methods.single import Answer, Budget, SingleOrder, intersect
 from verified_dp.methods.solution import Evaluation, Solution, by_order
@@ -80,9 +80,10 @@ class PrivacyProfile:
     def accountant(self, method: str | PaperMethod, **parameters: object) -> Accountant:
         """One of the papers' methods on this composition; parameters are the paper's own.
 
-        Raises: InvalidInput for an unknown method or parameter.
+        Raises: InvalidInput for an unknown method or parameter, and for one that is too large or too small.
         """
         found = paper_method(method, parameters) if isinstance(method, str) else method
+        check_parameters(found)
         words = self.relation.value, convention(self.composition, self.relation)
         losses = [order.loss for order in self._orders]
         return Accountant(losses, found, words, self._guess, self._progress, tight=self._tight, proven=self._proven)
@@ -114,7 +115,9 @@ class PrivacyProfile:
         """The larger order to all bits; the other with as few as show it smaller. Negative eps by reversal (T16)."""
         if eps < 0:
             return [(order.loss.order, self._reversed(order, eps, bits, method, budget)) for order in self._orders]
-        orders = sorted(self._orders, key=lambda order: order.log_estimate(eps), reverse=True)
+        one_law = all(order.loss.equals_in_law(self._orders[0].loss) for order in self._orders)
+        orders = list(self._orders) if one_law else sorted(
+            self._orders, key=lambda order: order.log_estimate(eps), reverse=True)
         first = orders[0].enclose(eps, bits, method, budget)
         answers = [(orders[0].loss.order, first)]
         for order in orders[1:]:
@@ -168,7 +171,7 @@ class PrivacyProfile:
                     max_seconds: float | None = None) -> tuple[Solution, Solution]:
         """delta at the claimed epsilon, with as many digits as decide the claim, and epsilon at the claimed delta.
 
-        epsilon gets at least three digits more than the claim prints, so that rounding to them can be judged.
+        epsilon gets three digits more than the claim prints, so that rounding to them can be judged; at most 1000.
         """
         digits = self._digits(digits, method)
         asked, limit = digits, Budget(max_seconds)
@@ -180,7 +183,8 @@ class PrivacyProfile:
                 break
             asked *= 2
         printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
-        return delta, self.solve_epsilon(claim.delta, max(digits, printed + 3), method, limit.left)
+        wanted = min(max(digits, printed + 3), exact.MAX_DIGITS)
+        return delta, self.solve_epsilon(claim.delta, wanted, method, limit.left)
 
     def _digits(self, asked: int | None, method: str) -> int:
         """Those asked for; else 12, or the lattice method's few where no other applies or it is asked for."""

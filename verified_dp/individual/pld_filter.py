@@ -76,14 +76,14 @@ def is_below_gaussian(curve: Curve, mu_squared: Fraction) -> bool:
 
 def blackwell_mu(steps: Composition | Mechanism, relation: Relation | str, epsilons: EpsilonRange | None = None,
                  digits: int = 4) -> Estimate:
-    """A mu, smallest up to rounding and the grid, for which (5.1) holds on the range of eps.
+    """A mu of so many digits, smallest up to rounding and the grid, for which (5.1) holds on the range of eps.
 
     >>> from verified_dp import Gaussian, PoissonSampled, compose
     >>> steps = compose((PoissonSampled(Gaussian(2), "0.05"), 100))
     >>> blackwell_mu(steps, "remove", EpsilonRange(0, 4, 9)).method
     'approximative PLD filter'
     """
-    epsilons = epsilons or EpsilonRange()
+    epsilons, digits = epsilons or EpsilonRange(), exact.digits(digits)
     curve = bound_curve(compose(steps), relation, epsilons)
     below = largest_decimal(lambda square: not is_below_gaussian(curve, square), digits + 1)
     with ctx.workprec(4 * digits + 64):

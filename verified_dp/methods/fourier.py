@@ -32,6 +32,8 @@ from verified_dp.search.fourier import MOST_POINTS, Asked, choose_masses, choose
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.published import Published, estimate_discretisation, estimate_tail, publish
 
+MOST_ASKED = 2**26
+"""No more points may be asked for: their transform takes an hour."""
 DISCRETISATIONS = ("auto", "points", "dots", "cells", "estimate")
 _SMALL_ENOUGH = 1e-3
 """Predicted relative error at which point samples are preferred to rounded masses."""
@@ -48,9 +50,9 @@ Proof = tuple[SampleWitness | FourierWitness, Callable[[Fraction], Bounds]]
 class FourierAccountant:
     """Parameters of the paper; each is chosen by the method where it is None.
 
-    L: the window is [-L, L). n: points, even. tilt: c >= 0 of an exponential tilting; None: none in the estimate, as
-    published, and the saddle point in the bounds. discretisation: "points" (of sampled Gaussian steps), "dots"
-    (connect-the-dots and a minorant), "cells" (whole cells to the right, to the left), "auto", or "estimate": no
+    L: the window is [-L, L). n: points, even, up to 2^26. tilt: c >= 0 of an exponential tilting; None: none in the
+    estimate, as published, and the saddle point in the bounds. discretisation: "points" (of sampled Gaussian steps),
+    "dots" (connect-the-dots and a minorant), "cells" (whole cells to the right, to the left), "auto", or "estimate": no
     bounds at all. bits: precision of the DFT in balls.
     """
 
@@ -66,8 +68,8 @@ class FourierAccountant:
             object.__setattr__(self, "L", exact.positive(self.L, "fourier.L"))
         if self.tilt is not None:
             object.__setattr__(self, "tilt", exact.non_negative(self.tilt, "fourier.tilt"))
-        if self.n is not None and not (isinstance(self.n, int) and self.n >= 8 and self.n % 2 == 0):
-            raise InvalidInput("fourier.n", self.n, "an even integer from 8")
+        if self.n is not None and not (isinstance(self.n, int) and 8 <= self.n <= MOST_ASKED and self.n % 2 == 0):
+            raise InvalidInput("fourier.n", self.n, f"an even integer from 8 to {MOST_ASKED}")
         if self.bits is not None and not 24 <= self.bits <= 10_000:
             raise InvalidInput("fourier.bits", self.bits, "an integer from 24 to 10000")
         if self.discretisation not in DISCRETISATIONS:

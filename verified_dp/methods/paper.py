@@ -82,6 +82,19 @@ def paper_method(name: str, parameters: Mapping[str, object] | None = None) -> P
     return method
 
 
+_SIZES = {"delta_error": (-10_000, 0)}
+_USUAL = -12, 12
+"""A parameter that is not 0 lies between 10^a and 10^b in size: these go through floating point."""
+
+
+def check_parameters(method: PaperMethod) -> None:
+    """Raises InvalidInput for a parameter that is too large or too small for the method's search."""
+    for name, value in vars(method).items():
+        low, high = _SIZES.get(name, _USUAL)
+        if isinstance(value, Fraction) and value and not Fraction(10) ** low <= abs(value) <= Fraction(10) ** high:
+            raise InvalidInput(f"{method.name}.{name}", value, f"0, or from 1e{low} to 1e{high} in size")
+
+
 def _read(value: object, hint: Any, key: str) -> object:
     """Text as the type of the parameter: a whole number, an exact rational number, a truth value or a word."""
     kinds = set(getattr(hint, "__args__", (hint,)))

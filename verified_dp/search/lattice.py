@@ -28,7 +28,7 @@ _FINEST = 40
 """The coarse model's cells are at least 2^-40 of the range."""
 _FLOOR = -80.0
 """log of the tail masses that the coarse model leaves out at first."""
-_DEEPEST = 20_000.0
+DEEPEST = 20_000.0
 """No smaller delta than e^-20000 is looked for."""
 _FREQUENCIES = 1500
 """Of the sum that estimates delta."""
@@ -213,12 +213,12 @@ class LatticeModel:
 
     def saddle(self, epsilon: float) -> Saddle:
         """The saddle point; the meshes are made finer where its tilt puts the mass, and longer where delta is tiny."""
-        while math.isinf(self.largest) and self._reach() < 1.2 * epsilon and self._floor > -_DEEPEST:
+        while math.isinf(self.largest) and self._reach() < 1.2 * epsilon and self._floor > -DEEPEST:
             self._lengthen(2 * self._floor)
         saddle = choose_saddle(self, epsilon)  # type: ignore[arg-type]
         for _ in range(3):
             needed = min(saddle.log_delta, 0.0) - 50 - math.log(sum(count for _, count in self.parts))
-            if -_DEEPEST < needed < self._floor:
+            if -DEEPEST < needed < self._floor:
                 self._lengthen(needed - 20)
             for law, _ in self.parts:
                 law.refine(saddle.tilt)

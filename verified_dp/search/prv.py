@@ -16,7 +16,7 @@ from verified_dp.kernel.prv import PRVWitness
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import Law
 from verified_dp.search.fourier import least_half_length, moment_tables, smallest_exponent
-from verified_dp.search.lattice import LatticeModel
+from verified_dp.search.lattice import DEEPEST, LatticeModel
 from verified_dp.search.line import dyadic
 
 MOST_POINTS = 2**15
@@ -96,6 +96,8 @@ class PRVPlan:
         saddle = self.model.saddle(self.epsilon)
         self.saddle_tilt, infinity = min(saddle.tilt, 1e6), self.model.infinity
         self.log_delta = min(max(saddle.log_delta, math.log(infinity) if infinity > 0 else -math.inf), 0.0)
+        if asked.delta_error is None and self.log_delta < -DEEPEST:
+            raise Unsupported(f"delta is below e^-{DEEPEST:.0f} here, too small for prv: use auto")
         count = sum(int(count) for _, count in loss.laws)
         delta_error = asked.delta_error or Fraction(2) ** math.floor((self.log_delta / LOG2) - bits - 2)
         self.errors = Errors(delta_error, asked.eps_error, count, asked.coupling)
