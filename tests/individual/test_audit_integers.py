@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import duckdb
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import count_array, count_parquet
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, bucket_sql, square_and_bucket, square_sql
 from verified_dp.individual.training import Training
@@ -94,3 +96,19 @@ def test_weights_are_those_of_the_integers(parts: int) -> None:
         steps, low, high = int(counts.steps[row, bucket]), edges[bucket], edges[bucket + 1]
         assert abs(F(float(found[row, bucket])) - (total - steps * low) / (high - low)) <= F(steps, 2**49)
     assert np.abs(weights.sum(axis=1) - counts.steps.sum(axis=1)).max() <= 2.0**-45 * counts.steps.sum(axis=1).max()
+
+
+@pytest.mark.theorem("T115-squared-sensitivity")
+def test_kinds_are_compared_as_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal hashes make no kind, and each of the three arrays tells two records apart."""
+    counts = count_array(np.array([[0.3, 0.6, 0.3, 0.6]]), Training(1, 1, F(1, 2)), "raw", 8)
+    first, inverse = counts.distinct
+    assert len(first) == 2 and first[inverse].tolist() == [0, 1, 0, 1]
+    monkeypatch.setattr(Counts, "_hashes", lambda self: np.zeros(len(self.records), dtype=np.uint64))
+    assert [part.tolist() for part in replace(counts).distinct] == [[0, 1, 2, 3]] * 2
+    for name in ("steps", "high", "low"):
+        changed = getattr(counts, name).copy()
+        changed[2, 3] += 1
+        other = replace(counts, **{name: changed})
+        assert not other.equals(counts) and not counts.equals(other) and replace(counts).equals(counts)
+        assert len(other.take(np.array([0, 2])).distinct[0]) == 2

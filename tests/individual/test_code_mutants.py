@@ -74,8 +74,6 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("high=self.high[rows],", "high=self.high[:len(rows)],"),
         ("if len(rows) == len(self.records) and np.array_equal(rows, np.arange(len(rows))):",
          "if len(rows) == len(self.records):"),
-        ("for part in (self.steps, self.high, self.low):\n            factors",
-         "for part in (self.steps, self.low):\n            factors"),
         ("(self.steps, other.steps), (self.high, other.high)", "(self.steps, other.steps)"),
         ("if share < self.share:", "if False:"),
     ],

@@ -90,6 +90,21 @@ def test_patterns_and_quotes_are_read(tmp_path: Path) -> None:
     assert np.array_equal(count_parquet(folder / "*.parquet", TRAINING, "raw").high, both.high)
 
 
+@pytest.mark.parametrize("order", [[2, 0, 1], [1, 2, 0], [2, 1, 0], [1, 0], [2]])
+@pytest.mark.parametrize("identifier", ["record", "'r' || record"])
+def test_records_are_read_again_in_the_order_asked(tmp_path: Path, identifier: str, order: list[int]) -> None:
+    """By place in the array as in the file."""
+    norms = np.array([[0.1, 0.3, 1.0]])
+    rows = (f"SELECT {identifier} AS record, 0 AS step, [0.1, 0.3, 1.0][record + 1]::DOUBLE AS norm "
+            "FROM range(3) r(record)")
+    for counts in (count_parquet(parquet(tmp_path, rows), TRAINING, "raw", 2), count_array(norms, TRAINING, "raw", 2)):
+        assert counts.readings is not None
+        again = counts.readings.count(counts.records[order], 64)
+        assert again.equals(count_array(norms[:, order], TRAINING, "raw", 64))
+        assert [counts.readings.of_record(record) for record in counts.records[order]] == [
+            {norms[0, i]: 1} for i in order]
+
+
 def test_too_little_memory_says_so(tmp_path: Path) -> None:
     rows = LONG.replace("range(3)", "range(200000)")
     assert "memory='1MB'" in message(lambda: count_parquet(parquet(tmp_path, rows), TRAINING, "raw", memory="1MB"),
