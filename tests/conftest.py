@@ -1,4 +1,4 @@
-"""What the tests share: `oracle`, independent routes to the numbers that the package encloses."""
+"""What the tests share: independent routes to the numbers that the package encloses, and helpers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from flint import ctx
 from hypothesis import HealthCheck, settings
 
+from verified_dp.certificate.record import build_certificate
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.mechanisms import Spec
+from verified_dp.profile import privacy_profile
+from verified_dp.spec import parse_spec
 
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None,
@@ -22,14 +27,73 @@ settings.register_profile(
 settings.load_profile("fixed")
 
 
-def _load(path: Path) -> ModuleType:
-    """Import a helper that belongs to no package (test files cannot import each other)."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+def _load(path: Path, name: str | None = None) -> ModuleType:
+    """Import a file that belongs to no package (test files cannot import each other), under its own or another name."""
+    spec = importlib.util.spec_from_file_location(name or path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _work(function: Callable[[], object]) -> int:
+    """How many functions, in Python or C, a call of `function` enters: its cost on any machine, loaded or not."""
+    entered = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal entered
+        entered += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return entered
+
+
+def _certify(spec: Spec, digits: int = 8) -> dict[str, Any]:
+    """The certificate of a specification's claim."""
+    assert spec.claim is not None
+    profile = privacy_profile(spec)
+    solutions = profile.solve_delta(spec.claim.epsilon, digits), profile.solve_epsilon(spec.claim.delta, digits)
+    return build_certificate(spec, *solutions)
+
+
+@pytest.fixture(scope="session")
+def load() -> Callable[..., ModuleType]:
+    """load(path, name=None): a program that belongs to no package, as a module."""
+    return _load
+
+
+@pytest.fixture(scope="session")
+def load_example() -> Callable[[str], ModuleType]:
+    """load_example(name): a program of examples/ as a module; nothing runs yet."""
+    return lambda name: _load(Path(__file__).resolve().parents[1] / "examples" / f"{name}.py")
+
+
+@pytest.fixture(scope="session")
+def work() -> Callable[[Callable[[], object]], int]:
+    """work(function): what a call costs, counted and not timed."""
+    return _work
+
+
+@pytest.fixture(scope="session")
+def certify() -> Callable[..., dict[str, Any]]:
+    """certify(spec, digits=8): the certificate of the claim."""
+    return _certify
+
+
+@pytest.fixture(scope="session")
+def certify_text() -> Callable[..., dict[str, Any]]:
+    """certify_text(relation, mechanisms, epsilon, delta, digits=8): that of a claim about mechanisms in TOML."""
+    def build(relation: str, mechanisms: str, epsilon: str, delta: str, digits: int = 8) -> dict[str, Any]:
+        claim = f'[claim]\ntitle = "\u00dcber"\nsource = "s"\nepsilon = "{epsilon}"\ndelta = "{delta}"\n'
+        return _certify(parse_spec(f'relation = "{relation}"\n{mechanisms}{claim}'), digits)
+
+    return build
 
 
 @pytest.fixture(scope="session")

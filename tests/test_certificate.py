@@ -75,15 +75,8 @@ FAR = specification(
 FEW_STEPS = sampled(2, relation="remove", epsilon="0.5", delta="1e-4")
 
 
-def certify(spec: Spec, digits: int = 8) -> dict[str, Any]:
-    assert spec.claim is not None
-    profile = privacy_profile(spec)
-    solutions = profile.solve_delta(spec.claim.epsilon, digits), profile.solve_epsilon(spec.claim.delta, digits)
-    return build_certificate(spec, *solutions)
-
-
 @pytest.fixture(scope="module")
-def certificate() -> dict[str, Any]:
+def certificate(certify: Callable[[Spec], dict[str, Any]]) -> dict[str, Any]:
     return certify(sampled(10000))
 
 
@@ -103,7 +96,7 @@ def test_schema(certificate: dict[str, Any]) -> None:
                       ("epsilon", "remove", "upper"), ("epsilon", "add", "upper")]
 
 
-def test_sigma_form_keeps_its_keys() -> None:
+def test_sigma_form_keeps_its_keys(certify: Callable[[Spec], dict[str, Any]]) -> None:
     mechanism = {"kind": "gaussian", "sigma": "3", "sensitivity": "2", "count": 5}
     assert certify(GAUSSIAN)["input"] == {"relation": "zero-out", "mechanisms": [mechanism]}
 
@@ -142,7 +135,7 @@ def test_hashes(certificate: dict[str, Any]) -> None:
     assert sealed(certificate) == certificate
 
 
-def test_assumptions_name_what_is_trusted() -> None:
+def test_assumptions_name_what_is_trusted(certify: Callable[[Spec], dict[str, Any]]) -> None:
     words = " ".join(certify(MIXED)["assumptions"])
     for topic in ("Poisson sampling", "L2 norm", "Gaussian noise", "release:", "fixed in advance", "floating point"):
         assert topic in words
@@ -453,7 +446,7 @@ def empty_caches() -> None:
                     value.cache_clear()
 
 
-def test_theorems_of_a_certificate() -> None:
+def test_theorems_of_a_certificate(certify: Callable[[Spec], dict[str, Any]]) -> None:
     theorems = certify(GAUSSIAN)["theorems"]
     assert theorems == ["T13-epsilon-of-delta", "T15-gaussian", "T23-pair-gaussian", "T24-pair-zero-out",
                         "T25-composition", "T33-sum-and-errors"]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-PROGRAM = Path(__file__).resolve().parents[1] / "examples" / "certify_claims.py"
 PROVED = {"verdict": "proved", "short_by_rounding": False}
 REFUTED = {"verdict": "refuted", "short_by_rounding": False}
 SHORT = {"verdict": "refuted", "short_by_rounding": True}
@@ -19,13 +18,9 @@ ERROR = {"schema": "verified-dp/error/1", "message": "count must be an integer f
 
 
 @pytest.fixture
-def program() -> ModuleType:
+def program(load_example: Callable[[str], ModuleType]) -> ModuleType:
     """The example program as a module."""
-    spec = importlib.util.spec_from_file_location("certify_claims", PROGRAM)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_example("certify_claims")
 
 
 def verdict(words: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -18,12 +17,9 @@ from hypothesis import strategies as st
 from verified_dp.certificate.checker import Check, verify
 from verified_dp.certificate.document import MAX_BYTES, canonical, sealed
 from verified_dp.certificate.entries import enclosure_record
-from verified_dp.certificate.record import build_certificate
 from verified_dp.certificate.witness import read_number
 from verified_dp.dyadic import Dyadic
 from verified_dp.exact import exact, fraction_text
-from verified_dp.profile import privacy_profile
-from verified_dp.spec import parse_spec
 
 Document = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -32,37 +28,28 @@ SAMPLED = 'kind = "gaussian"\nnoise_multiplier = "%s"\nsampling = { scheme = "po
 PLAIN = '[[mechanism]]\nkind = "gaussian"\nsigma = "3/2"\nsensitivity = "2"\ncount = 3\n'
 
 
-def certify(relation: str, mechanisms: str, epsilon: str, delta: str, digits: int = 10) -> Document:
-    claim = f'[claim]\ntitle = "Über"\nsource = "s"\nepsilon = "{epsilon}"\ndelta = "{delta}"\n'
-    spec = parse_spec(f'relation = "{relation}"\n{mechanisms}{claim}')
-    assert spec.claim is not None
-    profile = privacy_profile(spec)
-    solutions = profile.solve_delta(spec.claim.epsilon, digits), profile.solve_epsilon(spec.claim.delta, digits)
-    return build_certificate(spec, *solutions)
-
-
 def sampled(noise: str, probability: str, count: int) -> str:
     return f"[[mechanism]]\n{SAMPLED % (noise, probability)}count = {count}\n"
 
 
 @pytest.fixture(scope="module")
-def refuted() -> Document:
+def refuted(certify_text: Callable[..., Document]) -> Document:
     """Short by rounding: the true epsilon is 1.0000000006."""
-    return certify("add-or-remove", sampled("2", "1/100", 10000), "1.0", "0.010224911209191894")
+    return certify_text("add-or-remove", sampled("2", "1/100", 10000), "1.0", "0.010224911209191894")
 
 
 @pytest.fixture(scope="module")
-def examples(refuted: Document) -> dict[str, Document]:
+def examples(refuted: Document, certify_text: Callable[..., Document]) -> dict[str, Document]:
     return {
         "refuted": refuted,
-        "proved": certify("add-or-remove", sampled("1.1", "256/60000", 500), "3", "1e-5"),
-        "closed": certify("zero-out", PLAIN, "12", "1e-6"),
-        "mixed": certify("replace", sampled("1.5", "0.01", 2000) + PLAIN.replace("3/2", "15"), "1.25", "1e-5"),
-        "panels": certify("remove", sampled("2", "0.01", 2), "0.5", "1e-4", digits=5),
-        "past the support": certify("add", sampled("1", "0.01", 3), "0.5", "1e-6"),
-        "ends": certify("add-or-remove", sampled("1", "1", 2) + sampled("1", "0", 5), "0.5", "1e-6"),
-        "zero": certify("add-or-remove", sampled("2", "0.01", 100), "0", "0.5"),
-        "vast": certify("add-or-remove", sampled("2", "0.01", 10), "50", "1e-5"),
+        "proved": certify_text("add-or-remove", sampled("1.1", "256/60000", 500), "3", "1e-5"),
+        "closed": certify_text("zero-out", PLAIN, "12", "1e-6"),
+        "mixed": certify_text("replace", sampled("1.5", "0.01", 2000) + PLAIN.replace("3/2", "15"), "1.25", "1e-5"),
+        "panels": certify_text("remove", sampled("2", "0.01", 2), "0.5", "1e-4", digits=5),
+        "past the support": certify_text("add", sampled("1", "0.01", 3), "0.5", "1e-6"),
+        "ends": certify_text("add-or-remove", sampled("1", "1", 2) + sampled("1", "0", 5), "0.5", "1e-6"),
+        "zero": certify_text("add-or-remove", sampled("2", "0.01", 100), "0", "0.5"),
+        "vast": certify_text("add-or-remove", sampled("2", "0.01", 10), "50", "1e-5"),
     }
 
 
@@ -401,10 +388,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_bytes(name: str) -> None:
-    started = time.perf_counter()
     check = verify(HOSTILE[name])
     assert not check.valid and check.verdict is None and check.reason
-    assert time.perf_counter() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -412,7 +397,6 @@ def test_hostile_bytes(name: str) -> None:
               "1" * 4000, "1*2^99999999999999999999999999", "9" * 50_000 + "*2^0", "1/0", "0/1", "1e99999", object()])
 def test_hostile_leaves(value: Any, refuted: Document) -> None:
     """Any value in place of any leaf, with fresh hashes where such values have any."""
-    started = time.perf_counter()
     paths = [path for path, leaf in leaves(refuted) if root(path) not in ("hashes", "sha256") and leaf is not value]
     for path in paths[:60:3] + paths[60::40]:
         document = changed(refuted, path, value)
@@ -421,7 +405,6 @@ def test_hostile_leaves(value: Any, refuted: Document) -> None:
         check = verify(document)
         assert isinstance(check, Check)
         assert not check.valid or DESCRIPTIVE.fullmatch(written(path))
-    assert time.perf_counter() - started < 20
 
 
 def test_a_document_within_itself() -> None:
@@ -431,16 +414,16 @@ def test_a_document_within_itself() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["1e99999", "1e-99999", "1" + "0" * 3000])
-def test_vast_claims_are_answered(epsilon: str, refuted: Document) -> None:
-    """An evaluation at any epsilon that a specification allows ends soon."""
-    started = time.perf_counter()
-    document = changed(refuted, ("claim", "epsilon"), epsilon)
+def test_vast_claims_are_answered(epsilon: str, refuted: Document, work: Callable[..., int]) -> None:
+    """An evaluation at any epsilon that a specification allows takes little more work than the usual."""
+    usual, document = work(lambda: verify(refuted)), changed(refuted, ("claim", "epsilon"), epsilon)
     assert not verify(sealed(document)).valid
     at = fraction_text(exact(epsilon))
     for index in (0, 1):
         document = changed(document, ("evaluations", index, "at"), at)
-    assert not verify(sealed(document)).valid
-    assert time.perf_counter() - started < 10
+    checks: list[Check] = []
+    assert work(lambda: checks.append(verify(sealed(document)))) < 1.5 * usual
+    assert not checks[0].valid
 
 
 def test_read_number_is_strict_about_its_type() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp, expm1, log, sqrt
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -153,24 +151,18 @@ def test_cost_is_linear_in_the_laws_and_constant_in_the_counts() -> None:
         assert looked == (3 if counts[0] == 1 else 0)
 
 
-def example() -> ModuleType:
+@pytest.fixture
+def figures(load_example: Callable[[str], ModuleType]) -> ModuleType:
     """The figures as a program."""
-    name = "edgeworth_figures"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "examples" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("edgeworth_figures")
 
 
 def ends(text: str) -> list[float]:
     return [float(end) for end in text.strip("[]").split(", ")]
 
 
-def test_a_row_of_figure_3() -> None:
+def test_a_row_of_figure_3(figures: ModuleType) -> None:
     """At m = 10^6 the intervals are informative, the tilted one by far the narrower; the estimate has four digits."""
-    figures = example()
     panel = figures.PANELS[2]
     found = figures.row(panel, 10**6, panel.probabilities[10**6])
     truth, (low, high), (below, above) = float(found["truth"]), ends(found["EEAI"]), ends(found["tilted"])
@@ -180,9 +172,10 @@ def test_a_row_of_figure_3() -> None:
 
 
 @pytest.mark.long
-def test_all_of_both_figures(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_of_both_figures(figures: ModuleType, capsys: pytest.CaptureFixture[str],
+                             monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["edgeworth_figures"])
-    example().main()
+    figures.main()
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()[0].isdigit()]
     assert len(rows) == 12
     for _, truth, gdp, _, _, *_ in rows:

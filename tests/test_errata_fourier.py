@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -98,13 +98,9 @@ def test_theorem_8_has_other_conditions_than_its_source() -> None:
     assert 0.2 < (moment - 1) / (2 * q * q * exponent * (exponent + 1) / s**2) < 0.3
 
 
-def example() -> Any:
-    path = Path(__file__).resolve().parents[1] / "examples" / "fourier_figures.py"
-    spec = importlib.util.spec_from_file_location("fourier_figures", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def figures(load_example: Callable[[str], Any]) -> Any:
+    return load_example("fourier_figures")
 
 
 def rows_of(printed: str) -> list[dict[str, float]]:
@@ -114,18 +110,18 @@ def rows_of(printed: str) -> list[dict[str, float]]:
 
 @pytest.mark.parametrize(("name", "other", "least"), [
     pytest.param("1b", "moments", 1.1, marks=pytest.mark.long), ("2", "renyi", 1.01), ("3", "berry_esseen", 1.0)])
-def test_figures(capsys: pytest.CaptureFixture[str], name: str, other: str, least: float) -> None:
+def test_figures(figures: Any, capsys: pytest.CaptureFixture[str], name: str, other: str, least: float) -> None:
     """As in the paper: the other bounds lie above, the estimate within the digits of its mesh."""
-    example().main([name])
+    figures.main([name])
     for row in rows_of(capsys.readouterr().out):
         assert row[other] > least * row["upper"]
         assert abs(row["fourier"] / row["upper"] - 1) < 5e-3
 
 
 @pytest.mark.long
-def test_all_figures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_all_figures(figures: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """1a: at delta = 1e-20 doubles give noise. 4: whole cells need far more points than connect-the-dots."""
-    example().main(["1a", "4"], tmp_path)
+    figures.main(["1a", "4"], tmp_path)
     shown = capsys.readouterr()
     parts = shown.out.split("Figure 4")
     tiny = [row for row in rows_of(parts[0].strip()) if row["upper"] < 1e-19]

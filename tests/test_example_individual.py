@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -15,17 +15,11 @@ from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.individual.budgets import gdp_delta
 from verified_dp.individual.input import count_array
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-
 
 @pytest.fixture
-def example(request: pytest.FixtureRequest) -> ModuleType:
+def example(request: pytest.FixtureRequest, load_example: Callable[[str], ModuleType]) -> ModuleType:
     """The example whose name is the parameter."""
-    spec = importlib.util.spec_from_file_location(request.param, EXAMPLES / f"{request.param}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_example(request.param)
 
 
 def numbers(line: str) -> list[float]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,29 +14,20 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 
-def load(name: str) -> ModuleType:
-    """An example as a module; nothing runs yet."""
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
-def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+def printed(load_example: Callable[[str], ModuleType], capsys: pytest.CaptureFixture[str]) -> Any:
     """Run an example's main with arguments; what it prints."""
 
     def run(name: str, *arguments: Any) -> str:
-        load(name).main(*arguments)
+        load_example(name).main(*arguments)
         return capsys.readouterr().out
 
     return run
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_answers_a_question(name: str) -> None:
-    assert "?" in (load(name).__doc__ or "")
+def test_each_answers_a_question(name: str, load_example: Callable[[str], ModuleType]) -> None:
+    assert "?" in (load_example(name).__doc__ or "")
 
 
 def test_every_example_is_tested() -> None:

@@ -5,7 +5,6 @@ Tests that run the extracted checker are skipped where `make proofs` has not bui
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -320,17 +319,13 @@ def test_axioms_are_quoted() -> None:
     assert len(reals) == 4 and all(axiom in readme for axiom in reals)
 
 
-def build_script() -> Any:
+@pytest.fixture
+def build(load: Callable[..., Any]) -> Any:
     """proofs/coq/build.py as a module."""
-    spec = importlib.util.spec_from_file_location("coq_build", COQ / "build.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(COQ / "build.py", "coq_build")
 
 
-def test_build_refuses_what_is_not_proved() -> None:
-    build = build_script()
+def test_build_refuses_what_is_not_proved(build: Any) -> None:
     known, machine = "Classical_Prop.classic", "Uint63.add_spec"
     assert build.unexpected({"Extract.accepted_above": [known]}) == []
     assert build.unexpected({"Instances.response_private": [known, machine]}) == []

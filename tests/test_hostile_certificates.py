@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -46,7 +45,6 @@ from verified_dp.releases import (
 )
 
 F = Fraction
-FIVE_SECONDS = 5.0
 GRID = LawGrid(-30, ((5, 4), (30, 1), (5, 4)), -30)
 LATTICE = LatticeWitness(F(1, 8), F(1), 40, (GRID,), ((-60, 60),), 80)
 SPARSE = SparseWitness(F(1, 8), F(1), 40, (GRID,), 301, 100, ((50, 1),), F(3, 2), F(1, 2), 80)
@@ -145,9 +143,7 @@ def attack(certificates: dict[str, dict[str, Any]], seed: int, count: int) -> tu
             document = resealed(document)
         except (InvalidCertificate, TypeError, ValueError):
             continue
-        start = time.process_time()
         found = verify(document)
-        assert time.process_time() - start < FIVE_SECONDS, (name, path)
         refused, valid = refused + (not found.valid), valid + found.valid
         if found.valid and path[0] in ("evaluations", "claim", "input", "pairs"):
             assert is_harmless(certificates[name], document, path), (name, path)
@@ -240,10 +236,10 @@ def test_plain_closed_forms_are_cheap_enough(law: Law, count: int) -> None:
     check_costs([(one(law, count), ClosedFormWitness(120))])
 
 
-def test_powers_of_long_fractions_are_told_apart_quickly() -> None:
+def test_powers_of_long_fractions_are_told_apart_quickly(work: Callable[..., int]) -> None:
     base = F(10**20000 + 1, 10**20000)
-    start = time.process_time()
     rows = ((F(1, 2), F(1, 2) / base), (F(1, 2), 1 - F(1, 2) / base))
     law = FiniteLoss(rows, "remove")
-    assert law.lattice() is None or len(law.lattice()[1]) == 2  # type: ignore[index]
-    assert time.process_time() - start < 2
+    found: list[Any] = []
+    cost = work(lambda: found.append(law.lattice()))
+    assert cost < 1000 and (found[0] is None or len(found[0][1]) == 2)

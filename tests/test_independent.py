@@ -26,23 +26,11 @@ from verified_dp.certificate.independent_line import (
     power,
 )
 from verified_dp.certificate.independent_parameters import Law, Line, NotCovered, Rule, mass_rule, refined
-from verified_dp.certificate.record import build_certificate
 from verified_dp.dyadic import Dyadic
 from verified_dp.errors import Unsupported
-from verified_dp.profile import privacy_profile
-from verified_dp.spec import parse_spec
 
 Document = dict[str, Any]
 BITS = 80
-
-
-def certify(relation: str, mechanisms: str, epsilon: str, delta: str, digits: int = 5) -> Document:
-    claim = f'[claim]\ntitle = "t"\nsource = "s"\nepsilon = "{epsilon}"\ndelta = "{delta}"\n'
-    spec = parse_spec(f'relation = "{relation}"\n{mechanisms}{claim}')
-    assert spec.claim is not None
-    profile = privacy_profile(spec)
-    solutions = profile.solve_delta(spec.claim.epsilon, digits), profile.solve_epsilon(spec.claim.delta, digits)
-    return build_certificate(spec, *solutions)
 
 
 def sampled(noise: str, probability: str, count: int) -> str:
@@ -65,8 +53,8 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def certificates() -> dict[str, Document]:
-    return {name: certify(*spec) for name, spec in SPECS.items()}
+def certificates(certify_text: Callable[..., Document]) -> dict[str, Document]:
+    return {name: certify_text(*spec, digits=5) for name, spec in SPECS.items()}
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -122,8 +110,8 @@ def test_unusable_witnesses_end_cleanly(change: Document, certificates: dict[str
         assert "evaluations[0]" in str(error)
 
 
-def test_bent_paths_are_not_covered() -> None:
-    document = certify("remove", sampled("2", "0.01", 2), "0.5", "1e-4", digits=5)
+def test_bent_paths_are_not_covered(certify_text: Callable[..., Document]) -> None:
+    document = certify_text("remove", sampled("2", "0.01", 2), "0.5", "1e-4", digits=5)
     assert document["evaluations"][0]["witness"]["kind"] == "panels"
     with pytest.raises(Unsupported, match="panels"):
         independent.verify(document)
@@ -246,9 +234,9 @@ def test_node_sums_and_errors_hold_the_transform(law: Law) -> None:
             assert abs(true) <= float(intervals.ends(bound)[1])  # type: ignore[index]
 
 
-def test_lines_overlap_closed_forms() -> None:
+def test_lines_overlap_closed_forms(certify_text: Callable[..., Document]) -> None:
     """Two independent routes to one Gaussian delta."""
-    document = certify("remove", PLAIN, "1.5", "1e-3")
+    document = certify_text("remove", PLAIN, "1.5", "1e-3")
     shift_squared, epsilon = Fraction(3 * 4, 225), Fraction(3, 2)
     assert document["evaluations"][0]["method"] == "closed-form"
     line = Line(Fraction(20), Fraction(1), 60, (), (), Fraction(60), Fraction(2), 120)

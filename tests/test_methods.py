@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
 
@@ -185,14 +185,22 @@ def test_no_closed_form_is_unsupported(composition: Composition) -> None:
 
 
 @pytest.mark.parametrize("quantity", ["delta", "epsilon"])
-def test_a_small_budget_gives_a_wide_but_true_answer(quantity: str) -> None:
-    """A hard case (many frequencies) in no time: wide, said to be wide, and around the true value."""
+def test_a_small_budget_gives_a_wide_but_true_answer(quantity: str, work: Callable[..., int]) -> None:
+    """A hard case (many frequencies) in no time: wide, said to be wide, around the true value, and with little work.
+
+    With time enough delta takes about a million calls of functions, epsilon more than three.
+    """
     profile = privacy_profile(sampled("1e-4", "3", 5), "remove")
+    answers = []
     if quantity == "delta":
-        found, inside = profile.delta("1/100", max_seconds=1e-3), Fraction("6.81307793173655e-48")
+        inside, most = Fraction("6.81307793173655e-48"), 300_000
+        cost = work(lambda: answers.append(profile.delta("1/100", max_seconds=1e-3)))
     else:
-        found, inside = profile.epsilon("6.81307793173655e-48", max_seconds=1e-3), Fraction(1, 100)
-    assert found.status == "wide" and found.seconds < 3
+        inside, most = Fraction(1, 100), 1_000_000
+        cost = work(lambda: answers.append(profile.epsilon("6.81307793173655e-48", max_seconds=1e-3)))
+    (found,) = answers
+    assert cost < most
+    assert found.status == "wide"
     assert found.lower <= inside * (1 + Fraction(1, 10**12)) and found.upper >= inside * (1 - Fraction(1, 10**12))
     assert found.lower_decimal and found.upper_decimal and str(found)
 
@@ -257,7 +265,5 @@ def test_cells_past_the_most_that_are_worth_it_are_not_counted_one_by_one() -> N
 @pytest.mark.parametrize("method", ["lattice", "fourier"])
 def test_an_epsilon_far_out_does_not_hang(method: str) -> None:
     """The tilt is so large there that no grid is fine enough: said soon, where cells were counted for minutes."""
-    before = time.process_time()
     with pytest.raises(Unsupported, match="no grid fine enough"):
         privacy_profile(Gaussian("2"), "remove").delta("200", method=method, max_seconds=1)
-    assert time.process_time() - before < 30

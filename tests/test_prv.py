@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations
 from math import comb, log, sqrt
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -202,15 +200,9 @@ def test_past_the_support(composed: Composed) -> None:
 
 
 @pytest.fixture(scope="module")
-def figures() -> ModuleType:
+def figures(load_example: Callable[[str], ModuleType]) -> ModuleType:
     """The figures as a program."""
-    name = "prv_figures"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "examples" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("prv_figures")
 
 
 def test_figure_1a(figures: ModuleType) -> None:

@@ -228,13 +228,10 @@ def test_errors_name_the_record_and_refuse_floats() -> None:
 
 
 @pytest.mark.long
-def test_a_million_records_cost_well_below_a_tenth_of_a_second() -> None:
-    import time
-
-    norms, state = np.random.default_rng(0).lognormal(size=10**6), ArrayGDPFilter.open("1/100", 10**6, 100)
-    took = []
-    for _ in range(5):
-        start = time.process_time()
-        state = state.charge(norms, 1).state
-        took.append(time.process_time() - start)
-    assert min(took) < 0.1
+def test_a_million_records_take_no_more_calls_than_ten(work: Callable[[Callable[[], object]], int]) -> None:
+    """Whole arrays at a time: nothing is called record by record."""
+    costs = []
+    for size in (10, 10**6):
+        norms, state = np.full(size, 0.5), ArrayGDPFilter.open("1/100", size, 100)
+        costs.append(work(lambda state=state, norms=norms: state.charge(norms, 1)))  # type: ignore[misc]
+    assert costs[1] == costs[0]

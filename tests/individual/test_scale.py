@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -17,13 +16,8 @@ NAME = "benchmark_of_individual_losses"
 
 
 @pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(NAME, PROGRAM)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, NAME, module)
-    spec.loader.exec_module(module)
-    return module
+def benchmark(load: Callable[..., ModuleType]) -> ModuleType:
+    return load(PROGRAM, NAME)
 
 
 @pytest.mark.long

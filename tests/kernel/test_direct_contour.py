@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import pytest
@@ -43,9 +42,9 @@ def holds(answer: Answer, value: str, unit: str) -> bool:
     (20_000, 200, "4", "6.13603599502317455e-9", "1e-25"),
 ])  # fmt: skip
 def test_many_laplace_releases(count: int, scale: int, epsilon: str, value: str, unit: str) -> None:
-    start = time.perf_counter()
     answer = by_contour(ComposedLoss("symmetric", ((LaplaceLoss(F(1, scale)), count),), F(0)), epsilon)
-    assert holds(answer, value, unit) and time.perf_counter() - start < 1
+    assert holds(answer, value, unit) and isinstance(answer.witness, LineWitness)
+    assert answer.witness.count < 100
 
 
 def mixed(order: str) -> ComposedLoss:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import pytest
@@ -87,8 +86,7 @@ def test_curve_tails_and_reversal_agree(law: Law) -> None:
 @pytest.mark.theorem("T63-discrete-gaussian-sums", "T41-laplace-tail", "T43-bounded-range", "T61-sampled-laplace")
 @laws
 def test_moments_and_transforms_are_accurate(law: Law) -> None:
-    """At small, middling and large exponents, on the real axis and off it; within a second."""
-    start = time.process_time()
+    """At small, middling and large exponents, on the real axis and off it."""
     with ctx.workprec(128):
         for exponent in (arb("1e-6"), arb(1), arb(30)):
             moment = law.enclose_moment(exponent)
@@ -101,7 +99,6 @@ def test_moments_and_transforms_are_accurate(law: Law) -> None:
                 bound = law.bound_transform_beyond(exponent, arb(3))
                 assert not value.abs_lower() > bound
                 assert bound <= size * (1 + arb(2) ** -50)
-    assert time.process_time() - start < 1
 
 
 @laws
@@ -119,14 +116,12 @@ def test_ends_and_masses_are_numbers(law: Law) -> None:
 @pytest.mark.parametrize("prec", [2, 3, 8, 20])
 def test_few_bits_end_soon(prec: int) -> None:
     """A witness from outside may ask for few bits: the sums stop, with wide results."""
-    start = time.process_time()
     for s2 in (F(1, 10**9), F(1), F(16000), F(10**6), F(10**12)):
         for x in (0, -10, 10**6):
             with ctx.workprec(prec):
                 found = DiscreteGaussianLoss(s2, 1).enclose_hockey_stick(arb(x))
             with ctx.workprec(300):
                 assert found.overlaps(DiscreteGaussianLoss(s2, 1).enclose_hockey_stick(arb(x)))
-    assert time.process_time() - start < 3
 
 
 def test_steps_that_reveal_everything_say_so() -> None:
