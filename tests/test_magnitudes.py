@@ -134,6 +134,7 @@ def test_parameters_of_methods_have_a_range(method: str, key: str, value: str) -
     assert caught.value.key == f"{method}.{key}"
 
 
+@pytest.mark.theorem("T15-gaussian")
 def test_budgets_of_any_size() -> None:
     assert gdp_epsilon(Fraction(1, 2**1800), "1e-100").upper == 0
     assert gdp_delta("1e99999", 1).lower > Fraction(99, 100) and gdp_delta(1, "1e99999").upper < Fraction(1, 10**9)
