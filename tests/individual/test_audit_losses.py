@@ -474,3 +474,17 @@ def test_one_by_one_equal_steps_are_not_counted_once(tmp_path: Path) -> None:
         truth = SingleOrder(ComposedLoss("remove", ((law, count),), F(0))).enclose(epsilon, 30.0, "contour", Budget(60))
         assert arb(lower) <= truth.bounds.upper and truth.bounds.lower <= arb(upper)
     assert found.lower[1] > 1.5 * found.upper[0]
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_every_record_has_its_own_kinds_interval(oracle: ModuleType) -> None:
+    """Kinds that recur in any order, on a grid and one by one: each record has what it has without the others."""
+    norms = [(1.0, 1.0), (0.5, 0.25), (1.0, 1.0), (0.37, 0.9), (0.5, 0.25), (0.0, 0.6), (0.37, 0.9), (1.0, 1.0)]
+    case = records(oracle, "remove", "0.1", "1", 30, norms, 64)
+    found = individual_deltas(plain(case.counts), F(1, 2), width="0.1")
+    assert found.distinct == 4 and case.check(found.lower, found.upper, 2, norms) >= 6
+    for i in range(len(norms)):
+        single = individual_deltas(plain(case.counts.take(np.array([i]))), F(1, 2), width="0.1")
+        assert single.lower[0] <= found.upper[i] and found.lower[i] <= single.upper[0]
+        same = [j for j in range(len(norms)) if norms[j] == norms[i]]
+        assert np.ptp(found.lower[same]) == np.ptp(found.upper[same]) == 0
