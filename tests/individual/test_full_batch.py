@@ -182,7 +182,7 @@ def test_a_million_records() -> None:
     norms = np.exp(np.random.default_rng(1).normal(-2, 1, size=(2, 10**6)))
     counts = count(norms)
     result = individual_epsilons(counts, "1e-5")
-    assert result.seconds < 60 and result.relative_width.max() < 1e-4
+    assert result.relative_width.max() < 1e-4 and result.distinct < 10_000
     some = np.arange(0, 10**6, 20_011)
     budgets = exact_budgets(norms[:, some], TRAINING)
     assert misses("epsilon", "1e-5", budgets, result.lower[some], result.upper[some]) == []

@@ -24,8 +24,8 @@ import numpy as np
 
 from verified_dp import exact
 from verified_dp.errors import InvalidInput
-from verified_dp.individual.filters import Verdict, set_fields
-from verified_dp.individual.record_filters import EveryRecordGDP
+from verified_dp.individual.filters import set_fields
+from verified_dp.individual.record_filters import EveryRecordGDP, StepRuns
 from verified_dp.individual.squares import square_units
 from verified_dp.individual.training import UNIT_BITS, checked_clipping
 from verified_dp.theorems import proved_by
@@ -40,7 +40,7 @@ SPARE = 16
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayDecision:
+class ArrayDecision(StepRuns):
     """Who takes part in a step, and the state after it.
 
     active: a boolean for each record; secret, and so is its sum. The step runs even where nobody is active.
@@ -48,16 +48,6 @@ class ArrayDecision:
 
     active: np.ndarray
     state: ArrayGDPFilter
-
-    @property
-    def continues(self) -> bool:
-        """True: the step runs, on whoever is active."""
-        return True
-
-    @property
-    def verdict(self) -> Verdict:
-        """CONTINUE, always."""
-        return Verdict.CONTINUE
 
 
 @dataclass(frozen=True, eq=False)

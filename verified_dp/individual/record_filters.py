@@ -31,18 +31,8 @@ from verified_dp.theorems import proved_by
 State = TypeVar("State")
 
 
-@dataclass(frozen=True)
-class IndividualDecision(Generic[State]):
-    """Who takes part in a step, and the state after it.
-
-    active: the records whose budgets allow it: the step runs on these alone. halted: all others. Both depend on the
-    records themselves: neither set, nor its size, may be published. The step runs even where nobody is active (it then
-    releases noise): leaving it out, or stopping then, would tell.
-    """
-
-    active: frozenset[Hashable]
-    halted: frozenset[Hashable]
-    state: State
+class StepRuns:
+    """A decision on who takes part in a step, which runs in any case."""
 
     @property
     def continues(self) -> bool:
@@ -53,6 +43,20 @@ class IndividualDecision(Generic[State]):
     def verdict(self) -> Verdict:
         """CONTINUE, always."""
         return Verdict.CONTINUE
+
+
+@dataclass(frozen=True)
+class IndividualDecision(StepRuns, Generic[State]):
+    """Who takes part in a step, and the state after it.
+
+    active: the records whose budgets allow it: the step runs on these alone. halted: all others. Both depend on the
+    records themselves: neither set, nor its size, may be published. The step runs even where nobody is active (it then
+    releases noise): leaving it out, or stopping then, would tell.
+    """
+
+    active: frozenset[Hashable]
+    halted: frozenset[Hashable]
+    state: State
 
 
 @dataclass(frozen=True)
