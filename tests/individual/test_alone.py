@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from verified_dp.errors import InvalidInput
+from verified_dp.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_counts, steps_of_readings
 from verified_dp.individual.counts import Counts, nothing
 from verified_dp.individual.input import Recorder, count_array, count_parquet
@@ -142,8 +142,9 @@ def test_readings_that_changed_are_noticed() -> None:
     norms = TWO_STEPS.copy()
     counts = counted(norms, TRAINING)
     norms[0, 1] = 0.71
-    with pytest.raises(InvalidInput, match="changed since"):
-        individual_epsilons(counts, "1e-5")
+    for alone in (0, 50):  # on a finer grid, one by one
+        with pytest.raises(InvalidInput, match="changed since"):
+            individual_epsilons(counts, "1e-5", alone=alone)
 
 
 @pytest.mark.parametrize("identifier", ["record", "'user ' || record"])
@@ -177,15 +178,28 @@ def test_a_record_that_is_gone_is_noticed(tmp_path: Path) -> None:
 
 def test_readings_of_one_record_may_stand_for_more_steps_than_one_reading() -> None:
     """Two readings of the same norm, together above the 10^9 steps that one may stand for."""
+    assert asked_alone(counted(np.array([[0.5], [0.5]]), TRAINING, repeats=520_000_000), (1.0, 1.0)) == [
+        [Steps(Fraction(1, 4), Fraction(1, 4), 1_040_000_000)]]
+
+
+def asked_alone(counts: Counts, answer: tuple[float, float]) -> list[list[Steps]]:
+    """The steps of the records that a search encloses one by one, where each of them has this interval."""
     asked: list[list[Steps]] = []
 
     def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
         asked.append(steps)
-        return 1.0, 1.0
+        return answer
 
     question = Question("epsilon", "", None, None, enclose_alone, Fraction(1, 100), tiny=True)  # type: ignore[arg-type]
-    Search(counted(np.array([[0.5], [0.5]]), TRAINING, repeats=520_000_000), question, nothing).run(1)
-    assert asked == [[Steps(Fraction(1, 4), Fraction(1, 4), 1_040_000_000)]]
+    Search(counts, question, nothing).run(1)
+    return asked
+
+
+def test_enclosures_that_contradict_each_other_are_an_error() -> None:
+    counts = counted(np.array([[0.5]]), TRAINING)
+    assert len(asked_alone(counts, (1.0, 1.0))) == 1
+    with pytest.raises(InconsistentEnclosures, match="two enclosures of record 0"):
+        asked_alone(counts, (2.0, 1.0))
 
 
 def test_tiny_norms_do_not_stop_the_others() -> None:

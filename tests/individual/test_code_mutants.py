@@ -236,8 +236,6 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("evaluate_rows(table, kinds.take(chunk))", "evaluate_rows(table, kinds.take(group[:len(chunk)]))"),
         ("lower[chunk], upper[chunk] = self.question", "upper[chunk], lower[chunk] = self.question"),
         ("rows = places[group]", "rows = group"),
-        ("self.question.enclose(found, choice.epsilon[chunk])",
-         "self.question.enclose(found, choice.epsilon[:len(chunk)])"),
         ("finer = counts.readings.count(counts.records, parts)",
          "finer = counts.readings.count(self.counts.records[:len(rows)], parts)"),
         ("kinds = counts.take(first)", "kinds = counts.take(np.arange(len(first)))"),
