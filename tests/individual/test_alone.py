@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import numpy as np
 import pytest
 
 from verified_dp.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.individual import alone
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_counts, steps_of_readings
 from verified_dp.individual.counts import Counts, nothing
 from verified_dp.individual.input import Recorder, count_array, count_parquet
@@ -142,9 +144,9 @@ def test_readings_that_changed_are_noticed() -> None:
     norms = TWO_STEPS.copy()
     counts = counted(norms, TRAINING)
     norms[0, 1] = 0.71
-    for alone in (0, 50):  # on a finer grid, one by one
+    for most in (0, 50):  # on a finer grid, one by one
         with pytest.raises(InvalidInput, match="changed since"):
-            individual_epsilons(counts, "1e-5", alone=alone)
+            individual_epsilons(counts, "1e-5", alone=most)
 
 
 @pytest.mark.parametrize("identifier", ["record", "'user ' || record"])
@@ -256,3 +258,22 @@ def test_one_small_step_does_not_take_minutes() -> None:
     assert 0 < lower < upper < 1.001 * lower
     low, high = (enclose_delta(step, training, Fraction(epsilon), 4) for epsilon in (upper, lower))
     assert low[0] <= 1e-9 <= high[1]
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize("count", [1, 2])
+def test_epsilon_is_not_below_zero(count: int) -> None:
+    """delta(0) is below the target by less than first-order estimates are wrong: eps was enclosed by -1e-36."""
+    training = Training("0.5", 1, "0.001")
+    target = Fraction(1, 1000) * count
+    assert enclose_epsilon([Steps(Fraction(1), Fraction(1), count)], training, target, 4) == (0.0, 0.0)
+
+
+def test_ends_are_rounded_outwards() -> None:
+    """To the next double on each side, and at the widest of the two compositions."""
+    ends = Fraction(1, 3), Fraction(2, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alone, "bracket_epsilon", lambda *arguments: SimpleNamespace(ends=ends))
+        lower, upper = enclose_epsilon([Steps(Fraction(1), Fraction(1), 1)], TRAINING, Fraction(1, 1000), 4)
+    assert Fraction(lower) < ends[0] < Fraction(np.nextafter(lower, 1)) and upper > ends[1]
+    assert Fraction(np.nextafter(upper, 0)) < ends[1] < Fraction(upper)

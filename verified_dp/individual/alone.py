@@ -20,7 +20,7 @@ from verified_dp.individual.training import Training
 from verified_dp.kernel.closed import has_closed_form
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.roots import bracket_epsilon
+from verified_dp.methods.roots import bracket_epsilon, is_below
 from verified_dp.methods.single import Budget, SingleOrder
 from verified_dp.theorems import proved_by
 
@@ -63,11 +63,17 @@ def steps_of_counts(counts: Counts, row: int) -> list[Steps]:
 
 @proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
 def enclose_epsilon(steps: Iterable[Steps], training: Training, target: Fraction, digits: int) -> tuple[float, float]:
-    """lower <= eps_i(target) <= upper; upper may be inf."""
-    ends = [bracket_epsilon(order, target, digits, _method(order), Budget(SECONDS)).ends if order else NOTHING
-            for order in _orders(steps, training)]
-    upper = ends[-1][1]
-    return max(doubles_around(ends[0][0])[0], 0.0), float("inf") if upper is None else doubles_around(upper)[1]
+    """lower <= eps_i(target) <= upper; upper may be inf. Ends that the bracket puts below 0 are 0, as eps_i >= 0."""
+    ends = [_ends(order, target, digits) if order else NOTHING for order in _orders(steps, training)]
+    lower, upper = ends[0][0], ends[-1][1]
+    return max(0.0, doubles_around(lower)[0]), float("inf") if upper is None else max(0.0, doubles_around(upper)[1])
+
+
+def _ends(order: SingleOrder, target: Fraction, digits: int) -> tuple[Fraction, Fraction | None]:
+    """Ends around eps(target); 0 is tried first: with few steps estimates may exceed the target where delta does not."""
+    if is_below(order.enclose(Fraction(0), 8.0, _method(order), Budget(SECONDS)), target):
+        return NOTHING
+    return bracket_epsilon(order, target, digits, _method(order), Budget(SECONDS)).ends
 
 
 @proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
