@@ -129,6 +129,8 @@ def test_how_many_are_enclosed_alone_is_asked() -> None:
     counts = counted(TWO_STEPS, TRAINING)
     none = individual_epsilons(counts, "1e-5", alone=0)
     assert none.reason.endswith("let more than 0 be enclosed one by one (alone=)") and (none.parts == 1024).sum() == 2
+    one, widths = individual_epsilons(counts, "1e-5", alone=1), none.upper - none.lower
+    assert np.flatnonzero(one.parts == 0).tolist() == [widths.argmax()] and 0 < widths[1] != widths[0] > 0
     some = individual_epsilons(counts, "1e-300", alone=1)
     assert some.narrow.sum() == 1 and "2 of 3" in some.reason
     two = individual_epsilons(counts, "1e-300", alone=2)
@@ -277,3 +279,25 @@ def test_ends_are_rounded_outwards() -> None:
         lower, upper = enclose_epsilon([Steps(Fraction(1), Fraction(1), 1)], TRAINING, Fraction(1, 1000), 4)
     assert Fraction(lower) < ends[0] < Fraction(np.nextafter(lower, 1)) and upper > ends[1]
     assert Fraction(np.nextafter(upper, 0)) < ends[1] < Fraction(upper)
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_steps_of_equal_sensitivity_add_up() -> None:
+    one, square = Fraction(1), Fraction(1, 4)
+    for parts in ([Steps(one, one, 3)] * 2, [Steps(one, one, 1), Steps(square, square, 2), Steps(one, one, 5)]):
+        sizes = {step.least: sum(other.count for other in parts if other.least == step.least) for step in parts}
+        listed = [Steps(size, size, count) for size, count in sizes.items()]
+        assert enclose_delta(parts, TRAINING, one, 3) == enclose_delta(listed, TRAINING, one, 3)
+
+
+@pytest.mark.theorem("T118-individual-enclosure", "T119-rounded-sensitivities")
+def test_a_step_beyond_the_range_lies_between_none_and_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alone, "LEAST_VARIANCE", Fraction(1, 16))
+    training, square = Training(2, 1, Fraction(1, 10)), Fraction(1, 5)  # v = 1/20
+    found = enclose_delta([Steps(square, square, 1)], training, Fraction(0), 4)
+    known = enclose_delta([Steps(Fraction(1, 4), Fraction(1, 4), 1)], training, Fraction(0), 4)
+    assert found == (0.0, known[1]) and known[1] > 0
+    rest = Steps(Fraction(1), Fraction(1), 2)
+    least, most = (enclose_delta([rest, *more], training, Fraction(0), 4)
+                   for more in ([], [Steps(Fraction(1, 4), Fraction(1, 4), 1)]))
+    assert enclose_delta([rest, Steps(square, square, 1)], training, Fraction(0), 4) == (least[0], most[1])

@@ -70,7 +70,7 @@ def enclose_epsilon(steps: Iterable[Steps], training: Training, target: Fraction
 
 
 def _ends(order: SingleOrder, target: Fraction, digits: int) -> tuple[Fraction, Fraction | None]:
-    """Ends around eps(target); 0 is tried first: with few steps estimates may exceed a target that delta does not."""
+    """Ends around eps(target); 0 is tried first: estimates for few steps may exceed the target where delta does not."""
     if is_below(order.enclose(Fraction(0), 8.0, _method(order), Budget(SECONDS)), target):
         return NOTHING
     return bracket_epsilon(order, target, digits, _method(order), Budget(SECONDS)).ends
