@@ -78,7 +78,8 @@ def test_registry_holds_what_the_source_says() -> None:
     for module in pkgutil.walk_packages(verified_dp.__path__, "verified_dp."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    own = {name: theorems for name, theorems in REGISTRY.items() if name.startswith("verified_dp.")}
+    own = {f"{function.__module__}.{function.__qualname__}": theorems for function, theorems in REGISTRY.items()
+           if function.__module__.startswith("verified_dp.")}
     assert own == {proved.name: proved.theorems for proved in FUNCTIONS}
 
 

@@ -68,7 +68,7 @@ def _for_group(step: Step, *, tight: bool, copies: int = 1) -> Step:
 
 
 @group_step.register
-@proved_by("T72-groups", "T23-pair-gaussian")
+@proved_by("T72-groups")
 def _gaussian(mechanism: Gaussian, size: int, order: str, relation: Relation) -> Step:
     """Distances of means add up; that contributions of single records do so is attained."""
     if mechanism.noise_multiplier is not None:
@@ -82,7 +82,7 @@ def _gaussian(mechanism: Gaussian, size: int, order: str, relation: Relation) ->
 @group_step.register(DiscreteGaussian)
 @group_step.register(Exponential)
 @group_step.register(GaussianDP)
-@proved_by("T72-groups", "T42-pair-shift", "T43-bounded-range", "T57-gaussian-dp")
+@proved_by("T72-groups")
 def _multiplied(mechanism: Release, size: int, order: str, relation: Relation) -> Step:
     """Sensitivities, ranges and distances add up: `size` times the last field."""
     key = fields(mechanism)[-1].name
@@ -100,7 +100,7 @@ def _zcdp(mechanism: ZCDP, size: int, order: str, relation: Relation) -> Step:
 
 
 @group_step.register
-@proved_by("T72-groups", "T54-randomized-response")
+@proved_by("T72-groups")
 def _randomized_response(mechanism: RandomizedResponse, size: int, order: str, relation: Relation) -> Step:
     """As many answers change as there are persons in the group, independently."""
     step = step_of(mechanism, order, relation)
@@ -128,7 +128,7 @@ _BITS = 256
 
 
 @group_step.register
-@proved_by("T72-groups", "T53-with-replacement")
+@proved_by("T72-groups")
 def _with(mechanism: WithReplacement, size: int, order: str, relation: Relation) -> Step:
     """Every draw hits the group with probability size / population."""
     if size > mechanism.population:

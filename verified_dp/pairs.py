@@ -89,7 +89,7 @@ def step_of(mechanism: Mechanism, order: str, relation: Relation) -> Step:
 
 
 @step_of.register
-@proved_by("T23-pair-gaussian", "T24-pair-zero-out")
+@proved_by("T23-pair-gaussian")
 def _gaussian(mechanism: Gaussian, order: str, relation: Relation) -> Step:
     shift = mechanism.mean_distance(relation)
     theorems = ("T23-pair-gaussian", *zero_out(relation))
@@ -97,7 +97,14 @@ def _gaussian(mechanism: Gaussian, order: str, relation: Relation) -> Step:
 
 
 def zero_out(relation: Relation) -> tuple[str, ...]:
-    return ("T24-pair-zero-out",) if relation is Relation.ZERO_OUT else ()
+    """What is needed besides the pair of add or remove."""
+    return _no_record() if relation is Relation.ZERO_OUT else ()
+
+
+@proved_by("T24-pair-zero-out")
+def _no_record() -> tuple[str, ...]:
+    """A record that contributes zero is no record: the pairs of add or remove dominate zero-out too."""
+    return ("T24-pair-zero-out",)
 
 
 @step_of.register
@@ -120,7 +127,7 @@ def _with(mechanism: WithReplacement, order: str, relation: Relation) -> Step:
     return with_replacement(mechanism, order, relation)
 
 
-@proved_by("T53-with-replacement", "T72-groups")
+@proved_by("T53-with-replacement")
 def with_replacement(mechanism: WithReplacement, order: str, relation: Relation, group_size: int = 1) -> Step:
     """Each draw of a record that is replaced moves the mean by at most 2."""
     s = Fraction(mechanism.mechanism.noise_multiplier or 0)

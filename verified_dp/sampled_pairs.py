@@ -72,7 +72,7 @@ def sampled_step(inner: object, setting: Setting) -> Step:
 
 
 @sampled_step.register
-@proved_by("T49-sampled", "T24-pair-zero-out")
+@proved_by("T49-sampled")
 def _release(inner: Release, setting: Setting) -> Step:
     """Whatever has a pair: ((1-q) Q0 + q P0, Q0)."""
     if not setting.is_plain:
@@ -115,12 +115,21 @@ def _sample(law: Law | None, setting: Setting) -> Law | None:
 
 
 @sampled_step.register
-@proved_by("T21-pair-poisson", "T22-pair-poisson-replace", "T24-pair-zero-out")
 def _gaussian(inner: Gaussian, setting: Setting) -> Step:
-    theorem = "T22-pair-poisson-replace" if setting.order == "symmetric" else "T21-pair-poisson"
     if inner.noise_multiplier is None:
         raise Unsupported("a sampled Gaussian needs its noise_multiplier")
-    return gaussian_sample(inner.noise_multiplier, setting, theorem)
+    step = _gaussian_replaced if setting.order == "symmetric" else _gaussian_present
+    return step(inner.noise_multiplier, setting)
+
+
+@proved_by("T21-pair-poisson")
+def _gaussian_present(s: Fraction, setting: Setting) -> Step:
+    return gaussian_sample(s, setting, "T21-pair-poisson")
+
+
+@proved_by("T22-pair-poisson-replace")
+def _gaussian_replaced(s: Fraction, setting: Setting) -> Step:
+    return gaussian_sample(s, setting, "T22-pair-poisson-replace")
 
 
 @sampled_step.register
@@ -132,9 +141,8 @@ def _gaussian_dp(inner: GaussianDP, setting: Setting) -> Step:
     return gaussian_sample(1 / inner.mu, setting, "T57-gaussian-dp", "T73-sampled-composition", tight=False)
 
 
-@proved_by("T07-ends", "T24-pair-zero-out", "T72-groups")
 def gaussian_sample(s: Fraction | SquareRoot, setting: Setting, *theorems: str, tight: bool = True) -> Step:
-    """A Gaussian of noise s per norm of a record; q = 0 adds nothing, q = 1 is the plain Gaussian (T07)."""
+    """A Gaussian of noise s per norm of a record, where the caller's theorems say that its mixtures dominate."""
     above, below = setting.mixtures(1)
     if setting.records > 1:
         theorems = (*theorems, "T72-groups")
@@ -143,14 +151,23 @@ def gaussian_sample(s: Fraction | SquareRoot, setting: Setting, *theorems: str, 
     else:
         pair = pair_in_order(setting.order, _words(above, s), _words(below, s), *theorems,
                              *zero_out(setting.relation), tight=tight)
-    if setting.probability == 0:
-        return Step(pair)
-    if setting.probability == 1:
-        distance = above[-1][0] - below[0][0]
-        return Step(pair, shift_squared=distance**2 / _square(s))
+    if setting.probability in (0, 1):
+        return _all_or_none(pair, (above[-1][0] - below[0][0]) ** 2 / _square(s), setting.probability)
     if setting.records == 1:
         return Step(pair, SampledGaussianLoss(setting.probability, s, setting.order))
-    return Step(pair, _ordered(MixtureLoss(s, above, below, "remove"), setting))
+    return _group_sample(pair, MixtureLoss(s, above, below, "remove"), setting)
+
+
+@proved_by("T07-ends")
+def _all_or_none(pair: DominatingPair, shift_squared: Fraction, probability: Fraction) -> Step:
+    """q = 0 adds nothing, q = 1 is the plain Gaussian (T07)."""
+    return Step(pair, shift_squared=probability * shift_squared)
+
+
+@proved_by("T72-groups")
+def _group_sample(pair: DominatingPair, law: MixtureLoss, setting: Setting) -> Step:
+    """How many of the group are on the sample is binomial (T72)."""
+    return Step(pair, _ordered(law, setting))
 
 
 def _square(s: Fraction | SquareRoot) -> Fraction:
@@ -190,11 +207,13 @@ def _mixture(inner: MixtureOfGaussians, setting: Setting) -> Step:
 @sampled_step.register(Laplace)
 @sampled_step.register(DiscreteLaplace)
 @sampled_step.register(DiscreteGaussian)
-@proved_by("T74-sampled-shifts", "T42-pair-shift")
 def _shift(inner: Laplace | DiscreteLaplace | DiscreteGaussian, setting: Setting) -> Step:
     """One record that is there or not is T49; replaced records and groups are random shifts (T74)."""
-    if setting.is_plain:
-        return _release(inner, setting)
+    return (_release if setting.is_plain else _random_shift)(inner, setting)
+
+
+@proved_by("T74-sampled-shifts", "T42-pair-shift")
+def _random_shift(inner: Laplace | DiscreteLaplace | DiscreteGaussian, setting: Setting) -> Step:
     distance = inner.ratio if isinstance(inner, Laplace) else inner.sensitivity
     if not isinstance(inner, Laplace) and setting.records * distance > MAX_OUTCOMES:
         raise Unsupported(f"sums over more than {MAX_OUTCOMES} outcomes take too long", "group_size")
@@ -223,7 +242,7 @@ def _shift_law(inner: Laplace | DiscreteLaplace | DiscreteGaussian, above: tuple
 
 
 @sampled_step.register
-@proved_by("T73-sampled-composition", "T49-sampled", "T24-pair-zero-out", "T15-gaussian")
+@proved_by("T73-sampled-composition", "T49-sampled", "T15-gaussian")
 def _composition(inner: Composition, setting: Setting) -> Step:
     """One sample, several releases: T49 with their composition as the step; Gaussians alone are one Gaussian."""
     steps = [(step_of(part, "remove", Relation.REMOVE), count) for part, count in inner.merged()]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, TypeVar
 
 _Proved = TypeVar("_Proved", bound=Callable[..., Any])
 _NAME = re.compile(r"T\d\d\d?-[a-z0-9]+(-[a-z0-9]+)*")
 
-REGISTRY: dict[str, tuple[str, ...]] = {}
-"""Qualified name of each proved function -> names of the theorems (files `proofs/NAME.md`) it rests on."""
+REGISTRY: dict[Callable[..., Any], tuple[str, ...]] = {}
+"""Each proved function -> names of the theorems (files `proofs/NAME.md`) it rests on."""
 
 
 def proved_by(*names: str) -> Callable[[_Proved], _Proved]:
@@ -22,8 +22,12 @@ def proved_by(*names: str) -> Callable[[_Proved], _Proved]:
         raise ValueError(f"theorem names must be like 'T07-ends', got {names!r}")
 
     def mark(proved: _Proved) -> _Proved:
-        proved.__theorems__ = names  # type: ignore[attr-defined]
-        REGISTRY[f"{proved.__module__}.{proved.__qualname__}"] = names
+        REGISTRY[proved] = names
         return proved
 
     return mark
+
+
+def theorems_in(modules: Container[str]) -> set[str]:
+    """All theorems that functions of these modules rest on."""
+    return {name for proved, names in REGISTRY.items() if proved.__module__ in modules for name in names}

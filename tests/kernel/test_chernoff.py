@@ -10,8 +10,8 @@ import pytest
 from flint import ctx
 
 from verified_dp.kernel.balls import ball
+from verified_dp.kernel.bounds import bound_chernoff_factor
 from verified_dp.kernel.chernoff import ChernoffWitness, bound_delta
-from verified_dp.kernel.contour import bound_chernoff_factor
 from verified_dp.kernel.nodes import NodeRule
 from verified_dp.losses.composed import ComposedLoss
 

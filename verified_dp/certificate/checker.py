@@ -88,11 +88,11 @@ def check_content(document: Document) -> str:
     )
     entries = read_entries(document["evaluations"])
     _check_judgement(document, spec, entries, tuple(losses), all(pair.tight for pair in pairs))
-    used = [(entry.statement.quantity, losses[entry.statement.order], entry.witness) for entry in entries]
-    theorems = theorems_record(spec.composition, pairs, used)
+    used = [(losses[entry.statement.order], entry.witness) for entry in entries]
+    theorems = theorems_record(pairs, used)
     check_equal(document["theorems"], theorems, "theorems", "not the theorems behind pairs and evaluations")
     other = _check_versions(document["versions"])
-    check_costs([(losses[entry.statement.order], entry.witness) for entry in entries])
+    check_costs(used)
     _check_enclosures(entries, losses)
     return f"{len(entries)} enclosures re-evaluated from their witnesses{other}"
 

@@ -71,7 +71,7 @@ def certificate_bytes(certificate: Document) -> bytes:
 def _content(spec: Spec, claim: Claim, entries: Sequence[Entry]) -> Document:
     pairs = describe_pairs(spec.composition, spec.relation)
     losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
-    used = [(entry.statement.quantity, losses[entry.statement.order], entry.witness) for entry in entries]
+    used = [(losses[entry.statement.order], entry.witness) for entry in entries]
     return {
         "schema": SCHEMA,
         "claim": claim_record(claim),
@@ -82,7 +82,7 @@ def _content(spec: Spec, claim: Claim, entries: Sequence[Entry]) -> Document:
         **judge(
             claim, tuple(losses), all(pair.tight for pair in pairs), [entry.statement for entry in entries]
         ),
-        "theorems": theorems_record(spec.composition, pairs, used),
+        "theorems": theorems_record(pairs, used),
         "versions": current_versions(),
     }
 

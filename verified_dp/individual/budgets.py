@@ -17,7 +17,7 @@ from verified_dp.dyadic import Dyadic, decimal_down
 from verified_dp.enclosure import Enclosure
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import ball, lower_dyadic, upper_dyadic
-from verified_dp.kernel.contour import bound_chernoff_factor
+from verified_dp.kernel.bounds import bound_chernoff_factor
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.gaussian import enclose_gaussian_profile
 from verified_dp.mechanisms import Relation

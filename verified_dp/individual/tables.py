@@ -31,7 +31,8 @@ from verified_dp.individual.interpolation import (
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
 from verified_dp.individual.training import Training
 from verified_dp.kernel.balls import BOUND_BITS, ball, disc
-from verified_dp.kernel.contour import bound_chernoff_factor, enclose_transforms_on_line
+from verified_dp.kernel.bounds import bound_chernoff_factor
+from verified_dp.kernel.contour import enclose_transforms_on_line
 from verified_dp.kernel.nodes import NodeRule, NodeSet, bound_line_error, bound_transform_beyond, enclose_nodes
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.theorems import proved_by

@@ -40,3 +40,9 @@ def reverse_bounds(swapped: Bounds, epsilon: Fraction) -> Bounds:
     budget = {name: upper_end(scale * size) for name, size in swapped.budget.items()}
     budget["rounding"] = upper_end(budget.get("rounding", arb(0)) + lower.rad() + upper.rad())
     return Bounds(lower_end(lower).max(arb(0)), upper_end(upper).min(arb(1)), budget)
+
+
+@proved_by("T03-chernoff")
+def bound_chernoff_factor(exponent: arb) -> arb:
+    """Bound sup_x e^{-l x} (1 - e^{-x})_+ = l^l / (1+l)^{1+l} for l > 0."""
+    return upper_end((exponent * exponent.log() - (1 + exponent) * (1 + exponent).log()).exp())

@@ -1,16 +1,16 @@
 """Closed forms: plain Gaussian steps, a single step of any law, steps made of atoms and uniform pieces."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import ctx
+from flint import arb, ctx
 
 from verified_dp.kernel.balls import ball
 from verified_dp.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.kernel.pieces import MAX_EASY_WORK, MAX_WORK, atoms_matter, count_pieces, enclose_exactly
 from verified_dp.kernel.truncated import enclose_truncated, is_truncated
 from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.gaussian import enclose_gaussian_profile
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,14 @@ def is_exact(loss: ComposedLoss) -> bool:
     return work is not None and work <= (MAX_WORK if atoms_matter(loss) else MAX_EASY_WORK)
 
 
+def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
+    """The closed form of a loss that has one."""
+    if not loss.parts or is_single(loss):
+        return ComposedLoss.enclose_alone
+    return enclose_exactly if is_exact(loss) else enclose_truncated
+
+
 def enclose_closed_form(loss: ComposedLoss, witness: ClosedFormWitness, epsilon: Fraction) -> Bounds:
     """Enclose delta(eps) of a loss that has a closed form; its only error is rounding."""
     with ctx.workprec(witness.prec):
-        if not loss.parts:
-            delta = enclose_gaussian_profile(loss.mean_shift_squared, ball(epsilon))
-        elif is_single(loss):
-            delta = loss.parts[0][0].enclose_hockey_stick(ball(epsilon))
-        elif is_exact(loss):
-            delta = enclose_exactly(loss, ball(epsilon))
-        else:
-            delta = enclose_truncated(loss, ball(epsilon))
-        return bounds_from_sum(delta, {}, {})
+        return bounds_from_sum(way(loss)(loss, ball(epsilon)), {}, {})

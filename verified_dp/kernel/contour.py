@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import acb, acb_mat, arb, ctx
+from flint import acb, arb, ctx
 
 from verified_dp.kernel.balls import BOUND_BITS, ball, powers, upper_end
-from verified_dp.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.kernel.nodes import (
     NodeRule,
     NodeSet,
@@ -21,7 +21,7 @@ from verified_dp.kernel.nodes import (
     bound_transform_beyond,
     enclose_nodes,
 )
-from verified_dp.kernel.powers import Transform, enclose_product
+from verified_dp.kernel.powers import Transform, enclose_product, turn_sums
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.law import DirectLaw, RuleLaw
 from verified_dp.theorems import proved_by
@@ -73,12 +73,6 @@ def check_line(witness: LineWitness, laws: int) -> bool:
         len(witness.nodes) == len(witness.tail_nodes) == laws)
 
 
-@proved_by("T03-chernoff")
-def bound_chernoff_factor(exponent: arb) -> arb:
-    """Bound sup_x e^{-l x} (1 - e^{-x})_+ = l^l / (1+l)^{1+l} for l > 0."""
-    return upper_end((exponent * exponent.log() - (1 + exponent) * (1 + exponent).log()).exp())
-
-
 @proved_by("T03-chernoff", "T09-total-mass")
 def bound_mass(loss: ComposedLoss, node_sets: list[NodeSet], exponent: Fraction) -> arb:
     """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0."""
@@ -97,24 +91,6 @@ def bound_mass(loss: ComposedLoss, node_sets: list[NodeSet], exponent: Fraction)
 def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int) -> list[acb]:
     """Enclose sum_j W_j e^{i m eta v_j} for m = 0..count."""
     return turn_sums(nodes.weights(acb(tilt)), [(loss * acb(0, step)).exp() for loss in nodes.losses], count)
-
-
-def turn_sums(weights: Sequence[acb], turns: Sequence[acb], count: int) -> list[acb]:
-    """Enclose sum_j weight_j turn_j^m for m = 0..count by baby and giant steps: one matrix product."""
-    babies = _split(count)
-    giants = -(-(count + 1) // babies)
-    baby = acb_mat([powers(turn, babies) for turn in turns])
-    leaps = [powers(turn**babies, giants) for turn in turns]
-    giant = acb_mat([[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)] for r in range(giants)])
-    return [value for row in (giant * baby).tolist() for value in row][: count + 1]
-
-
-def _split(count: int) -> int:
-    """About sqrt(count + 1), at least 2."""
-    babies = 2
-    while babies * babies < count + 1:
-        babies += 1
-    return babies
 
 
 @proved_by("T12-powers")

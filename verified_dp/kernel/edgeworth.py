@@ -17,8 +17,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.kernel.balls import ball, lower_end, normal_tail, plus_minus, upper_end
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.contour import bound_chernoff_factor
+from verified_dp.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.kernel.edgeworth_moments import HIGHEST, LossMoments, enclose_loss_moments
 from verified_dp.kernel.edgeworth_remainder import Ratios, bound_remainder
 from verified_dp.losses.composed import ComposedLoss

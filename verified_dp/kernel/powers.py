@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import acb, arb, ctx
+from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.kernel.balls import BOUND_BITS, disc, upper_end
+from verified_dp.kernel.balls import BOUND_BITS, disc, powers, upper_end
 from verified_dp.theorems import proved_by
 
 
@@ -49,3 +49,21 @@ def enclose_product(transforms: Sequence[Transform], gaussian_exponent: acb) -> 
             node_tail += transform.count * transform.node_tail / reach
         size = log_size.exp()
         return product, upper_end(quadrature * size), upper_end(node_tail * size)
+
+
+def turn_sums(weights: Sequence[acb], turns: Sequence[acb], count: int) -> list[acb]:
+    """Enclose sum_j weight_j turn_j^m for m = 0..count by baby and giant steps: one matrix product."""
+    babies = _split(count)
+    giants = -(-(count + 1) // babies)
+    baby = acb_mat([powers(turn, babies) for turn in turns])
+    leaps = [powers(turn**babies, giants) for turn in turns]
+    giant = acb_mat([[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)] for r in range(giants)])
+    return [value for row in (giant * baby).tolist() for value in row][: count + 1]
+
+
+def _split(count: int) -> int:
+    """About sqrt(count + 1), at least 2."""
+    babies = 2
+    while babies * babies < count + 1:
+        babies += 1
+    return babies

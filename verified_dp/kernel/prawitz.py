@@ -17,9 +17,8 @@ from flint import acb, arb, ctx
 
 from verified_dp.errors import InvalidInput
 from verified_dp.kernel.balls import BOUND_BITS, ball, gauss_rule, plus_minus, upper_end
-from verified_dp.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.kernel.contour import (
-    bound_chernoff_factor,
     bound_composed_beyond,
     bound_mass,
     enclose_direct_transforms,

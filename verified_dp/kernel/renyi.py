@@ -18,8 +18,7 @@ from fractions import Fraction
 from flint import acb, arb, ctx
 
 from verified_dp.kernel.balls import ball, lower_end, plus_minus, upper_end
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.contour import bound_chernoff_factor
+from verified_dp.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.kernel.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by

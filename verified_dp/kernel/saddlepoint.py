@@ -15,8 +15,7 @@ from flint import arb, ctx
 
 from verified_dp.errors import InvalidInput, Undecided
 from verified_dp.kernel.balls import ball, normal_tail, plus_minus, upper_end
-from verified_dp.kernel.bounds import Bounds, bounds_from_sum
-from verified_dp.kernel.contour import bound_chernoff_factor
+from verified_dp.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.kernel.moments import MomentTable, TiltedMoments, enclose_moments, enclose_third_moment
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by

@@ -21,8 +21,7 @@ from verified_dp.kernel.balls import (
     powers,
     upper_end,
 )
-from verified_dp.kernel.bounds import Bounds, bounds_from_sum
-from verified_dp.kernel.contour import bound_chernoff_factor
+from verified_dp.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.kernel.powers import Transform, enclose_product
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss

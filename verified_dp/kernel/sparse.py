@@ -13,11 +13,10 @@ from fractions import Fraction
 from flint import acb, arb, ctx, fmpq
 
 from verified_dp.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
-from verified_dp.kernel.bounds import Bounds, bounds_from_sum
-from verified_dp.kernel.contour import bound_chernoff_factor, turn_sums
+from verified_dp.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.kernel.grid import LawGrid, enclose_step, nothing, total_shift
 from verified_dp.kernel.lattice import enclose_infinities
-from verified_dp.kernel.powers import enclose_power
+from verified_dp.kernel.powers import enclose_power, turn_sums
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.theorems import proved_by
 

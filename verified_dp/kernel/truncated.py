@@ -9,7 +9,7 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from verified_dp.kernel.balls import ball, upper_end
-from verified_dp.kernel.contour import bound_chernoff_factor
+from verified_dp.kernel.bounds import bound_chernoff_factor
 from verified_dp.kernel.pieces import MAX_WORK, Piece, atoms_matter, binomial, enclose_splines, enclose_tail, spare_bits
 from verified_dp.losses.composed import ComposedLoss
 from verified_dp.losses.laplace import LaplaceLoss

@@ -85,6 +85,11 @@ class ComposedLoss:
         """Enclose the infimum of S: the sum of the laws' infima; None where it is -inf."""
         return _sum_of((law.enclose_smallest_loss(), count) for law, count in self.laws)
 
+    def enclose_alone(self, epsilon: arb) -> arb:
+        """Enclose delta(eps) where there is at most one law, one time."""
+        law = self.laws[0][0] if self.laws else GaussianLoss(Fraction(0))
+        return law.enclose_hockey_stick(epsilon)
+
     @proved_by("T44-infinity-mass")
     def enclose_infinity_mass(self) -> arb:
         """Enclose P(S = inf) = 1 - prod (1 - m_i)^{k_i}."""
