@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -135,6 +135,13 @@ def read_draws(value: object, key: str = "draws") -> int:
 
 
 Sampled = PoissonSampled | WithoutReplacement | WithReplacement
+
+SCHEMES: Mapping[str, tuple[Callable[..., Sampled], Mapping[str, Callable[..., object]]]] = {
+    "poisson": (PoissonSampled, {"probability": exact.probability}),
+    "without-replacement": (WithoutReplacement, {"probability": exact.probability}),
+    "with-replacement": (WithReplacement, {"draws": read_draws, "population": exact.count}),
+}
+"""scheme -> (class, its numbers and how to read them)."""
 
 
 @dataclass(frozen=True)

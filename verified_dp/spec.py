@@ -46,17 +46,14 @@ from typing import Any
 from verified_dp import exact
 from verified_dp.errors import InvalidInput, Unsupported, with_file
 from verified_dp.mechanisms import (
+    SCHEMES,
     Claim,
     Composition,
     Gaussian,
     Mechanism,
-    PoissonSampled,
     Relation,
     Spec,
-    WithoutReplacement,
-    WithReplacement,
     compose,
-    read_draws,
 )
 from verified_dp.releases import RELEASES
 
@@ -183,12 +180,6 @@ def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
     return build(mechanism, *numbers)
 
 
-SCHEMES: Mapping[str, tuple[Callable[..., Mechanism], Mapping[str, Callable[..., object]]]] = {
-    "poisson": (PoissonSampled, {"probability": exact.probability}),
-    "without-replacement": (WithoutReplacement, {"probability": exact.probability}),
-    "with-replacement": (WithReplacement, {"draws": read_draws, "population": exact.count}),
-}
-"""scheme -> (class, its numbers and how to read them)."""
 _OTHERS = 'only "poisson", "without-replacement" and "with-replacement" have: shuffled epochs are another mechanism'
 
 

@@ -16,6 +16,7 @@ from verified_dp.certificate.document import Document, check_equal, check_keys
 from verified_dp.errors import InvalidCertificate, InvalidInput
 from verified_dp.exact import exact, fraction_text
 from verified_dp.mechanisms import (
+    SCHEMES,
     Claim,
     Composition,
     Gaussian,
@@ -31,7 +32,6 @@ from verified_dp.mechanisms import (
     convention,
 )
 from verified_dp.releases import RELEASES, Release
-from verified_dp.spec import SCHEMES
 
 _TYPED = re.compile(r"\+?([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,20}))?")
 _MAX_INPUT_TEXT = 500_000

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from flint import acb, arb, ctx, fmpq
 
-from verified_dp.enclosure import Dyadic
+from verified_dp.dyadic import Dyadic
 from verified_dp.errors import Undecided
 from verified_dp.exact import SquareRoot
 
