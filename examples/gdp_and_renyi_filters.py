@@ -14,9 +14,9 @@ import sys
 from fractions import Fraction
 
 from verified_dp import Gaussian, compose, privacy_profile
-from verified_dp.accountant import Accountant
-from verified_dp.errors import InvalidInput
-from verified_dp.individual.budgets import gdp_budget, gdp_delta, gdp_epsilon, renyi_budget, squared_ratio
+from verified_dp.adaptive.budgets import gdp_budget, gdp_delta, gdp_epsilon, renyi_budget, squared_ratio
+from verified_dp.core.errors import InvalidInput
+from verified_dp.papers.accountant import Accountant
 
 SIGMA, DELTA = 100, "1e-5"
 COST = squared_ratio(1, SIGMA)

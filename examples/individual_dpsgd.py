@@ -20,16 +20,16 @@ from functools import cache
 
 import numpy as np
 
-from verified_dp.exact import square_root
-from verified_dp.individual.budgets import gdp_budget, gdp_delta
+from verified_dp.adaptive.budgets import gdp_budget, gdp_delta
+from verified_dp.core.exact import square_root
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons
+from verified_dp.individual.plots import group_means, plot_curve, plot_group_means, plot_histogram, progress_bar
 from verified_dp.individual.training import Training
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.renyi import enclose_renyi_divergence
-from verified_dp.report.individual import group_means, plot_curve, plot_group_means, plot_histogram, progress_bar
+from verified_dp.papers.renyi import enclose_renyi_divergence
 
 RECORDS, STEPS, FEATURES = 2000, 400, 8
 TRAINING = Training(noise_multiplier="1.5", clipping="1", sampling_probability="0.05")

@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verified_dp.individual.budgets import gdp_budget, gdp_epsilon, renyi_budget, root_decimal, squared_ratio
-from verified_dp.individual.record_filters import IndividualFilter, IndividualGDPFilter, IndividualRenyiFilter
-from verified_dp.report.individual import plot_active, plot_groups
+from verified_dp.adaptive.budgets import gdp_budget, gdp_epsilon, renyi_budget, root_decimal, squared_ratio
+from verified_dp.adaptive.record_filters import IndividualFilter, IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.individual.plots import plot_active, plot_groups
 
 RECORDS, FEATURES, WORST_STEPS, STEPS = 1500, 6, 50, 100
 EPSILON, DELTA, ORDERS = "2.75", "1e-5", range(8, 41)

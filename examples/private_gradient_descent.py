@@ -8,8 +8,8 @@ paper gives 420 steps to Renyi accounting and 495 to Gaussian DP; both reach an 
 from fractions import Fraction
 
 from verified_dp import Enclosure, Gaussian, compose, privacy_profile
-from verified_dp.individual.budgets import gdp_epsilon, last_noise, squared_ratio
-from verified_dp.individual.filters import GDPFilter, RenyiFilter
+from verified_dp.adaptive.budgets import gdp_epsilon, last_noise, squared_ratio
+from verified_dp.adaptive.filters import GDPFilter, RenyiFilter
 
 SIGMA, EPSILON, DELTA = 100, "0.8", "1e-5"
 ORDERS = range(20, 41)

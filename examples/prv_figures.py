@@ -15,12 +15,12 @@ from fractions import Fraction
 from math import expm1, sqrt
 
 from verified_dp import Gaussian, GaussianDP, PoissonSampled, compose, privacy_profile
-from verified_dp.accountant import PaperResult
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.methods.paper import PaperAnswer, paper_method
-from verified_dp.methods.single import Budget
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.papers.accountant import PaperResult
+from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.profile import PrivacyProfile
+from verified_dp.search.order import Budget
 
 Row = dict[str, float]
 DELTA, DELTA_ERROR = "1e-7", "1e-10"

@@ -2,7 +2,7 @@
 
 Each proof file ends with lines of the form
 
-    - `verified_dp.kernel.contour.enclose_x` sha256 `<first 16 hex digits>`
+    - `verified_dp.core.engines.contour.enclose_x` sha256 `<first 16 hex digits>`
 
 one for every function that carries `@proved_by` with the file's theorem. The hash is that of the function's
 source: its lines from the first decorator to the last line, as they stand in the file, dedented (the text of

@@ -12,19 +12,19 @@ from typing import ClassVar
 import pytest
 
 from verified_dp import DiscreteGaussian, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
-from verified_dp.accountant import PaperResult
-from verified_dp.comparison import compare
+from verified_dp.cli.report_comparing import comparison_lines
+from verified_dp.core.balls import ball
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.gaussian import enclose_gaussian_profile
 from verified_dp.enclosure import Enclosure
-from verified_dp.errors import InconsistentEnclosures, InvalidInput, Unsupported
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.gaussian import enclose_gaussian_profile
-from verified_dp.methods import paper
-from verified_dp.methods.paper import PaperAnswer, paper_method
-from verified_dp.methods.single import Budget
+from verified_dp.papers import paper
+from verified_dp.papers.accountant import PaperResult
+from verified_dp.papers.comparison import compare
+from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.profile import PrivacyProfile
-from verified_dp.report.comparing import comparison_lines
+from verified_dp.search.order import Budget
 
 MARGIN = Fraction(1, 10**6)
 
@@ -252,8 +252,8 @@ class Fixture:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **methods: Margin) -> None:
         made = dict(methods)
-        monkeypatch.setattr("verified_dp.comparison.PAPER_METHODS", dict.fromkeys(made, ""))
-        monkeypatch.setattr("verified_dp.comparison.ALL", ("auto", *made))
+        monkeypatch.setattr("verified_dp.papers.comparison.PAPER_METHODS", dict.fromkeys(made, ""))
+        monkeypatch.setattr("verified_dp.papers.comparison.ALL", ("auto", *made))
         monkeypatch.setattr("verified_dp.profile.paper_method", lambda name, parameters: made[name])
 
 

@@ -16,18 +16,18 @@ import pytest
 from flint import arb, ctx
 from mpmath import mpf
 
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.mechanisms import Composition, PoissonSampled, compose
+from verified_dp.core.balls import ball
+from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.mechanisms import Composition, PoissonSampled, compose
+from verified_dp.core.releases import Finite, RandomizedResponse
 from verified_dp.profile import privacy_profile
-from verified_dp.releases import Finite, RandomizedResponse
 
 F = Fraction
 Pairs = list[tuple[Fraction, Fraction]]

@@ -14,27 +14,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.certificate.cost import MAX_POINTS, MAX_PRECISION, check_costs
-from verified_dp.certificate.document import CONTENT, SCHEMA, canonical, sealed
-from verified_dp.certificate.entries import budget_text, is_budget_for
-from verified_dp.certificate.record import build_certificate, certificate_bytes, widened
-from verified_dp.certificate.statement import claimed_text, printed_unit
-from verified_dp.certificate.verdict import Recorded, decimals, judge
-from verified_dp.certificate.witness import KINDS, number_text, read_number, read_witness, witness_record
-from verified_dp.dominating import privacy_losses
-from verified_dp.dyadic import Dyadic
-from verified_dp.errors import InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.exact import exact
-from verified_dp.kernel.evaluate import Witness
-from verified_dp.kernel.grid import LawGrid
-from verified_dp.kernel.lattice import LatticeWitness
-from verified_dp.kernel.nodes import NodeRule
-from verified_dp.kernel.renyi import RenyiWitness
-from verified_dp.kernel.sparse import SparseWitness
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.mechanisms import Claim, Spec
-from verified_dp.methods.solution import Evaluation
+from verified_dp.certify import build_certificate, certificate_bytes, widened
+from verified_dp.core.certificate.document import CONTENT, SCHEMA, canonical, sealed
+from verified_dp.core.certificate.evaluation import budget_text, is_budget_for
+from verified_dp.core.certificate.statement import claimed_text, printed_unit
+from verified_dp.core.certificate.verdict import Recorded, decimals, judge
+from verified_dp.core.certificate.witness import KINDS, number_text, read_number, read_witness, witness_record
+from verified_dp.core.certificate.work import MAX_POINTS, MAX_PRECISION, check_costs
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.engines.evaluate import Witness
+from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.renyi import RenyiWitness
+from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.core.exact import exact
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.mechanisms import Claim, Spec
+from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.profile import privacy_profile
+from verified_dp.search.solution import Evaluation
 from verified_dp.spec import parse_spec
 
 SAMPLED = 'kind = "gaussian"\nnoise_multiplier = "2"\nsampling = { scheme = "poisson", probability = "0.01" }\n'

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.certificate.checker import Check, verify
-from verified_dp.certificate.document import MAX_BYTES, canonical, sealed
-from verified_dp.certificate.entries import enclosure_record
-from verified_dp.certificate.witness import read_number
-from verified_dp.dyadic import Dyadic
-from verified_dp.exact import exact, fraction_text
+from verified_dp.core.certificate.check import Check, verify
+from verified_dp.core.certificate.document import MAX_BYTES, canonical, sealed
+from verified_dp.core.certificate.evaluation import enclosure_record
+from verified_dp.core.certificate.witness import read_number
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.exact import exact, fraction_text
 
 Document = dict[str, Any]
 Path = tuple[str | int, ...]

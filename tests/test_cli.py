@@ -13,15 +13,14 @@ from typing import Any
 
 import pytest
 
-from verified_dp import Gaussian, __version__, privacy_profile, profile
-from verified_dp.certificate.checker import Check
+from verified_dp import Gaussian, __version__, privacy_profile, profile, terminal
 from verified_dp.cli import commands, main
 from verified_dp.cli.arguments import attached
+from verified_dp.cli.numbers import next_claim, slack
 from verified_dp.cli.output import Output, for_each
-from verified_dp.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
-from verified_dp.exact import exact
-from verified_dp.report import terminal
-from verified_dp.report.numbers import next_claim, slack
+from verified_dp.core.certificate.check import Check
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
+from verified_dp.core.exact import exact
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAIN = 'relation = "{relation}"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from verified_dp.adaptive.ledger import KINDS as CLASSES
 from verified_dp.cli import main
 from verified_dp.cli.ledger import KINDS
-from verified_dp.individual.ledger import KINDS as CLASSES
 
 Run = Any
 

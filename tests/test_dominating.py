@@ -16,9 +16,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from verified_dp.dominating import describe_pairs, privacy_losses
+from verified_dp.core.mechanisms import Gaussian, Mechanism, PoissonSampled, Relation, compose
+from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.enclosure import Enclosure
-from verified_dp.mechanisms import Gaussian, Mechanism, PoissonSampled, Relation, compose
 from verified_dp.profile import privacy_profile
 
 Parts = list[tuple[float, float]]

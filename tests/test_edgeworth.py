@@ -16,15 +16,15 @@ from scipy.stats import binom, norm
 
 from verified_dp import Exponential, Gaussian, Laplace, PoissonSampled, RandomizedResponse, compose
 from verified_dp import privacy_profile as profile_of
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.edgeworth import EdgeworthWitness, enclose_sum
-from verified_dp.kernel.edgeworth_remainder import Ratios, bound_remainder
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.mechanisms import Mechanism
-from verified_dp.methods.edgeworth import EdgeworthAccountant
-from verified_dp.methods.single import Budget
-from verified_dp.symbolic.hermite import TERMS, derive_terms
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.mechanisms import Mechanism
+from verified_dp.papers.edgeworth.bounds import EdgeworthWitness, enclose_sum
+from verified_dp.papers.edgeworth.bounds_remainder import Ratios, bound_remainder
+from verified_dp.papers.edgeworth.method import EdgeworthAccountant
+from verified_dp.papers.symbolic.hermite import TERMS, derive_terms
+from verified_dp.search.order import Budget
 
 BOTH = "add-or-remove"
 
@@ -119,7 +119,7 @@ def test_the_roots_of_both_curves_enclose_epsilon(tilted: bool) -> None:
 
 @pytest.mark.theorem("T107-edgeworth-inversion")
 def test_no_range_where_the_infinity_mass_is_larger() -> None:
-    from verified_dp.losses.atomic import OddsLoss
+    from verified_dp.core.laws.atomic import OddsLoss
 
     loss = ComposedLoss("symmetric", ((OddsLoss(Fraction(1), Fraction(1, 100), 0), 10),), Fraction(0))
     curve = EdgeworthAccountant().curve(loss, Fraction(1), 4, Budget(None))
@@ -140,7 +140,7 @@ def test_nothing_to_expand_is_refused() -> None:
 
 def test_cost_is_linear_in_the_laws_and_constant_in_the_counts() -> None:
     """The different laws are looked at once each, whatever their counts (looks are counted: the clock is not asked)."""
-    from verified_dp.kernel import edgeworth_moments as kernel
+    from verified_dp.papers.edgeworth import bounds_moments as kernel
 
     laws = [SampledGaussianLoss(Fraction(1, 97), Fraction(n, 10), "remove") for n in (11, 12, 13)]
     for counts in ((1, 2, 3), (10**12, 10**9, 10**6)):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp import dyadic
+from verified_dp.core import dyadic
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.enclosure import Dyadic, Enclosure, Estimate, decimal_down, decimal_up, maximum
-from verified_dp.errors import InconsistentEnclosures, InvalidInput
 
 DECIMAL = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 mantissas = st.integers(-(10**30), 10**30)

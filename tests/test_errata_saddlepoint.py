@@ -11,14 +11,14 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.moments import tabulate_moments
-from verified_dp.kernel.saddlepoint import bound_distance, enclose_saddle, enclose_state
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.methods.saddlepoint import enclose_composed_cgf, estimate_series
-from verified_dp.methods.single import Budget, SingleOrder
-from verified_dp.search.moments import choose_moment_rules
-from verified_dp.symbolic.series import enclose_exponent_derivatives
+from verified_dp.core.balls import ball
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.papers.saddlepoint.bounds import bound_distance, enclose_saddle, enclose_state
+from verified_dp.papers.saddlepoint.bounds_moments import tabulate_moments
+from verified_dp.papers.saddlepoint.choose_moments import choose_moment_rules
+from verified_dp.papers.saddlepoint.method import enclose_composed_cgf, estimate_series
+from verified_dp.papers.symbolic.series import enclose_exponent_derivatives
+from verified_dp.search.order import Budget, SingleOrder
 
 ERRATA = (Path(__file__).resolve().parents[1] / "proofs" / "ERRATA.md").read_text(encoding="utf-8")
 SECTION = ERRATA.partition("## Paper 003")[2].partition("\n## ")[0]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
-from verified_dp.individual.budgets import gdp_delta
+from verified_dp.adaptive.budgets import gdp_delta
 from verified_dp.individual.input import count_array
 
 

@@ -18,9 +18,13 @@ import pytest
 from flint import arb
 
 from verified_dp import Claim, Composition, Gaussian, PoissonSampled, Relation, Spec, privacy_profile
-from verified_dp.certificate.checker import verify
-from verified_dp.certificate.document import Document, sealed
-from verified_dp.certificate.formal import (
+from verified_dp.cli import main
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.certificate.document import Document, sealed
+from verified_dp.core.errors import InvalidCertificate, Unsupported
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.verifiers.formal import (
     CHECKER,
     FormalPart,
     check_purpose,
@@ -31,11 +35,7 @@ from verified_dp.certificate.formal import (
     read_parts,
     verify_formal,
 )
-from verified_dp.certificate.record_formal import Arithmetic, Composed, build_part, with_formal
-from verified_dp.cli import main
-from verified_dp.dominating import privacy_losses
-from verified_dp.errors import InvalidCertificate, Unsupported
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, with_formal
 
 ROOT = Path(__file__).resolve().parents[1]
 COQ = ROOT / "proofs" / "coq"
@@ -180,7 +180,7 @@ def test_checker_on_dp_sgd(side: str) -> None:
 
 
 def certificate(delta: str) -> Document:
-    from verified_dp.certificate.record import build_certificate
+    from verified_dp.certify import build_certificate
 
     claim = Claim("a test", "none", Fraction(1), Fraction(delta), "1", delta)
     mechanism = PoissonSampled(Gaussian(noise_multiplier="2"), "0.1")

@@ -24,19 +24,19 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.accountant import PaperResult
-from verified_dp.comparison import compare
-from verified_dp.dominating import privacy_losses
+from verified_dp.core.balls import ball
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.enclosure import Enclosure
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.methods.fourier import FourierAccountant, FourierCurve
-from verified_dp.methods.paper import paper_method
-from verified_dp.methods.single import Budget
+from verified_dp.papers.accountant import PaperResult
+from verified_dp.papers.comparison import compare
+from verified_dp.papers.fourier.choose_published import estimate_tail, publish
+from verified_dp.papers.fourier.method import FourierAccountant, FourierCurve
+from verified_dp.papers.paper import paper_method
 from verified_dp.search.densities import float_density, inverse_loss, invert_mixture
-from verified_dp.search.published import estimate_tail, publish
+from verified_dp.search.order import Budget
 from verified_dp.search.transforms import FloatLaw
 
 F = Fraction

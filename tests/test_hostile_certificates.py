@@ -12,30 +12,28 @@ from typing import Any
 import pytest
 from flint import ctx
 
-from verified_dp.certificate.checker import verify
-from verified_dp.certificate.cost import check_costs
-from verified_dp.certificate.document import sealed
-from verified_dp.certificate.record import build_certificate
-from verified_dp.dominating import privacy_losses
-from verified_dp.enclosure import Dyadic, Enclosure
-from verified_dp.errors import InvalidCertificate
-from verified_dp.exact import exact
-from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
-from verified_dp.kernel.closed import ClosedFormWitness
-from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.evaluate import Witness, enclose_delta, evaluate
-from verified_dp.kernel.grid import LawGrid
-from verified_dp.kernel.lattice import LatticeWitness
-from verified_dp.kernel.sparse import SparseWitness
-from verified_dp.losses.atomic import FiniteLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.mechanisms import Claim, Gaussian, Mechanism, Relation, Spec, WithoutReplacement, compose
-from verified_dp.methods.solution import Evaluation, Solution
-from verified_dp.releases import (
+from verified_dp.certify import build_certificate
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.certificate.document import sealed
+from verified_dp.core.certificate.work import check_costs
+from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.evaluate import Witness, enclose_delta, evaluate
+from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.errors import InvalidCertificate
+from verified_dp.core.exact import exact
+from verified_dp.core.laws.atomic import FiniteLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.mechanisms import Claim, Gaussian, Mechanism, Relation, Spec, WithoutReplacement, compose
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.releases import (
     ApproximateDP,
     DiscreteGaussian,
     Finite,
@@ -43,6 +41,8 @@ from verified_dp.releases import (
     MixtureOfGaussians,
     RandomizedResponse,
 )
+from verified_dp.enclosure import Dyadic, Enclosure
+from verified_dp.search.solution import Evaluation, Solution
 
 F = Fraction
 GRID = LawGrid(-30, ((5, 4), (30, 1), (5, 4)), -30)

@@ -14,20 +14,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.certificate import independent, intervals
-from verified_dp.certificate.document import sealed
-from verified_dp.certificate.entries import enclosure_record
-from verified_dp.certificate.independent_closed import enclose_closed, normal_tail
-from verified_dp.certificate.independent_line import (
+from verified_dp.core.certificate.document import sealed
+from verified_dp.core.certificate.evaluation import enclosure_record
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.errors import Unsupported
+from verified_dp.verifiers import first_independent as independent
+from verified_dp.verifiers import intervals
+from verified_dp.verifiers.first_independent_closed import enclose_closed, normal_tail
+from verified_dp.verifiers.first_independent_line import (
     Nodes,
     chernoff_mass,
     enclose_on_line,
     evaluate,
     power,
 )
-from verified_dp.certificate.independent_parameters import Law, Line, NotCovered, Rule, mass_rule, refined
-from verified_dp.dyadic import Dyadic
-from verified_dp.errors import Unsupported
+from verified_dp.verifiers.first_independent_parameters import Law, Line, NotCovered, Rule, mass_rule, refined
 
 Document = dict[str, Any]
 BITS = 80
@@ -118,9 +119,11 @@ def test_bent_paths_are_not_covered(certify_text: Callable[..., Document]) -> No
 
 
 def test_the_kernel_is_not_loaded() -> None:
-    code = "import sys, verified_dp.certificate.independent; print(*(n for n in sys.modules if 'verified_dp' in n))"
+    code = "import sys, verified_dp.verifiers.first_independent; print(*(n for n in sys.modules if 'verified_dp' in n))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert not [name for name in done.stdout.split() if name.startswith(("verified_dp.kernel", "verified_dp.losses"))]
+    loaded = done.stdout.split()
+    assert "verified_dp.core.mechanisms" in loaded
+    assert not [name for name in loaded if name.startswith(("verified_dp.core.engines", "verified_dp.core.laws"))]
 
 
 def contains(x: intervals.Interval, value: Any) -> bool:

@@ -15,8 +15,10 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verified_dp.errors import InexactInput, InvalidInput
-from verified_dp.exact import square_root
+from verified_dp.core.errors import InexactInput, InvalidInput
+from verified_dp.core.exact import square_root
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.individual.doubles import (
     FUNCTION_ERROR,
     bound_moduli,
@@ -42,10 +44,8 @@ from verified_dp.individual.losses import individual_deltas, individual_epsilons
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
 from verified_dp.individual.tables import build_table
 from verified_dp.individual.training import Training
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.roots import bracket_epsilon
-from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.roots import bracket_epsilon
 
 TRAINING = Training(Fraction(1), Fraction(1), Fraction(1, 100))
 NORMS = st.one_of(st.floats(0, 2), st.floats(0, 1e-300),

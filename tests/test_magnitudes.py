@@ -10,17 +10,17 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
-from verified_dp.accountant import _largest, _reversed_text
+from verified_dp.adaptive.budgets import gdp_budget, gdp_delta, gdp_epsilon
+from verified_dp.adaptive.filters import GDPFilter
 from verified_dp.cli import main
-from verified_dp.dyadic import exact_ball
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.exact import fraction_text, square_root
-from verified_dp.individual.budgets import gdp_budget, gdp_delta, gdp_epsilon
-from verified_dp.individual.filters import GDPFilter
-from verified_dp.individual.pld_filter import EpsilonRange, blackwell_mu
-from verified_dp.mechanisms import Claim
-from verified_dp.methods.paper import PAPER_METHODS
-from verified_dp.releases import Laplace, MixtureOfGaussians, Renyi
+from verified_dp.core.dyadic import exact_ball
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.exact import fraction_text, square_root
+from verified_dp.core.mechanisms import Claim
+from verified_dp.core.releases import Laplace, MixtureOfGaussians, Renyi
+from verified_dp.papers.accountant import _largest, _reversed_text
+from verified_dp.papers.individual.pld_filter import EpsilonRange, blackwell_mu
+from verified_dp.papers.paper import PAPER_METHODS
 
 PLAIN = compose((Gaussian("1.1"), 10))
 SAMPLED = compose((PoissonSampled(Gaussian("1.1"), "0.01"), 100))

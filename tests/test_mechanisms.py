@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from verified_dp.errors import InexactInput, InvalidInput
-from verified_dp.mechanisms import (
+from verified_dp.core.errors import InexactInput, InvalidInput
+from verified_dp.core.mechanisms import (
     Claim,
     Composition,
     Gaussian,
@@ -15,7 +15,7 @@ from verified_dp.mechanisms import (
     compose,
     convention,
 )
-from verified_dp.theorems import REGISTRY, proved_by
+from verified_dp.core.theorems import REGISTRY, proved_by
 
 
 def test_gaussian_is_exact():

@@ -10,20 +10,20 @@ from types import ModuleType
 import pytest
 from flint import arb
 
-from verified_dp.errors import InconsistentEnclosures, InvalidInput, Unsupported
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import ClosedFormWitness
-from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.evaluate import evaluate
-from verified_dp.kernel.panels import PanelWitness
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, compose
-from verified_dp.methods import single
-from verified_dp.methods.roots import bracket_epsilon, is_above, is_below
-from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.chernoff import ChernoffWitness
+from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.evaluate import evaluate
+from verified_dp.core.engines.panels import PanelWitness
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
 from verified_dp.profile import PrivacyProfile, privacy_profile
-from verified_dp.search.lattice import LawModel
+from verified_dp.search import order as single
+from verified_dp.search.lattice_model import LawModel
+from verified_dp.search.order import Answer, Budget, SingleOrder, width_bits
+from verified_dp.search.roots import bracket_epsilon, is_above, is_below
 
 
 def sampled(q: str, s: str, count: int = 1) -> Composition:

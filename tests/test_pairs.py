@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from verified_dp.dominating import describe_pairs, is_proven, privacy_losses
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.law import Law
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, WithReplacement, compose
-from verified_dp.profile import privacy_profile
-from verified_dp.releases import (
+from verified_dp.core.balls import ball
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, WithReplacement, compose
+from verified_dp.core.pairs.losses import describe_pairs, is_proven, privacy_losses
+from verified_dp.core.releases import (
     ApproximateDP,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -31,6 +30,7 @@ from verified_dp.releases import (
     MixtureOfGaussians,
     RandomizedResponse,
 )
+from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 
 F = Fraction

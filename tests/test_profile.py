@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from verified_dp.comparison import compare
+from verified_dp.core.errors import InexactInput, InvalidInput
+from verified_dp.core.mechanisms import Claim, Composition, Gaussian, PoissonSampled, Spec, compose
 from verified_dp.enclosure import Enclosure
-from verified_dp.errors import InexactInput, InvalidInput
-from verified_dp.mechanisms import Claim, Composition, Gaussian, PoissonSampled, Spec, compose
+from verified_dp.papers.comparison import compare
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
 RELATIONS = ["remove", "add", "add-or-remove", "zero-out", "replace"]

@@ -15,13 +15,13 @@ from flint import ctx
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
 from verified_dp.enclosure import Enclosure
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.evaluate import enclose_delta, evaluate
-from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, compose
-from verified_dp.methods.single import Budget, SingleOrder, width_bits
 from verified_dp.profile import privacy_profile
 from verified_dp.search.line import LinePlan, choose_line, choose_nodes, plan_line
+from verified_dp.search.order import Budget, SingleOrder, width_bits
 from verified_dp.search.saddle import saddle_at
 
 SECONDS = 0.4
@@ -222,10 +222,10 @@ def test_line_and_path_overlap(
     one, eps = single(Fraction(q), Fraction(s), k, order), Fraction(epsilon)
     if eps >= one.model.largest:
         eps = Fraction(one.model.largest / 2).limit_denominator(1000)
-    monkeypatch.setattr("verified_dp.methods.single.SLOW_LINE", 1e9)
+    monkeypatch.setattr("verified_dp.search.order.SLOW_LINE", 1e9)
     line = one.enclose(eps, 30.0, "contour", Budget(20.0))
-    monkeypatch.setattr("verified_dp.methods.single.SLOW_LINE", 0.0)
-    monkeypatch.setattr("verified_dp.methods.single.path_seconds", lambda plan: 0.0)
+    monkeypatch.setattr("verified_dp.search.order.SLOW_LINE", 0.0)
+    monkeypatch.setattr("verified_dp.search.order.path_seconds", lambda plan: 0.0)
     path = one.enclose(eps, 30.0, "contour", Budget(20.0))
     assert {type(line.witness).__name__, type(path.witness).__name__} == {"LineWitness", "PanelWitness"}
     assert overlap(line.bounds, path.bounds)

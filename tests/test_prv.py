@@ -25,21 +25,21 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.losses.atomic import FiniteLoss, OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.paper import PaperAnswer, paper_method
-from verified_dp.methods.prv import PRVAccountant, PRVCurve
-from verified_dp.methods.single import Budget, SingleOrder
-from verified_dp.search.prv import Errors
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.papers.paper import PaperAnswer, paper_method
+from verified_dp.papers.prv.choose import Errors
+from verified_dp.papers.prv.method import PRVAccountant, PRVCurve
+from verified_dp.search.order import Budget, SingleOrder
 
 Composed = Callable[..., ComposedLoss]
 
@@ -118,7 +118,7 @@ def test_theorem_5_5_with_remark_5_6(composed: Composed, window: str, order: str
 @pytest.mark.theorem("T92-choice-of-mesh", "T90-two-sided-tail")
 def test_lemma_5_4_bounds_what_wraps(composed: Composed) -> None:
     """The bound through both orders' deltas is finite, above what Chernoff gives, and below delta_error."""
-    from verified_dp.kernel.prv import bound_outside_circle
+    from verified_dp.papers.prv.bounds import bound_outside_circle
 
     loss = composed("add", "1/20", "1", 100)
     method = PRVAccountant(eps_error=Fraction(1, 10), delta_error=Fraction(1, 10**6), window="renyi")
@@ -296,7 +296,7 @@ def test_double_precision_loses_tiny_deltas(composed: Composed) -> None:
 
 def in_double_precision(curve: PRVCurve, loss: ComposedLoss, epsilon: float) -> float:
     """Algorithm 1 with the same cell masses in double precision, and numpy's FFT."""
-    from verified_dp.kernel.prv import discretise
+    from verified_dp.papers.prv.bounds import discretise
 
     witness = curve.run.values.witness
     (law, count), (first, last), h = loss.laws[0], witness.ranges[0], float(witness.step)

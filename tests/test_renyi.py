@@ -23,15 +23,15 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.certificate.checker import verify
-from verified_dp.certificate.record import build_certificate, certificate_bytes
-from verified_dp.dominating import privacy_losses
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.methods.renyi import CONVERSIONS, RenyiAccountant, enclose_renyi_divergence
-from verified_dp.methods.single import Budget
-from verified_dp.releases import Finite, RandomizedResponse
+from verified_dp.certify import build_certificate, certificate_bytes
+from verified_dp.core.balls import ball
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.releases import Finite, RandomizedResponse
+from verified_dp.papers.renyi import CONVERSIONS, RenyiAccountant, enclose_renyi_divergence
+from verified_dp.search.order import Budget
 from verified_dp.search.renyi import MomentModel
 from verified_dp.spec import parse_spec
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from verified_dp.losses.atomic import FiniteLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, compose
+from verified_dp.core.laws.atomic import FiniteLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
+from verified_dp.core.releases import ApproximateDP, Finite, Laplace
 from verified_dp.profile import privacy_profile
-from verified_dp.releases import ApproximateDP, Finite, Laplace
 
 TELLS = Finite(("1/3", "2/3", "0"), ("0", "0", "1"))
 

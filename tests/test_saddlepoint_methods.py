@@ -10,18 +10,18 @@ from types import ModuleType
 import pytest
 from flint import arb, ctx
 
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.losses.atomic import OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.berry_esseen import BerryEsseenAccountant
-from verified_dp.methods.paper import PaperAnswer, paper_method
-from verified_dp.methods.saddlepoint import SaddlePointAccountant
-from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.atomic import OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.papers.paper import PaperAnswer, paper_method
+from verified_dp.papers.saddlepoint.method import SaddlePointAccountant
+from verified_dp.papers.saddlepoint.method_berry_esseen import BerryEsseenAccountant
+from verified_dp.search.order import Budget, SingleOrder
 
 Composed = Callable[..., ComposedLoss]
 

@@ -10,19 +10,17 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp.certificate.checker import verify
-from verified_dp.certificate.independent import verify as verify_independently
-from verified_dp.certificate.record import build_certificate
-from verified_dp.dominating import describe_pairs, privacy_losses
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.closed_law import ClosedFormLaw, finite_product
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.mechanisms import (
+from verified_dp.certify import build_certificate
+from verified_dp.core.balls import ball
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.engines.closed_law import ClosedFormLaw, finite_product
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.mechanisms import (
     Composition,
     Gaussian,
     Mechanism,
@@ -33,8 +31,8 @@ from verified_dp.mechanisms import (
     compose,
     convention,
 )
-from verified_dp.profile import privacy_profile
-from verified_dp.releases import (
+from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.releases import (
     RELEASES,
     ZCDP,
     ApproximateDP,
@@ -51,7 +49,9 @@ from verified_dp.releases import (
     Release,
     Renyi,
 )
+from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
+from verified_dp.verifiers.first_independent import verify as verify_independently
 
 F = Fraction
 COIN, DIE = Finite(("1/2", "1/2"), ("1/4", "3/4")), Finite(("1/6", "1/3", "1/2"), ("1/2", "1/3", "1/6"))

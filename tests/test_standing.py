@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from verified_dp import cli
-from verified_dp.certificate.record import build_certificate
+from verified_dp.certify import build_certificate
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, WithoutReplacement, compose
+from verified_dp.core.releases import ApproximateDP, Exponential, FourierAccountantPair, GaussianDP, Laplace
 from verified_dp.enclosure import Enclosure, maximum
-from verified_dp.errors import Unsupported
-from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, WithoutReplacement, compose
 from verified_dp.profile import privacy_profile
-from verified_dp.releases import ApproximateDP, Exponential, FourierAccountantPair, GaussianDP, Laplace
 from verified_dp.spec import load_spec
 
 PAIR = FourierAccountantPair("4", "1/10")

@@ -12,11 +12,11 @@ import pytest
 from flint import acb, arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.atomic import OddsLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.symbolic import derive, series, tables
-from verified_dp.symbolic.polynomials import evaluate
+from verified_dp.core.balls import ball
+from verified_dp.core.laws.atomic import OddsLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.papers.symbolic import derive, series, tables
+from verified_dp.papers.symbolic.polynomials import evaluate
 
 
 def number(x: arb) -> mpf:
@@ -24,7 +24,7 @@ def number(x: arb) -> mpf:
 
 
 def test_tables_are_current() -> None:
-    """If this fails: python -m verified_dp.symbolic.derive."""
+    """If this fails: python -m verified_dp.papers.symbolic.derive."""
     assert Path(str(tables.__file__)).read_text(encoding="utf-8") == derive.table_source()
 
 

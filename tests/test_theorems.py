@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 
 import verified_dp
-from verified_dp.theorems import REGISTRY
+from verified_dp.core.theorems import REGISTRY
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -95,7 +95,7 @@ def test_hash_is_that_of_inspect(proved: hashes.Proved) -> None:
 
 
 SAMPLE = '''
-from verified_dp.theorems import proved_by
+from verified_dp.core.theorems import proved_by
 import functools
 
 @proved_by("T90-one", "T91-two")

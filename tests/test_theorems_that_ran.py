@@ -11,27 +11,27 @@ from types import CodeType, FrameType
 
 import pytest
 
-from verified_dp.certificate.basis import theorems_record
-from verified_dp.certificate.checker import verify
-from verified_dp.certificate.record import build_certificate
-from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form
-from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.evaluate import SupportWitness, Witness, enclose_delta, evaluate
-from verified_dp.kernel.grid import LawGrid
-from verified_dp.kernel.lattice import LatticeWitness
-from verified_dp.kernel.sparse import SparseWitness
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.losses.sampled import SampledLoss
+from verified_dp.certify import build_certificate
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.certificate.theorems import theorems_record
+from verified_dp.core.engines.chernoff import ChernoffWitness
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.evaluate import SupportWitness, Witness, enclose_delta, evaluate
+from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.theorems import REGISTRY
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
-from verified_dp.theorems import REGISTRY
 
 
 def called(run: Callable[[], object]) -> set[CodeType]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
+from verified_dp.core.releases import Laplace
 from verified_dp.enclosure import Enclosure
-from verified_dp.mechanisms import Composition, Gaussian, PoissonSampled, compose
 from verified_dp.profile import privacy_profile
-from verified_dp.releases import Laplace
 
 DATA = Path(__file__).parent / "data"
 TRUTH = json.loads((DATA / "truth.json").read_text(encoding="utf-8"))

@@ -2,126 +2,52 @@
 
     from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
 
-Names are loaded when they are first used, so that `import verified_dp` costs nothing by itself.
+Names are loaded when they are first used, so that `import verified_dp` costs nothing by itself. Their types stand in
+`__init__.pyi`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from verified_dp import errors
-    from verified_dp.dyadic import Dyadic
-    from verified_dp.enclosure import Enclosure, Estimate
-    from verified_dp.errors import (
-        InconsistentEnclosures,
-        InexactInput,
-        InvalidCertificate,
-        InvalidInput,
-        Undecided,
-        Unsupported,
-        VerifiedDPError,
-    )
-    from verified_dp.mechanisms import (
-        Claim,
-        Composition,
-        Gaussian,
-        PoissonSampled,
-        Relation,
-        Spec,
-        WithoutReplacement,
-        WithReplacement,
-        compose,
-    )
-    from verified_dp.profile import PrivacyProfile, privacy_profile
-    from verified_dp.releases import (
-        ZCDP,
-        ApproximateDP,
-        DiscreteGaussian,
-        DiscreteLaplace,
-        Exponential,
-        Finite,
-        FourierAccountantDraws,
-        FourierAccountantPair,
-        GaussianDP,
-        Laplace,
-        MixtureOfGaussians,
-        RandomizedResponse,
-        Renyi,
-    )
-    from verified_dp.spec import load_spec
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ZCDP",
-    "ApproximateDP",
-    "Claim",
-    "Composition",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "Dyadic",
-    "Enclosure",
-    "Estimate",
-    "Exponential",
-    "Finite",
-    "FourierAccountantDraws",
-    "FourierAccountantPair",
-    "Gaussian",
-    "GaussianDP",
-    "InconsistentEnclosures",
-    "InexactInput",
-    "InvalidCertificate",
-    "InvalidInput",
-    "Laplace",
-    "MixtureOfGaussians",
-    "PoissonSampled",
-    "PrivacyProfile",
-    "RandomizedResponse",
-    "Relation",
-    "Renyi",
-    "Spec",
-    "Undecided",
-    "Unsupported",
-    "VerifiedDPError",
-    "WithReplacement",
-    "WithoutReplacement",
-    "__version__",
-    "compose",
-    "errors",
-    "load_spec",
-    "privacy_profile",
-]
 
-_ERRORS = ("InconsistentEnclosures", "InexactInput", "InvalidCertificate", "InvalidInput", "Undecided",
-           "Unsupported", "VerifiedDPError")
-_MECHANISMS = ("Claim", "Composition", "Gaussian", "PoissonSampled", "Relation", "Spec", "WithReplacement",
-               "WithoutReplacement", "compose")
-_RELEASES = ("ApproximateDP", "DiscreteGaussian", "DiscreteLaplace", "Exponential", "Finite", "FourierAccountantDraws",
-             "FourierAccountantPair", "GaussianDP", "Laplace", "MixtureOfGaussians", "RandomizedResponse", "Renyi",
-             "ZCDP")
-_HOMES = {
-    **dict.fromkeys(_ERRORS, "errors"),
-    **dict.fromkeys(_MECHANISMS, "mechanisms"),
-    **dict.fromkeys(_RELEASES, "releases"),
-    "Dyadic": "dyadic",
-    "Enclosure": "enclosure",
-    "Estimate": "enclosure",
-    "PrivacyProfile": "profile",
-    "load_spec": "spec",
-    "privacy_profile": "profile",
-}
+def lazy(package: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[str], object]]:
+    """`__all__` and `__getattr__` of a package that loads public names from their modules when they are first used.
+
+    Args:
+        homes: module -> its public names, separated by spaces.
+    """
+    where = {name: module for module, names in homes.items() for name in names.split()}
+
+    def load(name: str) -> object:
+        if name not in where:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = import_module(where[name])
+        value: object = getattr(home, name) if hasattr(home, name) else import_module(f"{where[name]}.{name}")
+        setattr(import_module(package), name, value)
+        return value
+
+    return sorted(where), load
 
 
-def __getattr__(name: str) -> object:
-    """Load a public name from its module, once."""
-    if name == "errors":
-        return import_module("verified_dp.errors")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return value
+_NAMES, __getattr__ = lazy(__name__, {
+    "verified_dp.core": "errors",
+    "verified_dp.core.dyadic": "Dyadic",
+    "verified_dp.core.errors":
+        "InconsistentEnclosures InexactInput InvalidCertificate InvalidInput Undecided Unsupported VerifiedDPError",
+    "verified_dp.core.mechanisms":
+        "Claim Composition Gaussian PoissonSampled Relation Spec WithReplacement WithoutReplacement compose",
+    "verified_dp.core.releases":
+        "ApproximateDP DiscreteGaussian DiscreteLaplace Exponential Finite FourierAccountantDraws "
+        "FourierAccountantPair GaussianDP Laplace MixtureOfGaussians RandomizedResponse Renyi ZCDP",
+    "verified_dp.enclosure": "Enclosure Estimate",
+    "verified_dp.profile": "PrivacyProfile privacy_profile",
+    "verified_dp.spec": "load_spec",
+})
+__all__ = ["__version__", *_NAMES]
 
 
 def __dir__() -> list[str]:

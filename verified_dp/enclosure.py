@@ -13,9 +13,9 @@ from itertools import takewhile
 
 from flint import ctx
 
-from verified_dp.dyadic import Decimal, Dyadic, decimal_down, decimal_up, exact_ball, outward_decimal
-from verified_dp.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.exact import exact
+from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, exact_ball, outward_decimal
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.exact import exact
 
 __all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up", "maximum"]
 

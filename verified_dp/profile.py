@@ -15,23 +15,23 @@ from fractions import Fraction
 
 from flint import ctx
 
-from verified_dp import exact
-from verified_dp.accountant import Accountant, PaperResult
-from verified_dp.dominating import describe_pairs, privacy_losses
-from verified_dp.dyadic import Dyadic
+from verified_dp.core import exact
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.bounds import reverse_bounds
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
+from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
-from verified_dp.errors import InvalidInput, Unsupported
-from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
-from verified_dp.kernel.bounds import reverse_bounds
-from verified_dp.kernel.closed import has_closed_form
-from verified_dp.losses.law import SWAPPED
-from verified_dp.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
-from verified_dp.methods.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
-from verified_dp.methods.paper import PAPER_METHODS, PaperMethod, check_parameters, paper_method
-from verified_dp.methods.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
-from verified_dp.methods.single import Answer, Budget, SingleOrder, intersect
-from verified_dp.methods.solution import Evaluation, Solution, by_order
-from verified_dp.theorems import proved_by
+from verified_dp.papers.accountant import Accountant, PaperResult
+from verified_dp.papers.paper import PAPER_METHODS, PaperMethod, check_parameters, paper_method
+from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
+from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
+from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
+from verified_dp.search.solution import Evaluation, Solution, by_order
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
 DEFAULT_DIGITS = 12

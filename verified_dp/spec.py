@@ -43,9 +43,9 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
-from verified_dp import exact
-from verified_dp.errors import InvalidInput, Unsupported, with_file
-from verified_dp.mechanisms import (
+from verified_dp.core import exact
+from verified_dp.core.errors import InvalidInput, Unsupported, with_file
+from verified_dp.core.mechanisms import (
     SCHEMES,
     Claim,
     Composition,
@@ -55,7 +55,7 @@ from verified_dp.mechanisms import (
     Spec,
     compose,
 )
-from verified_dp.releases import RELEASES
+from verified_dp.core.releases import RELEASES
 
 
 class Written(str):

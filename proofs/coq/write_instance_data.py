@@ -13,11 +13,11 @@ from pathlib import Path
 
 from flint import arb, ctx
 
-from verified_dp.certificate.formal import FormalPart
-from verified_dp.certificate.record_formal import Arithmetic, Composed, build_part
-from verified_dp.kernel.grid import LawGrid
-from verified_dp.kernel.lattice import Above
-from verified_dp.losses.gaussian import GaussianLoss
+from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.lattice import Above
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.verifiers.formal import FormalPart
+from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part
 
 HEAD = """\
 (* 11a. Data of Instances.v, written by write_instance_data.py: nothing is proved or assumed here. *)

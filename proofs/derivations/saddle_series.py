@@ -3,8 +3,8 @@
 import sympy as sp
 from identities import Claims, check
 
-from verified_dp.symbolic import derive
-from verified_dp.symbolic.polynomials import Polynomial
+from verified_dp.papers.symbolic import derive
+from verified_dp.papers.symbolic.polynomials import Polynomial
 
 THEOREMS = ("T97-saddle-point", "T98-sp-clt", "T99-berry-esseen", "T40-laplace")
 

@@ -24,14 +24,14 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.individual.input import count_parquet
 from verified_dp.individual.losses import IndividualLosses, individual_epsilons
+from verified_dp.individual.plots import plot_cost, progress_bar
 from verified_dp.individual.training import Training
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.roots import bracket_epsilon
-from verified_dp.methods.single import Budget, SingleOrder
-from verified_dp.report.individual import plot_cost, progress_bar
+from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.roots import bracket_epsilon
 
 READINGS, REPEATS, DELTA, DIGITS, PROCESSES = 100, 10, "1e-5", 5, 2
 TRAINING = Training(1, 1, Fraction(1, 100))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verified_dp.errors import InexactInput, InvalidInput
+from verified_dp.adaptive.budgets import squared_ratio
+from verified_dp.adaptive.record_filters import IndividualGDPFilter
+from verified_dp.core.errors import InexactInput, InvalidInput
 from verified_dp.individual import array_filter
 from verified_dp.individual.array_filter import ArrayGDPFilter
-from verified_dp.individual.budgets import squared_ratio
-from verified_dp.individual.record_filters import IndividualGDPFilter
 
 LOSS = 23 * Fraction(1, 2**53)
 

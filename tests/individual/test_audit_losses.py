@@ -18,7 +18,10 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp.errors import InvalidInput
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.individual import refine
 from verified_dp.individual.brackets import bracket_epsilons, doubles_around
 from verified_dp.individual.counts import Counts
@@ -38,11 +41,8 @@ from verified_dp.individual.tables import (
     build_table,
 )
 from verified_dp.individual.training import Training
-from verified_dp.kernel.nodes import NodeRule
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.roots import bracket_epsilon
-from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.roots import bracket_epsilon
 
 F = Fraction
 NOISE = 1e-11

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from flint import arb
 
-from verified_dp.exact import square_root
+from verified_dp.core.exact import square_root
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder, count_array, count_parquet
 from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons
 from verified_dp.individual.training import Training
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.roots import bracket_epsilon
-from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.roots import bracket_epsilon
 
 F = Fraction
 SAMPLED = [F(1, 1000), F(1, 100), F(1, 10), F(1, 2), F(9, 10)]

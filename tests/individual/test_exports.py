@@ -1,4 +1,4 @@
-"""What verified_dp.individual offers by name, and that naming it costs nothing."""
+"""What the lazy packages offer by name, that types and names agree, and that naming them costs nothing."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from verified_dp import individual
+import verified_dp
+from verified_dp import adaptive, individual
 
 
-@pytest.mark.parametrize("module", individual._HOMES)
-def test_names_are_those_of_their_modules(module: str) -> None:
-    home = import_module(f"verified_dp.individual.{module}")
-    for name in individual._HOMES[module]:
-        assert getattr(individual, name) is getattr(home, name)
+def typed(package: ModuleType) -> dict[str, str]:
+    """Name -> module, as the package's stub says."""
+    tree = ast.parse(Path(str(package.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert all(alias.asname == alias.name for node in imports for alias in node.names)
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
-def test_the_three_lists_agree() -> None:
-    names = sorted(name for home in individual._HOMES.values() for name in home)
-    tree = ast.parse(Path(str(individual.__file__)).read_text(encoding="utf-8"))
-    typed = {node.module: [alias.name for alias in node.names] for block in tree.body if isinstance(block, ast.If)
-             for node in block.body if isinstance(node, ast.ImportFrom)}
-    assert typed == {f"verified_dp.individual.{home}": list(found) for home, found in individual._HOMES.items()}
-    assert names == sorted(individual.__all__) and set(names) <= set(dir(individual))
-
-
-def test_other_names_are_no_attributes() -> None:
+@pytest.mark.parametrize("package", [verified_dp, adaptive, individual], ids=lambda package: package.__name__)
+def test_names_are_those_of_the_stub_and_of_their_modules(package: ModuleType) -> None:
+    homes = typed(package)
+    assert len(homes) > 10 and set(homes) == set(package.__all__) - {"__version__"} <= set(dir(package))
+    for name, home in homes.items():
+        module = import_module(home)
+        assert getattr(package, name) is getattr(module, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        individual.nothing  # noqa: B018
+        package.nothing  # noqa: B018
 
 
-def test_the_package_loads_no_arrays_before_they_are_used() -> None:
+def test_the_packages_load_no_arrays_before_they_are_used() -> None:
     code = "import sys, verified_dp, verified_dp.individual; print('numpy' in sys.modules, 'duckdb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == ["False", "False"]

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verified_dp import GaussianDP, compose, privacy_profile
-from verified_dp.errors import InexactInput, InvalidInput
-from verified_dp.individual.budgets import (
+from verified_dp.adaptive.budgets import (
     gdp_budget,
     gdp_delta,
     gdp_epsilon,
@@ -24,10 +23,11 @@ from verified_dp.individual.budgets import (
     root_decimal,
     squared_ratio,
 )
-from verified_dp.individual.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
-from verified_dp.individual.odometers import GDPOdometer, RenyiOdometer
-from verified_dp.individual.record_filters import IndividualGDPFilter, IndividualRenyiFilter
-from verified_dp.individual.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+from verified_dp.adaptive.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
+from verified_dp.adaptive.odometers import GDPOdometer, RenyiOdometer
+from verified_dp.adaptive.record_filters import IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.adaptive.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+from verified_dp.core.errors import InexactInput, InvalidInput
 
 TINY = Fraction(1, 10**30)
 COSTS = st.fractions(min_value=0, max_value=2, max_denominator=50)

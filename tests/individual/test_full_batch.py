@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from verified_dp.errors import InexactInput, InvalidInput
+from verified_dp.adaptive.budgets import gdp_delta, gdp_epsilon
+from verified_dp.core.errors import InexactInput, InvalidInput
 from verified_dp.individual import full_batch
-from verified_dp.individual.budgets import gdp_delta, gdp_epsilon
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.full_batch import (
     NEAR,

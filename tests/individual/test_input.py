@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from verified_dp.errors import InvalidInput, Unsupported, VerifiedDPError
+from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
 from verified_dp.individual.spark import count_spark

@@ -18,16 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from verified_dp.errors import InvalidInput
-from verified_dp.individual.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
-from verified_dp.individual.ledger import Entry, InvalidLedger, Ledger, LedgerBusy
-from verified_dp.individual.odometers import GDPOdometer, RenyiOdometer
-from verified_dp.individual.record_filters import IndividualGDPFilter, IndividualRenyiFilter
-from verified_dp.individual.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+from verified_dp.adaptive.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
+from verified_dp.adaptive.ledger import Entry, InvalidLedger, Ledger, LedgerBusy
+from verified_dp.adaptive.odometers import GDPOdometer, RenyiOdometer
+from verified_dp.adaptive.record_filters import IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.adaptive.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+from verified_dp.core.errors import InvalidInput
 
 WRITER = """
 import sys
-from verified_dp.individual.ledger import Ledger
+from verified_dp.adaptive.ledger import Ledger
 path, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with Ledger.open(path) as ledger:
     for i in range(first, last):

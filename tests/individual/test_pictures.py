@@ -11,12 +11,12 @@ import duckdb
 import numpy as np
 import pytest
 
-from verified_dp.errors import InvalidInput
+from verified_dp import terminal
+from verified_dp.core.errors import InvalidInput
+from verified_dp.individual import plots as individual
 from verified_dp.individual.input import count_parquet
 from verified_dp.individual.losses import IndividualLosses, individual_epsilons
-from verified_dp.individual.training import Training
-from verified_dp.report import individual, terminal
-from verified_dp.report.individual import (
+from verified_dp.individual.plots import (
     bar,
     group_means,
     plot_active,
@@ -27,6 +27,7 @@ from verified_dp.report.individual import (
     plot_histogram,
     progress_bar,
 )
+from verified_dp.individual.training import Training
 
 LOSSES: IndividualLosses = SimpleNamespace(  # type: ignore[assignment]
     quantity="epsilon", given="1e-5", records=np.arange(4), lower=np.array([0, 1.0, 1.99, 3]),

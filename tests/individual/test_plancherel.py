@@ -11,13 +11,17 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from verified_dp.core.engines.grid import enclose_step
+from verified_dp.core.errors import InexactInput, InvalidInput, Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.enclosure import Estimate
-from verified_dp.errors import InexactInput, InvalidInput, Unsupported
-from verified_dp.individual import spectra as spectra_module
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder
 from verified_dp.individual.losses import individual_deltas
-from verified_dp.individual.plancherel import (
+from verified_dp.individual.training import Training
+from verified_dp.papers.individual import spectra as spectra_module
+from verified_dp.papers.individual.plancherel import (
     PlancherelLosses,
     _bound_scale,
     _wrapped,
@@ -25,12 +29,8 @@ from verified_dp.individual.plancherel import (
     plancherel_deltas,
     transform_weight,
 )
-from verified_dp.individual.spectra import Circle, build_spectra, choose_grid, end_law
-from verified_dp.individual.training import Training
-from verified_dp.kernel.grid import enclose_step
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.papers.individual.spectra import Circle, build_spectra, choose_grid, end_law
+from verified_dp.search.order import Budget, SingleOrder
 
 
 def count(training: Training, norms: np.ndarray, parts: int = 8, repeats: int = 1) -> Counts:

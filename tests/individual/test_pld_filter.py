@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from verified_dp import Enclosure, Estimate, Gaussian, PoissonSampled, compose, privacy_profile
-from verified_dp.errors import InvalidInput
-from verified_dp.individual.budgets import gdp_delta
-from verified_dp.individual.filters import Verdict
-from verified_dp.individual.pld_filter import ApproximatePLDFilter, EpsilonRange, blackwell_mu
+from verified_dp.adaptive.budgets import gdp_delta
+from verified_dp.adaptive.filters import Verdict
+from verified_dp.core.errors import InvalidInput
+from verified_dp.papers.individual.pld_filter import ApproximatePLDFilter, EpsilonRange, blackwell_mu
 
 STEPS = compose((PoissonSampled(Gaussian(2), "0.1"), 60))
 RANGE = EpsilonRange(0, 4, 17)

@@ -10,9 +10,9 @@ from flint import acb, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verified_dp.core import balls
+from verified_dp.core.errors import Undecided
 from verified_dp.enclosure import Dyadic
-from verified_dp.errors import Undecided
-from verified_dp.kernel import balls
 
 RATIONALS = st.fractions(min_value=-50, max_value=50, max_denominator=10**6)
 

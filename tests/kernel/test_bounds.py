@@ -8,10 +8,10 @@ from types import ModuleType
 import pytest
 from flint import arb, ctx
 
-from verified_dp.kernel.bounds import Bounds, bounds_from_sum, reverse_bounds
-from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.bounds import Bounds, bounds_from_sum, reverse_bounds
+from verified_dp.core.engines.closed import ClosedFormWitness, enclose_closed_form
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 

@@ -9,12 +9,12 @@ from types import ModuleType
 import pytest
 from flint import ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
-from verified_dp.kernel.evaluate import evaluate
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
+from verified_dp.core.engines.evaluate import evaluate
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 
 STEPS = [("1/10", "1"), ("1/1000", "1/2"), ("99/100", "3"), ("1/2", "1/3")]
 EPSILONS = ["-5", "-0.1", "-1e-6", "0", "1e-3", "0.09", "0.6", "3"]

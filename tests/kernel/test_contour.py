@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.contour import (
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.contour import (
     LineValues,
     LineWitness,
     bound_aliases,
@@ -26,10 +25,11 @@ from verified_dp.kernel.contour import (
     enclose_transforms_on_line,
     evaluate_line,
 )
-from verified_dp.kernel.evaluate import enclose_delta, evaluate
-from verified_dp.kernel.nodes import NodeRule, bound_line_error, enclose_nodes
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines.nodes import NodeRule, bound_line_error, enclose_nodes
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 
 Build = Callable[..., ComposedLoss]
 ORDERS = ["remove", "add", "symmetric"]

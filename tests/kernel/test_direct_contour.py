@@ -7,19 +7,19 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form
-from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.evaluate import enclose_delta, enclose_past_support, evaluate
-from verified_dp.losses.atomic import OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.single import Answer, Budget, SingleOrder
+from verified_dp.core.engines.chernoff import ChernoffWitness
+from verified_dp.core.engines.closed import ClosedFormWitness, enclose_closed_form
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.evaluate import enclose_delta, enclose_past_support, evaluate
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.atomic import OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.search.order import Answer, Budget, SingleOrder
 
 F = Fraction
 TWELVE = 41.0  # bits

@@ -14,28 +14,28 @@ from flint import acb, arb, ctx
 from mpmath import mp, mpf
 from scipy.stats import gamma, norm
 
-from verified_dp.errors import Unsupported
-from verified_dp.kernel import edgeworth_remainder as remainder
-from verified_dp.kernel.edgeworth import EdgeworthWitness, enclose_lifted_expansion, enclose_sum, enclose_tail
-from verified_dp.kernel.edgeworth_moments import HIGHEST, LossMoments, enclose_loss_moments
-from verified_dp.kernel.edgeworth_remainder import Ratios, bound_remainder
-from verified_dp.kernel.edgeworth_smooth import (
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.papers.edgeworth import bounds_remainder as remainder
+from verified_dp.papers.edgeworth.bounds import EdgeworthWitness, enclose_lifted_expansion, enclose_sum, enclose_tail
+from verified_dp.papers.edgeworth.bounds_moments import HIGHEST, LossMoments, enclose_loss_moments
+from verified_dp.papers.edgeworth.bounds_remainder import Ratios, bound_remainder
+from verified_dp.papers.edgeworth.bounds_smooth import (
     ANGLE,
     bound_modulus,
     bound_smooth_remainder,
     enclose_first_frequency,
     unmirrored,
 )
-from verified_dp.losses.atomic import FiniteLoss, OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.search.edgeworth import modulus_rules
+from verified_dp.papers.edgeworth.choose import modulus_rules
 
 Expectation = Callable[[Callable[[np.ndarray], np.ndarray]], float]
 """f -> E_P[f(L); L < inf] in floating point."""

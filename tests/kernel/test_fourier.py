@@ -10,17 +10,23 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp import Gaussian, Laplace, PoissonSampled, Relation, compose
-from verified_dp.dominating import privacy_losses
+from verified_dp.core.balls import ball
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.enclosure import Enclosure
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.fourier import FourierWitness, convolve, enclose_by_fourier, enclose_cells, evaluate_fourier
-from verified_dp.kernel.grid import LawGrid
-from verified_dp.losses.atomic import FiniteLoss, OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.losses.law import Law
+from verified_dp.papers.fourier.bounds import (
+    FourierWitness,
+    convolve,
+    enclose_by_fourier,
+    enclose_cells,
+    evaluate_fourier,
+)
 from verified_dp.profile import privacy_profile
 
 F = Fraction

@@ -8,12 +8,12 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.grid import LawGrid, bound_cells, bound_start, enclose_step, is_below, join_cells
-from verified_dp.losses.atomic import OddsLoss
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.grid import LawGrid, bound_cells, bound_start, enclose_step, is_below, join_cells
+from verified_dp.core.laws.atomic import OddsLoss
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 
 STEP = Fraction(1, 20)
 GRID = LawGrid(-60, ((20, 2), (80, 1), (20, 3)))

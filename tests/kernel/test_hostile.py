@@ -15,22 +15,23 @@ from typing import Any
 import pytest
 from flint import arb
 
-from verified_dp.certificate.cost import cost_of
-from verified_dp.errors import InvalidCertificate, InvalidInput, Undecided
-from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.evaluate import Witness, enclose_delta, evaluate
-from verified_dp.kernel.lattice import LatticeWitness
-from verified_dp.kernel.nodes import NodeRule, bound_line_error, bound_transform_beyond, enclose_nodes
-from verified_dp.kernel.panels import PanelWitness
-from verified_dp.kernel.sparse import SparseWitness
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.single import SingleOrder
-from verified_dp.search.lattice import LatticeModel, plan_lattice
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.certificate.work import cost_of
+from verified_dp.core.engines.chernoff import ChernoffWitness
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.evaluate import Witness, enclose_delta, evaluate
+from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.nodes import NodeRule, bound_line_error, bound_transform_beyond, enclose_nodes
+from verified_dp.core.engines.panels import PanelWitness
+from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.search.lattice import plan_lattice
+from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
+from verified_dp.search.order import SingleOrder
 from verified_dp.search.path import choose_path, plan_path
 
 REFUSALS = (InvalidInput, InvalidCertificate, Undecided, ArithmeticError, LookupError, ValueError)

@@ -17,25 +17,25 @@ import mpmath
 import pytest
 from mpmath import mpf
 
-from verified_dp.certificate.cost import cost_of
-from verified_dp.errors import InvalidCertificate, InvalidInput, Undecided
-from verified_dp.kernel.balls import lower_dyadic, upper_dyadic
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import ClosedFormWitness, has_closed_form
-from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.evaluate import SupportWitness, Witness, enclose_delta, evaluate
-from verified_dp.kernel.grid import LawGrid
-from verified_dp.kernel.lattice import LatticeWitness
-from verified_dp.kernel.sparse import SparseWitness
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.losses.sampled import SampledLoss
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.certificate.work import cost_of
+from verified_dp.core.engines.chernoff import ChernoffWitness
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.evaluate import SupportWitness, Witness, enclose_delta, evaluate
+from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided
+from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled import SampledLoss
 
 F = Fraction
 REFUSALS = (InvalidInput, InvalidCertificate, Undecided, ArithmeticError, LookupError, ValueError)

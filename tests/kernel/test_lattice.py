@@ -12,12 +12,11 @@ from itertools import product
 import pytest
 from flint import arb, ctx, fmpz_poly
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.closed import ClosedFormWitness
-from verified_dp.kernel.evaluate import enclose_delta, evaluate
-from verified_dp.kernel.grid import LawGrid
-from verified_dp.kernel.lattice import (
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.lattice import (
     Above,
     Below,
     LatticeWitness,
@@ -31,10 +30,12 @@ from verified_dp.kernel.lattice import (
     shorten,
     tilt_masses,
 )
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.methods.lattice import LatticeEngine
-from verified_dp.methods.single import Budget, SingleOrder
-from verified_dp.search.lattice import LatticeModel, choose_windows, plan_lattice
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.search.lattice import choose_windows, plan_lattice
+from verified_dp.search.lattice_engine import LatticeEngine
+from verified_dp.search.lattice_model import LatticeModel
+from verified_dp.search.order import Budget, SingleOrder
 
 WIDE = (-10**6, 10**6)
 Masses = dict[int, Fraction]

@@ -8,26 +8,27 @@ from itertools import count
 import pytest
 from flint import arb, ctx
 
-from verified_dp.certificate.checker import verify
-from verified_dp.certificate.document import sealed
-from verified_dp.certificate.record import build_certificate
-from verified_dp.dominating import privacy_losses
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.closed import ClosedFormWitness
-from verified_dp.kernel.evaluate import enclose_delta, evaluate
-from verified_dp.kernel.sparse import SparseWitness
-from verified_dp.losses.atomic import OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, compose
-from verified_dp.methods.lattice import LatticeEngine
-from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.certify import build_certificate
+from verified_dp.core.balls import ball
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.certificate.document import sealed
+from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.laws.atomic import OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, compose
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.releases import Laplace
 from verified_dp.profile import privacy_profile
-from verified_dp.releases import Laplace
-from verified_dp.search.lattice import LatticeModel, plan_lattice
+from verified_dp.search.lattice import plan_lattice
+from verified_dp.search.lattice_engine import LatticeEngine
+from verified_dp.search.lattice_model import LatticeModel
+from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.spec import parse_spec
 
 MANY_LAPLACE = compose((Laplace("200", 1), 20_000))

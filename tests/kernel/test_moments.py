@@ -11,9 +11,16 @@ import pytest
 from flint import acb, arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.errors import Unsupported
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.moments import (
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.papers.saddlepoint.bounds_moments import (
     MomentRule,
     TiltedMoments,
     bound_third_moment,
@@ -22,14 +29,7 @@ from verified_dp.kernel.moments import (
     enclose_third_moment,
     tabulate_moments,
 )
-from verified_dp.kernel.nodes import NodeRule
-from verified_dp.losses.atomic import FiniteLoss, OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.search.moments import choose_moment_rules
+from verified_dp.papers.saddlepoint.choose_moments import choose_moment_rules
 
 SAMPLED = [("remove", "1/100", "2", "9.5"), ("add", "1/10", "1", "3"), ("symmetric", "1/50", "3/2", "2"),
            ("remove", "1/4", "1/2", "1/2"), ("add", "1/100", "3/2", "1/50")]

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.nodes import (
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.nodes import (
     NodeRule,
     NodeSet,
     bound_line_error,
@@ -27,7 +27,7 @@ from verified_dp.kernel.nodes import (
     bound_transforms,
     enclose_nodes,
 )
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 
 ORDERS = ["remove", "add", "symmetric"]
 SIDE = {"remove": 1.0, "add": -1.0, "symmetric": 1.0}

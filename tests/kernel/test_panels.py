@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel import panels
-from verified_dp.kernel.balls import gauss_rule
-from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.evaluate import enclose_delta, evaluate
-from verified_dp.kernel.nodes import NodeRule, bound_node_errors
-from verified_dp.kernel.panels import Block, BlockValues, PanelWitness, bound_panels
-from verified_dp.losses.composed import ComposedLoss
+from verified_dp.core.balls import gauss_rule
+from verified_dp.core.engines import panels
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines.nodes import NodeRule, bound_node_errors
+from verified_dp.core.engines.panels import Block, BlockValues, PanelWitness, bound_panels
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.composed import ComposedLoss
 
 Build = Callable[..., ComposedLoss]
 ORDERS = ["remove", "add", "symmetric"]

@@ -12,14 +12,14 @@ import mpmath
 import pytest
 from flint import ctx
 
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.closed import ClosedFormWitness, enclose_closed_form, has_closed_form, is_exact
-from verified_dp.kernel.pieces import count_pieces
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.sampled import SampledLoss
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.closed import ClosedFormWitness, enclose_closed_form, has_closed_form, is_exact
+from verified_dp.core.engines.pieces import count_pieces
+from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled import SampledLoss
 
 F = Fraction
 Masses = list[tuple[Fraction, Fraction]]
@@ -148,8 +148,8 @@ def test_splitting_a_count_changes_nothing() -> None:
 @pytest.mark.theorem("T45-pieces")
 def test_a_single_step_is_its_own_curve() -> None:
     """The expansion at k = 1 against the closed form of the step; also where eps meets a place exactly."""
-    from verified_dp.kernel.balls import ball
-    from verified_dp.kernel.pieces import enclose_exactly
+    from verified_dp.core.balls import ball
+    from verified_dp.core.engines.pieces import enclose_exactly
 
     for law in (LaplaceLoss(F(2)), BoundedRangeLoss(F(2)), OddsLoss(F(2), F(1, 7), 3), DiscreteLaplaceLoss(F(1), 2)):
         for epsilon in ("-5", "-2", "-1", "0", "1/3", "2", "3"):
@@ -192,10 +192,10 @@ def test_what_is_too_long_is_not_called_closed() -> None:
 @pytest.mark.theorem("T59-truncated-pieces")
 def test_many_releases_of_small_loss() -> None:
     """k = 4000, b = 100 against the contour; the bound of the rest holds and is needed."""
-    from verified_dp.kernel.balls import ball
-    from verified_dp.kernel.pieces import enclose_splines, enclose_tail
-    from verified_dp.kernel.truncated import bound_rest, enclose_truncated
-    from verified_dp.methods.single import Budget, SingleOrder
+    from verified_dp.core.balls import ball
+    from verified_dp.core.engines.pieces import enclose_splines, enclose_tail
+    from verified_dp.core.engines.truncated import bound_rest, enclose_truncated
+    from verified_dp.search.order import Budget, SingleOrder
 
     many = composed((LaplaceLoss(F(1, 100)), 2000))
     answer = SingleOrder(many).enclose(F(3), 20.0, "contour", Budget(20))

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.powers import Transform, enclose_power, enclose_product
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.powers import Transform, enclose_power, enclose_product
 
 
 def exact_power(x: Fraction, y: Fraction, count: int) -> tuple[Fraction, Fraction]:

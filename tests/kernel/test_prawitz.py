@@ -15,20 +15,20 @@ import pytest
 from flint import acb, arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.prawitz import (
+from verified_dp.core.balls import ball
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.atomic import OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.papers.prawitz.bounds import (
     enclose_by_prawitz,
     enclose_variation,
     enclose_window,
     evaluate_prawitz,
 )
-from verified_dp.losses.atomic import OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.methods.single import Budget, SingleOrder
-from verified_dp.search.prawitz import choose_prawitz
+from verified_dp.papers.prawitz.choose import choose_prawitz
+from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.transforms import float_loss
 
 

@@ -12,9 +12,13 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.prv import (
+from verified_dp.core.balls import ball
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.atomic import FiniteLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.papers.prv.bounds import (
     Profile,
     PRVWitness,
     Rounding,
@@ -29,11 +33,7 @@ from verified_dp.kernel.prv import (
     enclose_by_coupling,
     evaluate_prv,
 )
-from verified_dp.losses.atomic import FiniteLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.search.order import Budget, SingleOrder
 
 Composed = Callable[..., ComposedLoss]
 H = Fraction(1, 8)

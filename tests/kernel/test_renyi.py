@@ -11,14 +11,13 @@ from types import ModuleType
 import pytest
 from flint import arb, ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.bounds import Bounds
-from verified_dp.kernel.chernoff import ChernoffWitness
-from verified_dp.kernel.closed import ClosedFormWitness
-from verified_dp.kernel.evaluate import evaluate
-from verified_dp.kernel.nodes import NodeRule
-from verified_dp.kernel.renyi import (
+from verified_dp.core.balls import ball
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.chernoff import ChernoffWitness
+from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.evaluate import evaluate
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.renyi import (
     RenyiValues,
     RenyiWitness,
     bound_asoodeh,
@@ -32,10 +31,11 @@ from verified_dp.kernel.renyi import (
     enclose_log_moment,
     evaluate_order,
 )
-from verified_dp.losses.atomic import FiniteLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.losses.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.atomic import FiniteLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.laws.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.search.renyi import MomentModel, at_order, choose_order_witness
 
 RULE = NodeRule(Fraction(5, 4), Fraction(5, 4), Fraction(1, 12), -140, 220)

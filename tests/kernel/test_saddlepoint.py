@@ -11,10 +11,12 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.errors import InvalidInput, Undecided
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.moments import MomentTable, tabulate_moments
-from verified_dp.kernel.saddlepoint import (
+from verified_dp.core.balls import ball
+from verified_dp.core.errors import InvalidInput, Undecided
+from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.gaussian import enclose_gaussian_profile
+from verified_dp.papers.saddlepoint.bounds import (
     ANY_STEPS,
     EQUAL_STEPS,
     TiltedState,
@@ -24,10 +26,8 @@ from verified_dp.kernel.saddlepoint import (
     enclose_saddle,
     enclose_state,
 )
-from verified_dp.losses.atomic import FiniteLoss, OddsLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.gaussian import enclose_gaussian_profile
-from verified_dp.search.moments import choose_moment_rules
+from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, tabulate_moments
+from verified_dp.papers.saddlepoint.choose_moments import choose_moment_rules
 
 HALF = Fraction(1, 2)
 

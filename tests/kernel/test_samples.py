@@ -11,10 +11,11 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, Relation, compose
-from verified_dp.dominating import privacy_losses
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.samples import (
+from verified_dp.core.balls import ball
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.papers.fourier.bounds_samples import (
     SampleWitness,
     Strip,
     bound_far_transforms,
@@ -24,9 +25,8 @@ from verified_dp.kernel.samples import (
     evaluate_samples,
     take_samples,
 )
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.papers.fourier.choose import Asked, choose_samples
 from verified_dp.profile import privacy_profile
-from verified_dp.search.fourier import Asked, choose_samples
 
 F = Fraction
 CASES = [(order, q, s) for order in ("remove", "add", "symmetric") for q, s in ((F(1, 10), F(1)), (F(1, 2), F(3, 4)))]

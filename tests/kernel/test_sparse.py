@@ -11,12 +11,11 @@ from itertools import product
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.evaluate import enclose_delta, evaluate
-from verified_dp.kernel.grid import LawGrid
-from verified_dp.kernel.lattice import LatticeWitness
-from verified_dp.kernel.sparse import (
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.sparse import (
     Atoms,
     SparseWitness,
     _evaluate_side,
@@ -28,11 +27,13 @@ from verified_dp.kernel.sparse import (
     enclose_side,
     enclose_sums,
 )
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.methods.single import Budget, SingleOrder
-from verified_dp.search.lattice import LatticeModel, plan_lattice
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.search.lattice import plan_lattice
+from verified_dp.search.lattice_model import LatticeModel
+from verified_dp.search.order import Budget, SingleOrder
 
 STEP, TILT = Fraction(1, 10), Fraction(1, 2)
 MASSES = {-3: Fraction(1, 7), 0: Fraction(3, 7), 2: Fraction(2, 7), 3: Fraction(1, 8)}

@@ -9,10 +9,10 @@ from types import ModuleType
 import pytest
 from flint import acb, ctx
 
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.evaluate import enclose_past_support
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 
 Build = Callable[..., ComposedLoss]
 

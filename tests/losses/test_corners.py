@@ -7,20 +7,20 @@ from fractions import Fraction
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.errors import Unsupported
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import DirectLaw, Law
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.losses.sampled_laplace import SampledLaplaceLoss
-from verified_dp.methods.single import Budget, SingleOrder
+from verified_dp.core.balls import ball
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import DirectLaw, Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss
+from verified_dp.search.order import Budget, SingleOrder
 
 F = Fraction
 TINY, HUGE = F(1, 10**12), F(10**6)

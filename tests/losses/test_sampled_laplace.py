@@ -8,15 +8,15 @@ import mpmath
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.dominating import privacy_losses
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.losses.sampled_laplace import SampledLaplaceLoss, _inner_nodes, _layers, _sinc_beyond
-from verified_dp.mechanisms import Composition, PoissonSampled, Relation
-from verified_dp.methods.single import Answer, Budget, SingleOrder, width_bits
-from verified_dp.releases import Exponential, Laplace
+from verified_dp.core.balls import ball
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss, _inner_nodes, _layers, _sinc_beyond
+from verified_dp.core.mechanisms import Composition, PoissonSampled, Relation
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.releases import Exponential, Laplace
+from verified_dp.search.order import Answer, Budget, SingleOrder, width_bits
 
 F = Fraction
 BASES = [(LaplaceLoss(F(1)), F(1, 2)), (LaplaceLoss(F(2)), F(1, 100)), (BoundedRangeLoss(F(3)), F(1, 10)),

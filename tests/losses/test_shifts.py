@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp.exact import square_root
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, SampledAtomicLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.laplace import LaplaceLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.losses.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss, LaplaceMixtureLoss
+from verified_dp.core.balls import ball
+from verified_dp.core.exact import square_root
+from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, SampledAtomicLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.laws.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss, LaplaceMixtureLoss
 
 F = Fraction
 Q = F(1, 3)

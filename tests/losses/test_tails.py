@@ -9,16 +9,16 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.fixed_batch import FixedBatchLoss
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.losses.law import Law, enclose_distribution
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.losses.sampled import SampledLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.balls import ball
+from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law, enclose_distribution
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 
 pytestmark = pytest.mark.theorem("T60-tails")
 F = Fraction

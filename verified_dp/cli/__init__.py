@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from verified_dp.cli.arguments import UsageError, attached, parser
 from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, complain
-from verified_dp.errors import VerifiedDPError
+from verified_dp.core.errors import VerifiedDPError
 
 
 def main(argv: Sequence[str] | None = None) -> int:

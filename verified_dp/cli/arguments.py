@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import NoReturn
 
 from verified_dp import __version__
@@ -13,10 +11,8 @@ from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_ve
 from verified_dp.cli.comparing import run_compare
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
-from verified_dp.errors import InvalidInput
 
 PROGRAM = "verified-dp"
-MAX_SECONDS = 10**8
 
 _EXIT_CODES = """\
 exit codes:
@@ -178,44 +174,3 @@ def _limits(command: ArgumentParser) -> None:
 
 def _json(command: ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object per line")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How exactly, by which method and for how long to compute."""
-
-    digits: int | None
-    method: str
-    max_seconds: float | None
-    parameters: dict[str, str]
-
-    @classmethod
-    def of(cls, args: Namespace) -> Limits:
-        """The options, checked: InvalidInput names the option."""
-        from verified_dp.cli.comparing import read_parameters
-
-        method = _method(getattr(args, "method", "auto"))
-        return cls(_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set))
-
-
-def _digits(text: str | None) -> int | None:
-    from verified_dp.exact import digits
-
-    if text is None:
-        return None
-    return digits(int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text)
-
-
-def _method(name: str) -> str:
-    from verified_dp.methods.paper import PAPER_METHODS
-    from verified_dp.profile import METHODS
-
-    if name not in METHODS and name not in PAPER_METHODS:
-        raise InvalidInput("method", name, "one of " + ", ".join((*METHODS, *PAPER_METHODS)))
-    return name
-
-
-def _seconds(text: str | None) -> float | None:
-    from verified_dp.exact import positive
-
-    return None if text is None else float(min(positive(text, "max-seconds"), Fraction(MAX_SECONDS)))

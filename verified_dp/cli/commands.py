@@ -8,37 +8,34 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verified_dp.cli.answers import ends, result_row
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
-from verified_dp.errors import InvalidInput, Unsupported
+from verified_dp.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from verified_dp.certificate.checker import Check
-    from verified_dp.cli.arguments import Limits
+    from verified_dp.cli.limits import Limits
+    from verified_dp.cli.text import Judged
+    from verified_dp.core.certificate.check import Check
     from verified_dp.enclosure import Enclosure
-    from verified_dp.report.text import Judged
-
-SOURCES_OF_ERROR = ("quadrature", "aliasing", "frequency_tail", "node_tail", "rounding")
-"""Always present in `error_budget`; "0" where the method has no such error."""
-
 
 def run_delta(args: Namespace, out: Output) -> int:
     """verified-dp delta SPEC... --epsilon E"""
-    from verified_dp.exact import exact
+    from verified_dp.core.exact import exact
 
     return _answers(args, out, "delta", "epsilon", exact(args.epsilon, "epsilon"))
 
 
 def run_epsilon(args: Namespace, out: Output) -> int:
     """verified-dp epsilon SPEC... --delta D"""
-    from verified_dp.exact import open_unit
+    from verified_dp.core.exact import open_unit
 
     return _answers(args, out, "epsilon", "delta", open_unit(args.delta, "delta"))
 
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
     """Enclose the quantity for each specification, `given` the other one."""
-    from verified_dp.cli.arguments import Limits
-    from verified_dp.methods.paper import PAPER_METHODS
+    from verified_dp.cli.limits import Limits
+    from verified_dp.papers.paper import PAPER_METHODS
 
     limits, typed = Limits.of(args), getattr(args, given)
     if limits.parameters and limits.method not in PAPER_METHODS:
@@ -58,9 +55,9 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
 
 def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limits: Limits, out: Output) -> int:
     """One of the papers' methods: an enclosure, an estimate, or both."""
-    from verified_dp.cli.comparing import paper_answer, paper_row
-    from verified_dp.report.comparing import paper_lines
-    from verified_dp.report.text import clipped, printable
+    from verified_dp.cli.answers import paper_answer, paper_row
+    from verified_dp.cli.report_comparing import paper_lines
+    from verified_dp.cli.text import clipped, printable
 
     result, words = paper_answer(file, quantity, at, limits), f"{given} = {typed}"
 
@@ -74,8 +71,8 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
 
 def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
     from verified_dp.profile import privacy_profile
-    from verified_dp.report.terminal import Progress
     from verified_dp.spec import load_spec
+    from verified_dp.terminal import Progress
 
     with Progress(file) as progress:
         profile = privacy_profile(load_spec(file), progress=progress)
@@ -83,36 +80,9 @@ def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosur
         return solve(at, limits.digits, limits.method, limits.max_seconds)
 
 
-def result_row(enclosure: Enclosure, given: str, typed: str) -> Row:
-    """The object of delta and epsilon; `given` names the number that was typed."""
-    from verified_dp.dyadic import Dyadic, decimal_up
-
-    budget = {**dict.fromkeys(SOURCES_OF_ERROR, Dyadic(0)), **enclosure.budget}
-    return {
-        "schema": schema("result"),
-        "quantity": enclosure.quantity,
-        given: typed,
-        "relation": str(enclosure.relation),
-        "order": enclosure.order,
-        "status": enclosure.status,
-        "tight": enclosure.tight,
-        **_ends(enclosure),
-        "digits": enclosure.digits,
-        "method": enclosure.method,
-        "methods": list(enclosure.methods),
-        "error_budget": {source: decimal_up(size, 3) for source, size in budget.items()},
-        "convention": enclosure.convention,
-        "seconds": round(enclosure.seconds, 6),
-    }
-
-
-def _ends(enclosure: Enclosure) -> Row:
-    return {"lower": enclosure.lower_decimal, "upper": enclosure.upper_decimal}
-
-
 def _answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str]:
-    from verified_dp.report.terminal import paint
-    from verified_dp.report.text import answer_lines, clipped, printable
+    from verified_dp.cli.text import answer_lines, clipped, printable
+    from verified_dp.terminal import paint
 
     lines = answer_lines(enclosure, clipped(printable(given), 60), paint)
     return lines if file is None else [f"{printable(file)}:", *lines, ""]
@@ -120,7 +90,7 @@ def _answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str
 
 def run_certify(args: Namespace, out: Output) -> int:
     """verified-dp certify CLAIM... [--out DIR] [--formal]"""
-    from verified_dp.cli.arguments import Limits
+    from verified_dp.cli.limits import Limits
 
     limits, places = Limits.of(args), certificate_paths(args.files, args.out)
     table = Table(out, len(args.files)) if len(args.files) > 1 else None
@@ -163,11 +133,11 @@ def _reason(error: Exception) -> str:
 
 def certify(file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
     """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it."""
-    from verified_dp.certificate.record import build_certificate, certificate_bytes
+    from verified_dp.certify import build_certificate, certificate_bytes
+    from verified_dp.cli.text import Judged
     from verified_dp.profile import privacy_profile
-    from verified_dp.report.terminal import Progress
-    from verified_dp.report.text import Judged
     from verified_dp.spec import load_spec
+    from verified_dp.terminal import Progress
 
     spec = load_spec(file)
     if spec.claim is None:
@@ -187,7 +157,7 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
 
 
 def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
-    from verified_dp.certificate.record_formal import with_formal
+    from verified_dp.verifiers.record_formal import with_formal
 
     return with_formal(certificate)
 
@@ -209,8 +179,8 @@ def verdict_row(judged: Judged) -> Row:
         "verdict": judged.verdict,
         "short_by_rounding": judged.short_by_rounding,
         "claimed": {"epsilon": claim.epsilon_text, "delta": claim.delta_text},
-        "epsilon": _ends(judged.epsilon),
-        "delta": _ends(judged.delta),
+        "epsilon": ends(judged.epsilon),
+        "delta": ends(judged.delta),
         "relation": str(judged.delta.relation),
         "order": judged.delta.order,
         "certificate": judged.certificate,
@@ -218,8 +188,8 @@ def verdict_row(judged: Judged) -> Row:
 
 
 def _verdict_text(judged: Judged) -> list[str]:
-    from verified_dp.report.terminal import paint
-    from verified_dp.report.text import verdict_lines
+    from verified_dp.cli.text import verdict_lines
+    from verified_dp.terminal import paint
 
     return verdict_lines(judged, paint)
 
@@ -233,15 +203,15 @@ class Table:
 
     def row(self, judged: Judged) -> list[str]:
         """The claim's line, after the head of the table if it is the first."""
-        from verified_dp.report.terminal import paint
-        from verified_dp.report.text import table_head, table_row
+        from verified_dp.cli.text import table_head, table_row
+        from verified_dp.terminal import paint
 
         self._judged.append(judged)
         return [*([table_head()] if len(self._judged) == 1 else []), table_row(judged, paint)]
 
     def end(self) -> None:
         """The counts and the conventions."""
-        from verified_dp.report.text import table_foot
+        from verified_dp.cli.text import table_foot
 
         verdicts = [judged.verdict for judged in self._judged]
         verdicts += ["not judged"] * (self._files - len(verdicts))
@@ -261,8 +231,8 @@ def run_verify(args: Namespace, out: Output) -> int:
 
 def check(file: str, *, independent: bool, formal: bool = False) -> Check:
     """Check a certificate's file; once more by the independent checker and by the formal one where that is asked."""
-    from verified_dp.certificate.checker import verify
-    from verified_dp.report.terminal import Progress
+    from verified_dp.core.certificate.check import verify
+    from verified_dp.terminal import Progress
 
     try:
         data = Path(file).read_bytes()
@@ -276,10 +246,10 @@ def check(file: str, *, independent: bool, formal: bool = False) -> Check:
 
 
 def _check_formally(data: bytes) -> Check:
-    from verified_dp.certificate.check import refused
-    from verified_dp.certificate.document import read_document
-    from verified_dp.certificate.formal import verify_formal
-    from verified_dp.errors import InvalidCertificate
+    from verified_dp.core.certificate.document import read_document
+    from verified_dp.core.certificate.outcome import refused
+    from verified_dp.core.errors import InvalidCertificate
+    from verified_dp.verifiers.formal import verify_formal
 
     try:
         return verify_formal(read_document(data))
@@ -288,14 +258,9 @@ def _check_formally(data: bytes) -> Check:
 
 
 def _check_independently(data: bytes) -> Check:
-    from importlib import import_module
+    from verified_dp.verifiers.first_independent import verify
 
-    try:
-        checker = import_module("verified_dp.certificate.independent")
-    except ModuleNotFoundError:
-        raise Unsupported("the independent checker is not built yet", "independent") from None
-    found: Check = checker.verify(data)
-    return found
+    return verify(data)
 
 
 def check_row(file: str, found: Check) -> Row:
@@ -311,7 +276,7 @@ def check_row(file: str, found: Check) -> Row:
 
 
 def _check_text(file: str, found: Check) -> list[str]:
-    from verified_dp.report.terminal import paint
-    from verified_dp.report.text import check_line
+    from verified_dp.cli.text import check_line
+    from verified_dp.terminal import paint
 
     return [check_line(file, found.verdict if found.valid else None, found.field, found.reason, paint)]

@@ -3,63 +3,22 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
-from verified_dp.errors import InvalidInput
+from verified_dp.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from verified_dp.accountant import PaperResult
-    from verified_dp.cli.arguments import Limits
-    from verified_dp.comparison import Comparison
-    from verified_dp.comparison import Row as Compared
-
-
-def read_parameters(texts: Sequence[str]) -> dict[str, str]:
-    """KEY=VALUE, as often as given. Raises InvalidInput for anything else."""
-    found: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not (key and equals and value):
-            raise InvalidInput("set", text, "KEY=VALUE, for example n=50000")
-        if key in found:
-            raise InvalidInput("set", text, f"{key} once")
-        found[key] = value
-    return found
-
-
-def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
-    """Ask one of the papers' methods about the specification in a file."""
-    from verified_dp.profile import privacy_profile
-    from verified_dp.report.terminal import Progress
-    from verified_dp.spec import load_spec
-
-    with Progress(file) as progress:
-        accountant = privacy_profile(load_spec(file), progress=progress).accountant(limits.method, **limits.parameters)
-        solve = accountant.delta if quantity == "delta" else accountant.epsilon
-        return solve(at, limits.digits, limits.max_seconds)
-
-
-def paper_row(result: PaperResult, quantity: str, given: str, typed: str) -> Row:
-    """The object of delta and epsilon for a method that may estimate: no ends where it proves none."""
-    from verified_dp.cli.commands import result_row
-
-    value, reason = (None, None) if result.estimate is None else (result.estimate.value, result.estimate.reason)
-    more = {"estimate": value, "estimates": dict(result.estimates), "reason": reason,
-            "parameters": dict(result.parameters)}
-    if result.enclosure is not None:
-        return {**result_row(result.enclosure, given, typed), **more}
-    return {"schema": schema("result"), "quantity": quantity, given: typed, "status": "estimate",
-            "lower": None, "upper": None, "method": result.method, "methods": [result.method],
-            "seconds": round(result.seconds, 6), **more}
+    from verified_dp.cli.limits import Limits
+    from verified_dp.papers.comparison import Comparison
+    from verified_dp.papers.comparison import Row as Compared
 
 
 def run_compare(args: Namespace, out: Output) -> int:
     """verified-dp compare SPEC... --epsilon E | --delta D"""
-    from verified_dp.cli.arguments import Limits
-    from verified_dp.exact import exact, open_unit
+    from verified_dp.cli.limits import Limits
+    from verified_dp.core.exact import exact, open_unit
 
     limits = Limits.of(args)
     quantity, given = ("delta", "epsilon") if args.epsilon is not None else ("epsilon", "delta")
@@ -80,10 +39,10 @@ def run_compare(args: Namespace, out: Output) -> int:
 
 
 def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: Limits) -> Comparison:
-    from verified_dp.comparison import ALL, compare
+    from verified_dp.papers.comparison import ALL, compare
     from verified_dp.profile import privacy_profile
-    from verified_dp.report.terminal import Progress
     from verified_dp.spec import load_spec
+    from verified_dp.terminal import Progress
 
     methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else ALL
     with Progress(file) as progress:
@@ -117,8 +76,8 @@ def compared_row(row: Compared, found: Comparison, file: str, given: str, typed:
 
 
 def _text(found: Comparison, given: str, file: str | None) -> list[str]:
-    from verified_dp.report.comparing import comparison_lines
-    from verified_dp.report.text import clipped, printable
+    from verified_dp.cli.report_comparing import comparison_lines
+    from verified_dp.cli.text import clipped, printable
 
     lines = comparison_lines(found, clipped(printable(given), 60))
     return lines if file is None else [f"{printable(file)}:", *lines, ""]

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.output import ANSWERED, REFUTED, Output, Row, schema
-from verified_dp.errors import InvalidInput, Unsupported
+from verified_dp.core.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
-    from verified_dp.individual.ledger import Ledger, Receipt
+    from verified_dp.adaptive.ledger import Ledger, Receipt
 
 _COSTS = "--records COSTS.json"
 TAKES: dict[str, tuple[str, str]] = {
@@ -81,8 +81,8 @@ def add_ledger(command: ArgumentParser) -> None:
 
 def run_init(args: Namespace, out: Output) -> int:
     """verified-dp ledger init LEDGER --kind KIND ..."""
-    from verified_dp.individual.ledger import KINDS as CLASSES
-    from verified_dp.individual.ledger import Ledger
+    from verified_dp.adaptive.ledger import KINDS as CLASSES
+    from verified_dp.adaptive.ledger import Ledger
 
     if args.kind not in CLASSES:
         raise InvalidInput("kind", args.kind, "one of " + ", ".join(KINDS))
@@ -94,7 +94,7 @@ def run_init(args: Namespace, out: Output) -> int:
 
 def run_charge(args: Namespace, out: Output) -> int:
     """verified-dp ledger charge LEDGER --key K ..."""
-    from verified_dp.individual.ledger import Ledger
+    from verified_dp.adaptive.ledger import Ledger
 
     with Ledger.open(args.file) as ledger:
         receipt = ledger.charge(args.key, **_request(ledger, args))
@@ -105,7 +105,7 @@ def run_charge(args: Namespace, out: Output) -> int:
 
 def run_status(args: Namespace, out: Output) -> int:
     """verified-dp ledger status LEDGER [--epsilon E | --delta D]"""
-    from verified_dp.individual.ledger import Ledger
+    from verified_dp.adaptive.ledger import Ledger
 
     with Ledger.open(args.file) as ledger:
         row = {**_row(ledger, "status"), "guarantee": _guarantee(ledger, args)}
@@ -115,7 +115,7 @@ def run_status(args: Namespace, out: Output) -> int:
 
 def run_export(args: Namespace, out: Output) -> int:
     """verified-dp ledger export LEDGER"""
-    from verified_dp.individual.ledger import Ledger
+    from verified_dp.adaptive.ledger import Ledger
 
     with Ledger.open(args.file) as ledger:
         rows = [{"schema": schema("ledger-charge"), "number": entry.number, "key": entry.key, "at": entry.at,
@@ -140,7 +140,7 @@ def _new_state(kind: Any, args: Namespace) -> Any:
 
 def _budget(kind: str, args: Namespace) -> dict[str, Any]:
     """The budget for --epsilon and --delta, if these are given."""
-    from verified_dp.individual.budgets import gdp_budget, renyi_budget
+    from verified_dp.adaptive.budgets import gdp_budget, renyi_budget
 
     if args.epsilon is None and args.delta is None:
         return {}
@@ -219,7 +219,7 @@ _SHOWN = ("budget", "budgets", "renyi_orders", "renyi_order", "slack", "steps_de
 
 
 def _text(value: Any) -> Any:
-    from verified_dp.exact import fraction_text
+    from verified_dp.core.exact import fraction_text
 
     return fraction_text(value) if isinstance(value, Fraction) else [_text(item) for item in value]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from verified_dp.errors import InvalidInput, Unsupported, VerifiedDPError
+from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
 
 ANSWERED, REFUTED, WRONG, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 

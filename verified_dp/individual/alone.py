@@ -11,18 +11,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verified_dp.exact import square_root
+from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.exact import square_root
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.doubles import double_above, double_below
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
 from verified_dp.individual.training import Training
-from verified_dp.kernel.closed import has_closed_form
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.methods.roots import bracket_epsilon, is_below
-from verified_dp.methods.single import Budget, SingleOrder
-from verified_dp.theorems import proved_by
+from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.roots import bracket_epsilon, is_below
 
 SECONDS = 30.0
 """For one record."""

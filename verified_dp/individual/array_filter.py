@@ -22,13 +22,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from verified_dp import exact
-from verified_dp.errors import InvalidInput
-from verified_dp.individual.filters import set_fields
-from verified_dp.individual.record_filters import EveryRecordGDP, StepRuns
+from verified_dp.adaptive.filters import set_fields
+from verified_dp.adaptive.record_filters import EveryRecordGDP, StepRuns
+from verified_dp.core import exact
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.squares import square_units
 from verified_dp.individual.training import UNIT_BITS, checked_clipping
-from verified_dp.theorems import proved_by
 
 LEFT_BITS = 62
 """What is left is below 2^62: an int64 then holds every number here."""

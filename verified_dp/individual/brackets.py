@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.evaluate import Rows
-from verified_dp.theorems import proved_by
 
 NEWTON_STEPS = 7
 WIDENINGS = (1.0, 2.0, 8.0, 64.0)

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from verified_dp.errors import InvalidInput
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.training import HALVINGS, SPLIT_BITS, UNIT_BITS, Training
-from verified_dp.theorems import proved_by
 
 LARGEST_COUNT = 2**30
 PIECE = 4096

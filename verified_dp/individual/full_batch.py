@@ -16,16 +16,16 @@ from math import sqrt
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.exact import non_negative, open_unit
-from verified_dp.individual.budgets import gdp_epsilon
+from verified_dp.adaptive.budgets import gdp_epsilon
+from verified_dp.core.balls import ball, ball_of, normal_density, normal_tail
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import non_negative, open_unit
+from verified_dp.core.laws.gaussian import enclose_gaussian_profile
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.counts import Counts, Onward, Progress, nothing
 from verified_dp.individual.doubles import double_above, double_below
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import SPLIT_BITS, UNIT_BITS
-from verified_dp.kernel.balls import ball, ball_of, normal_density, normal_tail
-from verified_dp.losses.gaussian import enclose_gaussian_profile
-from verified_dp.theorems import proved_by
 
 FEW = 1000
 """So many different mu are solved one by one."""

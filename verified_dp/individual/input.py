@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from verified_dp.errors import InvalidInput, Unsupported
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.counts import Counts, Progress, nothing, split_sum
 from verified_dp.individual.squares import square_and_bucket
 from verified_dp.individual.statements import (
@@ -33,7 +34,6 @@ from verified_dp.individual.statements import (
     summary_sql,
 )
 from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count, checked_parts
-from verified_dp.theorems import proved_by
 
 PARTS = 64
 """Parts of (0, 1] where the caller states none: eps_i then is known to a few parts in a thousand."""

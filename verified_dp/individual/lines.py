@@ -15,12 +15,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from verified_dp.exact import square_root
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.exact import square_root
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.tables import TableWitness
 from verified_dp.individual.training import Training
-from verified_dp.kernel.nodes import NodeRule
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
 from verified_dp.search.line import choose_nodes, choose_tail_nodes, dyadic, tail_lines
 from verified_dp.search.transforms import FloatLaw, log_sums
 

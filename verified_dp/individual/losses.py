@@ -21,8 +21,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.errors import InvalidInput
-from verified_dp.exact import non_negative, open_unit
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import non_negative, open_unit
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon
 from verified_dp.individual.brackets import bracket_epsilons
 from verified_dp.individual.counts import Counts, Progress, nothing

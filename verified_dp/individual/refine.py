@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.individual.alone import Steps, steps_of_counts, steps_of_readings
 from verified_dp.individual.counts import Counts, Onward, Progress
 from verified_dp.individual.evaluate import Rows, evaluate_rows

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from verified_dp.errors import InvalidInput
+from verified_dp.core.errors import InvalidInput
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import PARTS, check_readings, check_types, is_raw
 from verified_dp.individual.statements import counting_sql

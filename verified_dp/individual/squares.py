@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.training import HALVINGS, UNIT_BITS
-from verified_dp.theorems import proved_by
 
 WIDEN = 1 + 2.0**-49
 SQUARE_SLACK = Fraction(1, 2**47)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.squares import bucket_sql, square_sql
-from verified_dp.theorems import proved_by
 
 BLOCK = 62
 """So many steps are checked at once, one bit each."""

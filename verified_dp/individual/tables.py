@@ -14,8 +14,14 @@ from functools import cache
 import numpy as np
 from flint import acb, arb, ctx
 
-from verified_dp.errors import InvalidInput
-from verified_dp.exact import square_root
+from verified_dp.core.balls import BOUND_BITS, ball, disc
+from verified_dp.core.bounds import bound_chernoff_factor
+from verified_dp.core.engines.contour import enclose_transforms_on_line
+from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, bound_transform_beyond, enclose_nodes
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import square_root
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.doubles import ROUND_UP, bound_moduli, double_above, to_doubles
 from verified_dp.individual.interpolation import (
     Hull,
@@ -30,12 +36,6 @@ from verified_dp.individual.interpolation import (
 )
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
 from verified_dp.individual.training import Training
-from verified_dp.kernel.balls import BOUND_BITS, ball, disc
-from verified_dp.kernel.bounds import bound_chernoff_factor
-from verified_dp.kernel.contour import enclose_transforms_on_line
-from verified_dp.kernel.nodes import NodeRule, NodeSet, bound_line_error, bound_transform_beyond, enclose_nodes
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.theorems import proved_by
 
 UNKNOWN = 1e6
 """Stands for an infinite error per step: its exponential is infinite, and 0 steps of it cost nothing (T118)."""

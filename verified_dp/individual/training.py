@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verified_dp.errors import InvalidInput
-from verified_dp.exact import exact, positive
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import exact, positive
 
 UNIT_BITS = 60
 """A squared relative sensitivity is counted in units of 2^-60."""

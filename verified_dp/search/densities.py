@@ -12,11 +12,11 @@ from functools import singledispatch
 import numpy as np
 from flint import ctx
 
-from verified_dp.kernel.balls import ball
-from verified_dp.losses.gaussian import GaussianLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.mixture import MixtureLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.balls import ball
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.search.line import dyadic
 from verified_dp.search.transforms import FloatLaw
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.losses.law import DirectLaw, RuleLaw
+from verified_dp.core.laws.law import DirectLaw, RuleLaw
 
 _PREC = 160
 _MESH = 2.0**-24

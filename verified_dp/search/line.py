@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.kernel.contour import LineWitness
-from verified_dp.kernel.nodes import NodeRule
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.transforms import FloatLaw, FloatLoss, log_sums
 

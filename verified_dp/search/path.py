@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from verified_dp.kernel.nodes import NodeRule
-from verified_dp.kernel.panels import Block, PanelWitness
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.panels import Block, PanelWitness
 from verified_dp.search.landscape import Landscape, LawTable
 from verified_dp.search.line import dyadic, node_rule
 from verified_dp.search.saddle import Saddle

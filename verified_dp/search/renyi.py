@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from verified_dp.kernel.balls import upper_end
-from verified_dp.kernel.nodes import NodeRule
-from verified_dp.kernel.renyi import RenyiWitness
-from verified_dp.losses.composed import ComposedLoss
-from verified_dp.losses.law import Law
-from verified_dp.losses.renyi import RenyiLoss
-from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.balls import upper_end
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.renyi import RenyiWitness
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.renyi import RenyiLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.search.line import choose_nodes, dyadic
 from verified_dp.search.transforms import FloatLaw
 

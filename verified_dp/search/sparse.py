@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.grid import LawGrid, enclose_step
-from verified_dp.kernel.sparse import SparseWitness
-from verified_dp.losses.law import Law
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.grid import LawGrid, enclose_step
+from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.laws.law import Law
+from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle
-
-if TYPE_CHECKING:
-    from verified_dp.search.lattice import LatticeModel
 
 _CHUNK = 64
 """Frequencies that are evaluated at once."""

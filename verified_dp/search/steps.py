@@ -5,25 +5,18 @@ from __future__ import annotations
 import math
 import time
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.errors import Unsupported
-from verified_dp.kernel.balls import ball
-from verified_dp.kernel.grid import LawGrid, enclose_step
-from verified_dp.losses.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.losses.law import Law
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.grid import LawGrid, enclose_step
+from verified_dp.core.errors import Unsupported
+from verified_dp.search.lattice_model import LatticeModel, LawModel
 from verified_dp.search.line import dyadic
-
-if TYPE_CHECKING:
-    from verified_dp.search.lattice import LatticeModel, LawModel
 
 MAX_CELLS = 8_000_000
 """Of one window: about a gigabyte while it is multiplied."""
-_MOST_ATOMS = 3
-"""A law's atoms that a grid is put on: its heaviest."""
 _MOST_VERTICES = 10**5
 """Of a grid whose gap is only measured."""
 _KEPT = 5e-6
@@ -32,22 +25,6 @@ _TRIES = 4000
 """Steps that are tried to find one that meets all atoms."""
 _CLOSE = 2.0**-30
 """Atoms this close to the grid, in steps, count as on it."""
-
-
-def anchors(law: Law) -> list[Fraction]:
-    """The losses of the heaviest atoms, to 200 bits; of a lattice of atoms two neighbours."""
-    if isinstance(law, DiscreteGaussianLoss):
-        unit = law.sensitivity / law.sigma_squared
-        return [law.sensitivity * unit / 2, (law.sensitivity - 2) * unit / 2]
-    with ctx.workprec(200):
-        atoms = [(loss, float(mass)) for loss, mass in law.enclose_loss_atoms() or [] if not mass.is_zero()]
-    heaviest = sorted(atoms, key=lambda atom: -atom[1])[:_MOST_ATOMS]
-    return list(dict.fromkeys(_exact(loss) for loss, mass in heaviest if mass > 0))
-
-
-def _exact(x: arb) -> Fraction:
-    mantissa, exponent = x.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def spacings(model: LatticeModel) -> list[Fraction]:

@@ -1,0 +1,96 @@
+from verified_dp.core import errors as errors
+from verified_dp.core.dyadic import Dyadic as Dyadic
+from verified_dp.core.errors import (
+    InconsistentEnclosures as InconsistentEnclosures,
+)
+from verified_dp.core.errors import (
+    InexactInput as InexactInput,
+)
+from verified_dp.core.errors import (
+    InvalidCertificate as InvalidCertificate,
+)
+from verified_dp.core.errors import (
+    InvalidInput as InvalidInput,
+)
+from verified_dp.core.errors import (
+    Undecided as Undecided,
+)
+from verified_dp.core.errors import (
+    Unsupported as Unsupported,
+)
+from verified_dp.core.errors import (
+    VerifiedDPError as VerifiedDPError,
+)
+from verified_dp.core.mechanisms import (
+    Claim as Claim,
+)
+from verified_dp.core.mechanisms import (
+    Composition as Composition,
+)
+from verified_dp.core.mechanisms import (
+    Gaussian as Gaussian,
+)
+from verified_dp.core.mechanisms import (
+    PoissonSampled as PoissonSampled,
+)
+from verified_dp.core.mechanisms import (
+    Relation as Relation,
+)
+from verified_dp.core.mechanisms import (
+    Spec as Spec,
+)
+from verified_dp.core.mechanisms import (
+    WithoutReplacement as WithoutReplacement,
+)
+from verified_dp.core.mechanisms import (
+    WithReplacement as WithReplacement,
+)
+from verified_dp.core.mechanisms import (
+    compose as compose,
+)
+from verified_dp.core.releases import (
+    ZCDP as ZCDP,
+)
+from verified_dp.core.releases import (
+    ApproximateDP as ApproximateDP,
+)
+from verified_dp.core.releases import (
+    DiscreteGaussian as DiscreteGaussian,
+)
+from verified_dp.core.releases import (
+    DiscreteLaplace as DiscreteLaplace,
+)
+from verified_dp.core.releases import (
+    Exponential as Exponential,
+)
+from verified_dp.core.releases import (
+    Finite as Finite,
+)
+from verified_dp.core.releases import (
+    FourierAccountantDraws as FourierAccountantDraws,
+)
+from verified_dp.core.releases import (
+    FourierAccountantPair as FourierAccountantPair,
+)
+from verified_dp.core.releases import (
+    GaussianDP as GaussianDP,
+)
+from verified_dp.core.releases import (
+    Laplace as Laplace,
+)
+from verified_dp.core.releases import (
+    MixtureOfGaussians as MixtureOfGaussians,
+)
+from verified_dp.core.releases import (
+    RandomizedResponse as RandomizedResponse,
+)
+from verified_dp.core.releases import (
+    Renyi as Renyi,
+)
+from verified_dp.enclosure import Enclosure as Enclosure
+from verified_dp.enclosure import Estimate as Estimate
+from verified_dp.profile import PrivacyProfile as PrivacyProfile
+from verified_dp.profile import privacy_profile as privacy_profile
+from verified_dp.spec import load_spec as load_spec
+
+__version__: str

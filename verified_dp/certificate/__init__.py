@@ -1,1 +1,0 @@
-"""Certificates: `record` writes them, `checker` verifies them, `independent` does so without the kernel."""

@@ -1,0 +1,67 @@
+"""The objects of `delta`, `epsilon` and `compare`, and the papers' methods behind them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from verified_dp.cli.output import Row, schema
+
+if TYPE_CHECKING:
+    from verified_dp.cli.limits import Limits
+    from verified_dp.enclosure import Enclosure
+    from verified_dp.papers.accountant import PaperResult
+
+SOURCES_OF_ERROR = ("quadrature", "aliasing", "frequency_tail", "node_tail", "rounding")
+"""Always present in `error_budget`; "0" where the method has no such error."""
+
+
+def result_row(enclosure: Enclosure, given: str, typed: str) -> Row:
+    """The object of delta and epsilon; `given` names the number that was typed."""
+    from verified_dp.core.dyadic import Dyadic, decimal_up
+
+    budget = {**dict.fromkeys(SOURCES_OF_ERROR, Dyadic(0)), **enclosure.budget}
+    return {
+        "schema": schema("result"),
+        "quantity": enclosure.quantity,
+        given: typed,
+        "relation": str(enclosure.relation),
+        "order": enclosure.order,
+        "status": enclosure.status,
+        "tight": enclosure.tight,
+        **ends(enclosure),
+        "digits": enclosure.digits,
+        "method": enclosure.method,
+        "methods": list(enclosure.methods),
+        "error_budget": {source: decimal_up(size, 3) for source, size in budget.items()},
+        "convention": enclosure.convention,
+        "seconds": round(enclosure.seconds, 6),
+    }
+
+
+def ends(enclosure: Enclosure) -> Row:
+    return {"lower": enclosure.lower_decimal, "upper": enclosure.upper_decimal}
+
+
+def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
+    """Ask one of the papers' methods about the specification in a file."""
+    from verified_dp.profile import privacy_profile
+    from verified_dp.spec import load_spec
+    from verified_dp.terminal import Progress
+
+    with Progress(file) as progress:
+        accountant = privacy_profile(load_spec(file), progress=progress).accountant(limits.method, **limits.parameters)
+        solve = accountant.delta if quantity == "delta" else accountant.epsilon
+        return solve(at, limits.digits, limits.max_seconds)
+
+
+def paper_row(result: PaperResult, quantity: str, given: str, typed: str) -> Row:
+    """The object of delta and epsilon for a method that may estimate: no ends where it proves none."""
+    value, reason = (None, None) if result.estimate is None else (result.estimate.value, result.estimate.reason)
+    more = {"estimate": value, "estimates": dict(result.estimates), "reason": reason,
+            "parameters": dict(result.parameters)}
+    if result.enclosure is not None:
+        return {**result_row(result.enclosure, given, typed), **more}
+    return {"schema": schema("result"), "quantity": quantity, given: typed, "status": "estimate",
+            "lower": None, "upper": None, "method": result.method, "methods": [result.method],
+            "seconds": round(result.seconds, 6), **more}

@@ -1,0 +1,64 @@
+"""The options that say how exactly, by which method and for how long to compute."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from verified_dp.core.errors import InvalidInput
+
+MAX_SECONDS = 10**8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How exactly, by which method and for how long to compute."""
+
+    digits: int | None
+    method: str
+    max_seconds: float | None
+    parameters: dict[str, str]
+
+    @classmethod
+    def of(cls, args: Namespace) -> Limits:
+        """The options, checked: InvalidInput names the option."""
+        method = _method(getattr(args, "method", "auto"))
+        return cls(_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set))
+
+
+def _digits(text: str | None) -> int | None:
+    from verified_dp.core.exact import digits
+
+    if text is None:
+        return None
+    return digits(int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text)
+
+
+def _method(name: str) -> str:
+    from verified_dp.papers.paper import PAPER_METHODS
+    from verified_dp.profile import METHODS
+
+    if name not in METHODS and name not in PAPER_METHODS:
+        raise InvalidInput("method", name, "one of " + ", ".join((*METHODS, *PAPER_METHODS)))
+    return name
+
+
+def _seconds(text: str | None) -> float | None:
+    from verified_dp.core.exact import positive
+
+    return None if text is None else float(min(positive(text, "max-seconds"), Fraction(MAX_SECONDS)))
+
+
+def read_parameters(texts: Sequence[str]) -> dict[str, str]:
+    """KEY=VALUE, as often as given. Raises InvalidInput for anything else."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value):
+            raise InvalidInput("set", text, "KEY=VALUE, for example n=50000")
+        if key in found:
+            raise InvalidInput("set", text, f"{key} once")
+        found[key] = value
+    return found

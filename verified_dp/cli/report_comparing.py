@@ -1,0 +1,75 @@
+"""Several methods' answers to one question as a table: proved intervals first, estimates with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from verified_dp.cli.numbers import certain
+from verified_dp.cli.text import WIDTH, clipped, printable
+from verified_dp.core.dyadic import decimal_down, decimal_up
+
+if TYPE_CHECKING:
+    from verified_dp.papers.accountant import PaperResult
+    from verified_dp.papers.comparison import Comparison, Row
+
+_LINE = "{:<20} {:<36} {:>9} {:>8}  {}"
+_DIGITS = 10
+"""Significant digits of the ends in the table; the JSON has all."""
+
+
+def comparison_lines(found: Comparison, given: str) -> list[str]:
+    """A row per method; the last lines say what was refused and why."""
+    lines = [f"{found.quantity} = {certain(found.proved)} at {given}, proved by {', '.join(found.proved.methods)}", "",
+             _LINE.format("method", "interval or estimate", "width", "seconds", "")]
+    lines += [_enclosed(row) if row.enclosure is not None else _estimated(row) for row in found.rows]
+    return [line.rstrip() for line in lines] + _warnings(found.rows) + _refused(found.refused)
+
+
+def _enclosed(row: Row) -> str:
+    assert row.enclosure is not None
+    low, high = decimal_down(row.enclosure.lower, _DIGITS), decimal_up(row.enclosure.upper, _DIGITS)
+    width = row.enclosure.relative_width
+    shown = "exact" if row.enclosure.lower == row.enclosure.upper else decimal_up(width, 2) if width else "-"
+    return _LINE.format(row.method, f"[{low}, {high}]", shown, f"{row.seconds:.2g}", _words(row.parameters))
+
+
+def _estimated(row: Row) -> str:
+    """An estimate that lies outside of what is proved says so, with its relative error."""
+    where = "outside" if row.outside else "inside"
+    error = f" by {row.error}" if row.error and row.outside else ""
+    words = f"estimate, {where}{error}"
+    return _LINE.format(row.method, f"about {_cut(row.estimate or '')}", "", f"{row.seconds:.2g}", words)
+
+
+def _cut(text: str) -> str:
+    """An estimate with as many digits as the table shows of proved numbers."""
+    mantissa, e, power = text.partition("e")
+    kept = len(mantissa) - len(mantissa.lstrip("-0.")) + _DIGITS + 1
+    return mantissa[:kept] + e + power if len(mantissa) > kept else text
+
+
+def _words(parameters: Mapping[str, str]) -> str:
+    return clipped(", ".join(f"{key}={value}" for key, value in parameters.items()), 60)
+
+
+def _warnings(rows: Iterable[Row]) -> list[str]:
+    """What a method says against its own estimates, once each."""
+    notes = dict.fromkeys(f"{row.method.split()[0]}: {row.note}" for row in rows if row.note.startswith("warning"))
+    return [line for note in notes for line in ("", *wrap(printable(note), WIDTH, subsequent_indent="  "))]
+
+
+def _refused(refused: Mapping[str, str]) -> list[str]:
+    lines = [clipped(printable(f"  {name}: {reason}"), WIDTH) for name, reason in refused.items()]
+    return ["", "do not apply:", *lines] if lines else []
+
+
+def paper_lines(result: PaperResult, quantity: str, given: str) -> list[str]:
+    """What a paper's method adds below its enclosure, or all that it says where it proves nothing."""
+    lines = []
+    if result.estimate is not None:
+        reason = f" (no bound: {result.estimate.reason})" if result.estimate.reason else " (no bound)"
+        lines.append(f"estimate: {quantity} is about {result.estimate.value} at {given}{reason}")
+    lines += [f"  {name:<12}{value}" for name, value in result.estimates.items()]
+    return lines + ([f"  {'parameters':<12}{_words(result.parameters)}"] if result.parameters else [])

@@ -1,0 +1,186 @@
+"""Answers, verdicts and checks as text: the verdict first, then the digits, then what it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from verified_dp.cli.numbers import certain, next_claim, slack
+from verified_dp.core.dyadic import decimal_up
+from verified_dp.core.mechanisms import Claim
+from verified_dp.enclosure import Enclosure
+
+Paint = Callable[[str, str], str]
+"""(words, verdict) -> the words, in the colour of the verdict on a terminal."""
+
+WIDTH = 100
+_REFINED = ("closed-form", "contour", "lattice")
+"""Methods that go on refining while there is time."""
+_LABEL = 14
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What `certify` found about one claim. delta: at the claimed epsilon; epsilon: at the claimed delta."""
+
+    file: str
+    claim: Claim
+    verdict: str
+    short_by_rounding: bool
+    delta: Enclosure
+    epsilon: Enclosure
+    assumptions: tuple[str, ...]
+    certificate: str | None
+
+    @property
+    def name(self) -> str:
+        """The claim's title, or its file where it has none."""
+        return printable(self.claim.title) or printable(self.file)
+
+
+def printable(text: str) -> str:
+    """The text with what does not print escaped: a title must not steer a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def clipped(text: str, width: int) -> str:
+    """The text, cut to a width with dots."""
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def answer_lines(enclosure: Enclosure, given: str, paint: Paint) -> list[str]:
+    """The answer to `delta` or `epsilon`; `given` says at which value of the other."""
+    exact = enclosure.lower == enclosure.upper
+    words = f"{enclosure.quantity} {'is exactly' if exact else '='} {certain(enclosure)} at {given}"
+    if not enclosure.certain_digits:
+        words = words.replace(" = ", " in ", 1)
+    lines = [f"{paint(enclosure.status, enclosure.status)}: {words}"]
+    if enclosure.status == "wide":
+        advice = "; more --max-seconds may narrow them" if enclosure.method in _REFINED else ""
+        lines += _field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
+                        f"for{advice}")
+    if not exact:
+        lines += _field("between", f"{enclosure.lower_decimal} and {enclosure.upper_decimal}")
+    return [*lines, *standing_lines(enclosure), *_how(enclosure, [enclosure]), *_errors(enclosure),
+            *_field("convention", enclosure.convention)]
+
+
+def standing_lines(enclosure: Enclosure) -> list[str]:
+    """What the ends do not say of the mechanism itself; nothing where they enclose its own number."""
+    if not enclosure.proven:
+        return _field("estimate", "a pair is not proven to dominate this relation: the ends hold for the pair, and "
+                      "prove nothing of the mechanism")
+    if not enclosure.tight:
+        return _field("bound", "an upper bound on the mechanism; the lower end holds for the dominating pair only")
+    return []
+
+
+def _how(enclosure: Enclosure, all_of_them: Sequence[Enclosure]) -> list[str]:
+    """Relation and deciding order; methods and time of all enclosures."""
+    methods = dict.fromkeys(method for one in all_of_them for method in one.methods)
+    seconds = sum(one.seconds for one in all_of_them)
+    relation, order = enclosure.relation, enclosure.order
+    shown = {relation: "", "both": " (both orders)", "symmetric": ""}.get(order, f" (order {order})")
+    return [*_field("relation", relation + shown),
+            *_field("method", f"{', '.join(methods)}; {seconds:.2g} s")]
+
+
+def _errors(enclosure: Enclosure) -> list[str]:
+    budget = sorted(enclosure.budget.items())
+    sizes = [f"{key.replace('_', ' ')} {decimal_up(size, 2)}" for key, size in budget]
+    return _field("errors", "on delta, at most: " + ", ".join(sizes)) if sizes else []
+
+
+def _field(label: str, text: str, *, hanging: int = 0) -> list[str]:
+    """`label  text`, wrapped and indented."""
+    first, rest = f"  {label:<{_LABEL - 2}}", " " * (_LABEL + hanging)
+    return wrap(printable(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
+                break_long_words=False)
+
+
+def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
+    """All that there is to say about one claim."""
+    eps, delta = clipped(judged.claim.epsilon_text, 40), clipped(judged.claim.delta_text, 40)
+    epsilon_words = f"claimed {eps}, true epsilon {certain(judged.epsilon)} at delta = {delta}"
+    return [
+        f"{paint(judged.verdict, judged.verdict)}: {judged.name}",
+        *_field("epsilon", f"{epsilon_words}: {outcome(judged)}"),
+        *_notes(judged),
+        *_field("delta", f"claimed {delta}, true delta {certain(judged.delta)} at epsilon = {eps}"),
+        *standing_lines(judged.delta),
+        *_how(judged.delta, [judged.delta, judged.epsilon]),
+        *_assumptions(judged.assumptions),
+        *(_field("source", judged.claim.source) if judged.claim.source else []),
+        *(_field("certificate", judged.certificate) if judged.certificate else []),
+    ]
+
+
+def outcome(judged: Judged) -> str:
+    """The verdict with how much it leaves over, or lacks."""
+    room = slack(judged.claim.epsilon, judged.epsilon)
+    if judged.verdict == "proved":
+        return f"proved with slack {room}" if room and not room.startswith("-") else "proved"
+    if judged.verdict == "refuted":
+        return f"refuted, short by {room[1:]}" if room.startswith("-") else "refuted"
+    return "undecided"
+
+
+def _notes(judged: Judged) -> list[str]:
+    if judged.verdict == "undecided" and not judged.delta.tight and judged.delta.lower > judged.claim.delta:
+        return _field("undecided", "the dominating pair exceeds the claim, but only bounds the mechanism from above: "
+                      "it can prove a claim and never refute one")
+    if judged.verdict == "undecided":
+        return _field("undecided", "neither proved nor refuted by these bounds; more --digits or "
+                      "--max-seconds may decide")
+    if judged.verdict != "refuted":
+        return []
+    better = next_claim(judged.claim.epsilon_text, judged.epsilon)
+    words = [f"epsilon = {better} would be proved"] if better else []
+    if judged.short_by_rounding:
+        words.insert(0, "short by rounding: the claim is the true epsilon rounded to nearest, not up")
+    return _field("note", "; ".join(words)) if words else []
+
+
+def _assumptions(assumptions: tuple[str, ...]) -> list[str]:
+    """A list, the label at its first item only."""
+    labels = ["assuming", *[""] * len(assumptions)]
+    items = [_field(label, f"- {words}", hanging=2) for label, words in zip(labels, assumptions, strict=False)]
+    return [line for item in items for line in item]
+
+
+_ROW = "{}{:>12} {:>10}  {:<16} {:>10}  {}"
+_VERDICT_WIDTH = 10
+
+
+def table_head() -> str:
+    """The first line of the table of claims."""
+    verdict = "verdict".ljust(_VERDICT_WIDTH)
+    return _ROW.format(verdict, "claimed eps", "delta", "true epsilon", "slack", "claim")
+
+
+def table_row(judged: Judged, paint: Paint) -> str:
+    """One line per claim; a negative slack is what the claim is short by."""
+    verdict = paint(judged.verdict.ljust(_VERDICT_WIDTH), judged.verdict)
+    name = judged.name + " [short by rounding]" * judged.short_by_rounding
+    claim, room = judged.claim, slack(judged.claim.epsilon, judged.epsilon)
+    claimed = clipped(claim.epsilon_text, 12), clipped(claim.delta_text, 10)
+    return _ROW.format(verdict, *claimed, certain(judged.epsilon, 9), room, name)
+
+
+def table_foot(verdicts: Iterable[str], conventions: Iterable[str]) -> list[str]:
+    """How many of each verdict, and the conventions that were used."""
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(Counter(verdicts).items()))
+    lines = ["", counts]
+    for number, convention in enumerate(dict.fromkeys(conventions)):
+        lines += _field("convention" if number == 0 else "", convention)
+    return lines
+
+
+def check_line(file: str, verdict: str | None, field: str | None, reason: str, paint: Paint) -> str:
+    """One checked certificate; one that is not valid has no verdict."""
+    if verdict is not None:
+        return f"{paint('valid', 'valid')}: {printable(file)}: {verdict}; {printable(reason)}"
+    where = f"{printable(field)}: " if field else ""
+    return f"{paint('invalid', 'invalid')}: {printable(file)}: {where}{printable(reason)}"

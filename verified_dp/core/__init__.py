@@ -1,0 +1,1 @@
+"""TRUSTED: what the checker of a certificate imports, and nothing else."""

@@ -1,0 +1,116 @@
+"""Ball helpers shared by the trusted rooms: exact numbers into balls, balls into exact ends.
+
+A ball (``flint.arb``) is an interval: every function below returns a ball that contains the exact result
+for every point of its input balls.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import acb, arb, ctx, fmpq
+
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.errors import Undecided
+from verified_dp.core.exact import SquareRoot
+
+BOUND_BITS = 64
+"""Precision at which one-sided bounds are evaluated: they need a few digits, always rounded to the safe side."""
+
+
+def ball(value: Fraction | int | SquareRoot) -> arb:
+    """Enclose an exact rational, or the root of one, at the current precision."""
+    if isinstance(value, SquareRoot):
+        return ball(value.square).sqrt()
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def upper_end(x: arb) -> arb:
+    """Bound ``x`` from above by an exact ball; +inf where nothing is known (a not-a-number included)."""
+    return arb.pos_inf() if x.is_nan() else x.upper()
+
+
+def lower_end(x: arb) -> arb:
+    """Bound ``x`` from below by an exact ball; -inf where nothing is known (a not-a-number included)."""
+    return arb.neg_inf() if x.is_nan() else x.lower()
+
+
+def plus_minus(radius: arb) -> arb:
+    """Enclose every real number of absolute value at most ``radius``."""
+    return arb(0, upper_end(radius))
+
+
+def disc(radius: arb) -> acb:
+    """Enclose every complex number of absolute value at most ``radius``."""
+    return acb(plus_minus(radius), plus_minus(radius))
+
+
+def largest(values: list[arb]) -> arb:
+    """Bound the maximum of the balls from above (the built-in ``max`` is wrong on balls)."""
+    bound = arb.neg_inf()
+    for value in values:
+        bound = bound.max(upper_end(value))
+    return bound
+
+
+def smallest(values: list[arb]) -> arb:
+    """Bound the minimum of the balls from below (the built-in ``min`` is wrong on balls)."""
+    bound = arb.pos_inf()
+    for value in values:
+        bound = bound.min(lower_end(value))
+    return bound
+
+
+def normal_tail(x: arb) -> arb:
+    """Enclose P(Z > x) for a standard normal Z: erfc(x / sqrt 2) / 2, with relative accuracy at any x."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def normal_density(x: arb, variance: arb) -> arb:
+    """Enclose the density of a centred normal law at x."""
+    return (-(x * x).max(arb(0)) / (2 * variance)).exp() / (2 * arb.pi() * variance).sqrt()
+
+
+def step_down(x: arb) -> arb:
+    """Enclose 1 for x < 0 and 0 for x >= 0; both where the sign is not decided."""
+    if x < 0:
+        return arb(1)
+    return arb(0) if x >= 0 else arb(0).union(arb(1))
+
+
+@lru_cache(maxsize=256)
+def gauss_rule(points: int, prec: int) -> list[tuple[arb, arb]]:
+    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1] at `prec` bits."""
+    with ctx.workprec(prec):
+        return [arb.legendre_p_root(points, i, True) for i in range(points)]
+
+
+def powers(base: acb, count: int) -> list[acb]:
+    """Enclose base^0, ..., base^(count-1) with about log2(count) roundings each, so that boxes hardly wrap."""
+    table = [acb(1), base][:count]
+    for n in range(2, count):
+        half = table[n // 2]
+        table.append(half * half if n % 2 == 0 else half * table[n - n // 2])
+    return table
+
+
+def lower_dyadic(x: arb) -> Dyadic:
+    """The largest dyadic of the current precision that is known to be at most ``x``."""
+    end = lower_end(x)
+    if not end.is_finite():
+        raise Undecided("a lower bound is not finite at this precision")
+    mantissa, exponent = end.man_exp()
+    return Dyadic(int(mantissa), int(exponent))
+
+
+def upper_dyadic(x: arb) -> Dyadic:
+    """The smallest dyadic of the current precision that is known to be at least ``x``; infinity if none is known."""
+    end = upper_end(x)
+    if not end.is_finite():
+        return Dyadic.infinity()
+    mantissa, exponent = end.man_exp()
+    return Dyadic(int(mantissa), int(exponent))
+
+
+def ball_of(value: Dyadic) -> arb:
+    """The exact ball of a dyadic."""
+    return arb.pos_inf() if value.is_infinite else arb((value.mantissa, value.exponent))

@@ -1,0 +1,1 @@
+"""The certificate and its checker."""

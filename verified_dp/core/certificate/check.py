@@ -1,0 +1,167 @@
+"""TRUSTED. Verify a certificate from what it states and from its witnesses, without any search.
+
+Everything is rebuilt: pairs and losses from claim and input, each enclosure from its witness in ball
+arithmetic, result, verdict and theorems from these. A certificate is valid if and only if
+
+* every re-evaluated enclosure lies inside the recorded one, which is stored slightly widened, and every
+  recorded share of the error budget is at least the re-evaluated one;
+* all else that is recorded is exactly what follows from claim, input, witnesses and recorded enclosures, and
+  every number is written in its one canonical form;
+* the hashes fit. They only help to name an altered part: a fresh hash makes no false statement pass.
+
+What proves nothing is free to change with fresh hashes: title, source and versions (another version of the
+arithmetic is reported). So are a recorded interval or budget share that is made wider, and a witness that
+still gives an enclosure inside the recorded one: every such certificate states what is true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from flint import ctx
+
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
+from verified_dp.core.certificate.evaluation import Entry, is_budget_for, read_entries
+from verified_dp.core.certificate.outcome import Check, refused
+from verified_dp.core.certificate.statement import assumptions, read_spec
+from verified_dp.core.certificate.theorems import pairs_record, theorems_record
+from verified_dp.core.certificate.verdict import judge
+from verified_dp.core.certificate.versions import VERSIONS, current_versions
+from verified_dp.core.certificate.work import check_costs
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.engines.evaluate import Values, Witness, enclose_delta, evaluate
+from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.mechanisms import Spec
+from verified_dp.core.pairs.losses import NOT_PROVEN, describe_pairs, is_proven, privacy_losses
+
+Losses = Mapping[str, ComposedLoss]
+
+_GUARD_BITS = 64
+
+
+def verify(certificate: bytes | str | Document) -> Check:
+    """Check a certificate (JSON, or the plain dict); never raises for what a certificate may hold.
+
+    Ensures: if valid, the verdict follows from claim, input and witnesses by the theorems that are listed.
+    """
+    try:
+        document = read_document(certificate)
+        altered = altered_keys(document)
+    except InvalidCertificate as error:
+        return refused(error)
+    try:
+        reason = check_content(document)
+    except InvalidCertificate as error:
+        return refused(_located(error, altered))
+    if altered:
+        return refused(InvalidCertificate(altered[0], "does not match its hash"))
+    return Check(True, document["verdict"], None, reason)
+
+
+def _located(error: InvalidCertificate, altered: list[str]) -> InvalidCertificate:
+    """The path of what was altered: the hashes know the part, the failed check perhaps the place in it."""
+    root = re.split(r"[.\[]", error.field, maxsplit=1)[0]
+    if not altered or root in altered:
+        return error
+    if altered == ["claim"]:
+        return InvalidCertificate(
+            "claim.epsilon" if error.field.endswith(".at") else "claim.delta", str(error)
+        )
+    return InvalidCertificate(altered[0], f"does not match its hash; {error}")
+
+
+def check_content(document: Document) -> str:
+    """All checks but the hashes, the cheap ones first; what was found, in words."""
+    spec = _read(document)
+    pairs = describe_pairs(spec.composition, spec.relation)
+    losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
+    check_equal(document["pairs"], pairs_record(pairs), "pairs", "not the pairs of claim and input")
+    check_equal(
+        document["assumptions"],
+        assumptions(spec.composition, spec.relation),
+        "assumptions",
+        "not what claim and input take for granted",
+    )
+    entries = read_entries(document["evaluations"])
+    _check_judgement(document, spec, entries, tuple(losses), all(pair.tight for pair in pairs))
+    used = [(losses[entry.statement.order], entry.witness) for entry in entries]
+    theorems = theorems_record(pairs, used)
+    check_equal(document["theorems"], theorems, "theorems", "not the theorems behind pairs and evaluations")
+    other = _check_versions(document["versions"])
+    check_costs(used)
+    _check_enclosures(entries, losses)
+    return f"{len(entries)} enclosures re-evaluated from their witnesses{other}"
+
+
+def _read(document: Document) -> Spec:
+    """The specification, whose every pair must be proven to dominate."""
+    try:
+        spec = read_spec(document)
+        proven = is_proven(spec.composition, spec.relation)
+    except Unsupported as error:
+        raise InvalidCertificate("input", str(error)) from None
+    if not proven:
+        raise InvalidCertificate("input", NOT_PROVEN)
+    return spec
+
+
+def _check_judgement(
+    document: Document, spec: Spec, entries: list[Entry], orders: tuple[str, ...], tight: bool
+) -> None:
+    if spec.claim is None:
+        raise InvalidCertificate("claim", "is missing")
+    judged = judge(spec.claim, orders, tight, [entry.statement for entry in entries])
+    for key, expected in judged.items():
+        check_equal(document[key], expected, key, "does not follow from the evaluations")
+
+
+def _check_versions(found: Any) -> str:
+    """The keys must be there; other versions are fine, and are named."""
+    check_keys(found, VERSIONS, "versions")
+    for key, text in found.items():
+        if type(text) is not str or not 0 < len(text) <= 100 or not text.isprintable():
+            raise InvalidCertificate(f"versions.{key}", "must be a short text")
+    current = current_versions()
+    other = [f"{key} {found[key]}, here {current[key]}" for key in VERSIONS if found[key] != current[key]]
+    return f" (written with {'; '.join(other)})" if other else ""
+
+
+def _check_enclosures(entries: list[Entry], losses: Losses) -> None:
+    """Re-evaluate every entry; equal witnesses of one order are evaluated once."""
+    known: dict[tuple[str, Witness], Values] = {}
+    for index, entry in enumerate(entries):
+        path = f"evaluations[{index}]"
+        try:
+            key = entry.statement.order, entry.witness
+            if key not in known:
+                known[key] = evaluate(losses[entry.statement.order], entry.witness)
+            _check_enclosure(entry, known[key], path)
+        except (InvalidInput, Undecided, ArithmeticError, LookupError, ValueError) as error:
+            raise InvalidCertificate(f"{path}.witness", f"cannot be evaluated: {error}") from None
+
+
+def _check_enclosure(entry: Entry, values: Values, path: str) -> None:
+    """The contract's rule: the re-evaluated enclosure lies inside the recorded one."""
+    stated = entry.statement
+    with ctx.workprec(entry.witness.prec + _GUARD_BITS):
+        bounds = enclose_delta(values, stated.at)
+        lower, upper = lower_dyadic(bounds.lower), upper_dyadic(bounds.upper)
+        budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
+    if lower < stated.lower:
+        raise InvalidCertificate(f"{path}.enclosure.lower", "is above what the witness proves")
+    if upper > stated.upper:
+        raise InvalidCertificate(f"{path}.enclosure.upper", "is below what the witness proves")
+    _check_budget(entry.budget, budget, f"{path}.error_budget")
+
+
+def _check_budget(found: Mapping[str, str], needed: Mapping[str, Dyadic], path: str) -> None:
+    check_keys(found, needed, path)
+    for name, size in needed.items():
+        if not is_budget_for(found[name], size):
+            raise InvalidCertificate(
+                f"{path}.{name}", "must be a decimal such as 1.234e-9 and at least the error"
+            )

@@ -1,0 +1,140 @@
+"""The entries of `evaluations`: one enclosure of delta at one eps, with the witness that gives it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from verified_dp.core.certificate.document import Document, check_equal, check_keys
+from verified_dp.core.certificate.verdict import Recorded, decimals
+from verified_dp.core.certificate.witness import method_of, read_witness, witness_record
+from verified_dp.core.dyadic import Dyadic, outward_decimal
+from verified_dp.core.engines.evaluate import Witness
+from verified_dp.core.errors import InvalidCertificate, InvalidInput
+from verified_dp.core.exact import exact, fraction_text
+
+KEYS = ("quantity", "order", "at", "side", "method", "witness", "enclosure", "error_budget")
+_BUDGET_DIGITS = 4
+_BUDGET = re.compile(r"([1-9])\.([0-9]{3})e(0|-?[1-9][0-9]{0,30})")
+MAX_ENTRIES = 16
+"""Two orders, with one entry for delta and two for epsilon each, are 6."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An evaluation with its recorded ends, and its budget as the decimals that are recorded."""
+
+    statement: Recorded
+    witness: Witness
+    budget: Mapping[str, str]
+
+
+def entry_record(entry: Entry) -> Document:
+    """The entry as plain data."""
+    stated = entry.statement
+    return {
+        "quantity": stated.quantity,
+        "order": stated.order,
+        "at": fraction_text(stated.at),
+        "side": stated.side,
+        "method": method_of(entry.witness),
+        "witness": witness_record(entry.witness),
+        "enclosure": enclosure_record(stated.lower, stated.upper),
+        "error_budget": dict(entry.budget),
+    }
+
+
+def enclosure_record(lower: Dyadic, upper: Dyadic) -> Document:
+    """Both ends as exact dyadics, and as decimals rounded outward."""
+    below, above = decimals(lower, upper)
+    return {"lower": str(lower), "upper": str(upper), "lower_decimal": below, "upper_decimal": above}
+
+
+def budget_text(size: Dyadic) -> str:
+    """An upper decimal of one source of error, "1.234e-9" ("0" and "inf" as such).
+
+    >>> budget_text(Dyadic(1, -10)), budget_text(Dyadic(0))
+    ('9.766e-4', '0')
+    """
+    rounded = outward_decimal(size, _BUDGET_DIGITS, up=True)
+    text = str(rounded.digits)
+    return f"{text[0]}.{text[1:]}e{rounded.power + len(text) - 1}" if rounded.digits else rounded.text
+
+
+def is_budget_for(text: str, size: Dyadic) -> bool:
+    """Whether a recorded text is in the form of `budget_text` and at least the size, at any exponent."""
+    needed = budget_text(size)
+    if "inf" in (text, needed):
+        return text == "inf"
+    if needed == "0":
+        return text == "0" or _BUDGET.fullmatch(text) is not None
+    return _BUDGET.fullmatch(text) is not None and _magnitude(text) >= _magnitude(needed)
+
+
+def _magnitude(text: str) -> tuple[int, str]:
+    digits, _, power = text.partition("e")
+    return int(power), digits
+
+
+def read_entries(found: Any) -> list[Entry]:
+    """All evaluations, in canonical form only; what they claim is not checked yet."""
+    if type(found) is not list or len(found) > MAX_ENTRIES:
+        raise InvalidCertificate("evaluations", f"must be a list of at most {MAX_ENTRIES} evaluations")
+    return [_read_entry(table, f"evaluations[{index}]") for index, table in enumerate(found)]
+
+
+def _read_entry(table: Any, path: str) -> Entry:
+    check_keys(table, KEYS, path)
+    quantity, order, at, side = (
+        _text(table[key], f"{path}.{key}") for key in ("quantity", "order", "at", "side")
+    )
+    witness = read_witness(table["witness"], f"{path}.witness")
+    lower, upper = _read_ends(table["enclosure"], f"{path}.enclosure")
+    entry = Entry(
+        Recorded(quantity, order, _read_at(at, f"{path}.at"), side, lower, upper),
+        witness,
+        _read_budget(table["error_budget"], f"{path}.error_budget"),
+    )
+    check_equal(table, entry_record(entry), path, "not what the rest of the evaluation says")
+    return entry
+
+
+def _text(value: Any, path: str) -> str:
+    if type(value) is not str:
+        raise InvalidCertificate(path, "must be text")
+    return str(value)
+
+
+def _read_at(text: str, path: str) -> Fraction:
+    try:
+        return exact(text)
+    except InvalidInput:
+        raise InvalidCertificate(path, "must be a reduced fraction") from None
+
+
+def _read_ends(table: Any, path: str) -> tuple[Dyadic, Dyadic]:
+    check_keys(table, ("lower", "upper", "lower_decimal", "upper_decimal"), path)
+    lower, upper = (_read_end(table[key], f"{path}.{key}") for key in ("lower", "upper"))
+    if upper < lower:
+        raise InvalidCertificate(f"{path}.upper", "must be at least the lower end")
+    return lower, upper
+
+
+def _read_end(text: Any, path: str) -> Dyadic:
+    try:
+        end = Dyadic.parse(_text(text, path))
+    except InvalidInput:
+        raise InvalidCertificate(path, 'must be a dyadic number in lowest form such as "3*2^-1"') from None
+    if end < 0 or end > 1:
+        raise InvalidCertificate(path, "must be a number from 0 to 1, where delta lies")
+    return end
+
+
+def _read_budget(table: Any, path: str) -> dict[str, str]:
+    """The texts as they stand: the re-evaluation says which keys there must be, and the least values."""
+    if type(table) is not dict:
+        raise InvalidCertificate(path, "must be an object")
+    return {key: _text(value, f"{path}.{key}") for key, value in table.items()}

@@ -1,0 +1,71 @@
+"""What a certificate rests on: the pairs of its relation, and the theorems of the files that ran.
+
+No table says which function calls which: a file stands for all theorems that its functions name, and brings in the
+files it imports from its own room. So the list may be longer than what a case needs, never shorter.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+from verified_dp.core import bounds
+from verified_dp.core.certificate import verdict
+from verified_dp.core.certificate.document import Document
+from verified_dp.core.engines import closed
+from verified_dp.core.engines.evaluate import Witness
+from verified_dp.core.laws import composed
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.pairs import losses as dominating
+from verified_dp.core.pairs.losses import DominatingPair
+from verified_dp.core.theorems import theorems_in
+
+STANDING = frozenset(module.__name__ for module in (dominating, verdict, bounds, composed))
+"""The files that run for every verdict."""
+
+
+def theorems_record(pairs: Iterable[DominatingPair], evaluations: Iterable[tuple[ComposedLoss, Witness]]) -> list[str]:
+    """The sorted names of all theorems used."""
+    files = {file for loss, witness in evaluations for file in files_of(loss, witness)}
+    return sorted(theorems_in(files | STANDING).union(*(pair.theorems for pair in pairs)))  # exact: text
+
+
+def files_of(loss: ComposedLoss, witness: Witness) -> set[str]:
+    """The modules that run when a witness is evaluated on a loss: its engine's, and those of the laws."""
+    engine = closed.way(loss).__module__ if isinstance(witness, closed.ClosedFormWitness) else type(witness).__module__
+    return _with_imports(engine).union(*(_files_of_law(law) for law, _ in loss.laws))
+
+
+def _files_of_law(law: Law) -> set[str]:
+    """A law's own file, and those of what it is made of: another law, or a composition in closed form."""
+    inner: Any = getattr(law, "base", None)
+    whole: Any = getattr(law, "loss", None)
+    files = _with_imports(type(law).__module__) | (_files_of_law(inner) if inner is not None else set())
+    return files | (files_of(whole, closed.ClosedFormWitness(2)) if whole is not None else set())
+
+
+def _with_imports(module: str) -> set[str]:
+    """The module and all that it imports functions or classes from, in its own room, directly or not."""
+    room, found, todo = module.rpartition(".")[0], set[str](), [module]
+    while todo:
+        name = todo.pop()
+        if name not in found | STANDING:
+            found.add(name)
+            todo += [other for other in _imported(sys.modules[name]) if other.startswith(f"{room}.")]
+    return found
+
+
+def _imported(module: ModuleType) -> Iterator[str]:
+    for value in vars(module).values():
+        home = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
+        if isinstance(home, str):
+            yield home
+
+
+def pairs_record(pairs: Iterable[DominatingPair]) -> list[Document]:
+    """The dominating pairs as plain data, each with the theorems that prove it."""
+    return [{"order": pair.order, "P": pair.P, "Q": pair.Q, "theorem": ", ".join(pair.theorems), "tight": pair.tight}
+            for pair in pairs]

@@ -1,0 +1,56 @@
+"""Closed forms: plain Gaussian steps, a single step of any law, steps made of atoms and uniform pieces."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.core.balls import ball
+from verified_dp.core.bounds import Bounds, bounds_from_sum
+from verified_dp.core.engines.pieces import MAX_EASY_WORK, MAX_WORK, atoms_matter, count_pieces, enclose_exactly
+from verified_dp.core.engines.truncated import enclose_truncated, is_truncated
+from verified_dp.core.laws.composed import ComposedLoss
+
+
+@dataclass(frozen=True)
+class ClosedFormWitness:
+    """Nothing to choose but the bits."""
+
+    prec: int
+
+
+def has_closed_form(loss: ComposedLoss) -> bool:
+    """Gaussian steps alone, one step of any law alone, or few enough steps made of atoms and uniform pieces."""
+    return not loss.parts or is_single(loss) or is_exact(loss) or is_truncated(loss)
+
+
+def is_quick(loss: ComposedLoss) -> bool:
+    """Whether the closed form takes no time: no sum, or a short one."""
+    work = count_pieces(loss)
+    return not loss.parts or is_single(loss) or (work is not None and work <= MAX_EASY_WORK)
+
+
+def is_single(loss: ComposedLoss) -> bool:
+    """One step of one law whose curve is known, nothing else."""
+    alone = len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared
+    return alone and not loss.only_moments
+
+
+def is_exact(loss: ComposedLoss) -> bool:
+    """Whether the composition of pieces is a sum of few enough terms: very few where the contour is good."""
+    work = count_pieces(loss)
+    return work is not None and work <= (MAX_WORK if atoms_matter(loss) else MAX_EASY_WORK)
+
+
+def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
+    """The closed form of a loss that has one."""
+    if not loss.parts or is_single(loss):
+        return ComposedLoss.enclose_alone
+    return enclose_exactly if is_exact(loss) else enclose_truncated
+
+
+def enclose_closed_form(loss: ComposedLoss, witness: ClosedFormWitness, epsilon: Fraction) -> Bounds:
+    """Enclose delta(eps) of a loss that has a closed form; its only error is rounding."""
+    with ctx.workprec(witness.prec):
+        return bounds_from_sum(way(loss)(loss, ball(epsilon)), {}, {})

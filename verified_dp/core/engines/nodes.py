@@ -1,0 +1,199 @@
+"""From a law to its discrete stand-in: nodes t_j = j h + i a with weights W_j and losses v_j, and one certified error.
+
+    M(z) = sum_j W_j(z) + error,   W_j(z) = h phi_s(t_j) e^{u(t_j) + z v(t_j)}
+
+for every z of a vertical half-line (T08) or, with the error measured on the neighbouring lines, for any z (T19).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import acb, arb, arb_mat
+
+from verified_dp.core.balls import ball, upper_end
+from verified_dp.core.exact import square
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class NodeRule:
+    """Witness: the line |Im t| = height, the half-width of the strip around it, the step, the first and last index.
+
+    cells: into how many equal cells the window is cut where |integrand| is bounded cell by cell (0: one per step).
+    half_width 0: for a bound of |M| by the cells of the line alone.
+    """
+
+    height: Fraction
+    half_width: Fraction
+    step: Fraction
+    first: int
+    last: int
+    cells: int = 0
+
+    @proved_by("T08-shifted-line")
+    def is_line(self, law: SampledGaussianLoss) -> bool:
+        """What the bound of the integral of |integrand| along the line asks: 0 < A < pi s^2, 0 < h, a window."""
+        return self.height > 0 and self.step > 0 and self.first < self.last and self.cells >= 0 and bool(
+            ball(self.height) < law.enclose_strip())
+
+    @proved_by("T08-shifted-line")
+    def _is_shaped(self, law: SampledGaussianLoss) -> bool:
+        """The line, 0 < h <= 2s, 0 < b, A + b < pi s^2."""
+        fits = self.half_width > 0 and self.step**2 <= 4 * square(law.noise_multiplier)
+        return fits and self.is_line(law) and bool(ball(self.height + self.half_width) < law.enclose_strip())
+
+    @proved_by("T08-shifted-line")
+    def is_inside(self, law: SampledGaussianLoss) -> bool:
+        """The side conditions of T08 and T19: the shape, and b <= A."""
+        return self.half_width <= self.height and self._is_shaped(law)
+
+    @proved_by("T11-tail-for-free")
+    def is_central(self, law: SampledGaussianLoss) -> bool:
+        """The side conditions of T11: the shape, and A and b at most pi s^2 / 2."""
+        strip = law.enclose_strip()
+        halves = [bool(2 * ball(part) <= strip) for part in (self.height, self.half_width)]
+        return all(halves) and self._is_shaped(law)
+
+
+@dataclass(frozen=True)
+class NodeSet:
+    """Enclosures of the nodes' (log of h phi_s + u, v) for a law, with the rule they come from."""
+
+    law: SampledGaussianLoss
+    rule: NodeRule
+    bases: list[acb]
+    losses: list[acb]
+
+    @proved_by("T08-shifted-line")
+    def weights(self, z: acb) -> list[acb]:
+        """Enclose W_j(z)."""
+        return [(base + z * loss).exp() for base, loss in zip(self.bases, self.losses, strict=True)]
+
+    @proved_by("T10-node-tails")
+    def bound_tails(self, z: acb) -> arb:
+        """Bound the sum of |W_j(z)| over the nodes outside the window (T10)."""
+        rule = self.rule
+        return upper_end(self.law.bound_tails(
+            z, ball(rule.height), ball(rule.step * rule.first), ball(rule.step * rule.last)))
+
+
+@proved_by("T08-shifted-line")
+def enclose_nodes(law: SampledGaussianLoss, rule: NodeRule) -> NodeSet:
+    """Enclose the nodes of a rule at the current precision; an inadmissible rule gives infinite error bounds later."""
+    imaginary, step, log_step = ball(law.side * rule.height), ball(rule.step), ball(rule.step).log()
+    points = [acb(step * j, imaginary) for j in range(rule.first, rule.last + 1)]
+    exponents = law.exponents(points)
+    return NodeSet(law, rule, [base + log_step for base, _ in exponents], [loss for _, loss in exponents])
+
+
+@proved_by("T08-shifted-line")
+def _geometric(rule: NodeRule) -> arb:
+    """Enclose e^{2 pi b/h} - 1."""
+    return (2 * arb.pi() * ball(rule.half_width / rule.step)).expm1()
+
+
+@proved_by("T08-shifted-line", "T09-total-mass")
+def bound_line_error(nodes: NodeSet, tilt: arb) -> tuple[arb, arb]:
+    """Bound |M(tilt+iw) - sum_j W_j| for every w >= 0 by (quadrature, node tails), both upper ends.
+
+    quadrature = 2N / (e^{2 pi b/h} - 1); M(tilt) in N is bounded by (|sum W_j| + tails) / (1 - kappa).
+    """
+    if not nodes.rule.is_inside(nodes.law):
+        return arb.pos_inf(), arb.pos_inf()
+    height, half_width = ball(nodes.rule.height), ball(nodes.rule.half_width)
+    kappa = 2 * nodes.law.enclose_strip_factor(tilt, height, half_width) / _geometric(nodes.rule)
+    tails = nodes.bound_tails(acb(tilt))
+    mass = upper_end(sum(nodes.weights(acb(tilt)), acb(0)).abs_upper()) + tails
+    if not kappa < 1:
+        return arb.pos_inf(), tails
+    return upper_end(kappa * mass / (1 - kappa)), tails
+
+
+@proved_by("T11-tail-for-free")
+def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
+    """Bound |M(tilt+iw)| for every w >= frequency >= 0 by int |integrand| along the nodes' line, which falls in w.
+
+    The integral is at most sum_j |W_j| e^{-w Im v_j} + 2 N' / (e^{2 pi b/h} - 1) + tails,
+    N' / M(tilt) = e^{(A^2+b^2)/(2s^2)}, times cos((A+b)/(2s^2))^{-tilt} in the add and symmetric orders.
+    """
+    rule, law = nodes.rule, nodes.law
+    if not rule.is_central(law):
+        return arb.pos_inf()
+    height, half_width = ball(rule.height), ball(rule.half_width)
+    kappa = 2 * law.enclose_modulus_factor(tilt, height, half_width) / _geometric(rule)
+    at_rest = _absolute_sum(nodes, acb(tilt)) + nodes.bound_tails(acb(tilt))
+    if not kappa < 1:
+        return arb.pos_inf()
+    quadrature = kappa * at_rest / (1 - kappa)
+    return upper_end(_absolute_sum(nodes, acb(tilt, frequency)) + quadrature + nodes.bound_tails(acb(tilt)))
+
+
+@proved_by("T08-shifted-line")
+def _absolute_sum(nodes: NodeSet, z: acb) -> arb:
+    """Bound sum_j |W_j(z)| = sum_j exp(Re(base_j) + x Re v_j - w Im v_j)."""
+    x, w = z.real, z.imag
+    return upper_end(sum(
+        ((base.real + x * loss.real - w * loss.imag).exp()
+         for base, loss in zip(nodes.bases, nodes.losses, strict=True)), arb(0)))
+
+
+@proved_by("T19-line-integral")
+def bound_line_integrals(law: SampledGaussianLoss, rule: NodeRule, height: Fraction,
+                         corners: Sequence[acb]) -> list[arb]:
+    """Bound int |phi_s e^{u + zv}| along the line |Im t| = height for each z in corners.
+
+    With g = Re(log phi_s + u + zv) on a cell of centre m and half-width d, g(m+r) <= g(m) + r g'(m) + G r^2/2 with
+    G >= sup g'', so that the cell's integral is at most 2d e^{g(m)} sinh(x)/x e^{G_+ d^2/2}, x = d g'(m), and
+    sinh(x)/x <= e^{min(x^2/6, |x|)}.
+    Beyond the cells T10 bounds the integral.
+    """
+    count = rule.cells or rule.last - rule.first
+    ends = ball(rule.step * rule.first), ball(rule.step * rule.last)
+    half, imaginary = ball(rule.step * (rule.last - rule.first) / (2 * count)), ball(law.side * height)
+    cells = law.expansions([acb(ends[0] + half * (2 * j + 1), imaginary) for j in range(count)], half)
+    pairs = [cell[i:i + 2] for i in (0, 2, 4) for cell in cells]
+    table = arb_mat([[base.real for base, _ in pairs], [loss.real for _, loss in pairs],
+                     [loss.imag for _, loss in pairs]])
+    rows = (arb_mat([[1, z.real, -z.imag] for z in corners]) * table).tolist()
+    return [upper_end(_bound_cells(row, half) + law.bound_tails(z, ball(height), *ends))
+            for row, z in zip(rows, corners, strict=True)]
+
+
+@proved_by("T19-line-integral")
+def _bound_cells(row: Sequence[arb], half: arb) -> arb:
+    """Sum of 2d e^{g + min(x^2/6, |x|) + G_+ d^2/2} over the cells, row = (all g, all g', all G)."""
+    count = len(row) // 3
+    sixth, eighth, zero = half * half / 6, half * half / 2, arb(0)
+    return 2 * half * sum((
+        (value + (slope * slope * sixth).min(abs(slope) * half) + bend.max(zero) * eighth).exp()
+        for value, slope, bend in zip(row[:count], row[count:2 * count], row[2 * count:], strict=True)), zero)
+
+
+@proved_by("T19-line-integral", "T20-panel-enclosure")
+def bound_on_line(law: SampledGaussianLoss, rule: NodeRule, corners: Sequence[acb]) -> list[arb]:
+    """Bound |M(z)| <= int |phi_s e^{u + zv}| along the rule's own line, for each z in corners (log-convex in z)."""
+    if not rule.is_line(law):
+        return [arb.pos_inf() for _ in corners]
+    return bound_line_integrals(law, rule, rule.height, corners)
+
+
+@proved_by("T19-line-integral")
+def bound_node_errors(law: SampledGaussianLoss, rule: NodeRule, corners: Sequence[acb]) -> list[tuple[arb, arb]]:
+    """Bound |M(z) - sum_j W_j(z)| for each z in corners by (quadrature, node tails), z anywhere in the plane."""
+    if not rule.is_inside(law):
+        return [(arb.pos_inf(), arb.pos_inf()) for _ in corners]
+    upper = bound_line_integrals(law, rule, rule.height + rule.half_width, corners)
+    lower = bound_line_integrals(law, rule, rule.height - rule.half_width, corners)
+    geometric = _geometric(rule)
+    ends = ball(rule.height), ball(rule.step * rule.first), ball(rule.step * rule.last)
+    return [(upper_end((top + bottom) / geometric), upper_end(law.bound_tails(z, *ends)))
+            for top, bottom, z in zip(upper, lower, corners, strict=True)]
+
+
+@proved_by("T20-panel-enclosure")
+def bound_transforms(nodes: NodeSet, errors: Sequence[tuple[arb, arb]], corners: Sequence[acb]) -> list[arb]:
+    """Bound |M(z)| at each corner by sum_j |W_j(z)| + quadrature + tails (a log-convex function of (Re z, Im z))."""
+    return [upper_end(_absolute_sum(nodes, z) + quadrature + tails)
+            for z, (quadrature, tails) in zip(corners, errors, strict=True)]

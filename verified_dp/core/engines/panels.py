@@ -1,0 +1,248 @@
+"""The contour method on a bent path: Gauss-Legendre panels along a polygon, for few compositions (T17 to T20).
+
+With few steps the transform decays slowly along a vertical line, but it decays faster along a path that bends away
+from the axis, and there it oscillates slowly. The path starts at c > 0 on the real axis, climbs through the corners of
+a polygon and ends with a vertical ray:
+
+    D(eps) = (1/pi) Im int_path M(z) e^{-z eps} / (z(z+1)) dz.
+
+Each straight block is cut into equal panels, so that baby and giant steps still make it one matrix product.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from flint import acb, acb_mat, arb, ctx
+
+from verified_dp.core.balls import BOUND_BITS, ball, gauss_rule, largest, powers, smallest, upper_end
+from verified_dp.core.bounds import Bounds, bounds_from_sum
+from verified_dp.core.engines.nodes import (
+    NodeRule,
+    NodeSet,
+    bound_node_errors,
+    bound_on_line,
+    bound_transforms,
+    enclose_nodes,
+)
+from verified_dp.core.engines.powers import Transform, enclose_product
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.theorems import proved_by
+
+Corner = tuple[Fraction, Fraction]
+"""A point of the path: (abscissa, frequency)."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A straight piece up to `end`: `panels` equal panels of `points` Gauss points, on ellipses of parameter `ellipse`.
+
+    nodes: one rule per law for the transform on the piece; bound_nodes: one per law for |M| on the ellipses.
+    """
+
+    end: Corner
+    panels: int
+    points: int
+    ellipse: Fraction
+    nodes: tuple[NodeRule, ...]
+    bound_nodes: tuple[NodeRule, ...]
+
+
+@dataclass(frozen=True)
+class PanelWitness:
+    """The start c > 0 on the real axis, the blocks upwards from it, the rules for |M| on the last ray, the bits."""
+
+    tilt: Fraction
+    blocks: tuple[Block, ...]
+    ray_nodes: tuple[NodeRule, ...]
+    prec: int
+
+
+@dataclass(frozen=True)
+class BlockValues:
+    """A block before eps is known: terms = weight * M / (z(z+1)) dz at points z, their errors; corner bounds."""
+
+    points: list[acb]
+    terms: list[acb]
+    ends: list[acb]
+    quadrature: list[arb]
+    node_tail: list[arb]
+    corners: list[acb]
+    corner_masses: list[arb]
+
+
+@dataclass(frozen=True)
+class PanelValues:
+    """All blocks, and the bound of |M| on the final ray that starts at `top`."""
+
+    witness: PanelWitness
+    blocks: list[BlockValues]
+    top: acb
+    beyond: arb
+
+
+@proved_by("T18-contour-shift")
+def check_path(witness: PanelWitness, laws: int) -> bool:
+    """The side conditions of T18 and T17 that are plain comparisons of exact numbers."""
+    heights = [Fraction(0)] + [block.end[1] for block in witness.blocks]
+    climbs = all(low < high for low, high in pairwise(heights))
+    shaped = all(block.panels >= 1 and block.points >= 2 and block.ellipse > 1
+                 and len(block.nodes) == len(block.bound_nodes) == laws for block in witness.blocks)
+    return witness.tilt > 0 and climbs and shaped and len(witness.blocks) >= 1 and len(witness.ray_nodes) == laws
+
+
+@proved_by("T12-powers", "T18-contour-shift")
+def evaluate_path(loss: ComposedLoss, witness: PanelWitness) -> PanelValues:
+    """Enclose the composed transform along the whole path, and bound everything else that does not depend on eps."""
+    start: Corner = (witness.tilt, Fraction(0))
+    blocks = []
+    for block in witness.blocks:
+        blocks.append(_evaluate_block(loss, start, block, witness.prec))
+        start = block.end
+    with ctx.workprec(BOUND_BITS):
+        top = acb(ball(start[0]), ball(start[1]))
+        beyond = _bound_products(loss, witness.ray_nodes, [top])[0]
+    return PanelValues(witness, blocks, top, beyond)
+
+
+@proved_by("T19-line-integral", "T20-panel-enclosure")
+def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) -> BlockValues:
+    with ctx.workprec(BOUND_BITS):
+        ends = [acb(ball(x), ball(w)) for x, w in (start, block.end)]
+        errors = [_worst(bound_node_errors(law, rule, ends))
+                  for (law, _), rule in zip(loss.node_parts, block.nodes, strict=True)]
+        corners = _corners(ends, block)
+        masses = _bound_integrand(loss, block, corners)
+    with ctx.workprec(prec):
+        first, last = (acb(ball(x), ball(w)) for x, w in (start, block.end))
+        half = (last - first) / (2 * block.panels)
+        gauss = gauss_rule(block.points, prec)
+        middles = [first + half * (2 * i + 1) for i in range(block.panels)]
+        offsets = [half * x for x, _ in gauss]
+        points = [middle + offset for middle in middles for offset in offsets]
+        columns = [_enclose_transforms(enclose_nodes(law, rule), middles[0], 2 * half, block.panels, offsets)
+                   for (law, _), rule in zip(loss.node_parts, block.nodes, strict=True)]
+        weights = [half * weight for _ in middles for _, weight in gauss]
+        return _assemble(loss, points, weights, columns, errors, ends, corners, masses)
+
+
+@proved_by("T12-powers")
+def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns: list[list[acb]],
+              errors: list[tuple[arb, arb]], ends: list[acb], corners: list[acb], masses: list[arb]) -> BlockValues:
+    terms, quadrature, node_tail = [], [], []
+    for m, (z, weight) in enumerate(zip(points, weights, strict=True)):
+        product, by_quadrature, by_tail = enclose_product(
+            [Transform(column[m], *error, count)
+             for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)],
+            loss.enclose_gaussian_exponent(z))
+        factor = weight / (z * (z + 1))
+        size = factor.abs_upper()
+        terms.append(product * factor)
+        quadrature.append(by_quadrature * size)
+        node_tail.append(by_tail * size)
+    return BlockValues(points, terms, ends, quadrature, node_tail, corners, masses)
+
+
+@proved_by("T20-panel-enclosure")
+def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, offsets: list[acb]) -> list[acb]:
+    """Enclose sum_j W_j(first + i stride + offset) for i < count and all offsets, i by i: one matrix product."""
+    leaps = [powers((loss * stride).exp(), count) for loss in nodes.losses]
+    weights = nodes.weights(first)
+    giant = acb_mat([[weight * leap for leap in row] for weight, row in zip(weights, leaps, strict=True)]).transpose()
+    baby = acb_mat([[(loss * offset).exp() for offset in offsets] for loss in nodes.losses])
+    return [value for row in (giant * baby).tolist() for value in row]
+
+
+@proved_by("T20-panel-enclosure")
+def _worst(errors: list[tuple[arb, arb]]) -> tuple[arb, arb]:
+    """The bounds at the ends of a straight piece bound it all: they are log-convex along it (T20)."""
+    return largest([quadrature for quadrature, _ in errors]), largest([tail for _, tail in errors])
+
+
+@proved_by("T20-panel-enclosure")
+def _corners(ends: list[acb], block: Block) -> list[acb]:
+    """The rectangle along the piece that holds every panel's ellipse."""
+    first, last = ends
+    rho = ball(block.ellipse)
+    half = (last - first) / (2 * block.panels)
+    along = half * ((rho + 1 / rho) / 2 - 1)
+    across = half * acb(0, 1) * ((rho - 1 / rho) / 2)
+    return [first - along - across, first - along + across, last + along - across, last + along + across]
+
+
+@proved_by("T20-panel-enclosure")
+def _bound_products(loss: ComposedLoss, rules: Sequence[NodeRule], corners: list[acb]) -> list[arb]:
+    """Bound |M| of the composition on the polygon of `corners` by log-convex values, Gaussian steps by a supremum."""
+    lowest = smallest([z.imag for z in corners]).max(arb(0))
+    gaussian = largest([loss.enclose_gaussian_exponent(acb(z.real)).real for z in corners])
+    gaussian += loss.enclose_gaussian_exponent(acb(0, lowest)).real
+    log_bounds = [gaussian for _ in corners]
+    for (law, count), rule in zip(loss.node_parts, rules, strict=True):
+        bounds = _bound_law(law, rule, corners)
+        log_bounds = [total + count * bound.log() for total, bound in zip(log_bounds, bounds, strict=True)]
+    return [upper_end(bound.exp()) for bound in log_bounds]
+
+
+@proved_by("T20-panel-enclosure")
+def _bound_law(law: SampledGaussianLoss, rule: NodeRule, corners: list[acb]) -> list[arb]:
+    """Bound one law's |M| at the corners: cells of the line alone (half-width 0), or a node sum and its error."""
+    if not rule.half_width:
+        return bound_on_line(law, rule, corners)
+    return bound_transforms(enclose_nodes(law, rule), bound_node_errors(law, rule, corners), corners)
+
+
+@proved_by("T20-panel-enclosure")
+def _bound_integrand(loss: ComposedLoss, block: Block, corners: list[acb]) -> list[arb]:
+    """Bound |M / (z(z+1))| at the corners, the kernel by its largest value on the whole rectangle."""
+    left, low = smallest([z.real for z in corners]), smallest([z.imag for z in corners])
+    kernel = left.max(low) * (left + 1).max(low)
+    if not left.max(low) > 0:
+        return [arb.pos_inf() for _ in corners]
+    return [upper_end(bound / kernel) for bound in _bound_products(loss, block.bound_nodes, corners)]
+
+
+@proved_by("T17-gauss-legendre", "T20-panel-enclosure")
+def bound_panels(values: BlockValues, block: Block, epsilon: Fraction) -> arb:
+    """Bound the Gauss-Legendre error of a block: panels * r * (64/15) U rho^{-2n} / (1 - rho^{-2}).
+
+    U bounds |integrand| on the ellipses.
+    """
+    rho = ball(block.ellipse)
+    tilt = -ball(epsilon)
+    supremum = largest([mass * (z.real * tilt).exp()
+                        for z, mass in zip(values.corners, values.corner_masses, strict=True)])
+    half_length = (values.ends[1] - values.ends[0]).abs_upper() / 2
+    return upper_end(half_length * supremum * 64 / 15 * rho ** (-2 * block.points) / (1 - rho**-2))
+
+
+@proved_by("T12-powers")
+def _sum_block(values: BlockValues, epsilon: arb) -> tuple[acb, arb, arb]:
+    """(sum of the terms times e^{-z eps}, the sums of their quadrature errors and node tails times |e^{-z eps}|)."""
+    turns = [(-z * epsilon).exp() for z in values.points]
+    total = sum((term * turn for turn, term in zip(turns, values.terms, strict=True)), acb(0))
+    with ctx.workprec(BOUND_BITS):
+        sizes = [turn.abs_upper() for turn in turns]
+        quadrature, node_tail = (sum((error * size for error, size in zip(errors, sizes, strict=True)), arb(0))
+                                 for errors in (values.quadrature, values.node_tail))
+    return total, quadrature, node_tail
+
+
+@proved_by("T01-inversion", "T05-frequency-truncation", "T18-contour-shift", "T20-panel-enclosure")
+def enclose_on_path(values: PanelValues, epsilon: Fraction) -> Bounds:
+    """Enclose D(eps) = (1/pi) Im int_path, panel errors, transform errors and the final ray on both sides."""
+    with ctx.workprec(values.witness.prec):
+        sums = [_sum_block(block, ball(epsilon)) for block in values.blocks]
+        total = sum((part for part, _, _ in sums), acb(0)).imag / arb.pi()
+    with ctx.workprec(BOUND_BITS):
+        errors = {
+            "quadrature": sum((size for _, size, _ in sums), arb(0)) / arb.pi(),
+            "node_tail": sum((size for _, _, size in sums), arb(0)) / arb.pi(),
+            "panels": sum((bound_panels(block, shape, epsilon) for block, shape
+                           in zip(values.blocks, values.witness.blocks, strict=True)), arb(0)) / arb.pi(),
+            "frequency_tail": values.beyond * (-values.top.real * ball(epsilon)).exp() / (arb.pi() * values.top.imag),
+        }
+    with ctx.workprec(values.witness.prec):
+        return bounds_from_sum(total, errors, {"aliasing": arb(0)})
+

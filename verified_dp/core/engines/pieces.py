@@ -1,0 +1,287 @@
+"""Exact compositions of atoms and of uniform pieces (T45): finite laws, Laplace noise, bounded-range selection.
+
+Tilted by -1/2 (every outcome weighted by sqrt(PQ)) the loss of such a step is a few atoms plus a uniform density, and
+a composition is a sum of one-sided powers: with weights w_{x,m} at places x and orders m,
+
+    sqrt(PQ)-density of S at s = sum_x sum_m w_{x,m} (x - s)_+^{m-1} / (m-1)!     (m = 0: an atom at x)
+    D(eps) = e^{eps/2} sum over x > eps, m of w_{x,m} F_m(x - eps),
+    F_m(T) = A_m(1/2, T) - A_m(-1/2, T),      A_m(r, T) = sum_{i >= m} r^{i-m} T^i / i!.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache, singledispatch
+
+from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
+
+from verified_dp.core.balls import ball, upper_end
+from verified_dp.core.laws.atomic import AtomicLaw
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.theorems import proved_by
+
+Piece = tuple[arb, list[arb]]
+"""A place x with its weights w_{x,0}, w_{x,1}, ..."""
+
+MAX_WORK = 400_000
+"""Products of weights and powers that are worth their time: a second or two."""
+
+
+MAX_EASY_WORK = 3000
+"""The same where the contour gives many digits at once: 50 steps."""
+
+
+def atoms_matter(loss: ComposedLoss) -> bool:
+    """Whether the transform falls too little: the atoms keep a share of at least about 2^-64 of every step's mass."""
+    rest = Fraction(0)
+    for law, count in loss.parts:
+        if isinstance(law, BoundedRangeLoss):
+            return False
+        rest += count * law.ratio if isinstance(law, LaplaceLoss) else 0
+    return rest < 90
+
+
+def count_pieces(loss: ComposedLoss) -> int | None:
+    """How much work the exact composition is; None where a law has no pieces or there is a Gaussian."""
+    sizes = [size_of(law, count) for law, count in loss.parts]
+    if loss.mean_shift_squared or any(size is None for size in sizes):
+        return None
+    places, orders = 1, 1
+    for size in sizes:
+        if size is not None:
+            places, orders = places * size[0], orders + size[1]
+    return places * orders
+
+
+@singledispatch
+def size_of(law: Law, count: int) -> tuple[int, int] | None:
+    """(places, highest order) of `count` steps; None where the law is not made of such pieces."""
+    return None
+
+
+@size_of.register(LaplaceLoss)
+@size_of.register(BoundedRangeLoss)
+def _(law: LaplaceLoss | BoundedRangeLoss, count: int) -> tuple[int, int] | None:
+    return count + 1, count
+
+
+@size_of.register
+def _(law: AtomicLaw, count: int) -> tuple[int, int] | None:
+    lattice = law.lattice()
+    if lattice is None:
+        atoms = len(law.enclose_finite_atoms())
+        return (binomial(count + atoms - 1, atoms - 1) if atoms < 50 and count < 10**6 else MAX_WORK + 1), 0
+    indices = lattice[1]
+    span = max(indices, default=0) - min(indices, default=0)  # exact: integers
+    return count * span // _stride(indices) + 1, 0
+
+
+def _stride(indices: Sequence[int]) -> int:
+    """The greatest common divisor of the differences, 1 if there are none."""
+    divisor = fmpz(0)
+    for index in indices:
+        divisor = divisor.gcd(index - indices[0])
+    return int(divisor) or 1
+
+
+def binomial(n: int, k: int) -> int:
+    return int(fmpz.bin_uiui(n, k))
+
+
+@singledispatch
+def enclose_pieces(law: Law, count: int) -> list[Piece]:
+    """Enclose the pieces of `count` steps."""
+    raise TypeError(type(law).__name__)
+
+
+@enclose_pieces.register
+@proved_by("T45-pieces")
+def _laplace(law: LaplaceLoss, count: int) -> list[Piece]:
+    """Two atoms of weight e^{-mu/2}/2 at +-mu and the density e^{-mu/2}/4 between."""
+    mu = ball(law.ratio)
+    return enclose_splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, count, count)
+
+
+@enclose_pieces.register
+@proved_by("T45-pieces", "T43-bounded-range")
+def _range(law: BoundedRangeLoss, count: int) -> list[Piece]:
+    """The density 1 / (4 sinh(mu/2)) on [-mu, mu]."""
+    mu = ball(law.bounded_range)
+    return enclose_splines(mu, arb(0), 1 / (4 * (mu / 2).sinh()), count, count)
+
+
+@proved_by("T45-pieces")
+def enclose_splines(mu: arb, atom: arb, density: arb, count: int, kept: int) -> list[Piece]:
+    """Weights comb(k,m) a^{k-m} b^m [y^j] (y-1)^m (y+1)^{k-m} at (2j - k) mu, m <= kept: m uniform pieces."""
+    row = list((fmpz_poly([1, 1]) ** count).coeffs())
+    columns: list[list[arb]] = [[] for _ in row]
+    for m in range(kept + 1):
+        factor = binomial(count, m) * atom ** (count - m) * density**m
+        for column, coefficient in zip(columns, row, strict=True):
+            column.append(factor * arb(coefficient))
+        row = _replace_factor(row) if m < count else row
+    return [((2 * j - count) * mu, column) for j, column in enumerate(columns)]
+
+
+@proved_by("T45-pieces")
+def _replace_factor(row: list[fmpz]) -> list[fmpz]:
+    """The coefficients of p(y) (y-1) / (y+1), p divisible by y + 1."""
+    previous, last, changed = fmpz(0), fmpz(0), []
+    for coefficient in row:
+        last = previous - coefficient - last
+        changed.append(last)
+        previous = coefficient
+    return changed
+
+
+@enclose_pieces.register
+@proved_by("T47-enumeration")
+def _atomic(law: AtomicLaw, count: int) -> list[Piece]:
+    """On a lattice the coefficients of a power of a polynomial; else every multiset of outcomes."""
+    lattice = law.lattice()
+    weights = [(p * q).sqrt() for p, q in law.enclose_finite_atoms()]
+    if not weights:
+        return []
+    if lattice is None:
+        losses = [(p / q).log() for p, q in law.enclose_finite_atoms()]
+        return [(place, [weight]) for place, weight in _multisets(losses, weights, count)]
+    step, indices = lattice
+    stride, lowest = _stride(indices), min(indices)  # exact: integers
+    row = [arb(0)] * ((max(indices) - lowest) // stride + 1)  # exact: integers
+    for index, weight in zip(indices, weights, strict=True):
+        row[(index - lowest) // stride] += weight
+    power = arb_poly(row) ** count
+    return [((count * lowest + stride * n) * step, [power[n]]) for n in range(len(row) * count - count + 1)]
+
+
+@proved_by("T47-enumeration")
+def _multisets(losses: list[arb], weights: list[arb], count: int) -> Iterator[tuple[arb, arb]]:
+    """(sum of losses, multinomial times product of weights) of every way to share `count` among the atoms."""
+    if len(losses) == 1:
+        yield losses[0] * count, weights[0] ** count
+        return
+    for first in range(count + 1):
+        factor, place = binomial(count, first) * weights[0] ** first, losses[0] * first
+        for rest, weight in _multisets(losses[1:], weights[1:], count - first):
+            yield place + rest, factor * weight
+
+
+@proved_by("T45-pieces")
+def enclose_exactly(loss: ComposedLoss, epsilon: arb) -> arb:
+    """Enclose delta(eps) = P(S = inf) + D(eps) of a composition of pieces."""
+    with ctx.workprec(ctx.prec + spare_bits(loss)):
+        pieces = _enclose_all(loss, ctx.prec)
+        total = sum((enclose_tail(place - epsilon, weights) for place, weights in pieces), arb(0))
+        return loss.enclose_infinity_mass() + (epsilon / 2).exp() * total
+
+
+@proved_by("T45-pieces", "T73-sampled-composition")
+def enclose_tails_exactly(loss: ComposedLoss, x: arb) -> tuple[arb, arb]:
+    """Enclose (P(S > x), Q(S > x)): e^{x/2} sum w A_m(1/2, T) with the infinity mass, e^{-x/2} sum w A_m(-1/2, T)."""
+    with ctx.workprec(ctx.prec + spare_bits(loss)):
+        above = below = arb(0)
+        for place, weights in _enclose_all(loss, ctx.prec):
+            distance = place - x
+            if distance <= 0:
+                continue
+            terms = [_weighted(rate, distance.max(arb(0)), weights) for rate in (arb(1) / 2, -arb(1) / 2)]
+            sure = distance > 0
+            above, below = (old + (new if sure else new.union(arb(0)))
+                            for old, new in zip((above, below), terms, strict=True))
+        return loss.enclose_infinity_mass() + (x / 2).exp() * above, (-x / 2).exp() * below
+
+
+def _weighted(rate: arb, distance: arb, weights: list[arb]) -> arb:
+    """Enclose sum_m w_m A_m(rate, T)."""
+    values = _enclose_powers(rate, distance, len(weights) - 1)
+    return sum((w * value for w, value in zip(weights, values, strict=True)), arb(0))
+
+
+@proved_by("T45-pieces", "T73-sampled-composition")
+def enclose_density_exactly(loss: ComposedLoss, x: arb) -> arb:
+    """Enclose the density of S under P: e^{x/2} sum_{m >= 1} w T^{m-1} / (m-1)!, T = place - x > 0."""
+    with ctx.workprec(ctx.prec + spare_bits(loss)):
+        total = arb(0)
+        for place, weights in _enclose_all(loss, ctx.prec):
+            distance = place - x
+            if distance <= 0:
+                continue
+            power, value = arb(1), arb(0)
+            for m, weight in enumerate(weights[1:], 1):
+                value += weight * power
+                power = power * distance.max(arb(0)) / m
+            total += value if distance > 0 else value.union(arb(0))
+        return (x / 2).exp() * total
+
+
+def enclose_atoms_exactly(loss: ComposedLoss) -> list[tuple[arb, arb]]:
+    """Enclose (loss, P mass) of the atoms of S."""
+    return [(place, weights[0] * (place / 2).exp()) for place, weights in _enclose_all(loss, ctx.prec)]
+
+
+def spare_bits(loss: ComposedLoss) -> int:
+    """Bits for the cancellation of the signs, at most about 3 k min(1, sqrt(mu)) for k steps of range mu."""
+    bits = arb(24)
+    for law, count in loss.parts:
+        if isinstance(law, LaplaceLoss | BoundedRangeLoss):
+            bits += 3 * count * ball(law.largest_loss()).sqrt().min(arb(1))
+    return int(str(bits.ceil().upper().ceil().unique_fmpz()))
+
+
+@lru_cache(maxsize=4)
+def _enclose_all(loss: ComposedLoss, prec: int) -> list[Piece]:
+    """The pieces of the whole composition at the current precision, kept for the next eps."""
+    pieces: list[Piece] = [(arb(0), [arb(1)])]
+    for law, count in loss.parts:
+        pieces = _combine(pieces, enclose_pieces(law, count))
+    return pieces
+
+
+@proved_by("T45-pieces")
+def _combine(first: list[Piece], second: list[Piece]) -> list[Piece]:
+    """Places add, orders add, weights multiply."""
+    if len(first) == 1 and len(first[0][1]) == 1:
+        (place, (weight,)), = first
+        return [(place + x, [weight * w for w in ws]) for x, ws in second]
+    return [(x + y, (arb_poly(v) * arb_poly(w)).coeffs()) for x, v in first for y, w in second]
+
+
+@proved_by("T45-pieces")
+def enclose_tail(distance: arb, weights: list[arb]) -> arb:
+    """Enclose sum_m w_m F_m(T) at T = distance; 0 where T <= 0 (F_m vanishes at 0, so an undecided T is cut there)."""
+    if distance <= 0:
+        return arb(0)
+    reach = distance.max(arb(0))
+    if len(weights) == 1:
+        return 2 * weights[0] * (reach / 2).sinh()
+    up, down = (_enclose_powers(sign * arb(1) / 2, reach, len(weights) - 1) for sign in (1, -1))
+    return sum((w * (a - b) for w, a, b in zip(weights, up, down, strict=True)), arb(0))
+
+
+@proved_by("T45-pieces")
+def _enclose_powers(rate: arb, distance: arb, order: int) -> list[arb]:
+    """Enclose A_0, ..., A_order at (rate, T): the last by its series, the others by A_m = T^m/m! + rate A_{m+1}."""
+    terms = [arb(1)]
+    for m in range(1, order + 1):
+        terms.append(terms[-1] * distance / m)
+    values = [_enclose_series(rate * distance, order) * terms[order]]
+    for m in reversed(range(order)):
+        values.append(terms[m] + rate * values[-1])
+    return values[::-1]
+
+
+@proved_by("T45-pieces")
+def _enclose_series(x: arb, order: int) -> arb:
+    """Enclose sum_{i >= 0} x^i order! / (order + i)!: a remainder of at most twice the first term left out."""
+    total, term, n = arb(1), arb(1), order
+    while True:
+        n += 1
+        term = term * x / n
+        total += term
+        if not term.is_finite():
+            return term
+        if 2 * abs(x) < n and term.abs_upper() < arb(2) ** (-ctx.prec):
+            return total + arb(0, upper_end(abs(term)))

@@ -1,0 +1,86 @@
+"""Many Laplace releases of small loss each: pieces of few orders exactly, the rest by Chernoff (T59).
+
+A release has a continuous loss with probability about mu/2 only, so that among k of them hardly more than a few times
+k mu/2 have; what needs more than J of them is bounded.
+"""
+
+from functools import lru_cache
+
+from flint import arb, ctx
+
+from verified_dp.core.balls import ball, upper_end
+from verified_dp.core.bounds import bound_chernoff_factor
+from verified_dp.core.engines.pieces import (
+    MAX_WORK,
+    Piece,
+    atoms_matter,
+    binomial,
+    enclose_splines,
+    enclose_tail,
+    spare_bits,
+)
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.theorems import proved_by
+
+
+def is_truncated(loss: ComposedLoss) -> bool:
+    """One kind of Laplace step alone, whose atoms matter, with few enough terms to keep."""
+    if len(loss.parts) != 1 or loss.mean_shift_squared:
+        return False
+    law, count = loss.parts[0]
+    return (isinstance(law, LaplaceLoss) and atoms_matter(loss)
+            and (count + 1) * (_most_kept(law, count) + 1) <= 2 * MAX_WORK)
+
+
+def _most_kept(law: LaplaceLoss, count: int) -> int:
+    """The most continuous steps that are kept."""
+    double = 2 * count * law.ratio
+    return 60 + -(-double.numerator // double.denominator)
+
+
+@proved_by("T59-truncated-pieces")
+def enclose_truncated(loss: ComposedLoss, epsilon: arb) -> arb:
+    """Enclose delta(eps) by the pieces with at most J continuous steps; the rest adds between 0 and its bound."""
+    (law, count), = loss.parts
+    if not isinstance(law, LaplaceLoss):
+        raise TypeError(type(law).__name__)
+    kept, rest = _choose_kept(law, count, epsilon)
+    with ctx.workprec(ctx.prec + spare_bits(loss)):
+        pieces = _enclose_kept(law, count, kept, ctx.prec)
+        total = sum((enclose_tail(place - epsilon, weights) for place, weights in pieces), arb(0))
+        return (epsilon / 2).exp() * total + arb(0).union(rest)
+
+
+@lru_cache(maxsize=4)
+def _enclose_kept(law: LaplaceLoss, count: int, kept: int, prec: int) -> list[Piece]:
+    mu = ball(law.ratio)
+    return enclose_splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, count, kept)
+
+
+def _choose_kept(law: LaplaceLoss, count: int, epsilon: arb) -> tuple[int, arb]:
+    """The least J, in steps of 4, whose rest is below the precision relative to a bound of delta; and the rest."""
+    most = _most_kept(law, count)
+    goal = arb(2) ** (-ctx.prec) * bound_rest(law, count, -1, epsilon)
+    for kept in range(8, most, 4):
+        rest = bound_rest(law, count, kept, epsilon)
+        if rest < goal:
+            return kept, rest
+    return most, bound_rest(law, count, most, epsilon)
+
+
+@proved_by("T59-truncated-pieces", "T03-chernoff")
+def bound_rest(law: LaplaceLoss, count: int, kept: int, epsilon: arb) -> arb:
+    """Bound what more than J continuous steps add to delta(eps), the least over some exponents l.
+
+    C(l) e^{-l eps} comb(k,J+1) g^{J+1} (a+g)^{k-J-1}, a = (e^{l mu} + e^{-(1+l) mu})/2,
+    g = (e^{l mu} - e^{-(1+l) mu})/(2(1+2l)); J = -1 bounds delta itself.
+    """
+    best, mu = arb(1), ball(law.ratio)
+    for n in range(-8, 48):
+        exponent = arb(2) ** (arb(n) / 4)
+        right, left = (exponent * mu).exp(), (-(1 + exponent) * mu).exp()
+        atoms, inner = (right + left) / 2, (right - left) / (2 * (1 + 2 * exponent))
+        share = binomial(count, kept + 1) * inner ** (kept + 1) * (atoms + inner) ** (count - kept - 1)
+        best = best.min(bound_chernoff_factor(exponent) * (-exponent * epsilon).exp() * share)
+    return upper_end(best)

@@ -1,0 +1,1 @@
+"""One file per law of the privacy loss."""

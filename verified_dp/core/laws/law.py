@@ -1,0 +1,138 @@
+"""What every law of a privacy loss offers: one step's L = log dP/dQ under P, in one order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, Protocol, Self, runtime_checkable
+
+from flint import acb, arb
+
+from verified_dp.core.theorems import proved_by
+
+SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
+"""The order of the swapped pair (Q, P)."""
+
+
+class Law(Protocol):
+    """A frozen, hashable description with exact numbers; every method encloses at the current precision."""
+
+    @property
+    def order(self) -> str:
+        """remove, add or symmetric."""
+
+    def in_order(self, order: str) -> Law:
+        """The same step composed in another order."""
+
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose H_{e^eps}(P || Q), the infinity mass included; any real eps, for every point of a ball."""
+
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose (P(L > x), Q(L > x)), the infinity mass in the first; for every point of a ball (T60).
+
+        So H_{e^x}(P || Q) is the first minus e^x times the second. A jump inside the ball gives the union of its sides.
+        """
+
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose the density at x of the law of L under P, its atoms left out; e^{-x} times it is that under Q (T60).
+
+        0 where L has no density. At a jump of the density inside the ball, the union of both sides.
+        """
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """Enclose (loss, P mass) of each atom of the finite loss (a loss may occur twice); None: infinitely many."""
+
+    def enclose_infinity_mass(self) -> arb:
+        """Enclose P(L = inf)."""
+
+    def enclose_largest_loss(self) -> arb | None:
+        """Enclose the supremum of the finite loss; None where it is infinite."""
+
+    def enclose_smallest_loss(self) -> arb | None:
+        """Enclose the infimum of the loss under P; None where it is -inf."""
+
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose E[e^{l L}; L < inf] for l > 0; its upper end is what Chernoff bounds need (it may be +inf)."""
+
+
+class SameInEveryOrder:
+    """What the laws share whose pair is its own mirror image, or is known in both directions by the same numbers."""
+
+    order: str
+
+    def in_order(self, order: str) -> Self:
+        """The same law in every order."""
+        return replace(self, order=order)  # type: ignore[type-var]
+
+
+class Unbounded:
+    """What the laws share whose loss is finite and has no bound on either side."""
+
+    def enclose_infinity_mass(self) -> arb:
+        """P(L = inf) = 0."""
+        return arb(0)
+
+    def enclose_largest_loss(self) -> arb | None:
+        """The loss is unbounded."""
+        return None
+
+    def enclose_smallest_loss(self) -> arb | None:
+        """The loss is unbounded below."""
+        return None
+
+
+@proved_by("T60-tails")
+def enclose_distribution(law: Law, x: arb) -> arb:
+    """Enclose P(L <= x), the distribution function of the loss; it stays below 1 by the infinity mass."""
+    return 1 - law.enclose_tails(x)[0]
+
+
+@runtime_checkable
+class RationalEnd(Protocol):
+    """A law whose largest finite loss is a known rational number."""
+
+    def largest_loss(self) -> Fraction:
+        """The supremum of the finite loss."""
+
+
+@runtime_checkable
+class DirectLaw(Law, Protocol):
+    """A law whose transform is known in closed form: the contour needs no nodes for it.
+
+    decays: whether |M| becomes smaller than M on the real axis by a fixed factor far out.
+    """
+
+    decays: ClassVar[bool]
+
+    def enclose_transform(self, z: acb) -> acb:
+        """Enclose M(z) = E[e^{zL}; L < inf] for Re z > 0."""
+
+    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(tilt + iw)| for every w >= frequency > 0, tilt > 0."""
+
+
+@dataclass(frozen=True)
+class DiscreteRule:
+    """A discrete measure in place of a law on one line: |M(c+iw) - sum_j weights_j e^{iw losses_j}| <= error."""
+
+    losses: list[arb]
+    weights: list[arb]
+    error: arb
+
+
+@runtime_checkable
+class RuleLaw(DirectLaw, Protocol):
+    """A law whose transform is a sum over nodes that are known beforehand, with one error for many frequencies.
+
+    least_count: from so many steps on the composed transform becomes small far out, though the law has atoms.
+    """
+
+    @property
+    def least_count(self) -> int:
+        """The number of steps whose atoms alone keep at most 2^-32 of the mass."""
+
+    def count_nodes(self, tilt: arb, frequency: arb) -> int:
+        """How many nodes `enclose_rule` takes."""
+
+    def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
+        """Enclose a rule that holds at tilt + iw for every |w| <= |frequency|."""

@@ -1,0 +1,1 @@
+"""From a mechanism under a relation to its dominating pairs."""

@@ -1,0 +1,82 @@
+"""From what was run to the relation's dominating pairs, each with its theorem, and to their privacy losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+
+from flint import fmpz
+
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.mechanisms import Composition, Relation
+from verified_dp.core.pairs.groups import group_step  # noqa: F401  (registers groups, and samples, with step_of)
+from verified_dp.core.pairs.plain import DominatingPair, Step, step_of
+from verified_dp.core.theorems import proved_by
+
+__all__ = ["NOT_PROVEN", "ORDERS", "DominatingPair", "describe_pairs", "is_proven", "privacy_losses"]
+
+ORDERS = {
+    Relation.ADD_OR_REMOVE: ("remove", "add"),
+    Relation.ZERO_OUT: ("remove", "add"),
+    Relation.REMOVE: ("remove",),
+    Relation.ADD: ("add",),
+    Relation.REPLACE: ("symmetric",),
+}
+"""The orders in which a relation's pair is composed; where there are two, the larger delta is the answer (T25)."""
+
+
+def describe_pairs(composition: Composition, relation: Relation) -> tuple[DominatingPair, ...]:
+    """The pair of every step in every order of the relation, without repetitions."""
+    steps = (step_of(mechanism, order, relation) for order in ORDERS[relation] for mechanism, _ in composition.parts)
+    return tuple(dict.fromkeys(step.pair for step in steps))
+
+
+NOT_PROVEN = "the pair of a mechanism is not proven to dominate this relation, so nothing can be certified with it"
+
+
+def is_proven(composition: Composition, relation: Relation) -> bool:
+    """Whether every pair is a dominating one; without that nothing may be certified."""
+    return all(pair.proven for pair in describe_pairs(composition, relation))
+
+
+@proved_by("T25-composition")
+def privacy_losses(composition: Composition, relation: Relation) -> tuple[ComposedLoss, ...]:
+    """The loss of the whole composition in each order of the relation."""
+    return tuple(_compose(composition, relation, order) for order in ORDERS[relation])
+
+
+@proved_by("T15-gaussian", "T07-ends")
+def _compose(composition: Composition, relation: Relation, order: str) -> ComposedLoss:
+    """Plain Gaussians merge into one (T15); equal laws share a count, so equal steps are one step with a count."""
+    laws: dict[Law, int] = {}
+    shift_squared = Fraction(0)
+    for step, count in _steps(composition, relation, order):
+        shift_squared += count * step.shift_squared
+        if step.law is not None:
+            laws[step.law] = laws.get(step.law, 0) + count * step.copies
+    return ComposedLoss(order, tuple(sorted(laws.items(), key=_sort_key)), shift_squared)  # exact: text
+
+
+def _steps(composition: Composition, relation: Relation, order: str) -> Iterator[tuple[Step, int]]:
+    for mechanism, count in composition.merged():
+        yield step_of(mechanism, order, relation), count
+
+
+def _sort_key(item: tuple[Law, int]) -> tuple[str, str]:
+    """By kind, then by parameters: any fixed rule that the writer and the checker of a certificate share."""
+    law, _ = item
+    return type(law).__name__, _words(law)
+
+
+def _words(value: object) -> str:
+    """`repr` of a law, also where Python refuses to print its numbers because they have more than 4300 digits."""
+    if isinstance(value, Fraction):
+        return f"Fraction({fmpz(value.numerator)}, {fmpz(value.denominator)})"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_words, value))}{',' * (len(value) == 1)})"
+    if is_dataclass(value):
+        named = (f"{field.name}={_words(getattr(value, field.name))}" for field in fields(value))
+        return f"{type(value).__qualname__}({', '.join(named)})"
+    return repr(value)

@@ -1,1 +1,0 @@
-"""TRUSTED: ball arithmetic only. A witness goes in, an enclosure comes out, whatever the witness is."""

@@ -1,0 +1,1 @@
+"""The papers' methods: proved bounds or estimates, never certified with."""

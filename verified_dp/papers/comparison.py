@@ -1,0 +1,124 @@
+"""One question put to every method that applies, side by side with what is proved.
+
+    compare(privacy_profile(spec), "delta", "1").rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from flint import arb, ctx
+
+from verified_dp.core.dyadic import exact_ball
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.enclosure import Enclosure
+from verified_dp.papers.paper import PAPER_METHODS
+from verified_dp.profile import METHODS, PrivacyProfile
+
+ENGINES = tuple(name for name in METHODS if name != "auto")
+ALL = ("auto", *ENGINES, *PAPER_METHODS)
+"""Every method, in the order of the rows: first the engines that certify, then the papers' methods."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method's answer: either an enclosure, or an estimate (a decimal) with how it lies to what is proved.
+
+    outside: whether the estimate is outside of the proved interval. error: (estimate - truth) / truth as text, which
+    is "" where the truth may be 0. note: why an estimate is no bound.
+    """
+
+    method: str
+    enclosure: Enclosure | None = None
+    estimate: str | None = None
+    outside: bool | None = None
+    error: str = ""
+    note: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """proved: the intersection of all enclosures. refused: method -> why it does not apply."""
+
+    quantity: str
+    proved: Enclosure
+    rows: tuple[Row, ...]
+    refused: Mapping[str, str]
+
+
+def compare(profile: PrivacyProfile, quantity: str, at: object, methods: Sequence[str] = ALL,
+            parameters: Mapping[str, Mapping[str, object]] | None = None, digits: int | None = None,
+            max_seconds: float | None = None) -> Comparison:
+    """Ask every method for delta (at = eps) or epsilon (at = delta).
+
+    parameters: method -> its parameters. max_seconds: for each method.
+    Raises: InconsistentEnclosures where two enclosures are disjoint; Unsupported where nothing is proved.
+    """
+    if unknown := [name for name in methods if name not in ALL]:
+        raise InvalidInput("methods", unknown[0], "some of " + ", ".join(ALL))
+    with_parameters = [name for name in methods if name not in METHODS]
+    if unused := [name for name in parameters or () if name not in with_parameters]:
+        raise InvalidInput("parameters", unused[0], "of a paper's method that is asked: "
+                           + (", ".join(with_parameters) or "none is"))
+    found: list[Row] = []
+    refused: dict[str, str] = {}
+    for name in methods:
+        try:
+            found += _ask(profile, quantity, at, name, dict((parameters or {}).get(name, {})), digits, max_seconds)
+        except Unsupported as error:
+            refused[name] = str(error)
+    proved = _intersection([row.enclosure for row in found if row.enclosure is not None])
+    return Comparison(quantity, proved, tuple(_judged(row, proved) for row in found), refused)
+
+
+def _ask(profile: PrivacyProfile, quantity: str, at: object, name: str, parameters: dict[str, object],
+         digits: int | None, max_seconds: float | None) -> list[Row]:
+    """The rows of one method: its enclosure, then each of its estimates."""
+    if name not in PAPER_METHODS:
+        solve = profile.delta if quantity == "delta" else profile.epsilon
+        enclosure = solve(at, digits, name, max_seconds)
+        return [Row(name, enclosure, seconds=enclosure.seconds)]
+    accountant = profile.accountant(name, **parameters)
+    result = (accountant.delta if quantity == "delta" else accountant.epsilon)(at, digits, max_seconds)
+    rows = [] if result.enclosure is None else [
+        Row(name, result.enclosure, parameters=result.parameters, seconds=result.seconds)]
+    named = dict(result.estimates)
+    if result.estimate is not None and result.estimate.value not in named.values():
+        named = {"": result.estimate.value, **named}
+    note = result.estimate.reason if result.estimate is not None else ""
+    return rows + [Row(f"{name} {label}".strip(), estimate=value, note=note, parameters=result.parameters,
+                       seconds=result.seconds) for label, value in named.items()]
+
+
+def _intersection(enclosures: Sequence[Enclosure]) -> Enclosure:
+    """What all enclosures prove together; Enclosure.intersect refuses disjoint ones."""
+    if not enclosures:
+        raise Unsupported("no method that applies here proves an interval: ask one of the estimates by its name")
+    proved = enclosures[0]
+    for enclosure in enclosures[1:]:
+        proved = proved.intersect(enclosure)
+    return proved
+
+
+def _judged(row: Row, proved: Enclosure) -> Row:
+    """The row with its estimate compared with what is proved."""
+    if row.estimate is None:
+        return row
+    with ctx.workprec(128):
+        value = arb(row.estimate).mid()  # of any exponent, where a Fraction would have too many digits
+        low = exact_ball(proved.lower)
+        high = arb("inf") if proved.upper.is_infinite else exact_ball(proved.upper)
+        error = _relative(value, low, high) if low > 0 and high.is_finite() else ""
+        outside = not low <= value <= high
+    return replace(row, outside=outside, error=error)
+
+
+def _relative(value: arb, low: arb, high: arb) -> str:
+    """(value - truth) / truth to two digits, or how small it is at most where its sign is not known."""
+    one, other = value / high - 1, value / low - 1
+    if one > 0 or other < 0:
+        return f"{float(((one + other) / 2).mid()):+.2g}"
+    return f"below {float(abs(one).max(abs(other)).upper()):.1g}"

@@ -1,0 +1,1 @@
+"""The paper's own forms of individual accounting."""

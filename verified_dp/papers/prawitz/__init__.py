@@ -1,0 +1,1 @@
+"""Prawitz smoothing."""

@@ -1,0 +1,1 @@
+"""The saddle-point accountant."""

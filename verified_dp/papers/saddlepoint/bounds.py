@@ -1,0 +1,147 @@
+"""The saddle point, and the rigorous interval of the saddle-point accountant (T97 to T99).
+
+    D(eps) = e^{K(t) - eps t} E f(S~),   f(x) = e^{-t(x-eps)} (1 - e^{-(x-eps)})_+,   S~ the loss tilted by t > 0,
+
+is compared with the same expectation for a normal S~: that is exact for Gaussian steps, and the Berry-Esseen theorem
+bounds the difference in general.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.core.balls import ball, normal_tail, plus_minus, upper_end
+from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
+from verified_dp.core.errors import InvalidInput, Undecided
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.theorems import proved_by
+from verified_dp.papers.saddlepoint.bounds_moments import (
+    MomentTable,
+    TiltedMoments,
+    enclose_moments,
+    enclose_third_moment,
+)
+
+EQUAL_STEPS = ((Fraction("0.4690"), Fraction(0)), (Fraction("0.3322"), Fraction("0.429")),
+               (Fraction("0.3031"), Fraction("0.646")))
+"""(A, B): A (beta + B) / sqrt k bounds the Kolmogorov distance of k equal summands, beta = E|Y|^3 / sd^3."""
+ANY_STEPS = Fraction("0.56")
+"""times sum E|Y_i|^3 / (sum Var Y_i)^{3/2} for independent summands."""
+
+
+@dataclass(frozen=True)
+class TiltedState:
+    """K(t), K'(t), K''(t) of the composition, without its infinity mass, and the moments of its laws."""
+
+    tilt: arb
+    log_mass: arb
+    mean: arb
+    variance: arb
+    laws: tuple[TiltedMoments, ...]
+
+
+def enclose_state(table: MomentTable, tilt: arb, order: int = 2) -> TiltedState:
+    """Enclose the cumulants of the composition at every tilt of the ball; `order` moments of each law."""
+    with ctx.workprec(table.prec):
+        shift = ball(table.loss.mean_shift_squared)
+        log_mass, mean, variance = tilt * (tilt + 1) * shift / 2, (2 * tilt + 1) * shift / 2, shift
+        laws = tuple(enclose_moments(table, i, tilt, order) for i in range(len(table.loss.parts)))
+        for (_, count), moments in zip(table.loss.parts, laws, strict=True):
+            log_mass += count * moments.mass.log()
+            mean += count * moments.mean()
+            variance += count * moments.variance()
+        return TiltedState(tilt, log_mass, mean, variance, laws)
+
+
+@proved_by("T97-saddle-point")
+def enclose_saddle(table: MomentTable, epsilon: Fraction, guess: Fraction, radius: Fraction) -> arb:
+    """Enclose the only t > 0 with K'(t) = eps + 1/t + 1/(1+t): one interval Newton step from guess +- radius.
+
+    Raises Undecided where the step does not map the interval into itself.
+    """
+    if not 0 < radius < guess:
+        raise InvalidInput("saddle.radius", radius, "positive and less than the guess")
+    with ctx.workprec(table.prec):
+        middle, interval = ball(guess), ball(guess) + plus_minus(ball(radius))
+        slope = enclose_state(table, middle).mean - ball(epsilon) - 1 / middle - 1 / (1 + middle)
+        near, far = 1 / interval, 1 / (1 + interval)
+        bend = enclose_state(table, interval).variance + near * near + far * far
+        newton = middle - slope / bend
+        if not (bend > 0 and abs(newton - middle) < ball(radius)):
+            raise Undecided("the saddle point is not isolated at this precision")
+        return newton
+
+
+@proved_by("T98-sp-clt")
+def enclose_normal_part(state: TiltedState, epsilon: arb) -> arb:
+    """Enclose E f(Z), Z ~ N(K', K''): e^{(a^2 - g^2)/2} Q(a) - e^{(b^2 - g^2)/2} Q(b).
+
+    g = (K' - eps)/sqrt K'', a = t sqrt K'' - g, b = (t+1) sqrt K'' - g.
+    """
+    root = state.variance.sqrt()
+    gap = (state.mean - epsilon) / root
+    near, far = state.tilt * root - gap, (state.tilt + 1) * root - gap
+    return ((near * near - gap * gap) / 2).exp() * normal_tail(near) - (
+        (far * far - gap * gap) / 2).exp() * normal_tail(far)
+
+
+@proved_by("T99-berry-esseen")
+def bound_distance(table: MomentTable, state: TiltedState, constant: Fraction | None = None) -> arb:
+    """Bound sup_x |P(S~ <= x) - Phi((x - K')/sqrt K'')|.
+
+    Equal steps: the least of A (beta + B)/sqrt k. Otherwise 0.56 sum k_i E|Y_i|^3 / K''^{3/2}, where Gaussian steps
+    contribute to K'' alone. constant: in place of these, C sum k_i E|Y_i|^3 / K''^{3/2}; not below the proved one.
+    state: with four moments of each law.
+    """
+    loss = table.loss
+    check_constant(loss, constant)
+    with ctx.workprec(table.prec):
+        cubes = [enclose_third_moment(table, i, state.tilt, moments) for i, moments in enumerate(state.laws)]
+        total = sum((count * cube for (_, count), cube in zip(loss.parts, cubes, strict=True)), arb(0))
+        ratio = total / (state.variance * state.variance.sqrt()) if loss.parts else arb(0)
+        if constant is not None or not has_equal_steps(loss):
+            bound = ball(ANY_STEPS if constant is None else constant) * ratio
+        else:
+            root = arb(loss.parts[0][1]).sqrt()  # beta / sqrt k is the ratio
+            bound = arb(1)
+            for factor, shift in EQUAL_STEPS:
+                bound = bound.min(upper_end(ball(factor) * (ratio + ball(shift) / root)))
+        return upper_end(bound).min(arb(1))
+
+
+def has_equal_steps(loss: ComposedLoss) -> bool:
+    """Whether all steps have one law, none of them merged into a Gaussian."""
+    return len(loss.parts) == 1 and not loss.mean_shift_squared
+
+
+def check_constant(loss: ComposedLoss, constant: Fraction | None) -> None:
+    """Raises InvalidInput for a constant below the proved one."""
+    least = EQUAL_STEPS[0][0] if has_equal_steps(loss) else ANY_STEPS
+    if constant is not None and constant < least:
+        raise InvalidInput("constant", constant, f"at least {least}, the least constant that is proved for these steps")
+
+
+@proved_by("T99-berry-esseen", "T03-chernoff")
+def enclose_by_berry_esseen(table: MomentTable, tilt: Fraction, epsilon: Fraction,
+                            constant: Fraction | None = None) -> tuple[Bounds, arb]:
+    """Enclose delta(eps) by e^{K(t) - eps t} (E f(Z) +- 2 C(t) Delta), and the normal part alone (no bound).
+
+    C(t) = t^t/(1+t)^{1+t} = max f; the infinity mass is added; also at most the Chernoff bound e^{K - eps t} C(t).
+    Any tilt > 0 is admissible.
+    """
+    if not tilt > 0:
+        raise InvalidInput("tilt", tilt, "positive")
+    with ctx.workprec(table.prec):
+        point, mass = ball(tilt), table.loss.enclose_infinity_mass()
+        state = enclose_state(table, point, 4)
+        scale = (state.log_mass - ball(epsilon) * point).exp()
+        peak = upper_end(scale * bound_chernoff_factor(point))
+        if not state.variance > 0:
+            return Bounds(arb(0), upper_end(peak + mass).min(arb(1)), {"chernoff": peak}), arb(0).union(arb(1))
+        normal = scale * enclose_normal_part(state, ball(epsilon)) + mass
+        error = upper_end(2 * peak * bound_distance(table, state, constant))
+        bounds = bounds_from_sum(normal, {"berry_esseen": error}, {})
+        return Bounds(bounds.lower, bounds.upper.min(upper_end(peak + mass)), bounds.budget), normal

@@ -1,0 +1,225 @@
+"""The saddle-point accountant (Alghamdi et al.): the steepest-descent series of any order, and SP-CLT, as estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from flint import arb, ctx
+
+from verified_dp.core.balls import ball, upper_end
+from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
+from verified_dp.core.laws.atomic import OddsLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.papers.paper import PaperAnswer
+from verified_dp.papers.saddlepoint.bounds import (
+    ANY_STEPS,
+    TiltedState,
+    enclose_normal_part,
+    enclose_saddle,
+    enclose_state,
+)
+from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, bound_third_moment, tabulate_moments
+from verified_dp.papers.saddlepoint.choose_moments import (
+    asymptotic_saddle,
+    choose_moment_rules,
+    choose_prec,
+    refine_saddle,
+)
+from verified_dp.papers.symbolic.series import (
+    bounded_range_cgf,
+    enclose_corrections,
+    enclose_cumulants,
+    enclose_exponent_derivatives,
+    gaussian_cgf,
+    laplace_cgf,
+    randomized_response_cgf,
+)
+from verified_dp.search.line import as_float, dyadic
+from verified_dp.search.order import Budget
+from verified_dp.search.saddle import choose_saddle
+from verified_dp.search.transforms import float_loss
+
+MAX_ORDER = 40
+_BITS = (70.0, 160.0, 400.0)
+"""Relative accuracy of the moments: the next one where the saddle point is not isolated with the one before."""
+
+
+def decimal(value: arb) -> str:
+    """A decimal with 17 digits, for an estimate: the ball's centre."""
+    return "0" if value.is_zero() else value.mid().str(17, radius=False).replace("e+", "e")
+
+
+def check_supported(loss: ComposedLoss) -> None:
+    """Raises Unsupported where the saddle-point methods do not apply."""
+    if not loss.parts and not loss.mean_shift_squared:
+        raise Unsupported("nothing depends on the data: there is no saddle point")
+    if not loss.has_transform:
+        raise Unsupported("this method needs the transform of every step, and one of them has none: use lattice")
+
+
+class SaddleCurve:
+    """The saddle point and tilted moments of one order at any eps; nodes are kept between questions."""
+
+    def __init__(self, loss: ComposedLoss, moments: int) -> None:
+        check_supported(loss)
+        self.loss, self.moments = loss, moments
+        self.model = float_loss(loss)
+        self._tilt: float | None = None
+        self._table: MomentTable | None = None
+        self._built_for = 0.0
+
+    def past_support(self, epsilon: Fraction) -> PaperAnswer | None:
+        """delta is the infinity mass, exactly, past the largest finite loss."""
+        bounds = enclose_past_support(self.loss, epsilon)
+        if not bounds.upper < 1:
+            return None
+        return PaperAnswer(bounds, decimal(bounds.upper), "exact: eps is past the largest loss")
+
+    def find_saddle(self, epsilon: Fraction) -> tuple[MomentTable, arb]:
+        """Enclose the saddle point, with a table of moments that is good around it. Raises Unsupported."""
+        tilt = self.rough_saddle(epsilon)
+        for bits in _BITS:
+            table = self.table_at(tilt, bits)
+            guess = polish_saddle(table, epsilon, dyadic(tilt, 52))
+            try:
+                return table, enclose_saddle(table, epsilon, guess, guess / 2**40)
+            except Undecided:
+                self._table = None
+        raise Unsupported("the saddle point is not isolated by its moments: too far out, or a loss too small: use auto")
+
+    def rough_saddle(self, epsilon: Fraction) -> float:
+        """The saddle point in floating point, from the asymptotic one or the last one found."""
+        eps = as_float(epsilon)
+        start = asymptotic_saddle(self.model, eps) if self._tilt is None else self._tilt
+        self._tilt = refine_saddle(self.model, eps, choose_saddle(self.model, eps, start))
+        return self._tilt
+
+    def table_at(self, tilt: float, bits: float) -> MomentTable:
+        """The kept table where it still serves this tilt, else a new one."""
+        if self._table is None or not self._built_for * 0.75 < tilt < self._built_for * 1.4:
+            rules = choose_moment_rules(self.loss, tilt, bits, self.moments)
+            prec = choose_prec(self.loss, bits, self.moments, tilt)
+            self._table, self._built_for = tabulate_moments(self.loss, rules, prec), tilt
+        return self._table
+
+
+def polish_saddle(table: MomentTable, epsilon: Fraction, tilt: Fraction) -> Fraction:
+    """A better guess, by Newton steps on balls: many steps of tiny loss leave few digits to floating point."""
+    with ctx.workprec(table.prec):
+        for _ in range(6):
+            point = ball(tilt)
+            state = enclose_state(table, point)
+            near, far = 1 / point, 1 / (1 + point)
+            move = float((state.mean - ball(epsilon) - near - far) / (state.variance + near * near + far * far))
+            if not abs(move) < tilt / 2:
+                break
+            tilt = dyadic(float(tilt) - move, 52)
+            if abs(move) < tilt / 2**26:
+                break
+    return tilt
+
+
+def closed_cgf(law: Law, tilt: arb, order: int) -> list[arb] | None:
+    """[K', ..., K^(order)] by the derived closed form of the law; None where it has none."""
+    if isinstance(law, LaplaceLoss):
+        return laplace_cgf(ball(law.ratio), tilt, order)
+    if isinstance(law, BoundedRangeLoss):
+        return bounded_range_cgf(ball(law.bounded_range), tilt, order)
+    if isinstance(law, OddsLoss) and not law.others:
+        return randomized_response_cgf(ball(law.epsilon), tilt, order)
+    return None
+
+
+def enclose_composed_cgf(table: MomentTable, state: TiltedState, order: int) -> list[arb]:
+    """[K', ..., K^(order)] of the composition, by closed forms and tilted moments."""
+    total = gaussian_cgf(ball(table.loss.mean_shift_squared), state.tilt, order)
+    for (law, count), moments in zip(table.loss.parts, state.laws, strict=True):
+        own = closed_cgf(law, state.tilt, order)
+        if own is None:
+            own = enclose_cumulants(moments.values[:order])
+            own[0] += moments.centre
+        total = [sum_ + count * one for sum_, one in zip(total, own, strict=True)]
+    return total
+
+
+@dataclass(frozen=True)
+class SeriesCurve:
+    """delta by the series of one order."""
+
+    core: SaddleCurve
+    order: int
+
+    def delta(self, epsilon: Fraction) -> PaperAnswer:
+        """MSD0, ..., MSD of the asked order, and SP-CLT at the saddle point."""
+        past = self.core.past_support(epsilon)
+        if past is not None:
+            return past
+        table, saddle = self.core.find_saddle(epsilon)
+        with ctx.workprec(table.prec):
+            state = enclose_state(table, saddle, self.core.moments)
+            mass = table.loss.enclose_infinity_mass()
+            series = estimate_series(table, state, epsilon, self.order)
+            scale = (state.log_mass - ball(epsilon) * saddle).exp()
+            normal = scale * enclose_normal_part(state, ball(epsilon))
+            estimates = {f"MSD{n}": decimal(value + mass) for n, value in enumerate(series)}
+            estimates["SP-CLT"] = decimal(normal + mass)
+            remainder = bound_remainder(table, state, scale) / abs(series[-1])
+        parameters = {"order": str(self.order), "saddle": saddle.str(17, radius=False),
+                      "remainder_over_estimate": f"{float(remainder):.3g}"}
+        return PaperAnswer(None, estimates[f"MSD{self.order}"], _reason(remainder), parameters, estimates)
+
+
+def estimate_series(table: MomentTable, state: TiltedState, epsilon: Fraction, order: int) -> list[arb]:
+    """[MSD0, ..., MSD_order] at the saddle point of `state`, infinity mass excluded: (60), (61) and beyond.
+
+    MSD0 = e^{K - eps t} / (t (1+t) sqrt(2 pi F'')), MSDn = MSD0 (1 + c_1 + ... + c_n).
+    """
+    tilt = state.tilt
+    derivatives = enclose_exponent_derivatives(enclose_composed_cgf(table, state, 2 * order + 2), tilt)
+    scale = (state.log_mass - ball(epsilon) * tilt).exp() / (tilt * (1 + tilt))
+    first = scale / (2 * arb.pi() * derivatives[2]).sqrt()
+    factor, series = arb(1), [first]
+    for correction in enclose_corrections(derivatives, order):
+        factor += correction
+        series.append(first * factor)
+    return series
+
+
+def bound_remainder(table: MomentTable, state: TiltedState, scale: arb) -> arb:
+    """A quick bound of Theorem 5's error at this tilt: that of SP-CLT, which says how far from normal the loss is."""
+    total = sum((count * bound_third_moment(moments)
+                 for (_, count), moments in zip(table.loss.parts, state.laws, strict=True)), arb(0))
+    tilt = state.tilt
+    peak = (tilt * tilt.log() - (1 + tilt) * (1 + tilt).log()).exp()
+    distance = (ball(ANY_STEPS) * total / (state.variance * state.variance.sqrt())).min(arb(1))
+    return upper_end(2 * scale * peak * distance)
+
+
+def _reason(remainder: arb) -> str:
+    """Why the estimate is no bound, and a warning where the remainder of Theorem 5 exceeds it."""
+    size = f"{float(remainder):.2g}"
+    if remainder < 1:
+        return f"no error bound is known for this series; Theorem 5 bounds that of SP-CLT by {size} of the estimate"
+    return ("warning: not to be relied on here: no error bound is known for this series, and Theorem 5 bounds "
+            f"that of SP-CLT only by {size} times the estimate")
+
+
+@dataclass(frozen=True)
+class SaddlePointAccountant:
+    """order: n >= 0 of the series MSDn (0: equation (7), 1: equation (61) of the paper)."""
+
+    order: int = 1
+    name: ClassVar[str] = "saddlepoint"
+
+    def __post_init__(self) -> None:
+        if type(self.order) is not int or not 0 <= self.order <= MAX_ORDER:
+            raise InvalidInput("saddlepoint.order", self.order, f"a whole number from 0 to {MAX_ORDER}")
+
+    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> SeriesCurve:
+        """The series near eps; its cost does not depend on the counts. Raises Unsupported."""
+        return SeriesCurve(SaddleCurve(loss, max(4, 2 * self.order + 2)), self.order)

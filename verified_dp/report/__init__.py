@@ -1,1 +1,0 @@
-"""Results for people: terminal text. Nothing here computes a bound."""

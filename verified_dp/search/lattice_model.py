@@ -1,0 +1,262 @@
+"""Floating-point models of laws and compositions for the lattice's search: masses at points of a mesh."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+
+from verified_dp.core.balls import ball
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.search.line import dyadic
+from verified_dp.search.saddle import Saddle, choose_saddle
+from verified_dp.search.transforms import log_sum, log_sums
+
+_MOST_ATOMS = 3
+"""A law's atoms that a grid is put on: its heaviest."""
+_FINEST = 40
+"""The coarse model's cells are at least 2^-40 of the range."""
+_FLOOR = -80.0
+"""log of the tail masses that the coarse model leaves out at first."""
+DEEPEST = 20_000.0
+"""No smaller delta than e^-20000 is looked for."""
+FEW_CELLS = 4000
+"""So many cells are not worth being made wider."""
+_FREQUENCIES = 1500
+"""Of the sum that estimates delta."""
+
+
+def anchors(law: Law) -> list[Fraction]:
+    """The losses of the heaviest atoms, to 200 bits; of a lattice of atoms two neighbours."""
+    if isinstance(law, DiscreteGaussianLoss):
+        unit = law.sensitivity / law.sigma_squared
+        return [law.sensitivity * unit / 2, (law.sensitivity - 2) * unit / 2]
+    with ctx.workprec(200):
+        atoms = [(loss, float(mass)) for loss, mass in law.enclose_loss_atoms() or [] if not mass.is_zero()]
+    heaviest = sorted(atoms, key=lambda atom: -atom[1])[:_MOST_ATOMS]
+    return list(dict.fromkeys(_exact(loss) for loss, mass in heaviest if mass > 0))
+
+
+def _exact(x: arb) -> Fraction:
+    mantissa, exponent = x.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+class LawModel:
+    """One law as masses at points, from values of its profile on a mesh that is finer where it matters."""
+
+    def __init__(self, law: Law, floor: float) -> None:
+        self.law, self.anchors, self.seconds = law, anchors(law), 1e-4  # seconds: of one cell's masses
+        self.infinity = _log(_enclosed(law.enclose_infinity_mass))
+        self.low, self.high = _range(law, self.infinity, floor)
+        self._unit = (self.high - self.low) / Fraction(2) ** _FINEST
+        self._sticks: dict[int, arb] = {}
+        self._cells = [(n << _FINEST - 5, n + 1 << _FINEST - 5) for n in range(32)]
+        for tilt in (0.0, 0.0):
+            self.refine(tilt)
+
+    def _stick(self, index: int) -> arb:
+        if index not in self._sticks:
+            self._sticks[index] = self.law.enclose_hockey_stick(ball(self.low + index * self._unit))
+        return self._sticks[index]
+
+    def refine(self, tilt: float, share: float = 1e-6) -> None:
+        """Halve cells until each one's mass times its squared width is a small share of the tilted variance."""
+        with ctx.workprec(320):
+            for _ in range(_FINEST):
+                if not self._refine_once(tilt, share):
+                    break
+
+    def _refine_once(self, tilt: float, share: float) -> bool:
+        self._measure()
+        logs = self.log_masses + tilt * self.points
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        mean = weights @ self.points
+        limit = share * float(weights @ (self.points - mean) ** 2)
+        mass = np.maximum(weights[:-1], weights[1:])
+        coarse = mass * np.diff(self.points) ** 2 > limit
+        split = [(a, b) for (a, b), wide in zip(self._cells, coarse, strict=True) if wide and b - a > 1]
+        if not split or len(self._cells) > 4000:
+            return False
+        halves = [cell for a, b in split for cell in ((a, (a + b) // 2), ((a + b) // 2, b))]
+        self._cells = sorted(set(self._cells) - set(split) | set(halves))
+        return True
+
+    def _measure(self) -> None:
+        """Connect the dots on the mesh, in floating point at the end."""
+        indices = [self._cells[0][0], *(b for _, b in self._cells)]
+        alphas = [ball(self.low + i * self._unit).exp() for i in indices]
+        sticks = [self._stick(i) for i in indices]
+        slopes = [(sticks[0] - 1) / alphas[0]]
+        slopes += [(sticks[n + 1] - sticks[n]) / (alphas[n + 1] - alphas[n]) for n in range(len(indices) - 1)]
+        slopes.append(arb(0))
+        self.points = np.array([float(self.low + i * self._unit) for i in indices])
+        self.log_masses = np.array([_log(a * (t - s)) for a, s, t in zip(alphas, slopes, slopes[1:], strict=False)])
+        if not np.isfinite(self.log_masses).any():
+            self.log_masses[:] = 0.0
+
+    def cumulants(self, c: float) -> tuple[float, float, float]:
+        """(K, K', K'') at c."""
+        logs = self.log_masses + c * self.points
+        total = log_sum(logs)
+        weights = np.exp(logs - total)
+        mean = float(weights @ self.points)
+        return total, mean, float(weights @ (self.points - mean) ** 2)
+
+    def turned(self, tilt: float, frequencies: np.ndarray) -> np.ndarray:
+        """M(c + iw) / M(c)."""
+        logs = self.log_masses + tilt * self.points
+        weights = np.exp(logs - log_sum(logs))
+        return np.exp(1j * np.multiply.outer(frequencies, self.points)) @ weights
+
+    def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int,
+                most: int = 10**12) -> tuple[tuple[int, int], ...]:
+        """Cells of 1, 2, 4, ... grid steps: the rarer the loss, the wider; of 1 where they are few, or past `most`."""
+        if last - first <= FEW_CELLS:
+            return ((last - first, 1),)
+        logs = self.log_masses + tilt * self.points
+        density = np.logaddexp(logs[:-1], logs[1:]) - np.log(np.diff(self.points))
+        smooth = np.ones(len(density), dtype=bool)
+        for atom in self.anchors:  # its mass is on the ends of its cell, hence in the next ones too
+            cell = int(np.searchsorted(self.points, float(atom)))
+            smooth[max(cell - 3, 0) : cell + 3] = False
+        top = density[smooth].max() if smooth.any() else density.max()
+        wide = np.floor(np.maximum(top - density, 0.0) / math.log(8) - 0.5)
+        short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
+        edges = np.floor(self.points / float(step))
+        wide = np.clip(wide, 0, np.where(edges[1:] < start, 30, min(math.floor(short), 30))).astype(int)
+        return _blocks(first, last, edges.tolist(), wide.tolist(), most)
+
+
+def _blocks(first: int, last: int, edges: list[float], levels: list[int], most: int) -> tuple[tuple[int, int], ...]:
+    """Blocks (cells, stride) from first to last: aligned strides of at most 2^level of every mesh cell they meet.
+
+    After `most` cells the rest gets stride 1: it is plain by then that there are too many.
+    """
+    blocks: list[list[int]] = []
+    place = first
+    while place < last and most > 0:
+        level = _least_level(place, 1, edges, levels)
+        while level and (place % (1 << level) or place + (1 << level) > last
+                         or _least_level(place, 1 << level, edges, levels) < level):
+            level -= 1
+        if blocks and blocks[-1][1] == 1 << level:
+            blocks[-1][0] += 1
+        else:
+            blocks.append([1, 1 << level])
+        place, most = place + (1 << level), most - 1
+    rest = [[last - place, 1]] if place < last else []
+    return tuple((cells, stride) for cells, stride in blocks + rest)
+
+
+def _least_level(place: int, stride: int, edges: list[float], levels: list[int]) -> int:
+    """The least level of the mesh cells that meet [place, place + stride]."""
+    start = min(max(bisect_right(edges, place) - 1, 0), len(levels) - 1)
+    end = max(bisect_left(edges, place + stride), start + 1)
+    return min(levels[start:end])
+
+
+def _enclosed(function: object) -> arb:
+    with ctx.workprec(128):
+        return function()  # type: ignore[operator]
+
+
+def _log(x: arb) -> float:
+    """log of the middle of a ball, -inf where it is not positive."""
+    middle = x.mid()
+    return float(middle.log()) if middle > 0 else -math.inf
+
+
+def _range(law: Law, log_infinity: float, floor: float) -> tuple[Fraction, Fraction]:
+    """Where the loss lives: all but a mass e^floor on either side."""
+    with ctx.workprec(320):
+        smallest = law.enclose_smallest_loss()
+        largest = law.enclose_largest_loss()
+        infinity = law.enclose_infinity_mass()
+
+        def right(x: Fraction) -> float:
+            return _log(law.enclose_hockey_stick(ball(x)) - infinity)
+
+        def left(x: Fraction) -> float:
+            return _log(law.enclose_hockey_stick(-ball(x)) + (-ball(x)).exp() - 1)
+
+        high = _reach(right, floor, None if largest is None else float(largest))
+        low = _reach(left, floor, None if smallest is None else -float(smallest))
+    return -low, high
+
+
+def _reach(log_tail: object, floor: float, end: float | None) -> Fraction:
+    """The least x, up to a factor 1.1, beyond which the tail is below the floor; at most a little past the end."""
+    limit = Fraction(4096) if end is None else dyadic(max(end, 1e-9) * (1 + 1e-9), 50)
+    if log_tail(limit) > floor:  # type: ignore[operator]
+        return limit
+    low, high = Fraction(1, 2**40), limit
+    while high > low * Fraction(11, 10):
+        middle = dyadic(math.sqrt(float(low) * float(high)), 24)
+        low, high = (middle, high) if log_tail(middle) > floor else (low, middle)  # type: ignore[operator]
+    return high
+
+
+class LatticeModel:
+    """The composition in floating point, with the interface of search.transforms.FloatLoss."""
+
+    def __init__(self, loss: ComposedLoss, floor: float = _FLOOR) -> None:
+        self.loss, self._floor = loss, floor
+        self.laws = loss.laws
+        self.parts = [(LawModel(law, floor), float(count)) for law, count in self.laws]
+        largest = loss.enclose_largest_loss()
+        self.largest = math.inf if largest is None else float(largest)
+        masses = [count * math.log1p(-math.exp(law.infinity)) for law, count in self.parts if law.infinity < 0]
+        self.infinity = -math.expm1(sum(masses))
+
+    def cumulants(self, c: float) -> tuple[float, float, float]:
+        """(K, K', K'') of the composition at c."""
+        rows = [law.cumulants(c) for law, _ in self.parts]
+        counts = [count for _, count in self.parts]
+        k0, k1, k2 = (sum(k * row[n] for k, row in zip(counts, rows, strict=True)) for n in range(3))
+        return k0, k1, k2
+
+    def saddle(self, epsilon: float) -> Saddle:
+        """The saddle point; the meshes are made finer where its tilt puts the mass, and longer where delta is tiny."""
+        while math.isinf(self.largest) and self._reach() < 1.2 * epsilon and self._floor > -DEEPEST:
+            self._lengthen(2 * self._floor)
+        saddle = choose_saddle(self, epsilon)  # type: ignore[arg-type]
+        for _ in range(3):
+            needed = min(saddle.log_delta, 0.0) - 50 - math.log(sum(count for _, count in self.parts))
+            if -DEEPEST < needed < self._floor:
+                self._lengthen(needed - 20)
+            for law, _ in self.parts:
+                law.refine(saddle.tilt)
+            saddle = choose_saddle(self, epsilon, saddle.tilt)  # type: ignore[arg-type]
+        return replace(saddle, log_delta=self._inverted(epsilon, saddle))
+
+    def _inverted(self, epsilon: float, saddle: Saddle) -> float:
+        """log delta by a trapezoidal sum where it can: a few large losses may decide, not the saddle point."""
+        tilt, curved = saddle.tilt, math.sqrt(max(saddle.curvature, 1e-300))
+        steps = 2 * math.pi / (40 * curved) * np.arange(_FREQUENCIES)
+        logs = sum(count * np.log(law.turned(tilt, steps)) for law, count in self.parts)
+        z = tilt + 1j * steps
+        terms = np.exp(logs - 1j * steps * epsilon) / (z * (z + 1))
+        total = float(terms.real.sum() - terms.real[0] / 2) * float(steps[1]) / math.pi
+        size = self.cumulants(tilt)[0] - tilt * epsilon
+        return size + math.log(total) if total > 1e-9 * abs(terms).sum() * float(steps[1]) else saddle.log_delta
+
+    def _reach(self) -> float:
+        """The largest loss in the model."""
+        return sum(count * float(law.high) for law, count in self.parts)
+
+    def _lengthen(self, floor: float) -> None:
+        """Include losses as rare as e^floor."""
+        self._floor = floor
+        self.parts = [(LawModel(law.law, floor), count) for law, count in self.parts]
+
+    def log_table(self, exponents: np.ndarray) -> np.ndarray:
+        """K of each law at each exponent."""
+        return np.array([log_sums(law.log_masses + exponents[:, None] * law.points) for law, _ in self.parts])

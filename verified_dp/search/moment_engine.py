@@ -1,0 +1,66 @@
+"""The engine behind bounds from one Renyi order: an order chosen by optimisation, delta bounded with it in balls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines.renyi import RenyiValues, RenyiWitness
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.search.line import as_float
+from verified_dp.search.magnitudes import require_floats
+from verified_dp.search.renyi import MomentModel, Order, choose_order, choose_order_witness
+
+BITS = 34.0
+"""Relative accuracy with which the bound itself is evaluated: its distance from delta is far larger."""
+
+
+@dataclass(frozen=True)
+class MomentRun:
+    """Bounds on delta(eps) with the witness and the values they come from."""
+
+    witness: RenyiWitness
+    values: RenyiValues
+    bounds: Bounds
+
+
+class MomentEngine:
+    """Bounds on delta of one composition of one order from its moments."""
+
+    def __init__(self, loss: ComposedLoss) -> None:
+        self.loss = loss
+
+    @cached_property
+    def model(self) -> MomentModel:
+        """The moments in floating point. Raises Unsupported where there is no room for them."""
+        require_floats(self.loss)
+        return MomentModel(self.loss)
+
+    def solve(self, epsilon: Fraction) -> MomentRun:
+        """The best bound of one order at eps."""
+        where = as_float(epsilon)
+        return self.run(choose_order(self.model, where, "asoodeh"), epsilon)
+
+    def run(self, choice: Order, epsilon: Fraction, exponent: Fraction | None = None) -> MomentRun:
+        """The bound of a chosen order at eps; exponent: the exact l where it was asked for."""
+        witness = choose_order_witness(self.model, choice, as_float(epsilon), BITS, exponent)
+        values = evaluate(self.loss, witness)
+        assert isinstance(values, RenyiValues)
+        return MomentRun(witness, values, enclose_delta(values, epsilon))
+
+    def log_bound(self, epsilon: Fraction) -> float:
+        """log of the bound that `solve` should give, without the infinity mass."""
+        return min(0.0, choose_order(self.model, as_float(epsilon), "asoodeh").log_bound)
+
+    def guess_epsilon(self, log_target: float) -> float:
+        """Where the bound reaches the target: by doubling, then by bisection to 2^-40."""
+        low, high = 0.0, 1.0
+        while self.log_bound(Fraction(high)) > log_target and high < 1e12:
+            low, high = high, 2 * high
+        for _ in range(44):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.log_bound(Fraction(middle)) > log_target else (low, middle)
+        return high

@@ -1,0 +1,345 @@
+"""One order of one composition: witnesses that enclose delta(eps) to the asked relative width, by any method.
+
+Floating point proposes a witness, the kernel encloses delta with it, and the width it reaches says whether
+to ask again with more bits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+from flint import arb, ctx
+
+from verified_dp.core.balls import ball
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.chernoff import ChernoffWitness
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
+from verified_dp.core.engines.evaluate import (
+    SupportWitness,
+    Values,
+    Witness,
+    enclose_delta,
+    enclose_past_support,
+    evaluate,
+)
+from verified_dp.core.errors import InconsistentEnclosures, Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.search.lattice_engine import LatticeEngine
+from verified_dp.search.lattice_model import LatticeModel
+from verified_dp.search.line import as_float, choose_line, choose_nodes, dyadic, plan_line
+from verified_dp.search.magnitudes import require_floats, why_no_floats
+from verified_dp.search.moment_engine import MomentEngine
+from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
+from verified_dp.search.saddle import Saddle, choose_saddle
+from verified_dp.search.transforms import FloatLoss, float_loss
+
+COARSE = 14.0
+"""Where the contour gives fewer bits than this, the lattice is asked for as many."""
+SLOW_LINE = 0.1
+"""Where a line of one or two laws would take more seconds than this, a bent path is tried."""
+MAX_TILT, LARGEST_TILT = 1e5, 1e8
+"""Beyond such tilts no path is tried, and beyond the second no line: only Chernoff bounds delta there."""
+FAINTEST = -2e7
+"""Below e^FAINTEST sampled steps take longer than is predicted: only Chernoff bounds delta there."""
+MANY_NODES = 50_000
+"""A bound that only has to be cheap uses at most so many nodes."""
+DEFAULT_SECONDS = 120.0
+"""The budget of one question where none is stated."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Bounds on delta(eps) of one order with the witness that gives them, and its eps-independent values.
+
+    ends: where the bounds are the intersection of two answers, the one with the lower and the one with the upper end.
+    """
+
+    epsilon: Fraction
+    method: str
+    witness: Witness
+    values: Values | None
+    bounds: Bounds
+    ends: tuple[Answer, Answer] | None = None
+
+    def at(self, epsilon: Fraction) -> Answer:
+        """The same witness and values at another eps."""
+        if self.ends is not None:
+            return intersect([end.at(epsilon) for end in self.ends])
+        if self.values is None:
+            raise Unsupported("this answer holds at its own eps only")
+        return Answer(epsilon, self.method, self.witness, self.values, enclose_delta(self.values, epsilon))
+
+    def by_side(self) -> list[tuple[str, Answer]]:
+        """(side, answer): whose witness proves both ends, or the lower and the upper one."""
+        return [("both", self)] if self.ends is None else list(zip(("lower", "upper"), self.ends, strict=True))
+
+    def proving(self, side: str) -> Answer:
+        """The answer that proves this end."""
+        return dict(self.by_side()).get(side, self)
+
+
+class Budget:
+    """Wall-clock limit of one question; `spent` becomes true when it is over."""
+
+    def __init__(self, seconds: float | None, progress: Callable[[str], None] | None = None) -> None:
+        self.start, self._progress = time.perf_counter(), progress
+        self.seconds = DEFAULT_SECONDS if seconds is None else seconds
+
+    @property
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.start
+
+    @property
+    def left(self) -> float:
+        """Seconds left, at least a little."""
+        return max(self.seconds - self.elapsed, 0.05)
+
+    @property
+    def spent(self) -> bool:
+        return self.elapsed > self.seconds
+
+    def allows(self, seconds: float) -> bool:
+        """Whether work of this predicted length should start."""
+        return self.elapsed + seconds <= self.seconds or seconds < 0.05
+
+    def say(self, text: str) -> None:
+        """Tell the caller what is about to run."""
+        if self._progress is not None:
+            self._progress(text)
+
+
+def width_bits(bounds: Bounds) -> float:
+    """-log2 of the relative width (inf if exact, negative or zero if nothing is known): it only steers the search."""
+    with ctx.workprec(64):
+        width, size = bounds.upper - bounds.lower, bounds.upper
+        if width == 0:
+            return math.inf
+        if not bounds.lower > 0:
+            return 0.0
+        return -float((width / size).log()) / math.log(2)
+
+
+def path_seconds(plan: PathPlan) -> float:
+    """A rough prediction of the kernel's time on a path."""
+    return 0.02 + 2.5e-7 * predicted_cost(plan)
+
+
+class SingleOrder:
+    """delta(eps) of one composed loss, with its floating-point model kept between questions."""
+
+    def __init__(self, loss: ComposedLoss) -> None:
+        self.loss = loss
+        self.lattice, self.moments = LatticeEngine(loss), MomentEngine(loss)
+        self._model: FloatLoss | LatticeModel | None = None
+        self._shortfall = 0.0  # bits by which the last width missed its prediction
+
+    @property
+    def model(self) -> FloatLoss | LatticeModel:
+        if self._model is None:
+            require_floats(self.loss)
+            self._model = float_loss(self.loss) if self.has_contour else self.lattice.model
+        return self._model
+
+    @property
+    def _float_model(self) -> FloatLoss:
+        """The contour's model. Raises Unsupported where some law has no transform."""
+        if not isinstance(self.model, FloatLoss):
+            raise Unsupported("the contour method needs the transform of every step; one of them has none: use lattice")
+        return self.model
+
+    @property
+    def has_contour(self) -> bool:
+        """Whether the contour method applies: every law has a transform, and their product decays."""
+        return self.loss.has_transform and self.loss.decays
+
+    def saddle(self, epsilon: Fraction, start: float = 1.0) -> Saddle:
+        """The saddle point at eps; needs at least one step with noise."""
+        if isinstance(self.model, LatticeModel):
+            return self.model.saddle(as_float(epsilon))
+        return choose_saddle(self.model, as_float(epsilon), start)
+
+    def log_estimate(self, epsilon: Fraction) -> float:
+        """log of a first-order estimate of delta(eps), -inf past the support."""
+        if self.loss.only_moments:
+            return self.moments.log_bound(epsilon)
+        if self.is_trivial or epsilon >= self.model.largest:
+            return -math.inf
+        return self.saddle(epsilon).log_delta
+
+    @property
+    def is_trivial(self) -> bool:
+        """No step depends on the data at all."""
+        return not self.loss.parts and not self.loss.mean_shift_squared
+
+    def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
+        """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise.
+
+        Raises Unsupported where numbers are too large or too small for the search (`search.magnitudes`); plain Gaussian
+        steps and a single step take any.
+        """
+        if self.loss.only_moments:
+            return self._by_moments(epsilon, method)
+        past = self._past_support(epsilon, bits)
+        if past is not None:
+            return past
+        if self.loss.parts and not is_single(self.loss):
+            require_floats(self.loss)
+        answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, bits, method, budget)]
+        if method == "lattice" or not answers:
+            answers.append(self._lattice(epsilon, bits, budget))
+        elif method == "auto" and not (self.is_trivial or budget.spent) and (
+                width_bits(intersect(answers).bounds) < min(bits, COARSE)):
+            with suppress(Unsupported):  # what the contour proved remains
+                answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
+        return intersect(answers)
+
+    def _by_moments(self, epsilon: Fraction, method: str) -> Answer:
+        """From above by one Renyi order: all that is possible where a step is known by its moments alone."""
+        if method != "auto":
+            raise Unsupported(ONLY_MOMENTS)
+        run = self.moments.solve(epsilon)
+        return Answer(epsilon, "renyi", run.witness, run.values, run.bounds)
+
+    def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
+        if self.is_trivial:
+            raise Unsupported("nothing depends on the data: there is no law to compose")
+        run = self.lattice.solve(epsilon, 2.0**-bits, lambda: budget.left, budget.say)
+        return Answer(epsilon, "lattice", run.witness, run.values, run.bounds)
+
+    def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
+        """delta(eps) = P(S = inf) past the largest finite loss."""
+        witness = SupportWitness(max(256, math.ceil(bits) + 64))
+        bounds = enclose_past_support(self.loss, epsilon, witness.prec)
+        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper < 1 or bounds.lower == 1 else None
+
+    def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
+        """Whether the contour is faster than a long sum."""
+        return self.has_contour and self._plan(epsilon, self.saddle(epsilon), bits + 3)[1] < SLOW_LINE
+
+    def _attempts(self, epsilon: Fraction, bits: float, method: str,
+                  budget: Budget) -> Iterator[Callable[[float], Answer]]:
+        """What applies but the lattice: a closed form; the contour elsewhere, beside a Gaussian's, or if asked."""
+        closed = has_closed_form(self.loss)
+        if method == "closed-form" and not closed:
+            raise Unsupported("no closed form: it exists for Gaussian steps alone and for one sampled step alone")
+        closed = closed and (method != "auto" or is_quick(self.loss) or not self._is_easy_line(epsilon, bits))
+        if closed and method in ("auto", "closed-form"):
+            yield lambda bits: self._closed(epsilon, bits)
+        beside = method == "auto" and self.has_contour and not self.is_trivial and not (closed and self.loss.parts)
+        beside = beside and why_no_floats(self.loss) is None
+        if method == "contour" or beside:
+            yield lambda bits: self._contour(epsilon, bits, budget)
+
+    def _climb(self, attempt: Callable[[float], Answer], bits: float, budget: Budget) -> Answer:
+        """Ask for more bits until the width is reached, nothing is gained, or the budget is spent."""
+        asked, best, best_bits = bits + 3.0 + self._shortfall, None, -math.inf
+        for _ in range(12):
+            answer = attempt(asked)
+            reached = width_bits(answer.bounds)
+            if best is None or reached > best_bits:
+                best, best_bits = answer, reached
+                self._shortfall = min(max(asked - 3.0 - reached, 0.0), 40.0)
+            if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness | SupportWitness):
+                break
+            if reached > 0:
+                asked += max(4.0, bits - reached + 3)
+            else:
+                asked = self._ask_after_nothing(answer.epsilon, bits, asked)
+        assert best is not None
+        return best
+
+    def _ask_after_nothing(self, epsilon: Fraction, bits: float, asked: float) -> float:
+        """Bits to ask where delta was lost in its error: it is far below its first-order estimate."""
+        if why_no_floats(self.loss):
+            return 2 * asked + 20
+        missed = (self.log_estimate(epsilon) - self.log_jump(epsilon)) / math.log(2)
+        return bits + missed + 10 if asked < bits + missed < bits + 400 else 2 * asked + 20
+
+    def log_jump(self, epsilon: Fraction) -> float:
+        """log of delta if one large loss decided and all other steps lost least; -inf where that cannot be."""
+        if self.loss.order == "add" or len(self.loss.node_parts) < len(self.loss.parts):
+            return -math.inf
+        with ctx.workprec(128):
+            parts = self.loss.node_parts
+            least = sum((count * (1 - ball(law.sampling_probability)).log() for law, count in parts), arb(0))
+            jumps = (count * law.enclose_hockey_stick(ball(epsilon) - least) for law, count in parts)
+            jump = sum(jumps, arb(0)).mid()
+            return float(jump.log()) if jump > 0 else -math.inf
+
+    def _closed(self, epsilon: Fraction, bits: float) -> Answer:
+        """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation."""
+        witness = ClosedFormWitness(math.ceil(2 * bits + 40))
+        return self.evaluate(epsilon, witness, "closed-form")
+
+    def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
+        """The cheaper of a line and a bent path; fewer bits where neither fits the budget; then what Chernoff gives."""
+        saddle = self.saddle(epsilon)
+        if saddle.tilt > LARGEST_TILT or (self.loss.node_parts and saddle.log_delta < FAINTEST):
+            return self.chernoff(epsilon, saddle.tilt)
+        bits = max(bits, 9.0)
+        while bits > 8:
+            choose, seconds = self._plan(epsilon, saddle, bits)
+            if budget.allows(seconds):
+                break
+            bits *= 0.8
+        else:
+            return self.chernoff(epsilon, saddle.tilt)
+        if seconds > 1:
+            digits = bits / math.log2(10)
+            budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({as_float(epsilon):.6g})")
+        return self.evaluate(epsilon, choose(), "contour")
+
+    def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
+        """How to choose the cheaper of a line and a bent path, and its seconds."""
+        model = self._float_model
+        line = plan_line(model, as_float(epsilon), saddle, bits)
+        choose: Callable[[], Witness] = partial(choose_line, model, line)
+        seconds = line.seconds
+        slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
+        if slow and saddle.tilt < MAX_TILT and not self.loss.direct_parts:
+            path = plan_path(model, as_float(epsilon), saddle, bits)
+            if path is not None and path_seconds(path) < seconds:
+                choose, seconds = partial(choose_path, path), path_seconds(path)
+        return choose, seconds
+
+    def evaluate(self, epsilon: Fraction, witness: Witness, method: str) -> Answer:
+        """Run the kernel on a witness."""
+        values = evaluate(self.loss, witness)
+        return Answer(epsilon, method, witness, values, enclose_delta(values, epsilon))
+
+    def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
+        """A cheap upper bound on delta(eps); the exponent is kept so small that a few thousand nodes do."""
+        parts = self._float_model.parts
+        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in parts])
+        rules = tuple(choose_nodes(law, tilt, 8 + math.log2(count)) for law, count in parts)
+        if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
+            return self.evaluate(epsilon, SupportWitness(256), "contour")  # 0 <= delta <= 1 is all that is cheap
+        prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)
+        return self.evaluate(epsilon, ChernoffWitness(dyadic(tilt), rules, prec), "contour")
+
+
+def intersect(answers: Sequence[Answer]) -> Answer:
+    """The intersection of enclosures of one number: the narrowest where that is inside of all others.
+
+    Raises: InconsistentEnclosures where two are disjoint.
+    """
+    for one in answers:
+        for other in answers:
+            if one.bounds.lower > other.bounds.upper:
+                raise InconsistentEnclosures(f"{one.method} and {other.method} give disjoint enclosures of delta")
+    best = low = high = max(answers, key=lambda answer: width_bits(answer.bounds))
+    for answer in answers:
+        low = answer if answer.bounds.lower > low.bounds.lower else low
+        high = answer if answer.bounds.upper < high.bounds.upper else high
+    if low is high:
+        return low
+    ends = low.proving("lower"), high.proving("upper")
+    bounds = Bounds(low.bounds.lower, high.bounds.upper, best.bounds.budget)
+    return Answer(best.epsilon, best.method, best.witness, best.values, bounds, ends)

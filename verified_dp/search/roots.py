@@ -1,0 +1,306 @@
+"""eps(delta) of one order: a candidate by secant steps on log delta, then two evaluations that bracket it (T13)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.core.balls import ball
+from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.engines.evaluate import SupportWitness
+from verified_dp.core.theorems import proved_by
+from verified_dp.search.line import as_float, dyadic
+from verified_dp.search.magnitudes import why_no_floats
+from verified_dp.search.order import Answer, Budget, SingleOrder, width_bits
+
+FAR_OUT = Fraction(2**43)
+"""Where a delta that never falls to the target is shown above it."""
+FARTHEST = 10**250
+"""No larger eps is guessed."""
+FEW_STEPS = 50
+"""With at most so many steps, one large loss decides."""
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """delta(lower.epsilon) > target (None where 0 is not excluded) and delta(upper.epsilon) <= target (or None)."""
+
+    lower: Answer | None
+    upper: Answer | None
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction | None]:
+        return (self.lower.epsilon if self.lower else Fraction(0)), (self.upper.epsilon if self.upper else None)
+
+
+@proved_by("T13-epsilon-of-delta")
+def is_above(answer: Answer, target: Fraction) -> bool:
+    """Whether delta(eps) > target is certain, so that eps(target) > eps."""
+    return bool(answer.bounds.lower > ball(target))
+
+
+@proved_by("T13-epsilon-of-delta")
+def is_below(answer: Answer, target: Fraction) -> bool:
+    """Whether delta(eps) <= target is certain, so that eps(target) <= eps."""
+    return bool(answer.bounds.upper <= ball(target))
+
+
+def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
+    """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget.
+
+    Where plain Gaussians are too large or too small to search for it (`search.magnitudes`), only whether it is 0 is
+    told; Unsupported is raised where other steps are.
+    """
+    with ctx.workprec(max(64, 4 * digits)):
+        far_out = order.evaluate(FAR_OUT, SupportWitness(256), "closed-form")
+        if is_above(far_out, target):  # by the mass at infinity, which no eps takes away (T44)
+            return Bracket(far_out, None)
+        if order.loss.only_moments:
+            return _bracket_by_moments(order, target, method, budget)
+        if method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
+            return _bracket_on_lattice(order, target, digits, budget)
+        blind = why_no_floats(order.loss) is not None
+        if blind or order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
+            at_zero = _compare_at_zero(order, target, method, budget)
+            if not is_above(at_zero, target):
+                return Bracket(None, at_zero if is_below(at_zero, target) else None)
+            if blind:
+                return Bracket(at_zero, None)
+        return _bracket_positive(order, target, digits, method, budget)
+
+
+def _bracket_by_moments(order: SingleOrder, target: Fraction, method: str, budget: Budget) -> Bracket:
+    """The least eps that one Renyi order proves, a little above where the bound reaches the target; no lower end."""
+    at_zero = order.enclose(Fraction(0), 1.0, method, budget)
+    room = ball(target) - at_zero.bounds.lower  # the lower end is the mass at infinity
+    if is_below(at_zero, target) or not room > 0:
+        return Bracket(None, at_zero if room > 0 else None)
+    guess = order.moments.guess_epsilon(float(room.log()))
+    for slack in (1e-9, 1e-6, 1e-3):
+        answer = order.enclose(dyadic(guess * (1 + slack), 52), 1.0, method, budget)
+        if is_below(answer, target):
+            return Bracket(None, answer)
+    return Bracket(None, None)
+
+
+def _bracket_on_lattice(order: SingleOrder, target: Fraction, digits: int, budget: Budget) -> Bracket:
+    """One composition near the answer serves every eps: bisect its upper and its lower bounds."""
+    if order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
+        at_zero = order.enclose(Fraction(0), 12.0, "lattice", budget)
+        if not is_above(at_zero, target):
+            return Bracket(None, at_zero if is_below(at_zero, target) else None)
+    epsilon, tilt = guess_epsilon(order, target)
+    bracket = Bracket(None, None)
+    for bits in (8.0, digits * math.log2(10) + 1):
+        asked = max(bits - math.log2(tilt * as_float(epsilon)), 6.0)
+        answer = order.enclose(epsilon, asked, "lattice", budget)
+        bracket = _tighter(bracket, *_bisect(answer, target, epsilon, bits), target)
+        lower, upper = bracket.ends
+        if upper is None or budget.spent:
+            break
+        epsilon = _moved((lower + upper) / 2, 0.0, 24.0)
+    return bracket
+
+
+def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
+    """Where the estimate of delta equals the target, by bisection, and the tilt there."""
+    goal, low, high = float(log_of(target)), Fraction(0), Fraction(1)
+    while high < FARTHEST and order.log_estimate(high) > goal:
+        low, high = high, 2 * high
+    for _ in range(30):
+        middle = dyadic(float(low + high) / 2, 40)
+        low, high = (middle, high) if order.log_estimate(middle) > goal else (low, middle)
+        if high - low < high / 1000:
+            break
+    return high, order.saddle(high).tilt
+
+
+def _bisect(answer: Answer, target: Fraction, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
+    """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it."""
+    tests: list[Callable[[Answer], bool]] = [lambda one: not is_above(one, target), lambda one: is_below(one, target)]
+    found = []
+    for crossed in tests:
+        low, high = epsilon / 2, 2 * epsilon
+        while high - low > epsilon / 2 ** int(bits + 6):
+            middle = _moved((low + high) / 2, 0.0, bits + 8)
+            if middle in (low, high):
+                break
+            low, high = (low, middle) if crossed(answer.at(middle)) else (middle, high)
+        found.append((low, high))
+    return answer.at(found[0][0]), answer.at(found[1][1])
+
+
+def _compare_at_zero(order: SingleOrder, target: Fraction, method: str, budget: Budget) -> Answer:
+    """delta(0) with as many bits as it takes to compare it with the target."""
+    answer = order.enclose(Fraction(0), 4.0, method, budget)
+    for bits in (16.0, 64.0, 256.0, 1024.0):
+        if is_above(answer, target) or is_below(answer, target) or budget.spent:
+            break
+        answer = order.enclose(Fraction(0), bits, method, budget)
+    return answer
+
+
+def _bracket_positive(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
+    epsilon, tilt = _first_guess(order, target)
+    best = Bracket(None, None)
+    for attempt in range(8):
+        bits = digits * math.log2(10) + 3 - math.log2(min(1.0, tilt * as_float(epsilon))) + 2 * attempt
+        epsilon, answer = _refine(order, epsilon, tilt, target, bits, method, budget)
+        best = _certify_around(order, answer, epsilon, target, digits, bits, method, budget, best)
+        lower, upper = best.ends
+        if budget.spent or (upper is not None and (upper - lower) * 10**digits <= upper):
+            break
+    return best
+
+
+def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
+    """Where the first-order estimate equals the target, by bisection in the tilt, along which it falls."""
+    goal = float(log_of(target))
+    low, high = 1e-6, 1e-6
+
+    def point(tilt: float) -> tuple[float, float]:
+        k0, k1, k2 = order.model.cumulants(tilt)
+        epsilon = k1 - 1 / tilt - 1 / (1 + tilt)
+        bend = k2 + tilt**-2 + (1 + tilt) ** -2
+        return epsilon, k0 - tilt * epsilon - math.log(tilt) - math.log1p(tilt) - 0.5 * math.log(2 * math.pi * bend)
+
+    while point(high)[1] > goal and high < 1e9:
+        low, high = high, 4 * high
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        size = point(middle)[1]
+        low, high = (middle, high) if size > goal else (low, middle)
+        if abs(size - goal) < 0.01 or high / low < 1 + 1e-13:
+            break
+    epsilon = dyadic(max(point(high)[0], 1e-9), 40)
+    steps = sum(count for _, count in order.loss.parts)
+    few = 0 < steps <= FEW_STEPS and not order.loss.mean_shift_squared and order.loss.order != "add"
+    return _jump_start(order, target, epsilon, high) if few else (epsilon, high)
+
+
+def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
+    """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
+    epsilon = _jump_guess(order, target, Fraction(0), above)
+    fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
+    return (epsilon, fall / (0.01 * as_float(epsilon))) if 0 < fall < math.inf else (above, tilt)
+
+
+def log_of(value: Fraction) -> arb:
+    """log of an exact positive number, at any exponent."""
+    return ball(value).log()
+
+
+def _refine(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction, bits: float, method: str,
+            budget: Budget) -> tuple[Fraction, Answer]:
+    """Secant steps on log delta - log target, keeping the values of the last line as long as they are sharp."""
+    epsilon = _locate(order, epsilon, tilt, target, method, budget)
+    answer, slope = order.enclose(epsilon, bits, method, budget), -tilt
+    previous: tuple[Fraction, arb] | None = None
+    goal = bits + math.log2(1 + abs(float(log_of(target))))
+    for _ in range(20):
+        gap = _log_gap(answer, target)
+        if gap is None or budget.spent:
+            break
+        if previous is not None and previous[0] != epsilon and previous[1] != gap:
+            slope = float((gap - previous[1]) / ball(epsilon - previous[0]))
+        move = -float(gap) / slope if slope < 0 else math.inf
+        small = abs(move) < 2.0 ** (-goal + 2) * as_float(epsilon)
+        if small or not math.isfinite(move):
+            break
+        previous = epsilon, gap
+        epsilon = _moved(epsilon, move, bits)
+        answer = _follow(order, answer, epsilon, bits, method, budget, abs(float(gap)))
+    return epsilon, answer
+
+
+def _locate(order: SingleOrder, epsilon: Fraction, tilt: float, target: Fraction, method: str,
+            budget: Budget) -> Fraction:
+    """Come near the answer with few bits: secant steps on log delta, kept between the ends known so far."""
+    low, slope = Fraction(0), -tilt
+    high: Fraction | None = None
+    previous: tuple[Fraction, float] | None = None
+    for _ in range(30):
+        answer = order.enclose(epsilon, 8.0, method, budget)
+        ball_gap = _log_gap(answer, target)
+        if budget.spent or (ball_gap is not None and abs(float(ball_gap)) < 0.3):
+            break
+        gap = -math.inf if ball_gap is None else float(ball_gap)
+        if ball_gap is None and not is_below(answer, target):
+            break
+        low, high = (epsilon, high) if gap > 0 else (low, epsilon)
+        if previous is not None and previous[0] != epsilon and math.isfinite(gap):
+            slope = min((gap - previous[1]) / float(epsilon - previous[0]), -1e-9)
+        moved = _jump_guess(order, target, low, epsilon)
+        if math.isfinite(gap):
+            previous, moved = (epsilon, gap), _moved(epsilon, -gap / slope, 20.0)
+        inside = moved > low and (high is None or moved < high)
+        epsilon = moved if inside else _moved((low + high) / 2 if high else 2 * low, 0.0, 20.0)
+    return epsilon
+
+
+def _jump_guess(order: SingleOrder, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
+    """Where delta would equal the target if one large loss decided, by bisection between low and high."""
+    goal = float(log_of(target))
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if order.log_jump(middle) > goal else (low, middle)
+    return _moved(high, 0.0, 30.0)
+
+
+def _moved(epsilon: Fraction, move: float, bits: float) -> Fraction:
+    """epsilon + move, kept positive and within a factor 4, as a short dyadic."""
+    moved = epsilon + Fraction(move)
+    kept = min(max(moved, epsilon / 4), 4 * epsilon)
+    scale = Fraction(2) ** (math.ceil(bits) + 12 - kept.numerator.bit_length() + kept.denominator.bit_length())
+    return Fraction(round(kept * scale)) / scale
+
+
+def _log_gap(answer: Answer, target: Fraction) -> arb | None:
+    """log(delta / target) at the middle of the enclosure, None where that says nothing (it only steers the search)."""
+    if width_bits(answer.bounds) < 1:
+        return None
+    middle = ((answer.bounds.lower + answer.bounds.upper) / 2).mid()
+    return (middle.log() - log_of(target)).mid() if middle > 0 else None
+
+
+def _follow(order: SingleOrder, answer: Answer, epsilon: Fraction, bits: float, method: str, budget: Budget,
+            gap: float) -> Answer:
+    """delta at a nearby eps: with the old values where the step is small, else afresh."""
+    if answer.values is not None and gap < 1.5:
+        moved = answer.at(epsilon)
+        if _is_sharp(moved, bits):
+            return moved
+    return order.enclose(epsilon, bits, method, budget)
+
+
+def _is_sharp(answer: Answer, bits: float) -> bool:
+    return width_bits(answer.bounds) >= bits - 0.5
+
+
+def _certify_around(order: SingleOrder, answer: Answer, epsilon: Fraction, target: Fraction, digits: int, bits: float,
+                    method: str, budget: Budget, best: Bracket) -> Bracket:
+    """Widen around the candidate until both inequalities are certain."""
+    half, found = epsilon / (3 * 10**digits), best
+    for _ in range(6):
+        below = _follow(order, answer, _moved(epsilon - half, 0.0, bits), bits, method, budget, 0.0)
+        above = _follow(order, answer, _moved(epsilon + half, 0.0, bits), bits, method, budget, 0.0)
+        found = _tighter(found, below, above, target)
+        if (is_above(below, target) and is_below(above, target)) or budget.spent:
+            break
+        half *= 16
+    return found
+
+
+def _tighter(bracket: Bracket, below: Answer, above: Answer, target: Fraction) -> Bracket:
+    """The bracket with every end moved inward that one of the two answers proves."""
+    lower, upper = bracket.lower, bracket.upper
+    for answer in (below, above):
+        if is_above(answer, target) and (lower is None or answer.epsilon > lower.epsilon):
+            lower = answer
+        if is_below(answer, target) and (upper is None or answer.epsilon < upper.epsilon):
+            upper = answer
+    return Bracket(lower, upper)

@@ -1,1 +1,0 @@
-"""Symbolic derivations: sympy derives, once; what is evaluated afterwards are stored polynomials on balls."""

@@ -1,0 +1,207 @@
+"""Write the formal part of a certificate: choose grid, bits and windows, compose in integers, note the hints.
+
+Not trusted: the extracted checker does the same arithmetic again. Everything is exact in integers; the operations
+are those of proofs/coq/Checker.v, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb, ctx, fmpz_poly
+
+from verified_dp.core.balls import ball
+from verified_dp.core.certificate.document import Document, sealed
+from verified_dp.core.certificate.statement import read_spec
+from verified_dp.core.engines.grid import LawGrid, enclose_step
+from verified_dp.core.engines.lattice import Above, Below
+from verified_dp.core.errors import InvalidCertificate, Unsupported
+from verified_dp.core.laws.law import Law
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.verifiers.formal import FormalPart, Product, part_record, read_parts, single_law
+
+_SHARE_BITS = 16
+"""All that is cut costs about 2^-16 of the claimed delta."""
+_FINEST, _COARSEST = 14, 4
+"""Grid steps from 2^-4 to 2^-14."""
+_MAX_WINDOW = 2**16
+_TAYLOR = {"above": 39, "below": 40}
+
+
+@dataclass(frozen=True)
+class Composed:
+    """An integer law: masses from index low on, and the mass at infinity, in units of 2^-bits."""
+
+    low: int
+    masses: list[int]
+    infinity: int
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Side, bits, and what each product may cut on either side, in units of 2^-2bits per step that it holds."""
+
+    side: str
+    bits: int
+    share: int
+
+    def shift(self, number: int) -> int:
+        """Number 2^-bits, rounded to the safe side."""
+        return -(-number >> self.bits) if self.side == "above" else number >> self.bits
+
+    def multiply(self, a: Composed, b: Composed, steps: int) -> tuple[Composed, Product]:
+        """The product cut to a window, of so many steps, and the hint for it."""
+        full = [int(c) for c in (fmpz_poly(a.masses) * fmpz_poly(b.masses)).coeffs()]
+        start, end = self._window(full, self.share * steps)
+        infinity = a.infinity * (b.infinity + sum(b.masses)) + sum(a.masses) * b.infinity
+        lost = sum(full[:start]) + sum(full[end:]) if self.side == "above" else 0
+        low = a.low + b.low + start
+        product = Composed(low, [self.shift(c) for c in full[start:end]], self.shift(infinity + lost))
+        return product, Product(low, low + end - start - 1, sum(product.masses), product.infinity)
+
+    def _window(self, full: list[int], room: int) -> tuple[int, int]:
+        """Cut at most `room` at each end, and all that is 0 after the shift."""
+        def first_kept(masses: Iterator[int]) -> int:
+            cut = 0
+            for index, mass in enumerate(masses):
+                cut += mass
+                if cut > room and self.shift(mass):
+                    return index
+            raise Unsupported("nothing is left of the composition at this precision", "formal")
+
+        return first_kept(iter(full)), len(full) - first_kept(reversed(full))
+
+    def power(self, law: Composed, count: int) -> tuple[Composed, list[Product]]:
+        """The count-fold composition by binary powering, with the hints."""
+        power, held, hints = law, 1, []
+        for digit in bin(count)[3:]:
+            held *= 2
+            power, hint = self.multiply(power, power, held)
+            hints.append(hint)
+            if digit == "1":
+                held += 1
+                power, hint = self.multiply(power, law, held)
+                hints.append(hint)
+            if len(power.masses) > _MAX_WINDOW:
+                raise Unsupported("the formal checker would need more than 2^16 points", "formal")
+        return power, hints
+
+    def exponential(self, exponent: Fraction) -> int:
+        """2^bits e^-exponent, below for an upper bound of delta and above for a lower one."""
+        term, total = Fraction(1), Fraction(1)
+        for n in range(1, _TAYLOR[self.side] + 1):
+            term *= -exponent / n
+            total += term
+        scaled = total * (1 << self.bits)
+        return max(0, scaled.__floor__()) if self.side == "above" else scaled.__ceil__()
+
+    def delta(self, law: Composed, epsilon: Fraction, step: Fraction) -> int:
+        """The bound of delta(epsilon) in units of 2^-bits."""
+        index, opposite = (epsilon / step).__floor__() + 1, replace(self, side=_opposite(self.side))
+        decay, factor = self.exponential(step), self.exponential(index * step - epsilon)
+        total, one = 0, 1 << self.bits
+        for mass in [*[0] * (law.low - index), *law.masses[max(0, index - law.low):]]:
+            total += mass * max(0, one - factor)
+            factor = opposite.shift(factor * decay)
+        return law.infinity + self.shift(total)
+
+
+def _opposite(side: str) -> str:
+    return "below" if side == "above" else "above"
+
+
+def propose(law: Law, order: str, count: int, side: str, epsilon: Fraction, target: Fraction,
+            enough: Callable[[FormalPart], bool]) -> FormalPart:
+    """The coarsest grid's part that is enough. target: about the size of delta that matters.
+
+    Raises Unsupported where no grid is fine enough.
+    """
+    part = None
+    for power in range(_COARSEST, _FINEST + 1):
+        try:
+            part = build_part(law, order, count, side, epsilon, target, Fraction(1, 1 << power))
+        except Unsupported:
+            break
+        if enough(part):
+            return part
+    reached = f"; the finest one shows {part.delta.numerator / part.delta.denominator:.6g}" if part else ""
+    raise Unsupported(f"no grid of the formal checker decides this claim{reached}", "formal")
+
+
+def build_part(law: Law, order: str, count: int, side: str, epsilon: Fraction, target: Fraction,
+               step: Fraction, grid: LawGrid | None = None) -> FormalPart:
+    """The part with this grid step, and a grid that is wide enough unless one is given."""
+    size = target.denominator.bit_length() - target.numerator.bit_length() + _SHARE_BITS
+    bits = size + count.bit_length() + 40
+    prec = 2 * bits + 64
+    arithmetic = Arithmetic(side, bits, (1 << 2 * bits - size) // count)
+    with ctx.workprec(prec):
+        grid = grid or choose_grid(law, step, arb((1, -size)) / count)
+        found = enclose_step(law, grid, step, bits)
+        rounded, scale = (Above if side == "above" else Below).integer, arb((1, bits))
+        masses = [rounded(scale * mass) for mass in (found.above if side == "above" else found.below)]
+        infinity = rounded(scale * (found.infinity_above if side == "above" else found.infinity))
+    composed, products = arithmetic.power(Composed(grid.first, masses, infinity), count)
+    return FormalPart(order, side, epsilon, count, step, bits, prec, grid.first, infinity, tuple(masses),
+                      tuple(products), arithmetic.delta(composed, epsilon, step))
+
+
+def choose_grid(law: Law, step: Fraction, loss: arb) -> LawGrid:
+    """Uniform, and so wide that what lies outside of it costs about `loss` per step."""
+    def left_is_small(index: int) -> bool:
+        x = ball(-index * step)
+        return bool(law.enclose_hockey_stick(x) + x.exp() - 1 <= loss)
+
+    def right_is_small(index: int) -> bool:
+        return bool(law.enclose_hockey_stick(ball(index * step)) - law.enclose_infinity_mass() <= loss)
+
+    first, last = -_least(left_is_small), _least(right_is_small)
+    return LawGrid(first, ((last - first, 1),))
+
+
+def _least(is_enough: Callable[[int], bool]) -> int:
+    """The least positive index that is enough, if larger ones are too."""
+    high = 1
+    while not is_enough(high):
+        high *= 2
+        if high > _MAX_WINDOW:
+            raise Unsupported("the formal checker would need more than 2^16 points", "formal")
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def with_formal(certificate: Document) -> Document:
+    """The certificate with a formal part that shows its verdict. Raises Unsupported where none can be made."""
+    spec = read_spec(certificate)
+    claim, verdict = spec.claim, certificate["verdict"]
+    if claim is None or verdict == "undecided":
+        raise Unsupported("the claim is undecided: there is nothing for a formal part to prove", "formal")
+    losses = privacy_losses(spec.composition, spec.relation)
+    if verdict == "proved":
+        parts = [propose(law, loss.order, count, "above", claim.epsilon, claim.delta,
+                         lambda part: part.delta <= claim.delta)
+                 for loss in losses for law, count in [single_law(loss)]]
+    else:
+        order = _refuting_order(certificate)
+        parts = [propose(law, loss.order, count, "below", claim.epsilon, claim.delta,
+                         lambda part: part.delta > claim.delta)
+                 for loss in losses if loss.order == order for law, count in [single_law(loss)]]
+    records = [part_record(part) for part in parts]
+    try:
+        read_parts(records)
+    except InvalidCertificate as error:
+        raise Unsupported(f"the formal part would not be readable: {error}", "formal") from None
+    return sealed({**certificate, "formal": records})
+
+
+def _refuting_order(certificate: Document) -> str:
+    """The order with the largest recorded lower end of delta."""
+    from verified_dp.core.dyadic import Dyadic
+
+    found = [entry for entry in certificate["evaluations"] if entry["quantity"] == "delta"]
+    return str(max(found, key=lambda entry: Dyadic.parse(entry["enclosure"]["lower"]).as_fraction())["order"])
