@@ -6,63 +6,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, lower_end, plus_minus, upper_end
+from verified_dp.core.balls import BOUND_BITS, ball, kept, largest, lower_end, plus_minus, upper_end
 from verified_dp.core.engines.powers import enclose_power
-from verified_dp.core.laws.lognormal import Hats, Nodes, bound_in_sector, enclose_hats, enclose_nodes, integer_above
+from verified_dp.core.exact import SquareRoot
+from verified_dp.core.laws.lognormal import Hats, Majorant, choose_majorant, enclose_hats, enclose_nodes, integer_above
 from verified_dp.core.theorems import proved_by
 
 
-@dataclass(frozen=True)
-class Hyperbola:
-    """scale: c > 0, angle: 0 < a < pi/4; exact balls."""
-
-    scale: arb
-    angle: arb
-
-    @property
-    def centre(self) -> arb:
-        """c (1 + sin a)."""
-        return self.scale * (1 + self.angle.sin())
-
-    def point(self, v: arb) -> acb:
-        """z(v)."""
-        return self.centre + self.scale * acb(-self.angle, v).sin()
-
-    def speed(self, v: arb) -> acb:
-        """z'(v) = i c cos(iv - a)."""
-        return acb(0, self.scale) * acb(-self.angle, v).cos()
+CELL = Fraction(1, 4)
+"""Width of the parts of an arm, in v."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """On a part of an arm: |phi|^t <= e^{log_bound}, Re z <= right, int |dz| <= length, |z| >= nearest.
+    """On a part of an arm: |phi^t e^{Kz}| <= the largest e^{log_bound + K right}, int |dz| <= length, |z| >= nearest."""
 
-    falling: None, or for the rest of an arm the number f with int e^{K (Re z - right)} |dz| <= length / K if K f >= 1.
-    """
-
-    log_bound: arb
-    right: arb
+    corners: list[tuple[arb, arb]]
     length: arb
     nearest: arb
-    falling: arb | None = None
+
+    def bound_size(self, strike: arb, power: int) -> arb:
+        """Bound |phi^t e^{Kz} z^{-n}| on the part."""
+        return largest([log_bound + strike * right for log_bound, right in self.corners]).exp() / self.nearest**power
 
     @proved_by("T132-hyperbola")
     def bound(self, strike: arb, power: int) -> arb:
         """Bound int |phi^t e^{Kz} z^{-n}| |dz|, K > 0, over the part."""
-        size = (self.log_bound + strike * self.right).exp() * self.length / self.nearest**power
-        if self.falling is None:
-            return upper_end(size)
-        return upper_end(size / strike) if strike * self.falling >= 1 else arb.pos_inf()
+        return upper_end(self.bound_size(strike, power) * self.length)
+
+    @proved_by("T132-hyperbola")
+    def bound_sum(self, strike: arb, power: int, share: arb) -> arb:
+        """Bound the trapezoidal sum over the nodes of the part, their step being `share` of its width."""
+        return upper_end(self.bound(strike, power) * (1 + share))
+
+
+@dataclass(frozen=True)
+class Rest(Piece):
+    """All of an arm beyond v: int |phi^t e^{Kz} z^{-n}| |dz| <= length / K times the size at v; falling = |Re z'(v)|."""
+
+    falling: arb
+
+    @proved_by("T132-hyperbola")
+    def bound(self, strike: arb, power: int) -> arb:
+        """Bound int |phi^t e^{Kz} z^{-n}| |dz|, K > 0, over the rest."""
+        return upper_end(self.bound_size(strike, power) * self.length / strike)
+
+    @proved_by("T132-hyperbola")
+    def bound_sum(self, strike: arb, power: int, share: arb) -> arb:
+        """Bound the trapezoidal sum over the nodes beyond v, at steps of `share` cells, where its terms fall."""
+        if not strike * self.falling >= 1:
+            return arb.pos_inf()
+        return upper_end(self.bound(strike, power) * (1 + share * ball(CELL) * strike * self.falling))
 
 
 @dataclass(frozen=True)
 class Arm:
-    """The upper half of a hyperbola z = centre + scale sin(iv - angle), 0 <= angle < pi/2, centre > scale sin angle."""
+    """The upper half of a hyperbola z = centre + scale sin(iv - angle), 0 < angle < pi/2, centre > scale sin angle."""
 
     centre: arb
     scale: arb
@@ -70,59 +74,65 @@ class Arm:
     rounds: int
     hats: Hats
 
-    def real(self, v: arb) -> arb:
-        """Re z(v), falling in v >= 0."""
-        return self.centre - self.scale * self.angle.sin() * v.cosh()
+    def point(self, v: arb) -> acb:
+        """z(v)."""
+        return self.centre + self.scale * acb(-self.angle, v).sin()
 
-    def imag(self, v: arb) -> arb:
-        """Im z(v), rising in v >= 0."""
-        return self.scale * self.angle.cos() * v.sinh()
+    def speed(self, v: arb) -> acb:
+        """z'(v)."""
+        return acb(0, self.scale) * acb(-self.angle, v).cos()
 
     @proved_by("T132-hyperbola")
     def cell(self, start: arb, end: arb) -> Piece:
-        """The part between two v."""
-        low, right, down, up = self.real(end), self.real(start), self.imag(start), self.imag(end)
-        guess = self.hats.spread**2 * (down + up) / 2
-        turns = [self.angle * guess / (self.angle + guess), self.angle]
-        bound = arb.pos_inf()
-        for turn in map(lower_end, turns):
-            rate = lower_end(low * turn.cos() + down * turn.sin())
-            bound = bound.min(bound_in_sector(self.hats, self.angle, turn, rate))
-        speed = (self.angle.cos() ** 2 + end.sinh() ** 2).sqrt()
-        return Piece(self.rounds * upper_end(bound).log(), upper_end(right),
-                     upper_end((end - start) * self.scale * speed), acb(low.union(right), down.union(up)).abs_lower())
+        """The part between two v: it lies in the triangle of its ends and of where their tangents meet."""
+        first, last = self.point(start), self.point(end)
+        middle, half = (start + end) / 2, (end - start) / 2
+        tip = self.centre + self.scale * acb(-self.angle, middle).sin() / half.cosh()
+        corners = [first, tip, last]
+        majorant = self._choose(corners)
+        bounds = [(upper_end(self.rounds * majorant.log_bound(z)), upper_end(z.real)) for z in corners]
+        hull = acb(first.real.union(last.real), first.imag.union(last.imag))
+        length = (end - start) * self.scale * (self.angle.cos() ** 2 + end.sinh() ** 2).sqrt()
+        return Piece(bounds, upper_end(length), lower_end(hull.abs_lower()))
+
+    def _choose(self, corners: list[acb]) -> Majorant:
+        """The best of two turns at the middle: where the bound is about least, and the arm's angle."""
+        place, square = corners[1], self.hats.spread**2
+        guess = (square * place.imag / (1 + square * place.imag)).min(self.angle)
+        rate = (place.real * guess.cos() + place.imag * guess.sin()).max(arb(0))
+        turns = [lower_end((square * place.imag * self.hats.mean(rate)).min(self.angle)), self.angle]
+        found = [choose_majorant(self.hats, self.angle, turn, corners) for turn in turns]
+        return found[0] if found[0].log_bound(place) < found[1].log_bound(place) else found[1]
 
     @proved_by("T132-hyperbola")
-    def rest(self, start: arb) -> Piece:
-        """All beyond v > 0: |phi| <= e^{B^2/2} E e^{-rate X}, sB = turn >= angle, rate = Re(z e^{-i turn}), rising in v.
+    def rest(self, start: arb) -> Rest:
+        """All beyond v > 0: |phi| <= e^{A^2/2} E e^{-rate X}, sA = turn >= angle, rate = Re(z e^{-i turn}), rising in v.
 
         int |dz| e^{K Re z} <= coth v e^{K Re z(v)} / (K sin angle).
         """
-        bound = arb.pos_inf()
+        bound, first = arb.pos_inf(), self.point(start)
         for extra in range(4):
-            turn = lower_end((self.angle + arb(extra) / 5).min(arb(3) / 2))
-            if not turn >= self.angle:
-                continue
-            rate = self.centre * turn.cos() + self.scale * (
-                start.exp() * (turn - self.angle).sin() - (-start).exp() * (turn + self.angle).sin()) / 2
-            if rate >= 0:
-                bound = bound.min(((turn / self.hats.spread) ** 2 / 2).exp() * self.hats.bound(rate))
-        falling = lower_end(self.scale * self.angle.sin() * start.sinh() * start.tanh())
-        return Piece(self.rounds * upper_end(bound).log(), upper_end(self.real(start)),
-                     upper_end(1 / (start.tanh() * self.angle.sin())), lower_end(self.imag(start)), falling)
+            turn = (self.angle + arb(extra) / 5).min(arb(3) / 2)
+            rate = first.real * turn.cos() + first.imag * turn.sin()
+            if turn >= self.angle and rate >= 0:
+                bound = bound.min((turn / self.hats.spread) ** 2 / 2 + self.hats.bound(rate).log())
+        return Rest([(upper_end(self.rounds * bound), upper_end(first.real))],
+                    upper_end(1 / (start.tanh() * self.angle.sin())), lower_end(first.imag),
+                    self.scale * self.angle.sin() * start.sinh())
 
 
 @dataclass(frozen=True)
 class PutValues:
     """What a hyperbola yields before K is known: terms (z, h z' phi^t / pi), and what is left out, by arms.
 
-    aliases: parts of both arms of the strip's edges; damping: 1 / (e^{2 pi b/h} - 1); dropped: parts of the path.
+    aliases: parts of both arms of the strip's edges; damping: 1 / (e^{2 pi b/h} - 1); dropped: parts of the path; share: h over a part's width.
     """
 
     terms: list[tuple[acb, acb]]
     aliases: list[Piece]
     damping: arb
     dropped: list[Piece]
+    share: arb
 
     @proved_by("T132-hyperbola")
     def enclose(self, strike: arb, power: int) -> arb:
@@ -130,104 +140,144 @@ class PutValues:
         total = sum((weight * (strike * z).exp() / z**power for z, weight in self.terms), acb(0)).imag
         with ctx.workprec(BOUND_BITS):
             aliases = sum((piece.bound(strike, power) for piece in self.aliases), arb(0))
-            dropped = sum((piece.bound(strike, power) for piece in self.dropped), arb(0))
+            dropped = sum((piece.bound_sum(strike, power, self.share) for piece in self.dropped), arb(0))
             error = (aliases * self.damping + dropped) / arb.pi()
         return total + plus_minus(error)
 
 
-_CELL = arb(1) / 4
-_MOST_CELLS = 120
+_MOST_CELLS = 96
 
 
 def cells_until(arm: Arm, strike: arb, small: arb) -> list[Piece]:
-    """Parts of the arm from its vertex, and the rest, once that is at most `small` with z^{-2} (or the parts are many).
-    """
-    parts = list[Piece]()
-    while len(parts) < _MOST_CELLS:
-        start = len(parts) * _CELL
-        parts.append(arm.cell(start, start + _CELL))
-        if len(parts) % 4 == 0:
-            rest = arm.rest(start + _CELL)
-            if rest.bound(strike, 2) <= small:
-                break
+    """Parts of the arm from its vertex, and the rest: once that is at most `small`, or there are many parts."""
+    parts, rest = list[Piece](), None
+    while rest is None or len(parts) < _MOST_CELLS and not rest.bound(strike, 2) <= small:
+        for _ in range(4):
+            start, end = ball(len(parts) * CELL), ball((len(parts) + 1) * CELL)
+            parts.append(arm.cell(start, end))
+        rest = arm.rest(end)
     return [*parts, rest]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A hyperbola for a strike: about how large put is (its log), and the bound of its strip's edges."""
+    """A hyperbola for a strike: its upper arm, about how large put is, and bounds of the strip's edges and the path.
 
-    path: Hyperbola
+    log_size: log of e^{cK} E[e^{-cX}]^t / c. wasted: by how much the edges exceed it. Nothing here has to be right.
+    """
+
+    path: Arm
     log_size: arb
     aliases: list[Piece]
     parts: list[Piece]
-    margin: arb
     wasted: arb
 
 
 def choose_scale(rounds: int, hats: Hats, strike: arb) -> arb:
     """About the c > 0 where e^{cK} E[e^{-cX}]^t / c^2 is least."""
-    low, high = arb(-200), arb(200)
-    for _ in range(24):
-        middle = lower_end((low + high) / 2)
-        c = arb(2) ** middle
-        sizes = [weight * (-c * place).exp() for weight, place in zip(hats.full, hats.places, strict=True)]
-        mean = sum((size * place for size, place in zip(sizes, hats.places, strict=True)), arb(0)) / sum(sizes, arb(0))
-        if strike - rounds * mean - 2 / c < 0:
-            low = middle
-        else:
-            high = middle
-    return lower_end(arb(2) ** low)
+    def falls(c: arb) -> bool:
+        return bool(strike - rounds * hats.mean(c) - 2 / c < 0)
+
+    low = lower_end(1 / strike)
+    while falls(2 * low):
+        low = 2 * low
+    ratio = arb(2)
+    for _ in range(5):
+        ratio = lower_end(ratio.sqrt())
+        low = lower_end(low * ratio) if falls(low * ratio) else low
+    return low
 
 
-def plan(rounds: int, hats: Hats, strike: arb, angle: arb, bits: int) -> Plan:
-    """Bounds on the strip 1/4 to 7/4 of the angle."""
+_EDGES = (1, 7)
+"""The strip's edges, in fourths of the angle."""
+
+
+def plan(rounds: int, hats: Hats, strike: arb, angle: Fraction, bits: int) -> Plan:
+    """Bounds for one angle a of the hyperbola; the strip reaches from a/4 to 7a/4."""
     scale = choose_scale(rounds, hats, strike)
-    path = Hyperbola(scale, angle)
+    centre = lower_end(scale * (1 + ball(angle).sin()))
+    path, *edges = (Arm(centre, scale, ball(a), rounds, hats) for a in (angle, *(angle * n / 4 for n in _EDGES)))
     log_size = scale * strike + rounds * hats.bound(scale).log() - scale.log()
-    arms = [Arm(path.centre, scale, angle * share / 4, rounds, hats) for share in (1, 7)]
     size = upper_end(log_size.exp())
-    aliases = [part for arm in arms for part in cells_until(arm, strike, size)]
-    goal = upper_end((log_size - bits * arb.const_log2()).exp())
-    parts = cells_until(Arm(path.centre, scale, angle, rounds, hats), strike, goal)
-    margin = angle * 3 / 4
-    total = sum((part.bound(strike, 2) for part in aliases), arb(0))
-    return Plan(path, log_size, aliases, parts, margin, (total.log() - log_size).max(arb(0)))
+    aliases = [part for arm in edges for part in cells_until(arm, strike, size)]
+    parts = cells_until(path, strike, upper_end(size * arb((1, -bits))))
+    wasted = sum((part.bound(strike, 2) for part in aliases), arb(0)).log() - log_size
+    return Plan(path, log_size, aliases, parts, upper_end(wasted).max(arb(0)))
+
+
+_ANGLES = (Fraction(5, 8), Fraction(3, 8), Fraction(1, 4))
+
+
+def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> tuple[Plan, Fraction]:
+    """The plan that takes the fewest points; a widest one that wastes little is taken at once."""
+    best, least, nats = None, arb.pos_inf(), bits * arb.const_log2()
+    for angle in _ANGLES:
+        found = plan(rounds, hats, strike, angle, bits)
+        points = (nats + found.wasted) / ball(angle)
+        if best is None or points < least:
+            best, least = (found, angle), points
+        if found.wasted < nats / 4:
+            break
+    return best
 
 
 _BLOCKS = 3
 
 
-def evaluate_put(rounds: int, spread: arb, strike: arb, angle: arb, reach: int) -> PutValues:
+def _bits_of(x: arb) -> int:
+    """About log2 x, at least 0."""
+    return integer_above((x.log() / arb.const_log2()).max(arb(0)))
+
+
+@kept(32)
+def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction) -> PutValues:
     """The values of a hyperbola chosen for K = strike, good to about 2^-prec of put."""
     bits = ctx.prec
     with ctx.workprec(BOUND_BITS):
-        hats = enclose_hats(spread, reach)
-        chosen = plan(rounds, hats, strike, angle, bits)
-        nats = bits * arb.const_log2() + 2 + chosen.wasted
-        step = lower_end(2 * arb.pi() * chosen.margin / nats)
-        goal = upper_end((chosen.log_size - bits * arb.const_log2()).exp())
-        kept = len(chosen.parts) - 1
-        left = chosen.parts[-1].bound(strike, 2)
-        while kept > 1 and left + chosen.parts[kept - 1].bound(strike, 2) <= goal:
-            left += chosen.parts[kept - 1].bound(strike, 2)
-            kept -= 1
-        count = integer_above(kept * _CELL / step)
-        dropped = [Piece(p.log_bound, p.right, upper_end(p.length * (1 + step / _CELL)), p.nearest, p.falling)
-                   for p in chosen.parts[kept:]]
-        damping = upper_end(1 / (2 * arb.pi() * chosen.margin / step).expm1())
-        widest = arb.pi() / 2 + angle
-        spare = integer_above((widest / spread) ** 2 / 2 / arb.const_log2() + arb(rounds).log() / arb.const_log2()) + 16
-        size = hats.bound(chosen.path.scale)
-        deeper = integer_above(-size.log() / arb.const_log2()) + integer_above(arb(rounds).log() / arb.const_log2())
-    with ctx.workprec(bits + spare + deeper):
-        terms = []
-        blocks = [enclose_nodes(spread, lower_end(widest * (2 * i + 1) / (2 * _BLOCKS)),
-                                upper_end(widest / (2 * _BLOCKS) + arb(2) ** -40), bits + deeper + 4) for i in range(_BLOCKS)]
-        for j in range(count + 1):
-            v = j * step
-            z = chosen.path.point(v)
-            i = int((z.arg() * _BLOCKS / widest).lower().floor().unique_fmpz()) if j else 0
-            value = enclose_power(blocks[min(i, _BLOCKS - 1)].enclose(z), rounds)
-            terms.append((z, value * chosen.path.speed(v) * step / arb.pi() / (1 if j else 2)))
-    return PutValues(terms, chosen.aliases, damping, dropped)
+        spread, aim = 1 / ball(noise), lower_end(ball(strike))
+        reach = integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt())
+        depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2))) + 6
+        hats = enclose_hats(spread, depth, reach)
+        chosen, angle = choose_plan(rounds, hats, aim, bits)
+        margin = ball(angle * (_EDGES[1] - _EDGES[0]) / 8)
+        step = lower_end(2 * arb.pi() * margin / (bits * arb.const_log2() + 2 + chosen.wasted))
+        damping = upper_end(1 / (2 * arb.pi() * margin / step).expm1())
+        kept_parts = count_kept(chosen, aim, bits)
+        count = integer_above(kept_parts * ball(CELL) / step)
+        deeper = _bits_of(rounds / hats.bound(chosen.path.scale)) + 4
+        spare = integer_above(((arb.pi() / 2 + ball(angle)) / spread) ** 2 / 2 / arb.const_log2()) + deeper + 16
+    with ctx.workprec(bits + spare):
+        terms = sum_terms(chosen.path, noise, step, count, bits + deeper)
+    return PutValues(terms, chosen.aliases, damping, chosen.parts[kept_parts:], upper_end(step / ball(CELL)))
+
+
+def count_kept(chosen: Plan, strike: arb, bits: int) -> int:
+    """How many parts of the path cannot be left out for 2^-bits of put."""
+    goal, kept_parts = upper_end((chosen.log_size - bits * arb.const_log2()).exp()), len(chosen.parts) - 1
+    left = chosen.parts[-1].bound(strike, 2)
+    while kept_parts > 1 and left + chosen.parts[kept_parts - 1].bound(strike, 2) <= goal:
+        kept_parts -= 1
+        left += chosen.parts[kept_parts].bound(strike, 2)
+    return kept_parts
+
+
+@proved_by("T132-hyperbola")
+def sum_terms(path: Arm, noise: Fraction | SquareRoot, step: arb, count: int, bits: int) -> list[tuple[acb, acb]]:
+    """(z, h z' phi^t / pi) at z(jh), half of it at j = 0, j = 0..count."""
+    spread, widest, terms = 1 / ball(noise), arb.pi() / 2 + path.angle, []
+    half = upper_end(widest / (2 * _BLOCKS) + arb((1, -30)))
+    centres = [lower_end(widest * (2 * i + 1) / (2 * _BLOCKS)) for i in range(_BLOCKS)]
+    blocks = [enclose_nodes(spread, centre, half, bits) for centre in centres]
+    for j in range(count + 1):
+        z = path.point(j * step)
+        turn = z.arg()
+        block = next((block for block in blocks if turn <= block.centre + block.half), blocks[-1])
+        share = step * path.speed(j * step) / arb.pi() / (1 if j else 2)
+        terms.append((z, share * enclose_power(block.enclose(z), path.rounds)))
+    return terms
+
+
+@proved_by("T132-hyperbola")
+def enclose_put(rounds: int, noise: Fraction | SquareRoot, strike: arb, power: int, near: Fraction) -> arb:
+    """Enclose E (K - S)_+ (power 2), P(S < K) (1) or the density of S at K (0), K > 0, by values for a strike near it."""
+    return evaluate_put(rounds, noise, near).enclose(strike, power)

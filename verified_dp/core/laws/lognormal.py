@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flint import acb, arb
 
-from verified_dp.core.balls import disc, lower_end, normal_tail, upper_end
+from verified_dp.core.balls import disc, lower_end, normal_tail, smallest, upper_end
 from verified_dp.core.theorems import proved_by
 
 
@@ -59,43 +59,44 @@ def enclose_nodes(spread: arb, centre: arb, half: arb, bits: int) -> Nodes:
 
 @dataclass(frozen=True)
 class Hats:
-    """E f(X) <= sum_i weights_i f(places_i) + P(u > cuts[-1]) sup f beyond, for convex f on [0, cuts[-1]].
+    """E[f(X); u < cuts[i]] <= sum of f(places) with weights full up to i and right[i] after it, for convex f >= 0.
 
-    left, right: the shares of each bin's two ends; bin i lies between places[i] and places[i+1], places[0] = 0.
+    Bin i lies between places[i] and places[i+1] = X(cuts[i]), places[0] = 0; right: the share of E[.; bin] that falls to
+    its right end where f is replaced by its chord; full: both shares of a place. beyond: P(u > cuts[i]).
     """
 
+    spread: arb
     cuts: list[arb]
     places: list[arb]
-    left: list[arb]
     right: list[arb]
-    beyond: list[arb]
     full: list[arb]
-    spread: arb
+    beyond: list[arb]
 
     @proved_by("T131-lognormal-transform")
     def bound(self, rate: arb) -> arb:
         """Bound E e^{-rate X}, rate >= 0."""
-        shares = (weight * (-rate * place).exp() for weight, place in zip(self.full, self.places, strict=True))
-        return sum(shares, self.beyond[-1])
+        return self.bound_below(rate, len(self.cuts) - 1) + self.beyond[-1]
+
+    def mean(self, rate: arb) -> arb:
+        """About E[X e^{-rate X}] / E e^{-rate X}: only to choose by."""
+        sizes = [weight * (-rate * place).exp() for weight, place in zip(self.full, self.places, strict=True)]
+        return sum((size * place for size, place in zip(sizes, self.places, strict=True)), arb(0)) / sum(sizes, arb(0))
 
     @proved_by("T131-lognormal-transform")
-    def bound_growth(self, rate: arb, cut: int) -> arb:
-        """Bound E[e^{rate X}; u < cuts[cut]], rate >= 0."""
-        shares = (weight * (rate * place).exp() for weight, place in zip(self.full[:cut + 1], self.places, strict=False))
-        return sum(shares, self.right[cut] * (rate * self.places[cut + 1]).exp())
-
-
-_FINENESS = 2
-_LEFTMOST = -8
+    def bound_below(self, rate: arb, cut: int) -> arb:
+        """Bound E[e^{-rate X}; u < cuts[cut]], any rate."""
+        shares = (weight * (-rate * place).exp()
+                  for weight, place in zip(self.full[:cut + 1], self.places[:cut + 1], strict=True))
+        return sum(shares, self.right[cut] * (-rate * self.places[cut + 1]).exp())
 
 
 @proved_by("T131-lognormal-transform")
-def enclose_hats(spread: arb, reach: int) -> Hats:
-    """Hats between u = -8 and u = reach, half a unit wide."""
-    cuts = [arb(n) / _FINENESS for n in range(_LEFTMOST * _FINENESS, reach * _FINENESS + 1)]
+def enclose_hats(spread: arb, depth: int, reach: int) -> Hats:
+    """Hats between u = -depth and u = reach, half a unit wide."""
+    cuts = [arb(n) / 2 for n in range(-2 * depth, 2 * reach + 1)]
     places = [arb(0), *((spread * u - spread**2 / 2).exp() for u in cuts)]
-    below = [arb(0), *(normal_tail(-u) for u in cuts)]
-    means = [arb(0), *(normal_tail(spread - u) for u in cuts)]
+    below = [arb(0), *map(normal_tail, (-u for u in cuts))]
+    means = [arb(0), *map(normal_tail, (spread - u for u in cuts))]
     left, right = [], []
     for i in range(len(cuts)):
         mass, mean = below[i + 1] - below[i], means[i + 1] - means[i]
@@ -103,24 +104,43 @@ def enclose_hats(spread: arb, reach: int) -> Hats:
         left.append(upper_end(mass - share))
         right.append(upper_end(share))
     full = [left[0], *(a + b for a, b in zip(right, [*left[1:], arb(0)], strict=True))]
-    return Hats(cuts, places, left, right, [normal_tail(u) for u in cuts], full, spread)
+    return Hats(spread, cuts, places, right, full, [normal_tail(u) for u in cuts])
 
-@proved_by("T131-lognormal-transform")
-def bound_in_sector(hats: Hats, angle: arb, turn: arb, rate: arb) -> arb:
-    """Bound |phi(z)| where 0 <= arg z <= pi/2 + angle < pi and Re(z e^{-i turn}) >= rate, 0 <= turn <= angle.
 
-    rate >= 0: e^{A^2/2} E e^{-rate X}, sA = turn. rate < 0: up to a cut on that line, then down to B, sB = angle, and on:
-    e^{A^2/2} E[e^{-rate X}; u < cut] + (B - A) e^{(B^2 - cut^2)/2 - rate X(cut)} / sqrt(2 pi) + e^{B^2/2} P(u > cut).
+@dataclass(frozen=True)
+class Majorant:
+    """A bound of |phi| on a convex set in 0 <= arg z <= pi/2 + angle < pi, by one path of integration in u.
+
+    The path runs on Im u = -A, sA = turn <= angle, up to Re u = the cut, down to B, sB = angle, and on:
+    e^{A^2/2} E[e^{-rate X}; u < cut] + (B - A) e^{(B^2 - cut^2)/2 + max(-rate, 0) X(cut)} / sqrt(2 pi)
+    + e^{B^2/2} P(u > cut), rate = Re(z e^{-i turn}), is convex in z, and so is its logarithm.
+    cut: None where rate >= 0 on the whole set: then e^{A^2/2} E e^{-rate X}.
     """
-    first, last = turn / hats.spread, angle / hats.spread
-    if rate >= 0:
-        return (first**2 / 2).exp() * hats.bound(rate)
-    if not rate < 0:
-        return (last**2 / 2).exp()
-    rate = -rate
+
+    hats: Hats
+    angle: arb
+    turn: arb
+    cut: int | None
+
+    @proved_by("T131-lognormal-transform")
+    def log_bound(self, z: acb) -> arb:
+        """Bound log |phi| at a corner of the set."""
+        first, last = self.turn / self.hats.spread, self.angle / self.hats.spread
+        rate = z.real * self.turn.cos() + z.imag * self.turn.sin()
+        if self.cut is None:
+            return first**2 / 2 + self.hats.bound(rate).log() if rate >= 0 else arb.pos_inf()
+        end, growth = self.hats.cuts[self.cut], (-rate).max(arb(0)) * self.hats.places[self.cut + 1]
+        across = (last - first) * ((last**2 - end**2) / 2 + growth).exp() / (2 * arb.pi()).sqrt()
+        along = (first**2 / 2).exp() * self.hats.bound_below(rate, self.cut)
+        return upper_end((along + across + (last**2 / 2).exp() * self.hats.beyond[self.cut]).log())
+
+
+def choose_majorant(hats: Hats, angle: arb, turn: arb, corners: list[acb]) -> Majorant:
+    """The path for a turn, cut where e^{-rate X} g(u) begins to grow."""
+    least = smallest([z.real * turn.cos() + z.imag * turn.sin() for z in corners])
+    if least >= 0:
+        return Majorant(hats, angle, turn, None)
     cut = len(hats.cuts) - 1
-    while cut > 1 and not hats.spread * rate * hats.places[cut + 1] <= hats.cuts[cut]:
+    while cut > 1 and not -hats.spread * least * hats.places[cut + 1] <= hats.cuts[cut]:
         cut -= 1
-    end = hats.cuts[cut]
-    across = (last - first) * ((last**2 - end**2) / 2 + rate * hats.places[cut + 1]).exp() / (2 * arb.pi()).sqrt()
-    return (first**2 / 2).exp() * hats.bound_growth(rate, cut) + across + (last**2 / 2).exp() * hats.beyond[cut]
+    return Majorant(hats, angle, turn, cut)

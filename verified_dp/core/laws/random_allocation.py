@@ -1,0 +1,82 @@
+"""One epoch of random allocation: every record is in exactly one of t batches, uniformly, and is not told which (T133).
+
+With S = X_1 + ... + X_t, X = e^{su - s^2/2} lognormal ratios of a Gaussian, s = 1 / noise multiplier, the pair is
+P = law of a record placed at random, Q = N(0, sigma^2 I_t), dP/dQ = S/t; put(K) = E (K - S)_+.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.core.balls import BOUND_BITS, ball, lower_end
+from verified_dp.core.exact import SquareRoot, square
+from verified_dp.core.laws.allocation_contour import enclose_put
+from verified_dp.core.laws.law import Unbounded
+from verified_dp.core.theorems import proved_by
+
+_COARSEST = 3
+
+
+@dataclass(frozen=True)
+class RandomAllocationLoss(Unbounded):
+    """rounds = t >= 1, noise_multiplier > 0, order remove (P against Q) or add."""
+
+    rounds: int
+    noise_multiplier: Fraction | SquareRoot
+    order: str
+
+    def in_order(self, order: str) -> RandomAllocationLoss:
+        """The same epoch in the other order."""
+        return replace(self, order=order)
+
+    def _strike(self, x: arb) -> arb:
+        """K = t e^x in the remove order, t e^-x in the add order: S < K where the remove order's loss is below x."""
+        return self.rounds * (x if self.order == "remove" else -x).exp()
+
+    def _enclose(self, x: arb, power: int) -> arb:
+        """put, its first or second derivative (power 2, 1, 0) at K, by the values of a strike near it."""
+        return enclose_put(self.rounds, self.noise_multiplier, self._strike(x), power, self._near(x))
+
+    def _near(self, x: arb) -> Fraction:
+        """A strike that many x near this one share: t e^y, y within about a standard deviation of log(S/t)."""
+        with ctx.workprec(BOUND_BITS):
+            deviation = ((1 / ball(square(self.noise_multiplier))).expm1() / self.rounds).sqrt()
+            exact = arb(2) ** (deviation.log() / arb.const_log2()).min(arb(-_COARSEST)).floor()
+            mesh = lower_end(exact)
+            place = lower_end((x / mesh).floor()) * mesh
+            mantissa, exponent = lower_end(self._strike(place)).man_exp()
+            return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+    @proved_by("T133-random-allocation")
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose (put(K) + t - K) / t, K = t e^eps; in the add order e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
+        put, least = self._enclose(epsilon, 2), (-epsilon.expm1()).max(arb(0))
+        found = put * epsilon.exp() / self.rounds if self.order == "add" else put / self.rounds - epsilon.expm1()
+        return found.max(least).min(arb(1)) if found.is_finite() else least.union(arb(1))
+
+    @proved_by("T133-random-allocation", "T60-tails")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - P(S < K)), 1 - P(S < K); add P(S < K), that - H over e^x."""
+        stick, below = self.enclose_hockey_stick(x), self._enclose(x, 1)
+        if self.order == "add":
+            return below, (below - stick) * (-x).exp()
+        return stick + x.exp() * (1 - below), 1 - below
+
+    @proved_by("T133-random-allocation", "T60-tails")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose K f(K), f the density of S: under Q of the remove order, under P of the add order."""
+        strike = self._strike(x)
+        under = strike * self._enclose(x, 0)
+        return under if self.order == "add" else under * x.exp()
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """None of them."""
+        return []
+
+    @proved_by("T133-random-allocation")
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose E[e^{l L}], l > 0, between 0 and that of one round, e^{l(l+1) s^2/2}."""
+        return arb(0).union((exponent * (exponent + 1) / (2 * ball(square(self.noise_multiplier)))).exp())
