@@ -11,10 +11,10 @@ import pytest
 from flint import arb
 
 from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.evaluate import evaluate
 from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
 from verified_dp.core.laws.gaussian import GaussianLoss

@@ -246,8 +246,8 @@ def check(file: str, *, independent: bool, formal: bool = False) -> Check:
 
 
 def _check_formally(data: bytes) -> Check:
+    from verified_dp.core.certificate.check import refused
     from verified_dp.core.certificate.document import read_document
-    from verified_dp.core.certificate.outcome import refused
     from verified_dp.core.errors import InvalidCertificate
     from verified_dp.verifiers.formal import verify_formal
 

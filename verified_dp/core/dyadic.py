@@ -174,7 +174,7 @@ def _scale_down(size: Dyadic, power: int, significant: int) -> int:
     """An integer <= size / 10^power, the largest one unless the exponent is gigantic."""
     if abs(size.exponent) > _EXACT_EXPONENT:
         with ctx.workprec(_enough_bits(size, significant)):
-            return _integer((exact_ball(size) / arb(10) ** fmpz(power)).lower().floor())
+            return integer_of((exact_ball(size) / arb(10) ** fmpz(power)).lower().floor())
     top, bottom = _scaled_ratio(size, power)
     return top // bottom
 
@@ -183,15 +183,16 @@ def _scale_up(size: Dyadic, power: int, significant: int) -> int:
     """An integer >= size / 10^power, the smallest one unless the exponent is gigantic."""
     if abs(size.exponent) > _EXACT_EXPONENT:
         with ctx.workprec(_enough_bits(size, significant)):
-            return _integer((exact_ball(size) / arb(10) ** fmpz(power)).upper().ceil())
+            return integer_of((exact_ball(size) / arb(10) ** fmpz(power)).upper().ceil())
     top, bottom = _scaled_ratio(size, power)
     return -(-top // bottom)
 
 
-def _integer(ball: arb) -> int:
+def integer_of(ball: arb) -> int:
+    """The one integer in a ball. Raises Undecided where there is not exactly one."""
     whole = ball.unique_fmpz()
     if whole is None:
-        raise Undecided("a decimal needs more bits than were set aside for it")
+        raise Undecided("an integer needs more bits than were set aside for it")
     return int(whole)
 
 

@@ -17,7 +17,7 @@ from verified_dp.core import exact
 from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import reverse_bounds
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED

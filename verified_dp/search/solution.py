@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines.evaluate import Witness
+from verified_dp.core.engines import Witness
 from verified_dp.enclosure import Enclosure
 
 

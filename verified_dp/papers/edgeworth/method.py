@@ -16,7 +16,7 @@ from flint import arb, ctx
 
 from verified_dp.core.balls import ball, normal_density, normal_tail, upper_dyadic
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss

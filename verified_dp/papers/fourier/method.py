@@ -19,7 +19,7 @@ from typing import ClassVar
 from verified_dp.core import exact
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS

@@ -9,7 +9,7 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball, upper_end
-from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
