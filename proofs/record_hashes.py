@@ -24,6 +24,7 @@ import argparse
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -77,14 +78,11 @@ def proved_definitions(module: code.Module) -> tuple[tuple[str, code.Place], ...
 
 def proved_in(package: code.Package) -> list[Proved]:
     """The proved functions of a package; two of one name are an error, for the name is their identity."""
-    found = []
-    for name, place in (pair for module in package.modules.values() for pair in proved_definitions(module)):
-        reached = frozenset(code.text_of(other.node) for other in package.reached(place))
-        found.append(Proved(place.module, name, code.theorems_of(place.node), code.text_of(place.node), reached))
-    names = [proved.name for proved in found]
-    if twice := {name for name in names if names.count(name) > 1}:
+    places = [pair for module in package.modules.values() for pair in proved_definitions(module)]
+    if twice := [name for name, times in Counter(name for name, _ in places).items() if times > 1]:
         raise ValueError(f"two proved functions share a name: {sorted(twice)}")
-    return found
+    return [Proved(place.module, name, code.theorems_of(place.node), code.text_of(place.node),
+                   frozenset(code.text_of(other.node) for other in package.reached(place))) for name, place in places]
 
 
 def proved_in_package(root: Path = ROOT) -> list[Proved]:
