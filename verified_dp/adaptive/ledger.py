@@ -33,10 +33,15 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
-from verified_dp.adaptive.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
-from verified_dp.adaptive.odometers import GDPOdometer, RenyiOdometer
-from verified_dp.adaptive.record_filters import IndividualGDPFilter, IndividualRenyiFilter
-from verified_dp.adaptive.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+from verified_dp.adaptive.filters import (
+    ApproximateDPFilter,
+    GDPFilter,
+    IndividualGDPFilter,
+    IndividualRenyiFilter,
+    RenyiFilter,
+)
+from verified_dp.adaptive.odometers import GDPOdometer, IndividualGDPOdometer, IndividualRenyiOdometer, RenyiOdometer
+from verified_dp.adaptive.sums import Verdict
 from verified_dp.core.errors import InvalidInput, VerifiedDPError
 from verified_dp.core.exact import exact, fraction_text
 from verified_dp.core.theorems import proved_by

@@ -23,16 +23,16 @@ from verified_dp.adaptive.filters import (
     ApproximateDPFilter as ApproximateDPFilter,
 )
 from verified_dp.adaptive.filters import (
-    Decision as Decision,
-)
-from verified_dp.adaptive.filters import (
     GDPFilter as GDPFilter,
 )
 from verified_dp.adaptive.filters import (
-    RenyiFilter as RenyiFilter,
+    IndividualGDPFilter as IndividualGDPFilter,
 )
 from verified_dp.adaptive.filters import (
-    Verdict as Verdict,
+    IndividualRenyiFilter as IndividualRenyiFilter,
+)
+from verified_dp.adaptive.filters import (
+    RenyiFilter as RenyiFilter,
 )
 from verified_dp.adaptive.ledger import (
     InvalidLedger as InvalidLedger,
@@ -50,22 +50,22 @@ from verified_dp.adaptive.odometers import (
     GDPOdometer as GDPOdometer,
 )
 from verified_dp.adaptive.odometers import (
-    RenyiOdometer as RenyiOdometer,
-)
-from verified_dp.adaptive.record_filters import (
-    IndividualDecision as IndividualDecision,
-)
-from verified_dp.adaptive.record_filters import (
-    IndividualGDPFilter as IndividualGDPFilter,
-)
-from verified_dp.adaptive.record_filters import (
-    IndividualRenyiFilter as IndividualRenyiFilter,
-)
-from verified_dp.adaptive.record_odometers import (
     IndividualGDPOdometer as IndividualGDPOdometer,
 )
-from verified_dp.adaptive.record_odometers import (
+from verified_dp.adaptive.odometers import (
     IndividualRenyiOdometer as IndividualRenyiOdometer,
+)
+from verified_dp.adaptive.odometers import (
+    RenyiOdometer as RenyiOdometer,
+)
+from verified_dp.adaptive.sums import (
+    Decision as Decision,
+)
+from verified_dp.adaptive.sums import (
+    IndividualDecision as IndividualDecision,
+)
+from verified_dp.adaptive.sums import (
+    Verdict as Verdict,
 )
 from verified_dp.individual.array_filter import (
     ArrayDecision as ArrayDecision,
