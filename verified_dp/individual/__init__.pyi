@@ -35,13 +35,7 @@ from verified_dp.adaptive.filters import (
     RenyiFilter as RenyiFilter,
 )
 from verified_dp.adaptive.ledger import (
-    InvalidLedger as InvalidLedger,
-)
-from verified_dp.adaptive.ledger import (
     Ledger as Ledger,
-)
-from verified_dp.adaptive.ledger import (
-    LedgerBusy as LedgerBusy,
 )
 from verified_dp.adaptive.ledger import (
     Receipt as Receipt,
@@ -57,6 +51,12 @@ from verified_dp.adaptive.odometers import (
 )
 from verified_dp.adaptive.odometers import (
     RenyiOdometer as RenyiOdometer,
+)
+from verified_dp.adaptive.storage import (
+    InvalidLedger as InvalidLedger,
+)
+from verified_dp.adaptive.storage import (
+    LedgerBusy as LedgerBusy,
 )
 from verified_dp.adaptive.sums import (
     Decision as Decision,
