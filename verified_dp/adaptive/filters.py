@@ -221,12 +221,7 @@ class EveryRecordGDP:
 
 @dataclass(frozen=True)
 class IndividualFilter(PerRecord, Filter):
-    """One sum per record against one budget: a step runs on the records whose sum, with its cost, stays within it.
-
-    Args:
-        budget: the same for all records, > 0. spent: record id (anything hashable) -> its sum so far; the keys are the
-            records of the data set. `open` starts with zeros.
-    """
+    """One sum per record, all against the same budget; `open` starts with zeros."""
 
     @classmethod
     def open(cls, budget: object, records: Iterable[Hashable], **options: object) -> Self:

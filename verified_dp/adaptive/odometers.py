@@ -28,7 +28,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from verified_dp.adaptive.budgets import DEFAULT_DIGITS, gdp_delta, gdp_epsilon
-from verified_dp.adaptive.sums import GDPCost, GDPCosts, Odometer, OneSum, PerRecord, RenyiCost, RenyiCosts
+from verified_dp.adaptive.sums import Decision, GDPCost, GDPCosts, Odometer, OneSum, PerRecord, RenyiCosts, RenyiOrder
 from verified_dp.core.mechanisms import Relation
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
@@ -75,10 +75,15 @@ class GDPOdometer(GDPCost, OdometerForAll):
 
 
 @dataclass(frozen=True)
-class RenyiOdometer(RenyiCost, OdometerForAll):
+class RenyiOdometer(RenyiOrder, OdometerForAll):
     """Renyi divergences of one order, summed, against m Delta."""
 
     kind: ClassVar[str] = "renyi-odometer"
+
+    @proved_by("T113-odometer")
+    def charge(self, epsilon: object) -> Decision[Self]:
+        """The state with a step of Renyi divergence at most epsilon in both directions; an odometer never halts."""
+        return self._charge(epsilon, "epsilon")
 
     @proved_by("T113-odometer")
     def profile(self, stops: object, relation: Relation | str = Relation.ADD_OR_REMOVE) -> PrivacyProfile:
@@ -88,11 +93,7 @@ class RenyiOdometer(RenyiCost, OdometerForAll):
 
 @dataclass(frozen=True)
 class IndividualOdometer(PerRecord, Odometer):
-    """One sum per record.
-
-    Args:
-        step: Delta. spent: record id (anything hashable) -> its sum so far. `open` starts with zeros.
-    """
+    """One sum per record, each read alone; `open` starts with zeros."""
 
     @classmethod
     def open(cls, step: object, records: Iterable[Hashable], **options: object) -> Self:

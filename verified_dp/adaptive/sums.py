@@ -2,7 +2,7 @@
 
 A state is a frozen value made of three parts:
     whose sum it is      OneSum, one for all; PerRecord, one for each record
-    what a step costs    GDPCost, GDPCosts, RenyiCost, RenyiCosts: its `charge`
+    what a step costs    GDPCost, GDPCosts, RenyiCosts: its `charge`
     the gesture          Filter stops at a budget; Odometer reads in multiples of a step
 filters.py and odometers.py put them together and say what is guaranteed. A sum is charged in one place, `_decide` for
 all and `_charge` of PerRecord, and what may stand is asked in one place, `_allows`.
@@ -77,12 +77,9 @@ class RunningSum(ABC):
 
     def __post_init__(self) -> None:
         """Every part of a state sets its own fields before; then the sums must be allowed."""
-        if wrong := [spent for spent in self._sums() if not self._allows(spent)]:
+        sums = self.spent.values() if isinstance(self.spent, Mapping) else (self.spent,)
+        if wrong := [spent for spent in sums if not self._allows(spent)]:
             raise InvalidInput("spent", wrong[0], "within the budget")
-
-    @abstractmethod
-    def _sums(self) -> Iterable[Any]:
-        """Each sum of its own that may or may not stand."""
 
     @abstractmethod
     def _allows(self, spent: Any) -> bool:
@@ -104,9 +101,6 @@ class ForAll(RunningSum):
         if self._allows(spent):
             return Decision(Verdict.CONTINUE, self._with(spent))
         return Decision(Verdict.HALT, self)
-
-    def _sums(self) -> Iterable[Any]:
-        return (self.spent,)
 
 
 @dataclass(frozen=True)
@@ -136,20 +130,16 @@ class PerRecord(RunningSum):
     @classmethod
     def _zeros(cls, records: Iterable[Hashable]) -> Mapping[Hashable, Fraction]:
         """Record -> 0. InvalidInput where one is named twice."""
-        ids = list(records)
-        spent = dict.fromkeys(ids, Fraction(0))
-        if len(spent) < len(ids):
-            raise InvalidInput("records", Counter(ids).most_common(1)[0][0], "named once")
-        return spent
+        counted = Counter(records)
+        if len(counted) < counted.total():
+            raise InvalidInput("records", counted.most_common(1)[0][0], "named once")
+        return dict.fromkeys(counted, Fraction(0))
 
     def __post_init__(self) -> None:
         if not isinstance(self.spent, Mapping) or not self.spent:
             raise InvalidInput("spent", self.spent, "a mapping from at least one record to what it has spent")
         set_fields(self, spent={record: _cost(value, "spent", record) for record, value in self.spent.items()})
         super().__post_init__()
-
-    def _sums(self) -> Iterable[Fraction]:
-        return self.spent.values()
 
     @proved_by("T110-gdp-filter", "T111-renyi-filter", "T113-odometer")
     def _charge(self, costs: object, key: str) -> IndividualDecision[Self]:
@@ -240,15 +230,6 @@ class RenyiOrder(RunningSum):
     def _profile(self, budget: Fraction, relation: Relation | str) -> PrivacyProfile:
         """What D_a <= budget guarantees; its upper ends count."""
         return privacy_profile(Renyi((self.renyi_order,), (budget,)), relation=relation)
-
-
-class RenyiCost(RenyiOrder, OneSum):
-    """One sum of divergences for all."""
-
-    @proved_by("T113-odometer")
-    def charge(self, epsilon: object) -> Decision[Self]:
-        """The state with a step of Renyi divergence at most epsilon in both directions; an odometer never halts."""
-        return self._charge(epsilon, "epsilon")
 
 
 class RenyiCosts(RenyiOrder, PerRecord):
