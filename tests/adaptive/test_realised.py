@@ -17,8 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verified_dp import ApproximateDP, Composition, GaussianDP, Renyi, compose, privacy_profile
-from verified_dp.adaptive.filters import ApproximateDPFilter, GDPFilter, RenyiFilter
-from verified_dp.adaptive.record_filters import IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.adaptive.filters import (
+    ApproximateDPFilter,
+    GDPFilter,
+    IndividualGDPFilter,
+    IndividualRenyiFilter,
+    RenyiFilter,
+)
 
 EPSILON, RECORDS, STEPS = Fraction(1), ("a", "b"), 20
 Step = Any  # what the kind's filter is charged for one record

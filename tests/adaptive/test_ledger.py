@@ -18,11 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from verified_dp.adaptive.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
+from verified_dp.adaptive.filters import (
+    ApproximateDPFilter,
+    GDPFilter,
+    IndividualGDPFilter,
+    IndividualRenyiFilter,
+    RenyiFilter,
+)
 from verified_dp.adaptive.ledger import Entry, InvalidLedger, Ledger, LedgerBusy
-from verified_dp.adaptive.odometers import GDPOdometer, RenyiOdometer
-from verified_dp.adaptive.record_filters import IndividualGDPFilter, IndividualRenyiFilter
-from verified_dp.adaptive.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+from verified_dp.adaptive.odometers import GDPOdometer, IndividualGDPOdometer, IndividualRenyiOdometer, RenyiOdometer
+from verified_dp.adaptive.sums import Verdict
 from verified_dp.core.errors import InvalidInput
 
 WRITER = """

@@ -23,10 +23,15 @@ from verified_dp.adaptive.budgets import (
     root_decimal,
     squared_ratio,
 )
-from verified_dp.adaptive.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
-from verified_dp.adaptive.odometers import GDPOdometer, RenyiOdometer
-from verified_dp.adaptive.record_filters import IndividualGDPFilter, IndividualRenyiFilter
-from verified_dp.adaptive.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+from verified_dp.adaptive.filters import (
+    ApproximateDPFilter,
+    GDPFilter,
+    IndividualGDPFilter,
+    IndividualRenyiFilter,
+    RenyiFilter,
+)
+from verified_dp.adaptive.odometers import GDPOdometer, IndividualGDPOdometer, IndividualRenyiOdometer, RenyiOdometer
+from verified_dp.adaptive.sums import Verdict
 from verified_dp.core.errors import InexactInput, InvalidInput
 
 TINY = Fraction(1, 10**30)
@@ -79,7 +84,7 @@ def test_the_approximate_filter_against_mpmath(epsilon: Fraction, power: int, sq
         need = mpmath.sqrt(2 * v * power * mpmath.log(10)) + v / 2
         fits = bool(need <= mpmath.mpf(epsilon.numerator) / epsilon.denominator)
     state = ApproximateDPFilter(epsilon, Fraction(1, 10**power))
-    assert state._allows(squares, Fraction(0)) is fits
+    assert state._allows((squares, Fraction(0))) is fits
 
 
 @pytest.mark.theorem("T112-approximate-filter")
@@ -90,7 +95,7 @@ def test_one_part_in_ten_to_the_thirty_decides_the_approximate_filter() -> None:
         threshold = int(mpmath.floor(root**2 * mpmath.mpf(10) ** 70))
     state = ApproximateDPFilter(1, "1e-6")
     below, above = (Fraction(threshold, 10**70) * (1 + sign * TINY) for sign in (-1, 1))
-    assert state._allows(below, Fraction(0)) and not state._allows(above, Fraction(0))
+    assert state._allows((below, Fraction(0))) and not state._allows((above, Fraction(0)))
 
 
 def test_the_deltas_of_the_steps_are_exact_too() -> None:
