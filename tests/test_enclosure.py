@@ -82,11 +82,9 @@ def test_only_the_lowest_form_is_read(text):
         Dyadic.parse(text)
 
 
-def test_only_dyadic_fractions_and_exact_numbers():
+def test_only_dyadic_fractions():
     with pytest.raises(InvalidInput):
         Dyadic.of_fraction(Fraction(1, 3))
-    with pytest.raises(TypeError):
-        _ = Dyadic(1) < 0.5
 
 
 @given(dyadics, significants)
