@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import singledispatch
 
 from flint import ctx
 
@@ -25,7 +27,7 @@ from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.theorems import proved_by
-from verified_dp.enclosure import Enclosure
+from verified_dp.enclosure import Enclosure, html_table
 from verified_dp.papers.accountant import Accountant, PaperResult
 from verified_dp.papers.paper import PAPER_METHODS, PaperMethod, check_parameters, paper_method
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
@@ -54,6 +56,14 @@ class PrivacyProfile:
         self._progress = progress
         self._tight = all(pair.tight for pair in self.pairs)
         self._proven = all(pair.proven for pair in self.pairs)
+
+    def __repr__(self) -> str:
+        return f"PrivacyProfile({summary(self.composition)}, {self.relation})"
+
+    def _repr_html_(self) -> str:
+        words = {"composition": summary(self.composition, 1000), "relation": self.relation.value,
+                 "convention": convention(self.composition, self.relation)}
+        return html_table({"": "privacy profile", **words})
 
     def delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
@@ -209,6 +219,30 @@ class PrivacyProfile:
             method=used.method if used else "contour", methods=methods, order=order,
             relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
             seconds=budget.elapsed, tight=self._tight, proven=self._proven)
+
+
+def summary(composition: Composition, most: int = 80) -> str:
+    """A composition in one short line, cut after `most` characters: "10000 x PoissonSampled(Gaussian(3/2), 1/100)"."""
+    text = " + ".join(f"{count} x {_words(mechanism)}" for mechanism, count in composition.parts[:most])
+    return text if len(text) <= most else f"{text[:most - 3]}..."
+
+
+@singledispatch
+def _words(value: object) -> str:
+    """A mechanism with the numbers that are stated."""
+    if not is_dataclass(value):
+        return str(value)
+    stated = (getattr(value, field.name) for field in fields(value))
+    return f"{type(value).__name__}({', '.join(_words(item) for item in stated if item is not None)})"
+
+
+@_words.register
+def _(value: tuple) -> str:
+    return f"[{', '.join(map(_words, value))}]"
+
+
+_words.register(Fraction, exact.fraction_text)
+_words.register(Composition, summary)
 
 
 def _enclosed(result: PaperResult) -> Enclosure:
