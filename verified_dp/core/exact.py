@@ -17,6 +17,9 @@ from flint import fmpz
 
 from verified_dp.core.errors import InexactInput, InvalidInput, OutOfRange
 
+Number = int | Fraction | Decimal | str
+"""What a user's exact number may be; a type checker refuses a float, as `exact` does."""
+
 MAX_EXPONENT = 10**5
 MAX_COUNT = 10**12
 MAX_DIGITS = 1000
