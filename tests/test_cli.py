@@ -235,7 +235,8 @@ def test_text_of_a_verdict(run: Any) -> None:
     lines = run("certify", "true.toml", "--out", "c").out.splitlines()
     assert lines[0] == "proved: a true claim"
     true = re.escape(TRUE[:13]) + r"\d*\[\d, \d\]"
-    assert re.fullmatch(f"  epsilon     claimed 3, true epsilon {true} at delta = 1e-5: proved with slack 1.00", lines[1])
+    words = f"  epsilon     claimed 3, true epsilon {true} at delta = 1e-5: proved with slack 1.00"
+    assert re.fullmatch(words, lines[1])
     assert "  assuming    - neighbours and noise:" in "\n".join(lines)
     assert lines[-1].split() == ["certificate", str(Path("c", "true.json"))]
 

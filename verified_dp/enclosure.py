@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
 from html import escape
 from itertools import takewhile
@@ -17,7 +16,7 @@ from flint import ctx
 
 from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, exact_ball, outward_decimal
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.core.exact import exact
+from verified_dp.core.exact import Number, exact
 
 __all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up", "maximum"]
 
@@ -155,9 +154,9 @@ class Enclosure:
         _, e, exponent = self.lower_decimal.partition("e")
         return f"{common.rstrip('.')}{e}{exponent}" if common else ""
 
-    def contains(self, number: object) -> bool:
+    def contains(self, number: Number) -> bool:
         """Whether lower <= number <= upper, for a Dyadic or anything that `exact` reads."""
-        value: Dyadic | Fraction = number if isinstance(number, Dyadic) else exact(number)
+        value = number if isinstance(number, Dyadic) else exact(number)
         return self.lower <= value and self.upper >= value
 
     def overlaps(self, other: Enclosure) -> bool:

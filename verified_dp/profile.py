@@ -65,7 +65,7 @@ class PrivacyProfile:
                  "convention": convention(self.composition, self.relation)}
         return html_table({"": "privacy profile", **words})
 
-    def delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
+    def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
 
@@ -77,7 +77,7 @@ class PrivacyProfile:
             return _enclosed(self.accountant(method).delta(epsilon, digits, max_seconds))
         return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
 
-    def epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
+    def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
         """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
 
@@ -105,7 +105,7 @@ class PrivacyProfile:
         except (Unsupported, ValueError):
             return Fraction(1)
 
-    def solve_delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
+    def solve_delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
         """`delta` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
@@ -144,7 +144,7 @@ class PrivacyProfile:
         return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
 
-    def solve_epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
+    def solve_epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
@@ -236,8 +236,8 @@ def _words(value: object) -> str:
     return f"{type(value).__name__}({', '.join(_words(item) for item in stated if item is not None)})"
 
 
-@_words.register
-def _(value: tuple) -> str:
+@_words.register(tuple)
+def _(value: tuple[object, ...]) -> str:
     return f"[{', '.join(map(_words, value))}]"
 
 
@@ -333,7 +333,8 @@ def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,
-                    progress: Callable[[str], None] | None = None, group_size: object = None) -> PrivacyProfile:
+                    progress: Callable[[str], None] | None = None,
+                    group_size: exact.Number | None = None) -> PrivacyProfile:
     """The privacy profile of a specification, a composition or a single mechanism.
 
     A specification states its relation and group size; for the others the relation must be given.
