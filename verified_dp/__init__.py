@@ -38,6 +38,7 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.core.dyadic": "Dyadic",
     "verified_dp.core.errors":
         "InconsistentEnclosures InexactInput InvalidCertificate InvalidInput Undecided Unsupported VerifiedDPError",
+    "verified_dp.core.exact": "Number",
     "verified_dp.core.mechanisms":
         "Claim Composition Gaussian PoissonSampled Relation Spec WithReplacement WithoutReplacement compose",
     "verified_dp.core.releases":

@@ -21,6 +21,9 @@ from verified_dp.core.errors import (
 from verified_dp.core.errors import (
     VerifiedDPError as VerifiedDPError,
 )
+from verified_dp.core.exact import (
+    Number as Number,
+)
 from verified_dp.core.mechanisms import (
     Claim as Claim,
 )

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import singledispatch
 
 from flint import ctx
 
@@ -25,7 +27,7 @@ from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.theorems import proved_by
-from verified_dp.enclosure import Enclosure
+from verified_dp.enclosure import Enclosure, html_table
 from verified_dp.papers.accountant import Accountant, PaperResult
 from verified_dp.papers.paper import PAPER_METHODS, PaperMethod, check_parameters, paper_method
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
@@ -55,7 +57,15 @@ class PrivacyProfile:
         self._tight = all(pair.tight for pair in self.pairs)
         self._proven = all(pair.proven for pair in self.pairs)
 
-    def delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
+    def __repr__(self) -> str:
+        return f"PrivacyProfile({summary(self.composition)}, {self.relation})"
+
+    def _repr_html_(self) -> str:
+        words = {"composition": summary(self.composition, 1000), "relation": self.relation.value,
+                 "convention": convention(self.composition, self.relation)}
+        return html_table({"": "privacy profile", **words})
+
+    def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
 
@@ -67,7 +77,7 @@ class PrivacyProfile:
             return _enclosed(self.accountant(method).delta(epsilon, digits, max_seconds))
         return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
 
-    def epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
+    def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
         """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
 
@@ -95,7 +105,7 @@ class PrivacyProfile:
         except (Unsupported, ValueError):
             return Fraction(1)
 
-    def solve_delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
+    def solve_delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
         """`delta` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
@@ -134,7 +144,7 @@ class PrivacyProfile:
         return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
 
-    def solve_epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
+    def solve_epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
@@ -209,6 +219,30 @@ class PrivacyProfile:
             method=used.method if used else "contour", methods=methods, order=order,
             relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
             seconds=budget.elapsed, tight=self._tight, proven=self._proven)
+
+
+def summary(composition: Composition, most: int = 80) -> str:
+    """A composition in one short line, cut after `most` characters: "10000 x PoissonSampled(Gaussian(3/2), 1/100)"."""
+    text = " + ".join(f"{count} x {_words(mechanism)}" for mechanism, count in composition.parts[:most])
+    return text if len(text) <= most else f"{text[:most - 3]}..."
+
+
+@singledispatch
+def _words(value: object) -> str:
+    """A mechanism with the numbers that are stated."""
+    if not is_dataclass(value):
+        return str(value)
+    stated = (getattr(value, field.name) for field in fields(value))
+    return f"{type(value).__name__}({', '.join(_words(item) for item in stated if item is not None)})"
+
+
+@_words.register(tuple)
+def _(value: tuple[object, ...]) -> str:
+    return f"[{', '.join(map(_words, value))}]"
+
+
+_words.register(Fraction, exact.fraction_text)
+_words.register(Composition, summary)
 
 
 def _enclosed(result: PaperResult) -> Enclosure:
@@ -299,7 +333,8 @@ def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,
-                    progress: Callable[[str], None] | None = None, group_size: object = None) -> PrivacyProfile:
+                    progress: Callable[[str], None] | None = None,
+                    group_size: exact.Number | None = None) -> PrivacyProfile:
     """The privacy profile of a specification, a composition or a single mechanism.
 
     A specification states its relation and group size; for the others the relation must be given.

@@ -12,6 +12,7 @@ from flint import arb, ctx
 
 from verified_dp.core.dyadic import exact_ball
 from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.exact import Number
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.paper import PAPER_METHODS
 from verified_dp.profile import METHODS, PrivacyProfile
@@ -49,7 +50,7 @@ class Comparison:
     refused: Mapping[str, str]
 
 
-def compare(profile: PrivacyProfile, quantity: str, at: object, methods: Sequence[str] = ALL,
+def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequence[str] = ALL,
             parameters: Mapping[str, Mapping[str, object]] | None = None, digits: int | None = None,
             max_seconds: float | None = None) -> Comparison:
     """Ask every method for delta (at = eps) or epsilon (at = delta).
@@ -74,7 +75,7 @@ def compare(profile: PrivacyProfile, quantity: str, at: object, methods: Sequenc
     return Comparison(quantity, proved, tuple(_judged(row, proved) for row in found), refused)
 
 
-def _ask(profile: PrivacyProfile, quantity: str, at: object, name: str, parameters: dict[str, object],
+def _ask(profile: PrivacyProfile, quantity: str, at: Number, name: str, parameters: dict[str, object],
          digits: int | None, max_seconds: float | None) -> list[Row]:
     """The rows of one method: its enclosure, then each of its estimates."""
     if name not in PAPER_METHODS:
