@@ -21,8 +21,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.mechanisms import Mechanism
 from verified_dp.papers import accountant
-from verified_dp.papers.edgeworth.bounds import EdgeworthWitness, enclose_sum
-from verified_dp.papers.edgeworth.bounds_remainder import Ratios, bound_remainder
+from verified_dp.papers.edgeworth.bounds import EdgeworthWitness, Ratios, bound_remainder, enclose_sum
 from verified_dp.papers.edgeworth.method import EdgeworthAccountant
 from verified_dp.papers.symbolic.hermite import TERMS, derive_terms
 from verified_dp.search.order import Budget

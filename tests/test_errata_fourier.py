@@ -15,7 +15,7 @@ import pytest
 from verified_dp import FourierAccountantPair, Gaussian, Laplace, PoissonSampled, Relation, compose, privacy_profile
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.papers import published_profile
-from verified_dp.papers.fourier.choose_published import publish
+from verified_dp.papers.fourier.choose import publish
 
 F = Fraction
 PAPER = privacy_losses(compose((PoissonSampled(Gaussian("1.5"), "0.01"), 10000)), Relation.REMOVE)[0]

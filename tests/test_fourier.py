@@ -31,11 +31,11 @@ from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant, published_profile
 from verified_dp.papers.ask import PaperResult
 from verified_dp.papers.comparison import compare
-from verified_dp.papers.fourier.choose_published import estimate_tail, publish
+from verified_dp.papers.densities import float_density, inverse_loss, invert_mixture
+from verified_dp.papers.fourier.choose import estimate_tail, publish
 from verified_dp.papers.fourier.method import FourierAccountant, FourierCurve
 from verified_dp.papers.fourier.pairs import FourierAccountantDraws, FourierAccountantPair
 from verified_dp.papers.paper import paper_method
-from verified_dp.search.densities import float_density, inverse_loss, invert_mixture
 from verified_dp.search.order import Budget
 from verified_dp.search.transforms import FloatLaw
 

@@ -25,13 +25,13 @@ from verified_dp.papers.edgeworth.bounds import (
     PRECISION,
     EdgeworthWitness,
     SumMoments,
+    bound_remainder,
     bound_search_range,
     enclose_lifted_expansion,
     enclose_published,
     enclose_sum,
     enclose_tilted,
 )
-from verified_dp.papers.edgeworth.bounds_remainder import bound_remainder
 from verified_dp.papers.edgeworth.choose import choose_free, choose_smooth, round_tilt
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.symbolic.hermite import HIGHEST_ORDER, hermite_coefficients, hermite_polynomials

@@ -23,19 +23,22 @@ from verified_dp.core.engines.evaluate import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.papers.densities import SMOOTH
 from verified_dp.papers.fourier.bounds import FourierWitness, enclose_by_fourier, evaluate_fourier, narrow_by_monotony
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, enclose_by_samples, evaluate_samples
 from verified_dp.papers.fourier.choose import (
     MOST_POINTS,
     Asked,
+    Published,
     choose_masses,
     choose_samples,
+    estimate_discretisation,
+    estimate_tail,
     predict_samples,
+    publish,
     spread_of,
 )
-from verified_dp.papers.fourier.choose_published import Published, estimate_discretisation, estimate_tail, publish
 from verified_dp.papers.paper import PaperAnswer
-from verified_dp.search.densities import SMOOTH
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.order import Budget, width_bits
 
