@@ -14,7 +14,7 @@ from flint import arb
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
-from verified_dp import Exponential, Gaussian, Laplace, PoissonSampled, RandomizedResponse, compose
+from verified_dp import ApproximateDP, Exponential, Gaussian, Laplace, PoissonSampled, RandomizedResponse, compose
 from verified_dp import privacy_profile as profile_of
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
@@ -102,28 +102,22 @@ def test_the_tilted_error_is_not_multiplied() -> None:
     assert errors["tilted1"] > 1e-7  # an estimate is not the truth
 
 
-@pytest.mark.theorem("T107-edgeworth-inversion")
 @pytest.mark.parametrize("tilted", [False, True])
-def test_the_roots_of_both_curves_enclose_epsilon(tilted: bool) -> None:
+def test_both_curves_enclose_epsilon(tilted: bool) -> None:
     profile, delta = profile_of(compose((sampled(2, "0.01"), 3000)), "remove"), Fraction(1, 50)
     truth = profile.epsilon(delta, 6)
-    loss = ComposedLoss("remove", ((SampledGaussianLoss(Fraction(1, 100), Fraction(2), "remove"), 3000),), Fraction(0))
-    curve = EdgeworthAccountant(tilted=tilted, tilt=Fraction(5)).curve(loss, Fraction(1, 2), 4, Budget(None))
-    low, high = curve.epsilon_interval(delta, 40)
     found = accountant(profile, EdgeworthAccountant(tilted=tilted, tilt=Fraction(5))).epsilon(delta).enclosure
-    assert low < truth.lower.as_fraction() and truth.upper.as_fraction() < high
-    assert low <= found.lower.as_fraction() and found.upper.as_fraction() <= high
-    assert low > 0 and curve.delta(high).bounds.upper <= arb(1) / 50
-    assert curve.epsilon_interval(Fraction(1, 10**30), 3)[0] < curve.epsilon_interval(Fraction(1, 10**30), 3)[1]
+    assert found is not None and 0 < found.lower < truth.lower and truth.upper < found.upper
+    assert not found.upper.is_infinite
 
 
-@pytest.mark.theorem("T107-edgeworth-inversion")
 def test_no_range_where_the_infinity_mass_is_larger() -> None:
     from verified_dp.core.laws.atomic import OddsLoss
 
+    profile = profile_of(compose((ApproximateDP("1", "1/100"), 10)), "remove")
+    assert accountant(profile, "edgeworth").epsilon("1/1000").enclosure.upper.is_infinite
     loss = ComposedLoss("symmetric", ((OddsLoss(Fraction(1), Fraction(1, 100), 0), 10),), Fraction(0))
     curve = EdgeworthAccountant().curve(loss, Fraction(1), 4, Budget(None))
-    assert curve.epsilon_interval(Fraction(1, 1000)) == (0, None)
     assert curve.delta(Fraction(1)).bounds.lower > 1 - arb("0.99") ** 10 - arb("1e-9")
 
 

@@ -337,20 +337,6 @@ def _assembled(value: arb, infinity_mass: arb, chernoff: arb, budget: dict[str, 
     return Bounds(lower.max(arb(0)), upper.min(arb(1)), {**named, "rounding": rounding})
 
 
-@proved_by("T107-edgeworth-inversion")
-def bound_search_range(tilted: SumMoments, tilt: Fraction, infinity_mass: arb, target: Fraction) -> arb:
-    """Bound eps beyond which the upper curve is at most target: (log M(t) + log C(t) - log(target - P(S = inf))) / t.
-
-    At least 0; +inf where target is not above the infinity mass. t > 0.
-    """
-    with ctx.workprec(PRECISION):
-        room = ball(target) - infinity_mass
-        if not room > 0:
-            return arb.pos_inf()
-        level = tilted.log_mass + bound_chernoff_factor(ball(tilt)).log() - room.log()
-        return upper_end(level / ball(tilt)).max(arb(0))
-
-
 @proved_by("T106-tilted-edgeworth")
 def enclose_lifted_expansion(moments: SumMoments, tilt: arb, x: arb, factors: Sequence[arb]) -> arb:
     """Enclose the integral of e^{-ty} (1 - e^{-y}) phi(z) sum_m factors[m] He_m(z) dz, y = m + Bz - x > 0, t > 0."""

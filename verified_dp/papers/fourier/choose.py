@@ -264,8 +264,6 @@ def spread_of(loss: ComposedLoss) -> tuple[float, float]:
 
 _RARE = -80.0
 """Losses rarer than e^-80 are left out of cell masses."""
-_CLOSE = 1e-11
-"""Newton stops where delta is met to this relative accuracy: no sum of doubles is met better."""
 
 
 @dataclass(frozen=True)
@@ -278,34 +276,16 @@ class Published:
     log_scale: float
     infinity: float
 
-    def _sums(self, epsilon: float) -> tuple[float, float]:
-        """The sums for delta and -delta', over e^{log_scale - tilt eps}."""
-        above = self.points > epsilon
-        gap = self.points[above] - epsilon
-        weights = self.masses[above] * np.exp(-self.tilt * gap)
-        return float(weights @ -np.expm1(-gap)), float(weights @ np.exp(-gap))
-
     def delta(self, epsilon: Fraction) -> str:
         """(5.2) as a decimal, which may be negative: rounding errors are not hidden."""
-        value, _ = self._sums(as_float(epsilon))
+        above = self.points > as_float(epsilon)
+        gap = self.points[above] - as_float(epsilon)
+        value = float(self.masses[above] * np.exp(-self.tilt * gap) @ -np.expm1(-gap))
         size = self.log_scale - self.tilt * as_float(epsilon)
         if self.infinity or abs(size) < 300:
             return f"{self.infinity + value * math.exp(size):.15g}"
         digits = (size + math.log(abs(value))) / math.log(10) if value else 0.0
         return f"{math.copysign(10 ** (digits % 1), value):.12f}e{math.floor(digits)}" if value else "0"
-
-    def newton(self, delta: float, start: float = 0.0) -> float:
-        """Section 5.4: eps with delta(eps) = delta; -inf where delta(0) is below it, nan where it does not converge."""
-        epsilon = start
-        for _ in range(200):
-            value, slope = (term * math.exp(self.log_scale - self.tilt * epsilon) for term in self._sums(epsilon))
-            value += self.infinity
-            if abs(value - delta) <= _CLOSE * delta:
-                return epsilon
-            if slope <= 0 or (epsilon <= 0 and value < delta):
-                return -math.inf if epsilon <= 0 else math.nan
-            epsilon = max(epsilon + (value - delta) / slope, 0.0)
-        return math.nan
 
 
 def publish(loss: ComposedLoss, half_length: Fraction, points: int, tilt: float = 0.0) -> Published:
@@ -332,13 +312,6 @@ def _step_masses(law: Law, x: np.ndarray, width: float) -> np.ndarray:
     masses = np.zeros(len(x))
     masses[first + half : last + half + 1] = cell_masses(law, first, last, width)
     return masses
-
-
-def estimate_discretisation(loss: ComposedLoss, half_length: Fraction, points: int, tilt: float,
-                            epsilon: Fraction, value: str) -> float:
-    """(7.4): 2 |I_n - I_2n|; an estimate of the discretisation error, and no bound."""
-    finer = publish(loss, half_length, 2 * points, tilt)
-    return 2 * abs(float(value) - float(finer.delta(epsilon)))
 
 
 def estimate_tail(loss: ComposedLoss, half_length: Fraction) -> float | None:

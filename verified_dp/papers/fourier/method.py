@@ -32,7 +32,6 @@ from verified_dp.papers.fourier.choose import (
     Published,
     choose_masses,
     choose_samples,
-    estimate_discretisation,
     estimate_tail,
     predict_samples,
     publish,
@@ -176,15 +175,6 @@ class FourierCurve:
         for place, bounds in self.known:
             found = narrow_by_monotony(found, epsilon, bounds, place)
         return found
-
-    def newton(self, delta: Fraction) -> float:
-        """Section 5.4: eps at which the estimate is delta, by Newton's iteration from eps = 0; no proved end."""
-        return self.published.newton(float(delta))
-
-    def estimate_discretisation(self, epsilon: Fraction) -> float:
-        """(7.4), err(L, n) = 2 |I_n - I_2n|: the work of another, longer run."""
-        value = self.published.delta(epsilon)
-        return estimate_discretisation(self.loss, self.half_length, self.points, self.published.tilt, epsilon, value)
 
     @property
     def reason(self) -> str:
