@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from verified_dp.core import dyadic
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.enclosure import Dyadic, Enclosure, Estimate, decimal_down, decimal_up, maximum
+from verified_dp.enclosure import Dyadic, Enclosure, Estimate, decimal_down, decimal_up
+from verified_dp.search.solution import larger
 
 DECIMAL = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 mantissas = st.integers(-(10**30), 10**30)
@@ -268,15 +269,16 @@ def test_intersection_keeps_the_best_of_both():
         a.intersect(enclosure(1, 2, quantity="epsilon"))
 
 
-def test_maximum_names_the_larger_order_only_when_proved():
-    remove, add = enclosure(3, 4, order="remove"), enclosure(1, 2, order="add")
-    for larger in (maximum(remove, add), maximum(add, remove)):
-        assert (larger.lower, larger.upper, larger.order) == (3, 4, "remove")
-    near = enclosure(Fraction(7, 2), Fraction(15, 4), order="add", budget={"rounding": Dyadic(1, -9)})
-    tied = maximum(remove, near)
-    assert (tied.lower, tied.upper, tied.order) == (Fraction(7, 2), 4, "both")
-    assert tied.budget == {"rounding": Dyadic(1, -9)}
-    assert maximum(enclosure(1, 1), enclosure(1, 1, order="add")).order == "both"
+def test_the_larger_order_is_named_only_when_proved():
+    def named(remove, add):
+        return larger({"remove": [Dyadic.of_fraction(Fraction(end)) for end in remove],
+                       "add": [Dyadic.of_fraction(Fraction(end)) for end in add]})
+
+    assert named((3, 4), (1, 2)) == ((3, 4), "remove") and named((1, 2), (3, 4)) == ((3, 4), "add")
+    assert named((3, 4), (2, 3)) == ((3, 4), "remove")
+    assert named((3, 4), (Fraction(7, 2), Fraction(15, 4))) == ((Fraction(7, 2), 4), "both")
+    assert named((1, 1), (1, 1)) == ((1, 1), "both")
+    assert larger({"symmetric": (Dyadic(1), Dyadic(2))}) == ((1, 2), "symmetric")
 
 
 def test_an_estimate_is_no_bound():

@@ -13,6 +13,7 @@ from verified_dp.core.errors import InexactInput, InvalidInput
 from verified_dp.core.mechanisms import Claim, Composition, Gaussian, PoissonSampled, Spec, compose
 from verified_dp.core.releases import Finite, Laplace
 from verified_dp.enclosure import Enclosure
+from verified_dp.papers import accountant
 from verified_dp.papers.comparison import compare
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
@@ -214,8 +215,8 @@ def test_bad_arguments_are_refused(digits: object, method: str, epsilon: object)
     lambda profile, digits: profile.delta("1", digits), lambda profile, digits: profile.epsilon("1e-5", digits),
     lambda profile, digits: profile.delta("1", digits, "prv"),
     lambda profile, digits: profile.epsilon("1e-5", digits, "renyi"),
-    lambda profile, digits: profile.accountant("fourier").delta("-1", digits),
-    lambda profile, digits: profile.accountant("saddlepoint").epsilon("1e-5", digits),
+    lambda profile, digits: accountant(profile, "fourier").delta("-1", digits),
+    lambda profile, digits: accountant(profile, "saddlepoint").epsilon("1e-5", digits),
     lambda profile, digits: profile.solve_claim(Claim("a", "b", Fraction(1), Fraction(1, 9), "1", "1/9"), digits),
     lambda profile, digits: compare(profile, "delta", "1", ("auto",), digits=digits),
     lambda profile, digits: compare(profile, "epsilon", "1e-5", ("prv",), digits=digits),

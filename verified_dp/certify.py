@@ -30,7 +30,7 @@ from verified_dp.core.certificate.work import check_work
 from verified_dp.core.dyadic import Dyadic, exact_ball
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.mechanisms import Claim, Spec
-from verified_dp.core.pairs.losses import NOT_PROVEN, ORDERS, describe_pairs, is_proven, privacy_losses
+from verified_dp.core.pairs.losses import ORDERS, describe_pairs, privacy_losses
 from verified_dp.search.solution import Evaluation, Solution
 
 _WIDTH_SHARE = 30  # bits
@@ -51,11 +51,9 @@ def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Documen
     """
     if spec.claim is None:
         raise InvalidInput("claim", None, "given: a certificate states a claim")
-    if not is_proven(spec.composition, spec.relation):
-        raise Unsupported(NOT_PROVEN, "certificate")
+    losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
     entries = _entries(spec, spec.claim, delta, epsilon)
     try:
-        losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
         check_work([(losses[entry.statement.order], entry.witness) for entry in entries])
         return sealed(_content(spec, spec.claim, entries))
     except InvalidCertificate as error:

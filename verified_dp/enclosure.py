@@ -18,7 +18,7 @@ from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, e
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.core.exact import Number, exact
 
-__all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up", "maximum"]
+__all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up"]
 
 _QUANTITIES = ("delta", "epsilon")
 _ORDERS = ("remove", "add", "both", "symmetric")
@@ -172,28 +172,10 @@ class Enclosure:
         if not self.overlaps(other):
             raise InconsistentEnclosures(f"{self.quantity} is in {_traced(self)} and in {_traced(other)}")
         narrow = min(self, other, key=_width_order)
-        ends = max(self.lower, other.lower), min(self.upper, other.upper)
-        return _joined(narrow, self, other, ends=ends)
-
-
-def maximum(a: Enclosure, b: Enclosure) -> Enclosure:
-    """Enclose the larger of two enclosed numbers; the order is "both" if neither is proved the larger."""
-    _same_quantity(a, b)
-    ends = max(a.lower, b.lower), max(a.upper, b.upper)
-    a_is_larger, b_is_larger = a.lower >= b.upper, b.lower >= a.upper
-    if a_is_larger != b_is_larger:
-        return _joined(a if a_is_larger else b, a, b, ends=ends)
-    order = a.order if a.order == b.order else "both"
-    keys = {**a.budget, **b.budget}
-    budget = {key: max(e.budget.get(key, Dyadic(0)) for e in (a, b)) for key in keys}
-    return replace(_joined(a, a, b, ends=ends), order=order, budget=budget)
-
-
-def _joined(first: Enclosure, a: Enclosure, b: Enclosure, *, ends: tuple[Dyadic, Dyadic]) -> Enclosure:
-    """The `first` of two enclosures with other ends, with the methods and the time of both."""
-    methods, seconds = tuple(dict.fromkeys(a.methods + b.methods)), a.seconds + b.seconds
-    return replace(first, lower=ends[0], upper=ends[1], methods=methods, seconds=seconds, tight=a.tight and b.tight,
-                   proven=a.proven and b.proven)
+        return replace(
+            narrow, lower=max(self.lower, other.lower), upper=min(self.upper, other.upper),
+            methods=tuple(dict.fromkeys(self.methods + other.methods)), seconds=self.seconds + other.seconds,
+            tight=self.tight and other.tight, proven=self.proven and other.proven)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from verified_dp.cli.text import WIDTH, clipped, printable
 from verified_dp.core.dyadic import decimal_down, decimal_up
 
 if TYPE_CHECKING:
-    from verified_dp.papers.accountant import PaperResult
+    from verified_dp.papers.ask import PaperResult
     from verified_dp.papers.comparison import Comparison, Row
 
 _LINE = "{:<20} {:<36} {:>9} {:>8}  {}"

@@ -276,44 +276,10 @@ class Renyi(Release):
         return tuple(zip(self.renyi_orders, self.epsilons, strict=True))
 
 
-@dataclass(frozen=True)
-class FourierAccountantPair(Release):
-    """The pair of Koskela, Jaelkoe and Honkela (2020) for sampling without replacement; it is not dominating there."""
-
-    kind = "fourier-accountant-pair"
-    not_sampled = "the pair is itself one of a sample, and not a dominating one"
-    convention = "fourier-accountant-pair: the paper's pair for sampling without replacement, which is NOT dominating"
-    assumption = "fourier-accountant-pair: none; nothing may be certified with it"
-    noise_multiplier: Fraction
-    probability: Fraction
-
-    def __post_init__(self) -> None:
-        multiplier = exact.positive(self.noise_multiplier, "noise_multiplier")
-        self._set(noise_multiplier=multiplier, probability=exact.probability(self.probability, "probability"))
-
-
-@dataclass(frozen=True)
-class FourierAccountantDraws(Release):
-    """The same paper's pair for `draws` records drawn with replacement from `population`; not dominating there."""
-
-    kind = "fourier-accountant-draws"
-    not_sampled = "the pair is itself one of a sample, and not a dominating one"
-    convention = "fourier-accountant-draws: the paper's pair for sampling with replacement, which is NOT dominating"
-    assumption = "fourier-accountant-draws: none; nothing may be certified with it"
-    noise_multiplier: Fraction
-    draws: int
-    population: int
-
-    def __post_init__(self) -> None:
-        self._set(noise_multiplier=exact.positive(self.noise_multiplier, "noise_multiplier"),
-                  draws=_small(self.draws, "draws"), population=exact.count(self.population, "population"))
-
-
 RELEASES: dict[str, type[Release]] = {
     release.kind: release
     for release in (Laplace, DiscreteLaplace, DiscreteGaussian, RandomizedResponse, Finite, ApproximateDP,
-                    GaussianDP, MixtureOfGaussians, Exponential, ZCDP, Renyi, FourierAccountantPair,
-                    FourierAccountantDraws)
+                    GaussianDP, MixtureOfGaussians, Exponential, ZCDP, Renyi)
 }
 """kind -> class."""
 

@@ -14,6 +14,7 @@ from verified_dp.core.dyadic import exact_ball
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import Number
 from verified_dp.enclosure import Enclosure
+from verified_dp.papers.ask import accountant
 from verified_dp.papers.paper import PAPER_METHODS
 from verified_dp.profile import METHODS, PrivacyProfile
 
@@ -82,8 +83,8 @@ def _ask(profile: PrivacyProfile, quantity: str, at: Number, name: str, paramete
         solve = profile.delta if quantity == "delta" else profile.epsilon
         enclosure = solve(at, digits, name, max_seconds)
         return [Row(name, enclosure, seconds=enclosure.seconds)]
-    accountant = profile.accountant(name, **parameters)
-    result = (accountant.delta if quantity == "delta" else accountant.epsilon)(at, digits, max_seconds)
+    asked = accountant(profile, name, **parameters)
+    result = (asked.delta if quantity == "delta" else asked.epsilon)(at, digits, max_seconds)
     rows = [] if result.enclosure is None else [
         Row(name, result.enclosure, parameters=result.parameters, seconds=result.seconds)]
     named = dict(result.estimates)

@@ -36,7 +36,7 @@ from verified_dp.core.engines import Values, Witness, evaluate
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.mechanisms import Spec
-from verified_dp.core.pairs.losses import NOT_PROVEN, describe_pairs, is_proven, privacy_losses
+from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
 
 Losses = Mapping[str, ComposedLoss]
 
@@ -94,8 +94,7 @@ def _located(error: InvalidCertificate, altered: list[str]) -> InvalidCertificat
 
 def check_content(document: Document) -> str:
     """All checks but the hashes, the cheap ones first; what was found, in words."""
-    spec = _read(document)
-    pairs = describe_pairs(spec.composition, spec.relation)
+    spec, pairs = _read(document)
     losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
     check_equal(document["pairs"], pairs_record(pairs), "pairs", "not the pairs of claim and input")
     check_equal(
@@ -115,16 +114,13 @@ def check_content(document: Document) -> str:
     return f"{len(entries)} enclosures re-evaluated from their witnesses{other}"
 
 
-def _read(document: Document) -> Spec:
-    """The specification, whose every pair must be proven to dominate."""
+def _read(document: Document) -> tuple[Spec, tuple[DominatingPair, ...]]:
+    """The specification with its dominating pairs."""
     try:
         spec = read_spec(document)
-        proven = is_proven(spec.composition, spec.relation)
+        return spec, describe_pairs(spec.composition, spec.relation)
     except Unsupported as error:
         raise InvalidCertificate("input", str(error)) from None
-    if not proven:
-        raise InvalidCertificate("input", NOT_PROVEN)
-    return spec
 
 
 def _check_judgement(

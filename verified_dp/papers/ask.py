@@ -1,6 +1,6 @@
 """A paper's method asked about a composition: the larger of both orders, epsilon(delta) by bracketing.
 
-    privacy_profile(spec).accountant("fourier", n=50000, L=12).delta("1")
+    accountant(privacy_profile(spec), "fourier", n=50000, L=12).delta("1")
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure, Estimate
-from verified_dp.papers.paper import PaperAnswer, PaperMethod
+from verified_dp.papers.paper import PaperAnswer, PaperMethod, check_parameters, paper_method
+from verified_dp.profile import PrivacyProfile
 from verified_dp.search.line import dyadic
 from verified_dp.search.magnitudes import require_floats
 from verified_dp.search.order import Budget
+from verified_dp.search.solution import Ends, larger
 
 DEFAULT_DIGITS = 4
 """What is asked of a paper's method where nobody says."""
@@ -36,7 +38,6 @@ ESTIMATED_DIGITS = 8
 """Of the eps at which an estimate crosses delta."""
 Ask = Callable[[Fraction], PaperAnswer]
 Asked = TypeVar("Asked")
-Ends = tuple[Dyadic, Dyadic]
 
 
 @dataclass(frozen=True)
@@ -58,22 +59,18 @@ class Accountant:
     """One method on the orders of one composition.
 
     Args:
-        losses: one per order of the relation. method: with its parameters. words: relation and convention, in results.
-        tight, proven: of all pairs, in results.
+        profile: of the composition. method: with its parameters.
     """
 
-    def __init__(self, losses: Sequence[ComposedLoss], method: PaperMethod, words: tuple[str, str],
-                 start: Callable[[Fraction], Fraction], progress: Callable[[str], None] | None = None,
-                 *, tight: bool = True, proven: bool = True) -> None:
-        self._losses, self._method, self._words = tuple(losses), method, words
-        self._start, self._progress, self._tight, self._proven = start, progress, tight, proven
+    def __init__(self, profile: PrivacyProfile, method: PaperMethod) -> None:
+        self._profile, self._losses, self._method = profile, profile.losses, method
 
     def delta(self, epsilon: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """delta(eps) for any real eps: the larger of both orders (T25), at eps < 0 by reversal (T16).
 
         Raises: Unsupported where the method does not apply, and beyond eps = +-LARGEST before the largest loss.
         """
-        eps, budget = exact.exact(epsilon, "epsilon"), Budget(max_seconds, self._progress)
+        eps, budget = exact.exact(epsilon, "epsilon"), Budget(max_seconds, self._profile.progress)
         digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
 
         def ask(loss: ComposedLoss) -> PaperAnswer:
@@ -93,10 +90,10 @@ class Accountant:
 
     def epsilon(self, delta: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """The smallest eps >= 0 with delta(eps) <= delta: proved ends (T13), and where the estimates cross delta."""
-        target, budget = exact.open_unit(delta, "delta"), Budget(max_seconds, self._progress)
+        target, budget = exact.open_unit(delta, "delta"), Budget(max_seconds, self._profile.progress)
         digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
         with ctx.workprec(4 * digits + 64):
-            start = self._start(target)
+            start = self._profile.guess_epsilon(target)
             asks = self._each(lambda loss: cache(self._method.curve(loss, start, digits, budget).delta))
             answers = [ask(start) for ask in asks]
             ends = [_proved_ends(ask, target, start, digits)
@@ -138,20 +135,28 @@ class Accountant:
         """
         if len(ends) < len(answers):
             return max(answers, key=lambda answer: _number(answer.estimate or "0")), None
-        largest = _larger(ends)
-        shown = answers[max(range(len(ends)), key=lambda i: ends[i][1]) if largest is None else largest]
+        orders = [loss.order for loss in self._losses]
+        both, order = larger(dict(zip(orders, ends, strict=True)))
+        shown = answers[max(range(len(ends)), key=lambda i: ends[i][1]) if order == "both" else orders.index(order)]
         sources = {name: upper_dyadic(size) for name, size in (shown.bounds.budget if shown.bounds else {}).items()}
-        relation, convention = self._words
-        return shown, Enclosure(
-            *_largest_of(ends), budget=sources, quantity=quantity, method=self._method.name,
-            order="both" if largest is None else self._losses[largest].order, relation=relation, convention=convention,
-            digits=digits, seconds=budget.elapsed, tight=self._tight, proven=self._proven)
+        return shown, self._profile.enclosure(quantity, both, order=order, method=self._method.name,
+                                              sources=sources, digits=digits, spent=budget)
 
     def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
                 shown: PaperAnswer, budget: Budget) -> PaperResult:
         typed = None if estimate is None else Estimate(estimate, self._method.name, shown.reason)
         once = {"orders": "both are the same law, computed once"} if self._is_one_law else {}
         return PaperResult(self._method.name, enclosure, typed, estimates, {**shown.parameters, **once}, budget.elapsed)
+
+
+def accountant(profile: PrivacyProfile, method: str | PaperMethod, **parameters: object) -> Accountant:
+    """One of the papers' methods on the profile's composition; parameters are the paper's own.
+
+    Raises: InvalidInput for an unknown method or parameter, and for one that is too large or too small.
+    """
+    found = paper_method(method, parameters) if isinstance(method, str) else method
+    check_parameters(found)
+    return Accountant(profile, found)
 
 
 @proved_by("T16-reversal")
@@ -166,18 +171,6 @@ def _reversed(answer: PaperAnswer, epsilon: Fraction) -> PaperAnswer:
 def _reversed_text(text: str, epsilon: Fraction) -> str:
     value = -ball(epsilon).expm1() + ball(epsilon).exp() * _number(text)
     return value.mid().str(15, radius=False)
-
-
-@proved_by("T25-composition", "T13-epsilon-of-delta")
-def _largest_of(ends: Sequence[Ends]) -> Ends:
-    """The enclosure of the largest of all orders' numbers."""
-    return max(low for low, _ in ends), max(high for _, high in ends)
-
-
-def _larger(ends: Sequence[Ends]) -> int | None:
-    """Which order's number is proved larger than all others'; None where they are equal or not told apart."""
-    return next((i for i, (low, _) in enumerate(ends)
-                 if all(i == j or low > high for j, (_, high) in enumerate(ends))), None)
 
 
 def _largest(texts: Sequence[str | None]) -> str | None:
