@@ -16,6 +16,7 @@ from fractions import Fraction
 from math import expm1, log, sqrt
 
 from verified_dp import Enclosure, Gaussian, GaussianDP, PoissonSampled, compose, privacy_profile
+from verified_dp.papers import accountant
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ def row(panel: Panel, count: int, probability: str) -> dict[str, str]:
     """Every column at one number of steps."""
     profile = privacy_profile(compose((PoissonSampled(Gaussian(panel.noise), probability), count)), "add-or-remove")
     truth = profile.epsilon(panel.delta, 7)
-    published = profile.accountant("edgeworth", order=2).epsilon(panel.delta, 3)
-    tilted = profile.accountant("edgeworth", order=2, tilted=True).epsilon(panel.delta, 3)
-    renyi = profile.accountant("renyi").epsilon(panel.delta, 3)
+    published = accountant(profile, "edgeworth", order=2).epsilon(panel.delta, 3)
+    tilted = accountant(profile, "edgeworth", order=2, tilted=True).epsilon(panel.delta, 3)
+    renyi = accountant(profile, "renyi").epsilon(panel.delta, 3)
     return {
         "truth": f"{float(truth.upper):.5f}",
         "GDP": central_limit(probability, panel.noise, count, panel.delta),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.core.errors import Unsupported
+from verified_dp.papers import accountant
 from verified_dp.profile import PrivacyProfile
 
 ROW = dict[str, float]
@@ -27,15 +28,15 @@ def steps(noise: str, count: int, probability: str = "0.01") -> PrivacyProfile:
 
 def from_above(profile: PrivacyProfile, quantity: str, at: str, method: str, **parameters: object) -> float:
     """The upper end that a method proves."""
-    accountant = profile.accountant(method, **parameters)
-    enclosure = (accountant.delta if quantity == "delta" else accountant.epsilon)(at).enclosure
+    asked = accountant(profile, method, **parameters)
+    enclosure = (asked.delta if quantity == "delta" else asked.epsilon)(at).enclosure
     return float("inf") if enclosure is None else float(enclosure.upper)
 
 
 def published(profile: PrivacyProfile, quantity: str, at: str) -> float:
     """The Fourier accountant's own estimate."""
-    accountant = profile.accountant("fourier", **FOURIER)
-    estimate = (accountant.delta if quantity == "delta" else accountant.epsilon)(at).estimate
+    asked = accountant(profile, "fourier", **FOURIER)
+    estimate = (asked.delta if quantity == "delta" else asked.epsilon)(at).estimate
     return float("nan") if estimate is None else float(estimate.value)
 
 

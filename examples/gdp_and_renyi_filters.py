@@ -16,7 +16,8 @@ from fractions import Fraction
 from verified_dp import Gaussian, compose, privacy_profile
 from verified_dp.adaptive.budgets import gdp_budget, gdp_delta, gdp_epsilon, renyi_budget, squared_ratio
 from verified_dp.core.errors import InvalidInput
-from verified_dp.papers.accountant import Accountant
+from verified_dp.papers import accountant
+from verified_dp.papers.ask import Accountant
 
 SIGMA, DELTA = 100, "1e-5"
 COST = squared_ratio(1, SIGMA)
@@ -30,7 +31,7 @@ ORDERS = range(3, 201)
 def renyi(steps: int) -> Accountant:
     """Renyi accounting of so many steps; its upper ends are what it proves."""
     profile = privacy_profile(compose((Gaussian(SIGMA), steps)), relation="remove")
-    return profile.accountant("renyi", conversion="canonne")
+    return accountant(profile, "renyi", conversion="canonne")
 
 
 def most_gdp_steps(epsilon: Fraction) -> int:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from verified_dp.adaptive.budgets import gdp_budget, gdp_epsilon, renyi_budget, root_decimal, squared_ratio
-from verified_dp.adaptive.record_filters import IndividualFilter, IndividualGDPFilter, IndividualRenyiFilter
+from verified_dp.adaptive.filters import IndividualFilter, IndividualGDPFilter, IndividualRenyiFilter
 from verified_dp.individual.plots import plot_active, plot_groups
 
 RECORDS, FEATURES, WORST_STEPS, STEPS = 1500, 6, 50, 100

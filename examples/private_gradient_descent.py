@@ -10,6 +10,7 @@ from fractions import Fraction
 from verified_dp import Enclosure, Gaussian, compose, privacy_profile
 from verified_dp.adaptive.budgets import gdp_epsilon, last_noise, squared_ratio
 from verified_dp.adaptive.filters import GDPFilter, RenyiFilter
+from verified_dp.papers import accountant
 
 SIGMA, EPSILON, DELTA = 100, "0.8", "1e-5"
 ORDERS = range(20, 41)
@@ -18,7 +19,7 @@ ORDERS = range(20, 41)
 def renyi_epsilon(steps: int) -> Enclosure:
     """What Renyi accounting proves for this many steps, at the best order; its upper end counts."""
     profile = privacy_profile(compose((Gaussian(SIGMA), steps)), relation="remove")
-    return profile.accountant("renyi", conversion="canonne").epsilon(DELTA, 6).enclosure
+    return accountant(profile, "renyi", conversion="canonne").epsilon(DELTA, 6).enclosure
 
 
 def gdp_steps(state: GDPFilter) -> tuple[int, GDPFilter]:

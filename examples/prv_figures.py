@@ -17,7 +17,8 @@ from math import expm1, sqrt
 from verified_dp import Gaussian, GaussianDP, PoissonSampled, compose, privacy_profile
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.papers.accountant import PaperResult
+from verified_dp.papers import accountant
+from verified_dp.papers.ask import PaperResult
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.profile import PrivacyProfile
 from verified_dp.search.order import Budget
@@ -45,9 +46,9 @@ def ends(name: str, found: PaperResult) -> Row:
 def few_steps(count: int, mesh: str = "0.00004", domain: str = "5/2") -> Row:
     """A point of Figure 1(a): p = 1e-3, s = 0.8."""
     profile = steps("0.001", "0.8", count)
-    matched = profile.accountant("prv", mesh=mesh, domain=domain, delta_error=DELTA_ERROR, tilt="0")
+    matched = accountant(profile, "prv", mesh=mesh, domain=domain, delta_error=DELTA_ERROR, tilt="0")
     points = 2 * int(Fraction(domain) / Fraction(mesh))
-    cells = profile.accountant("fourier", L=domain, n=points, tilt="0", discretisation="cells")
+    cells = accountant(profile, "fourier", L=domain, n=points, tilt="0", discretisation="cells")
     return {"truth": float(profile.epsilon(DELTA, 6).upper), **ends("prv", matched.epsilon(DELTA, 5)),
             **ends("cells", cells.epsilon(DELTA, 5))}
 
@@ -55,7 +56,7 @@ def few_steps(count: int, mesh: str = "0.00004", domain: str = "5/2") -> Row:
 def many_steps(count: int) -> Row:
     """A point of Figure 1(b): p = 1e-3, s = 0.8."""
     profile = steps("0.001", "0.8", count)
-    found = profile.accountant("prv", eps_error="0.1", delta_error=DELTA_ERROR).epsilon(DELTA, 5)
+    found = accountant(profile, "prv", eps_error="0.1", delta_error=DELTA_ERROR).epsilon(DELTA, 5)
     mu = few(0.001 * sqrt(count * expm1(1 / 0.8**2)))
     return {"truth": float(profile.epsilon(DELTA, 6).upper), **ends("prv", found),
             "estimate": float(found.estimate.value) if found.estimate is not None else 0.0,
@@ -83,8 +84,8 @@ def over_points(points: int, domain: str = "8") -> Row:
     """A point of Figure 3(a): p = 4e-3, s = 0.8, k = 1000, eps = 1.5."""
     profile = steps("0.004", "0.8", 1000)
     mesh = 2 * Fraction(domain) / points
-    matched = profile.accountant("prv", mesh=mesh, domain=domain, delta_error="1e-12", tilt="0")
-    cells = profile.accountant("fourier", L=domain, n=points, tilt="0", discretisation="cells")
+    matched = accountant(profile, "prv", mesh=mesh, domain=domain, delta_error="1e-12", tilt="0")
+    cells = accountant(profile, "fourier", L=domain, n=points, tilt="0", discretisation="cells")
     return {"truth": float(profile.delta("1.5", 6).upper), **ends("prv", matched.delta("1.5")),
             **ends("cells", cells.delta("1.5"))}
 
@@ -93,7 +94,7 @@ def cost(count: int) -> Row:
     """Seconds at one number of steps, the sampling probability falling so that privacy stays about the same."""
     profile = steps(few(0.38 / sqrt(count)), "1", count)
     start = time.process_time()
-    found = profile.accountant("prv", eps_error="0.05", delta_error="1e-8", tilt="0", domain="4").delta("1")
+    found = accountant(profile, "prv", eps_error="0.05", delta_error="1e-8", tilt="0", domain="4").delta("1")
     middle = time.process_time()
     profile.delta("1", 12, "contour")
     return {"points": float(found.parameters["points"]), "prv": middle - start, "contour": time.process_time() - middle}

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from verified_dp import Gaussian, PoissonSampled, PrivacyProfile, compose, privacy_profile
+from verified_dp.papers import accountant
 
 PROBABILITY, NOISE, STEPS = "0.01", "2", 3000
 EPSILONS = ("0.1", "0.3", "0.7", "1.2", "2", "3", "5", "8")
@@ -34,7 +35,7 @@ def privacy_curve() -> list[tuple[str, Fraction, dict[str, float]]]:
     profile, rows = sgd(STEPS), []
     for epsilon in EPSILONS:
         true = profile.delta(epsilon, digits=12).lower.as_fraction()
-        found = profile.accountant("saddlepoint").delta(epsilon).estimates
+        found = accountant(profile, "saddlepoint").delta(epsilon).estimates
         rows.append((epsilon, true, {name: error(found[name], true) for name in ESTIMATES}))
     return rows
 
@@ -45,7 +46,7 @@ def growth() -> list[tuple[int, Fraction, dict[str, float]]]:
     for steps in (100, 300, 1000, 3000, 10_000, 100_000):
         profile = sgd(steps)
         true = profile.epsilon("1e-5", digits=9).upper.as_fraction()
-        found = profile.accountant("saddlepoint").epsilon("1e-5").estimates
+        found = accountant(profile, "saddlepoint").epsilon("1e-5").estimates
         rows.append((steps, true, {name: error(found[name], true) for name in ESTIMATES}))
     return rows
 
@@ -56,7 +57,7 @@ def intervals() -> list[tuple[str, Fraction, dict[str, tuple[Fraction, Fraction]
     for epsilon in EPSILONS:
         true, ends = profile.delta(epsilon, digits=12).lower.as_fraction(), {}
         for method in ("berry-esseen", "prawitz"):
-            enclosure = profile.accountant(method).delta(epsilon, digits=6).enclosure
+            enclosure = accountant(profile, method).delta(epsilon, digits=6).enclosure
             ends[method] = enclosure.lower.as_fraction() / true, enclosure.upper.as_fraction() / true
         rows.append((epsilon, true, ends))
     return rows
@@ -69,7 +70,7 @@ def best_orders() -> list[tuple[int, str, list[float]]]:
         profile = sgd(steps)
         epsilon = profile.epsilon("1e-5", digits=4).upper_decimal
         true = profile.delta(epsilon, digits=16).lower.as_fraction()
-        found = profile.accountant("saddlepoint", order=ORDER).delta(epsilon).estimates
+        found = accountant(profile, "saddlepoint", order=ORDER).delta(epsilon).estimates
         rows.append((steps, epsilon, [error(found[f"MSD{n}"], true) for n in range(ORDER + 1)]))
     return rows
 

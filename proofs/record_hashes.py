@@ -1,99 +1,99 @@
-"""Keep the `## Code` sections of the proofs in step with the functions they prove.
+"""Keep the `## Code` sections of the proofs in step with the functions they prove, and the index with the proofs.
 
-Each proof file ends with lines of the form
+A section has one line for every function that carries `@proved_by` with the file's theorem, and says what was read:
 
+    - read: the factor 2 of (3) moved into `_weights`
     - `verified_dp.core.engines.contour.enclose_x` sha256 `<first 16 hex digits>`
 
-one for every function that carries `@proved_by` with the file's theorem. The hash is that of the function's
-source: its lines from the first decorator to the last line, as they stand in the file, dedented (the text of
-`inspect.getsource`). A hash that is not current says that the function changed after somebody last read
-the proof against it.
+The hash covers the function and the helpers, constants and classes it reaches (`code_reached.py` says how); comments,
+docstrings, layout and names of modules do not matter. A hash that is not current says that some of this changed
+after somebody last read the proof against it.
 
-    python proofs/record_hashes.py T07-ends ...   after re-reading these: record hashes, add new functions
-    python proofs/record_hashes.py                the same for all proofs
+    python proofs/record_hashes.py T07-ends T12-powers --reason "..."   after re-reading these against the code
+    python proofs/record_hashes.py --all --reason "..."                 all proofs that are stale
+    python proofs/record_hashes.py --moved        functions that only moved: equal hash and name, another module
     python proofs/record_hashes.py --check        change nothing, print what is stale, exit 1 if anything is
 
-Standard library only; the package is read, not imported.
+A reason is needed, and stored, where code changed; where nothing did, nothing is written. All but --check also write
+the index of README.md (`theorem_index.py`). Standard library only; the package is read, not imported.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import hashlib
 import re
 import sys
-import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "proofs"))
+
+import code_reached as code  # noqa: E402
+import theorem_index as index  # noqa: E402
+
 SECTION = re.compile(r"^## Code[ \t]*\n(?P<body>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 LINE = re.compile(r"^- `(?P<name>[\w.]+)` sha256 `(?P<hash>[0-9a-f]*)`(?P<note>.*)$", re.MULTILINE)
+READ = re.compile(r"^- read: .*\n?", re.MULTILINE)
+LONGEST_REASON = 110
 
 
 @dataclass(frozen=True)
 class Proved:
-    """A decorated function or class: its module, dotted name, theorems, hash of its source."""
+    """A decorated function or class: module, dotted name, theorems, its text and the texts of what it reaches."""
 
     module: str
     name: str
     theorems: tuple[str, ...]
-    hash: str
+    text: str
+    reached: frozenset[str]
+
+    @property
+    def hash(self) -> str:
+        return code.hash_of(self.text, self.reached)
 
 
-def theorems_of(node: ast.AST) -> tuple[str, ...]:
-    """The names that @proved_by gives the definition; a name that is not a literal string is an error."""
-    found: list[str] = []
-    for decorator in getattr(node, "decorator_list", []):
-        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).split(".")[-1] == "proved_by":
-            found += [ast.literal_eval(argument) for argument in decorator.args]
-    return tuple(found)
+def definitions(node: ast.AST, prefix: str, owner: ast.ClassDef | None = None) -> Iterator[
+        tuple[str, code.Definition, ast.ClassDef | None]]:
+    """Every function and class with its dotted name and class, also inside classes, functions and conditions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, code.Definition):
+            name = f"{prefix}.{child.name}"
+            yield name, child, owner
+            yield from definitions(child, name, child if isinstance(child, ast.ClassDef) else None)
+        else:
+            yield from definitions(child, prefix, owner)
 
 
-def definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.stmt]]:
-    """Every function and class, with its dotted name, also inside classes, functions and conditions."""
-    for node in body:
-        name = prefix
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            name = f"{prefix}.{node.name}"
-            yield name, node
-        for inner in ("body", "orelse", "finalbody"):
-            yield from definitions(getattr(node, inner, []), name)
+@cache
+def proved_definitions(module: code.Module) -> tuple[tuple[str, code.Place], ...]:
+    """Dotted name and place of every definition with a theorem."""
+    return tuple((name, code.Place(module.name, node, owner))
+                 for name, node, owner in definitions(module.tree, module.name) if code.is_proved(node))
 
 
-def source_of(node: ast.stmt, lines: list[str]) -> str:
-    """The definition's lines from its first decorator on, dedented."""
-    decorators = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return textwrap.dedent("".join(lines[first - 1 : node.end_lineno]))
-
-
-def hash_of(source: str) -> str:
-    """The first 16 hexadecimal digits of the sha256 of the source, without blank lines at its end."""
-    return hashlib.sha256(source.rstrip().encode()).hexdigest()[:16]
-
-
-def proved_in(source: str, module: str) -> list[Proved]:
-    """The proved functions of one module; two of one name are an error, for the name is their identity."""
-    lines = source.splitlines(keepends=True)
-    found = [Proved(module, name, theorems_of(node), hash_of(source_of(node, lines)))
-             for name, node in definitions(ast.parse(source).body, module) if theorems_of(node)]
-    names = [proved.name for proved in found]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{module}: two proved functions share a name: {sorted(names)}")
-    return found
+def proved_in(package: code.Package) -> list[Proved]:
+    """The proved functions of a package; two of one name are an error, for the name is their identity."""
+    places = [pair for module in package.modules.values() for pair in proved_definitions(module)]
+    if twice := [name for name, times in Counter(name for name, _ in places).items() if times > 1]:
+        raise ValueError(f"two proved functions share a name: {sorted(twice)}")
+    return [Proved(place.module, name, code.theorems_of(place.node), code.text_of(place.node),
+                   frozenset(code.text_of(other.node) for other in package.reached(place))) for name, place in places]
 
 
 def proved_in_package(root: Path = ROOT) -> list[Proved]:
-    """All proved functions of the package."""
-    found = []
-    for path in sorted((root / "verified_dp").rglob("*.py")):
-        parts = path.relative_to(root).with_suffix("").parts
-        module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found += proved_in(path.read_text(encoding="utf-8"), module)
-    return found
+    """All proved functions of the package in a folder."""
+    return proved_in(code.package_of(*code.sources_below(root)))
+
+
+def proofs_below(root: Path = ROOT) -> dict[str, Path]:
+    """Name of the theorem -> its file, in whatever folder of proofs/; numbers are in order."""
+    files = {path.stem: path for path in (root / "proofs").rglob("T[0-9][0-9]*-*.md")}
+    return dict(sorted(files.items(), key=lambda item: int(item[0][1:].partition("-")[0])))
 
 
 def recorded(text: str) -> dict[str, str]:
@@ -112,8 +112,19 @@ def complaints(text: str, current: dict[str, str]) -> list[str]:
          if found[name] != current[name]]
 
 
-def refreshed(text: str, current: dict[str, str]) -> str:
-    """The proof with a current line for each function; old lines keep their place and their notes."""
+def moved(text: str, current: dict[str, str]) -> str:
+    """The proof with the new dotted names of functions that moved: equal last name and hash, in one place only."""
+    found = recorded(text)
+    for old in found.keys() - current.keys():
+        new = [name for name in current.keys() - found.keys()
+               if current[name] == found[old] and name.rpartition(".")[2] == old.rpartition(".")[2]]
+        if len(new) == 1:
+            text = text.replace(f"- `{old}` sha256", f"- `{new[0]}` sha256")
+    return text
+
+
+def refreshed(text: str, current: dict[str, str], reason: str) -> str:
+    """The proof with the reason and a current line for each function; old lines keep their place and their notes."""
     if not SECTION.search(text):
         text = text.rstrip() + "\n\n## Code\n"
     known = recorded(text)
@@ -124,10 +135,9 @@ def refreshed(text: str, current: dict[str, str]) -> str:
         return f"- `{name}` sha256 `{current[name]}`{match['note']}\n" if name in current else ""
 
     def section(match: re.Match[str]) -> str:
-        body = re.sub(LINE.pattern + r"\n?", line, match["body"], flags=re.MULTILINE).strip("\n")
-        kept = "\n".join([part for part in (body, *new) if part])
-        after = "\n" if match.end() == len(text) else "\n\n"
-        return f"## Code\n\n{kept}{after}"
+        body = re.sub(LINE.pattern + r"\n?", line, READ.sub("", match["body"]), flags=re.MULTILINE).strip("\n")
+        kept = "\n".join([part for part in (f"- read: {reason}", body, *new) if part])
+        return f"## Code\n\n{kept}" + ("\n" if match.end() == len(text) else "\n\n")
 
     return SECTION.sub(section, text)
 
@@ -137,27 +147,50 @@ def current_hashes(functions: list[Proved], theorem: str) -> dict[str, str]:
     return {proved.name: proved.hash for proved in functions if theorem in proved.theorems}
 
 
-def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Record, or with --check only report; return the exit code."""
-    parser = argparse.ArgumentParser(description="Record in the proofs the hashes of the functions.")
-    parser.add_argument("theorems", nargs="*", help="such as T07-ends; all if none is given")
+def stale_in(root: Path, functions: list[Proved], wanted: set[str]) -> dict[str, list[str]]:
+    """Theorem -> what is wrong with its proof, for the wanted theorems that have something wrong."""
+    files = proofs_below(root)
+    found = {theorem: complaints(files[theorem].read_text(encoding="utf-8"), current_hashes(functions, theorem))
+             if theorem in files else ["no such proof"] for theorem in sorted(wanted)}
+    return {theorem: wrong for theorem, wrong in found.items() if wrong}
+
+
+def arguments_of(arguments: list[str] | None) -> argparse.Namespace:
+    """The command line: exactly one of names, --all, --moved, or --check with or without names."""
+    parser = argparse.ArgumentParser(description="Record in the proofs the hashes of the code they were read against.")
+    parser.add_argument("theorems", nargs="*", help="such as T07-ends")
+    parser.add_argument("--all", action="store_true", help="all theorems")
+    parser.add_argument("--reason", default="", help="what was read, or why it still holds; stored in the proof")
+    parser.add_argument("--moved", action="store_true", help="record new places of functions with equal hashes")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if anything is stale")
     options = parser.parse_args(arguments)
-    check, functions = options.check, proved_in_package(root)
-    files = {path.stem: path for path in sorted((root / "proofs").glob("T[0-9][0-9]*-*.md"))}
-    named = {theorem for proved in functions for theorem in proved.theorems}
-    if options.theorems:
-        named = set(options.theorems)
-        files = {theorem: path for theorem, path in files.items() if theorem in named}
-    stale = [f"proofs/{theorem}.md: missing" for theorem in sorted(named - files.keys())]
-    for theorem, path in files.items():
-        text, current = path.read_text(encoding="utf-8"), current_hashes(functions, theorem)
-        found = [f"proofs/{path.name}: {complaint}" for complaint in complaints(text, current)]
-        if found and not check:
-            path.write_text(refreshed(text, current), encoding="utf-8")
-            print(f"recorded: proofs/{path.name}")
-        stale += found if check else []
-    print("\n".join(stale), end="\n" if stale else "")
+    if not (options.check or bool(options.theorems) + options.all + options.moved == 1):
+        parser.error("name theorems, or give one of --all, --moved, --check")
+    if len(options.reason) > LONGEST_REASON or "\n" in options.reason:
+        parser.error(f"reason must be one line of at most {LONGEST_REASON} characters, got {len(options.reason)}")
+    return options
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """Record, or only report; return the exit code: 1 if anything is stale afterwards."""
+    options, functions, files = arguments_of(arguments), proved_in_package(root), proofs_below(root)
+    every = files.keys() | {theorem for proved in functions for theorem in proved.theorems}
+    wanted = set(options.theorems) or every
+    for theorem in sorted(wanted & files.keys()) if not options.check else []:
+        text, current = files[theorem].read_text(encoding="utf-8"), current_hashes(functions, theorem)
+        new = moved(text, current)
+        if complaints(new, current) and not options.moved and options.reason.strip():
+            new = refreshed(new, current, options.reason.strip())
+        if new != text:
+            files[theorem].write_text(new, encoding="utf-8")
+            print(f"recorded: {files[theorem].relative_to(root)}")
+    if not options.check:
+        index.write(root, functions, proofs_below(root))
+    stale = stale_in(root, functions, wanted)
+    for theorem, wrong in stale.items():
+        print("\n".join(f"{theorem}: {complaint}" for complaint in wrong))
+    if stale and not options.check and not options.moved and not options.reason.strip():
+        print('nothing recorded for these: re-read the proofs, then say --reason "what was read, why it holds"')
     return 1 if stale else 0
 
 

@@ -27,10 +27,9 @@ LAYERS: dict[str, int] = {
     for layer, names in enumerate(
         [
             ("", "core"),
-            ("enclosure", "spec", "search", "terminal"),
-            ("papers",),
+            ("enclosure", "files", "spec", "search", "terminal"),
             ("profile",),
-            ("certify", "verifiers", "adaptive", "papers.comparison"),
+            ("papers", "certify", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),
             ("cli", "__main__"),
         ]
@@ -256,6 +255,12 @@ BANNED_HERE = sorted(CORE | {name for name in SOURCES if name.startswith(f"{PACK
 
 def test_core_is_what_the_checker_imports() -> None:
     assert closure(CHECKER, SOURCES) == CORE | {PACKAGE}
+
+
+def test_core_and_profile_know_no_paper() -> None:
+    guests = [name for name in SOURCES if name.startswith(f"{PACKAGE}.papers")]
+    assert len(guests) > 20 and not closure(f"{PACKAGE}.profile", SOURCES) & {*guests}
+    assert not [name for name in CORE if "fourier" in SOURCES[name].lower()]
 
 
 def test_closure_goes_through_packages_and_functions() -> None:

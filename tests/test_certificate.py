@@ -20,12 +20,13 @@ from verified_dp.core.certificate.evaluation import budget_text, is_budget_for
 from verified_dp.core.certificate.statement import claimed_text, printed_unit
 from verified_dp.core.certificate.verdict import Recorded, decimals, judge
 from verified_dp.core.certificate.witness import KINDS, number_text, read_number, read_witness, witness_record
-from verified_dp.core.certificate.work import MAX_POINTS, MAX_PRECISION, check_costs
+from verified_dp.core.certificate.work import MAX_PRECISION, check_work
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines.evaluate import Witness
+from verified_dp.core.engines import Witness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.panels import MAX_POINTS
 from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
@@ -370,7 +371,7 @@ def costly(**changes: Any) -> Witness:
     rule = NodeRule(Fraction(1), Fraction(1), Fraction(1), -50, 50)
     line = {"tilt": Fraction(1), "step": Fraction(1), "count": 1000, "nodes": (rule,), "tail_nodes": (rule,),
             "right": Fraction(2), "left": Fraction(0), "prec": 100}
-    witness: Witness = KINDS["line"][0](**{**line, **changes})
+    witness: Witness = KINDS["line"](**{**line, **changes})
     return witness
 
 
@@ -383,17 +384,17 @@ def costly(**changes: Any) -> Witness:
 )
 def test_costs_are_bounded(changes: dict[str, Any]) -> None:
     loss = ComposedLoss("remove", (), Fraction(1))
-    check_costs([(loss, costly())])
+    check_work([(loss, costly())])
     with pytest.raises(InvalidCertificate, match=r"evaluations\[1\]\.witness"):
-        check_costs([(loss, costly()), (loss, costly(**changes))])
+        check_work([(loss, costly()), (loss, costly(**changes))])
 
 
 def test_costs_of_panels_are_bounded(evaluations: Evaluations) -> None:
-    witness = next(e.witness for _, e in evaluations["few steps"] if type(e.witness) is KINDS["panels"][0])
+    witness = next(e.witness for _, e in evaluations["few steps"] if type(e.witness) is KINDS["panels"])
     loss = ComposedLoss("remove", (), Fraction(1))
-    check_costs([(loss, witness)])
+    check_work([(loss, witness)])
     table = witness_record(witness)
     for change in ({"points": MAX_POINTS + 1}, {"points": -5}, {"panels": 10**12}):
         block = {**table["blocks"][0], **change}
         with pytest.raises(InvalidCertificate):
-            check_costs([(loss, read_witness({**table, "blocks": [block, *table["blocks"][1:]]}, "w"))])
+            check_work([(loss, read_witness({**table, "blocks": [block, *table["blocks"][1:]]}, "w"))])

@@ -1,7 +1,9 @@
 """Dyadic numbers against Fraction, decimals against exact arithmetic and mpmath, enclosures and estimates."""
 
+import math
 import pickle
 import re
+import sys
 from fractions import Fraction
 
 import mpmath
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from verified_dp.core import dyadic
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.enclosure import Dyadic, Enclosure, Estimate, decimal_down, decimal_up, maximum
+from verified_dp.enclosure import Dyadic, Enclosure, Estimate, decimal_down, decimal_up
+from verified_dp.search.solution import larger
 
 DECIMAL = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 mantissas = st.integers(-(10**30), 10**30)
@@ -82,11 +85,9 @@ def test_only_the_lowest_form_is_read(text):
         Dyadic.parse(text)
 
 
-def test_only_dyadic_fractions_and_exact_numbers():
+def test_only_dyadic_fractions():
     with pytest.raises(InvalidInput):
         Dyadic.of_fraction(Fraction(1, 3))
-    with pytest.raises(TypeError):
-        _ = Dyadic(1) < 0.5
 
 
 @given(dyadics, significants)
@@ -199,7 +200,7 @@ def test_ends_without_relative_width():
     endless = Enclosure(
         Dyadic(1), Dyadic.infinity(), quantity="epsilon", method="a", order="add", relation="add"
     )
-    assert (endless.status, endless.upper_decimal, str(endless)) == ("wide", "inf", "[1.00, inf]")
+    assert (endless.status, endless.upper_decimal, str(endless)) == ("wide", "inf", "[1.000, inf]")
 
 
 def test_gigantic_enclosures_print_and_certify():
@@ -218,7 +219,7 @@ def test_certain_digits_and_text():
     assert (small.certain_digits, str(small)) == ("3.58e-24", "3.58[7, 9]e-24")
     assert enclosure(Fraction(99, 128), Fraction(129, 128)).certain_digits == ""
     assert enclosure(8, 16).certain_digits == ""
-    assert str(enclosure(Fraction(1, 2), Fraction(1, 2))) == "0.50000000"
+    assert str(enclosure(Fraction(1, 2), Fraction(1, 2))) == "0.5"
     assert enclosure(-1, Fraction(1, 4)).certain_digits == ""
 
 
@@ -268,15 +269,16 @@ def test_intersection_keeps_the_best_of_both():
         a.intersect(enclosure(1, 2, quantity="epsilon"))
 
 
-def test_maximum_names_the_larger_order_only_when_proved():
-    remove, add = enclosure(3, 4, order="remove"), enclosure(1, 2, order="add")
-    for larger in (maximum(remove, add), maximum(add, remove)):
-        assert (larger.lower, larger.upper, larger.order) == (3, 4, "remove")
-    near = enclosure(Fraction(7, 2), Fraction(15, 4), order="add", budget={"rounding": Dyadic(1, -9)})
-    tied = maximum(remove, near)
-    assert (tied.lower, tied.upper, tied.order) == (Fraction(7, 2), 4, "both")
-    assert tied.budget == {"rounding": Dyadic(1, -9)}
-    assert maximum(enclosure(1, 1), enclosure(1, 1, order="add")).order == "both"
+def test_the_larger_order_is_named_only_when_proved():
+    def named(remove, add):
+        return larger({"remove": [Dyadic.of_fraction(Fraction(end)) for end in remove],
+                       "add": [Dyadic.of_fraction(Fraction(end)) for end in add]})
+
+    assert named((3, 4), (1, 2)) == ((3, 4), "remove") and named((1, 2), (3, 4)) == ((3, 4), "add")
+    assert named((3, 4), (2, 3)) == ((3, 4), "remove")
+    assert named((3, 4), (Fraction(7, 2), Fraction(15, 4))) == ((Fraction(7, 2), 4), "both")
+    assert named((1, 1), (1, 1)) == ((1, 1), "both")
+    assert larger({"symmetric": (Dyadic(1), Dyadic(2))}) == ((1, 2), "symmetric")
 
 
 def test_an_estimate_is_no_bound():
@@ -287,3 +289,49 @@ def test_an_estimate_is_no_bound():
                 lambda e: enclosure(1, 2) < e, lambda e: e == 0.05):  # fmt: skip
         with pytest.raises(TypeError):
             use(about)
+
+
+@given(st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0.0, 5e-324, -5e-324, 2.0**-1022])),
+       mantissas, st.integers(-1500, 1200))
+def test_float_ends_are_the_nearest_doubles_outside(x, mantissa, exponent):
+    near = Dyadic.of_fraction(Fraction(x) + Fraction(mantissa) * Fraction(2) ** exponent)
+    for end in (near, Dyadic(mantissa, exponent), Dyadic.of_fraction(Fraction(x))):
+        got = Enclosure(end, end, quantity="epsilon", method="a", order="add", relation="add")
+        assert got.lower_float <= end <= got.upper_float
+        between = math.nextafter(got.lower_float, math.inf)
+        assert between == got.upper_float or got.lower_float == end == got.upper_float
+
+
+def test_float_ends_of_all_sizes():
+    biggest, least = sys.float_info.max, math.ulp(0.0)
+    huge, tiny = Dyadic(1, 10**30), Dyadic(1, -(10**30))
+    for low, high, shown in [(tiny, huge, (0.0, math.inf)), (huge, Dyadic.infinity(), (biggest, math.inf)),
+                             (Dyadic(-1, 10**30), Dyadic(-1, -(10**30)), (-math.inf, -0.0)),
+                             (Dyadic(0), tiny, (0.0, least)), (Dyadic(1, -1075), Dyadic(3, -1076), (0.0, least)),
+                             (Dyadic(2**54 - 1, 970), Dyadic(2**54 - 1, 970), (biggest, math.inf))]:
+        got = Enclosure(low, high, quantity="epsilon", method="a", order="add", relation="add")
+        assert (got.lower_float, got.upper_float) == shown
+
+
+@pytest.mark.parametrize(("lower", "upper", "most", "shown"), [
+    (Fraction(4441, 4096), Fraction(4442, 4096), 60, "1.084[2, 5]"),
+    (Fraction(4441, 4096), Fraction(4442, 4096), 3, "1.0[8, 9]"),
+    (Fraction(4441, 2**90), Fraction(4442, 2**90), 60, "3.58[7, 9]e-24"),
+    (Fraction(1, 2), Fraction(1, 2), 60, "0.5"), (0, 0, 60, "0"), (8, 16, 60, "[8.000, 16.00]"),
+    (Fraction(2**30 - 1, 2**30), Fraction(2**30 + 1, 2**30), 60, "[0.9999, 1.001]"),
+    (-1, Fraction(1, 4), 60, "[-1.000, 0.2500]")])
+def test_one_notation(lower, upper, most, shown):
+    assert enclosure(lower, upper).notation(most) == shown
+    assert most < 60 or str(enclosure(lower, upper)) == shown
+
+
+def test_short_lines_and_small_tables():
+    got = enclosure(Fraction(4441, 4096), Fraction(4442, 4096), quantity="epsilon", budget={"rounding": Dyadic(1, -9)})
+    assert repr(got) == "Enclosure(epsilon = 1.084[2, 5], certified, contour, add-or-remove)"
+    assert repr(enclosure(0, 1)) == "Enclosure(delta in [0, 1.000], wide, contour, add-or-remove)"
+    for text in ("<table>", "epsilon", "1.084[2, 5]", got.lower_decimal, got.upper_decimal, "certified", "contour"):
+        assert text in got._repr_html_()
+    assert "&lt;b&gt;" in enclosure(0, 1, relation="<b>")._repr_html_()
+    about = Estimate("0.05", "saddlepoint", "no error bound is known for this expansion of the tilted law")
+    assert repr(about) == "Estimate(about 0.05, saddlepoint)"
+    assert "0.05" in about._repr_html_() and "no error bound" in about._repr_html_()

@@ -8,8 +8,7 @@ import pytest
 
 from verified_dp import Gaussian, PoissonSampled, privacy_profile
 from verified_dp.adaptive.budgets import gdp_delta, gdp_epsilon, squared_ratio
-from verified_dp.adaptive.filters import GDPFilter, RenyiFilter
-from verified_dp.adaptive.record_filters import IndividualGDPFilter
+from verified_dp.adaptive.filters import GDPFilter, IndividualGDPFilter, RenyiFilter
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(6, Fraction(44, 10)), (12, Fraction(15) * 10**18)])

@@ -15,7 +15,7 @@ from verified_dp.core.balls import ball
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.papers.saddlepoint.bounds import bound_distance, enclose_saddle, enclose_state
 from verified_dp.papers.saddlepoint.bounds_moments import tabulate_moments
-from verified_dp.papers.saddlepoint.choose_moments import choose_moment_rules
+from verified_dp.papers.saddlepoint.choose import choose_moment_rules
 from verified_dp.papers.saddlepoint.method import enclose_composed_cgf, estimate_series
 from verified_dp.papers.symbolic.series import enclose_exponent_derivatives
 from verified_dp.search.order import Budget, SingleOrder

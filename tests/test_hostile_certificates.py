@@ -16,10 +16,10 @@ from verified_dp.certify import build_certificate
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import sealed
-from verified_dp.core.certificate.work import check_costs
+from verified_dp.core.certificate.work import check_work
+from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.evaluate import Witness, enclose_delta, evaluate
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import SparseWitness
@@ -74,7 +74,7 @@ def evaluations(name: str) -> tuple[Evaluation, ...]:
     spec, found = stated(name), []
     for loss in privacy_losses(spec.composition, spec.relation):
         with ctx.workprec(80):
-            bounds = enclose_delta(evaluate(loss, witness), F(1, 2))
+            bounds = evaluate(loss, witness).delta(F(1, 2))
             budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
             ends = lower_dyadic(bounds.lower), upper_dyadic(bounds.upper)
         found.append(Evaluation("delta", loss.order, F(1, 2), "both", method, witness, *ends, budget))
@@ -226,14 +226,14 @@ DEAR: dict[str, tuple[ComposedLoss, Witness]] = {
 def test_what_the_laws_cost_is_counted(name: str) -> None:
     """The witnesses alone look cheap: evaluating them takes minutes to days."""
     with pytest.raises(InvalidCertificate, match="more work"):
-        check_costs([DEAR[name]])
+        check_work([DEAR[name]])
 
 
 @pytest.mark.parametrize(("law", "count"), [
     (LaplaceLoss(F(1)), 600), (DiscreteGaussianLoss(F(10**6), 1), 1),
     (MixtureLoss(F(1), MANY, ((F(0), F(1)),), "remove"), 1)])
 def test_plain_closed_forms_are_cheap_enough(law: Law, count: int) -> None:
-    check_costs([(one(law, count), ClosedFormWitness(120))])
+    check_work([(one(law, count), ClosedFormWitness(120))])
 
 
 def test_powers_of_long_fractions_are_told_apart_quickly(work: Callable[..., int]) -> None:

@@ -24,7 +24,6 @@ from verified_dp.verifiers.first_independent_closed import enclose_closed, norma
 from verified_dp.verifiers.first_independent_line import (
     Nodes,
     chernoff_mass,
-    enclose_on_line,
     evaluate,
     power,
 )
@@ -245,7 +244,7 @@ def test_lines_overlap_closed_forms(certify_text: Callable[..., Document]) -> No
     line = Line(Fraction(20), Fraction(1), 60, (), (), Fraction(60), Fraction(2), 120)
     with intervals.precision(200):
         closed = enclose_closed((), shift_squared, epsilon)
-        contour = enclose_on_line(evaluate(line, (), shift_squared), epsilon)
+        contour = evaluate(line, (), shift_squared).delta(epsilon)
         low, high = intervals.ends(contour) or (Dyadic(1), Dyadic(0))
         truth = intervals.ends(closed) or (Dyadic(0), Dyadic(1))
         assert low <= truth[0] <= truth[1] <= high

@@ -18,7 +18,8 @@ from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import fraction_text, square_root
 from verified_dp.core.mechanisms import Claim
 from verified_dp.core.releases import Laplace, MixtureOfGaussians, Renyi
-from verified_dp.papers.accountant import _largest, _reversed_text
+from verified_dp.papers import accountant
+from verified_dp.papers.ask import _largest, _reversed_text
 from verified_dp.papers.individual.pld_filter import EpsilonRange, blackwell_mu
 from verified_dp.papers.paper import PAPER_METHODS
 
@@ -92,20 +93,20 @@ def test_other_scales_are_refused_too() -> None:
 @pytest.mark.parametrize("what", [PLAIN, SAMPLED])
 def test_far_out_the_papers_methods_say_up_to_where_they_go(what: object, eps: str, method: str) -> None:
     with pytest.raises(Unsupported, match=r"eps must be from -1000000 to 1000000"):
-        privacy_profile(what, "add-or-remove").accountant(method).delta(eps)  # type: ignore[arg-type]
+        accountant(privacy_profile(what, "add-or-remove"), method).delta(eps)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", [*PAPER_METHODS])
 def test_past_the_largest_loss_they_answer_however_far(method: str) -> None:
-    found = privacy_profile(compose((Laplace(2, 1), 10)), "remove").accountant(method).delta("1e99999").enclosure
+    found = accountant(privacy_profile(compose((Laplace(2, 1), 10)), "remove"), method).delta("1e99999").enclosure
     assert found is not None and (found.upper == 0 or method == "renyi")
 
 
 @pytest.mark.parametrize("method", ["saddlepoint", "berry-esseen", "prawitz", "edgeworth", "renyi"])
 def test_a_million_and_minus_a_million(method: str) -> None:
     """delta(10^6) of ten steps of noise 1.1 is 4.19e-26274599020: no estimate of it fits a fraction."""
-    accountant = privacy_profile(PLAIN, "remove").accountant(method)
-    far, near = accountant.delta(10**6), accountant.delta(-(10**6))
+    asked = accountant(privacy_profile(PLAIN, "remove"), method)
+    far, near = asked.delta(10**6), asked.delta(-(10**6))
     for result in (far, near):
         assert result.enclosure is not None or result.estimate is not None
     if far.estimate is not None:
@@ -114,7 +115,7 @@ def test_a_million_and_minus_a_million(method: str) -> None:
 
 def test_prv_says_where_delta_is_too_small_for_it() -> None:
     with pytest.raises(Unsupported, match=r"below e\^-20000"):
-        privacy_profile(PLAIN, "remove").accountant("prv").delta(2000)
+        accountant(privacy_profile(PLAIN, "remove"), "prv").delta(2000)
 
 
 def test_estimates_of_any_exponent_are_compared_and_reversed() -> None:
@@ -130,7 +131,7 @@ def test_estimates_of_any_exponent_are_compared_and_reversed() -> None:
     ("berry-esseen", "constant", "1e99999"), ("edgeworth", "tilt", "1e400"), ("renyi", "renyi_order", "1e400")])
 def test_parameters_of_methods_have_a_range(method: str, key: str, value: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        privacy_profile(SAMPLED, "remove").accountant(method, **{key: value})
+        accountant(privacy_profile(SAMPLED, "remove"), method, **{key: value})
     assert caught.value.key == f"{method}.{key}"
 
 

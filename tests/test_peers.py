@@ -21,7 +21,6 @@ from verified_dp import (
     DiscreteLaplace,
     Enclosure,
     Finite,
-    FourierAccountantPair,
     Gaussian,
     Laplace,
     MixtureOfGaussians,
@@ -30,6 +29,7 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
+from verified_dp.papers.fourier.pairs import FourierAccountantPair, published_profile
 from verified_dp.profile import PrivacyProfile
 
 CASES = json.loads((Path(__file__).parent / "data" / "peer_mechanisms.json").read_text(encoding="utf-8"))
@@ -122,7 +122,7 @@ DEFAULT_RELATION = {"subsampled_gaussian": "replace", "randomized_response": "re
 def profile(case: Case) -> PrivacyProfile:
     kind = case["mechanism"]
     relation = RELATIONS.get(case["params"].get("adjacency"), DEFAULT_RELATION.get(kind, "add-or-remove"))
-    return privacy_profile(BUILD[kind](case["params"]), relation)
+    return published_profile(BUILD[kind](case["params"]), relation)
 
 
 def slack(case: Case) -> Fraction:

@@ -11,7 +11,9 @@ import pytest
 
 from verified_dp.core.errors import InexactInput, InvalidInput
 from verified_dp.core.mechanisms import Claim, Composition, Gaussian, PoissonSampled, Spec, compose
+from verified_dp.core.releases import Finite, Laplace
 from verified_dp.enclosure import Enclosure
+from verified_dp.papers import accountant
 from verified_dp.papers.comparison import compare
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
@@ -213,8 +215,8 @@ def test_bad_arguments_are_refused(digits: object, method: str, epsilon: object)
     lambda profile, digits: profile.delta("1", digits), lambda profile, digits: profile.epsilon("1e-5", digits),
     lambda profile, digits: profile.delta("1", digits, "prv"),
     lambda profile, digits: profile.epsilon("1e-5", digits, "renyi"),
-    lambda profile, digits: profile.accountant("fourier").delta("-1", digits),
-    lambda profile, digits: profile.accountant("saddlepoint").epsilon("1e-5", digits),
+    lambda profile, digits: accountant(profile, "fourier").delta("-1", digits),
+    lambda profile, digits: accountant(profile, "saddlepoint").epsilon("1e-5", digits),
     lambda profile, digits: profile.solve_claim(Claim("a", "b", Fraction(1), Fraction(1, 9), "1", "1/9"), digits),
     lambda profile, digits: compare(profile, "delta", "1", ("auto",), digits=digits),
     lambda profile, digits: compare(profile, "epsilon", "1e-5", ("prv",), digits=digits),
@@ -255,3 +257,17 @@ def test_results_say_what_they_are() -> None:
     total = sum(size.as_fraction() for size in found.budget.values())
     width = found.upper.as_fraction() - found.lower.as_fraction()
     assert width <= 2 * total * Fraction(101, 100), "the budget accounts for the width"
+
+
+def test_a_profile_is_one_short_line_and_a_small_table():
+    steps = (PoissonSampled(Gaussian("1.5"), "0.01"), 10_000)
+    assert repr(privacy_profile(compose(steps), "add-or-remove")) == (
+        "PrivacyProfile(10000 x PoissonSampled(Gaussian(3/2), 1/100), add-or-remove)")
+    gaussians = [Gaussian(n) for n in range(1, 99)]
+    many = privacy_profile(compose(Laplace("20", 1), Finite(["1/3", "2/3"], [0, 1]), *gaussians), "add")
+    assert len(repr(many)) < 110 and "\n" not in repr(many)
+    assert "(1 x Laplace(20, 1) + 1 x Finite([1/3, 2/3], [0, 1]) + 1 x Gaussian(1) + " in repr(many)
+    table = many._repr_html_()
+    assert table.startswith("<table>") and len(table) < 2500 and "add" in table
+    nested = PoissonSampled(compose(Gaussian(1), (Gaussian(2), 2)), "1/2")
+    assert "PoissonSampled(1 x Gaussian(1) + 2 x Gaussian(2), 1/2)" in repr(privacy_profile(nested, "add"))

@@ -16,7 +16,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines import evaluate
 from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
@@ -193,7 +193,7 @@ def check_tilts(q: Fraction, s: Fraction, k: int, order: str, level: int) -> Non
     plan = plan_line(one.model, float(epsilon), saddle_at(one.model, float(epsilon), tilt), 30.0)
     assume(plan.seconds < 0.1)
     plans = [plan, *(at_tilt(one, plan, share) for share in (0.6, 1.4))]
-    found = [enclose_delta(evaluate(one.loss, choose_line(one.model, each)), epsilon) for each in plans]
+    found = [evaluate(one.loss, choose_line(one.model, each)).delta(epsilon) for each in plans]
     assert all(overlap(a, b) for a in found for b in found)
     assert width_bits(found[0]) > 20, "no width left to tell anything"
 

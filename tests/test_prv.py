@@ -16,7 +16,6 @@ from flint import arb, ctx
 
 from verified_dp import (
     ApproximateDP,
-    Composition,
     Gaussian,
     Laplace,
     PoissonSampled,
@@ -36,6 +35,7 @@ from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.papers import accountant
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.papers.prv.choose import Errors
 from verified_dp.papers.prv.method import PRVAccountant, PRVCurve
@@ -163,22 +163,22 @@ def test_tightenings_allow_a_coarser_mesh(composed: Composed) -> None:
 def test_through_the_facade() -> None:
     """Both orders, eps < 0, epsilon(delta), pure and approximate DP, mass at infinity."""
     mixed = privacy_profile(compose((PoissonSampled(Gaussian(1), "0.02"), 50), (Laplace(10, 1), 10)), "add-or-remove")
-    accountant = mixed.accountant("prv", eps_error="0.1", delta_error="1e-7")
-    for narrow, found in ((mixed.delta("1", 4), accountant.delta("1")),
-                          (mixed.delta("-1/2", 4), accountant.delta("-1/2")),
-                          (mixed.epsilon("1e-4", 2), accountant.epsilon("1e-4", 2))):
+    asked = accountant(mixed, "prv", eps_error="0.1", delta_error="1e-7")
+    for narrow, found in ((mixed.delta("1", 4), asked.delta("1")),
+                          (mixed.delta("-1/2", 4), asked.delta("-1/2")),
+                          (mixed.epsilon("1e-4", 2), asked.epsilon("1e-4", 2))):
         wide = found.enclosure
         assert wide is not None and wide.lower <= narrow.lower and narrow.upper <= wide.upper
         assert float(wide.upper) < 3 * float(narrow.lower)
     for mechanism in (ApproximateDP("0.1", "1e-6"), RandomizedResponse(4, "0.8")):
         profile = privacy_profile(compose((mechanism, 20)), "replace")
-        narrow, wide = profile.delta("0.7", 4), profile.accountant("prv", eps_error="0.1").delta("0.7").enclosure
+        narrow, wide = profile.delta("0.7", 4), accountant(profile, "prv", eps_error="0.1").delta("0.7").enclosure
         assert wide is not None and wide.lower <= narrow.lower and narrow.upper <= wide.upper
 
 
 def test_what_is_refused(composed: Composed) -> None:
     with pytest.raises(Unsupported, match="Renyi divergences"):
-        privacy_profile(Composition([(Renyi((2, 8), ("0.01", "0.05")), 10)]), "add-or-remove").delta("1", method="prv")
+        accountant(privacy_profile(compose((Renyi((2, 8), ("0.01", "0.05")), 10)), "add-or-remove"), "prv").delta("1")
     with pytest.raises(Unsupported, match="nothing depends"):
         ask(composed("remove", "1/10", "1", 0), 1)
     with pytest.raises(Unsupported, match="mass at infinity"):

@@ -19,8 +19,7 @@ from verified_dp.core.laws.fixed_batch import FixedBatchLoss
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.papers.paper import PaperAnswer, paper_method
-from verified_dp.papers.saddlepoint.method import SaddlePointAccountant
-from verified_dp.papers.saddlepoint.method_berry_esseen import BerryEsseenAccountant
+from verified_dp.papers.saddlepoint.method import BerryEsseenAccountant, SaddlePointAccountant
 from verified_dp.search.order import Budget, SingleOrder
 
 Composed = Callable[..., ComposedLoss]

@@ -40,8 +40,6 @@ from verified_dp.core.releases import (
     DiscreteLaplace,
     Exponential,
     Finite,
-    FourierAccountantDraws,
-    FourierAccountantPair,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
@@ -231,7 +229,6 @@ KINDS: list[Gaussian | Release] = [
     Gaussian("3/2"), Gaussian(sigma=2, sensitivity=1), Laplace(2, 1), DiscreteLaplace(2, 2), DiscreteGaussian(2, 2),
     RandomizedResponse(3, "1/2"), COIN, DIE, ApproximateDP("1/2", "1/1000"), GaussianDP("1/2"),
     MixtureOfGaussians(1, (0, 1), ("1/2", "1/2")), Exponential(1), ZCDP("1/10"), Renyi(["2"], ["1/10"]),
-    FourierAccountantPair(1, "1/100"), FourierAccountantDraws(1, 2, 10),
 ]  # fmt: skip
 SAMPLES = [
     compose((Gaussian(2), 2)), compose(Laplace(2, 1), (DiscreteLaplace(2, 1), 2)), compose(Laplace(2, 1), Gaussian(2)),

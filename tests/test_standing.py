@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from verified_dp import cli
 from verified_dp.certify import build_certificate
+from verified_dp.core.certificate.check import verify
 from verified_dp.core.errors import Unsupported
-from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, WithoutReplacement, compose
-from verified_dp.core.releases import ApproximateDP, Exponential, FourierAccountantPair, GaussianDP, Laplace
-from verified_dp.enclosure import Enclosure, maximum
+from verified_dp.core.mechanisms import (
+    Claim,
+    Composition,
+    Gaussian,
+    PoissonSampled,
+    Relation,
+    Spec,
+    WithoutReplacement,
+    compose,
+)
+from verified_dp.core.releases import ApproximateDP, Exponential, GaussianDP, Laplace
+from verified_dp.enclosure import Enclosure
+from verified_dp.papers.fourier.pairs import FourierAccountantPair, PublishedProfile, load_spec, published_profile
 from verified_dp.profile import privacy_profile
-from verified_dp.spec import load_spec
 
 PAIR = FourierAccountantPair("4", "1/10")
 UNPROVEN = '[[mechanism]]\nkind = "fourier-accountant-pair"\nnoise_multiplier = 4\nprobability = 0.1\n'
@@ -44,7 +57,7 @@ def test_one_loose_pair_makes_the_whole_loose() -> None:
 
 def test_an_unproven_pair_is_an_estimate() -> None:
     for what in (compose((PAIR, 5)), compose(PAIR, Laplace(1, 1))):
-        profile = privacy_profile(what, "replace")
+        profile = published_profile(what, "replace")
         for answer in (profile.delta("1", digits=3), profile.epsilon("1e-2", digits=2)):
             assert (answer.status, answer.proven, answer.tight) == ("estimate", False, False)
 
@@ -53,7 +66,7 @@ def test_what_is_joined_keeps_the_weaker_standing() -> None:
     plain = asked(compose(Laplace(1, 1)))
     for weaker in ({"tight": False}, {"proven": False}):
         other = replace(plain, **weaker)  # type: ignore[arg-type]
-        for joined in (plain.intersect(other), other.intersect(plain), maximum(plain, other), maximum(other, plain)):
+        for joined in (plain.intersect(other), other.intersect(plain)):
             assert {name: getattr(joined, name) for name in weaker} == weaker
 
 
@@ -71,6 +84,7 @@ def test_the_command_line_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[
                                   tight: bool, words: str) -> None:
     file = written(tmp_path, mechanisms)
     for asked_of in (["delta", file, "--epsilon", "1/2"], ["epsilon", file, "--delta", "1/10"]):
+        asked_of += ["--method", "fourier"] if mechanisms is UNPROVEN else []
         assert cli.main([*asked_of, "--json", "--digits", "3"]) == 0
         row = json.loads(capsys.readouterr().out)
         assert (row["status"], row["tight"]) == (status, tight)
@@ -82,14 +96,26 @@ def test_the_command_line_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_nothing_is_certified_with_an_unproven_pair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, UNPROVEN, CLAIM.format("1", "1/2"))
-    assert cli.main(["certify", file, "--json"]) == 3
-    row = json.loads(capsys.readouterr().out)
-    assert row["status"] == "unsupported" and "not proven to dominate" in row["message"]
+    for command in (["certify", file], ["delta", file, "--epsilon", "1"], ["epsilon", file, "--delta", "1/2"]):
+        assert cli.main([*command, "--json"]) == 3
+        row = json.loads(capsys.readouterr().out)
+        assert row["status"] == "unsupported" and "no dominating pair is proven for Fourier" in row["message"]
     spec = load_spec(file)
     assert spec.claim is not None
-    profile = privacy_profile(spec)
-    with pytest.raises(Unsupported, match="not proven"):
-        build_certificate(spec, *profile.solve_claim(spec.claim, digits=3))
+    solutions = PublishedProfile.of(spec).solve_claim(spec.claim, digits=3)
+    with pytest.raises(Unsupported, match="no dominating pair is proven"):
+        build_certificate(spec, *solutions)
+
+
+def test_no_certificate_names_an_unproven_pair(certify: Callable[..., dict[str, Any]]) -> None:
+    """The checker does not know its kind, whatever else the certificate holds."""
+    kept = Spec(Relation.REPLACE, compose(Laplace(1, 1)), Claim("", "", Fraction(2), Fraction(1, 10), "2", "1/10"))
+    document = certify(kept)
+    for kind in ("fourier-accountant-pair", "fourier-accountant-draws"):
+        (step,) = document["input"]["mechanisms"]
+        mechanism = {"kind": kind, "noise_multiplier": "4", "probability": "1/10", "count": step["count"]}
+        found = verify({**document, "input": {**document["input"], "mechanisms": [mechanism]}})
+        assert not found.valid and found.field is not None and found.field.startswith("input")
 
 
 def test_a_bound_from_above_refutes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,13 +14,14 @@ import pytest
 from verified_dp.certify import build_certificate
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.theorems import theorems_record
+from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.evaluate import SupportWitness, Witness, enclose_delta, evaluate
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
@@ -68,7 +69,7 @@ def empty_caches() -> None:
 
 
 def run_kernel(loss: ComposedLoss, witness: Witness, at: Fraction) -> Callable[[], object]:
-    return lambda: enclose_delta(evaluate(loss, witness), at)
+    return lambda: evaluate(loss, witness).delta(at)
 
 
 PAIR = ((Fraction(1, 2), Fraction(1, 5)), (Fraction(2, 5), Fraction(1, 5)), (Fraction(1, 10), Fraction(3, 5)))

@@ -21,6 +21,9 @@ from verified_dp.core.errors import (
 from verified_dp.core.errors import (
     VerifiedDPError as VerifiedDPError,
 )
+from verified_dp.core.exact import (
+    Number as Number,
+)
 from verified_dp.core.mechanisms import (
     Claim as Claim,
 )
@@ -67,12 +70,6 @@ from verified_dp.core.releases import (
     Finite as Finite,
 )
 from verified_dp.core.releases import (
-    FourierAccountantDraws as FourierAccountantDraws,
-)
-from verified_dp.core.releases import (
-    FourierAccountantPair as FourierAccountantPair,
-)
-from verified_dp.core.releases import (
     GaussianDP as GaussianDP,
 )
 from verified_dp.core.releases import (
@@ -89,6 +86,8 @@ from verified_dp.core.releases import (
 )
 from verified_dp.enclosure import Enclosure as Enclosure
 from verified_dp.enclosure import Estimate as Estimate
+from verified_dp.papers.fourier.pairs import FourierAccountantDraws as FourierAccountantDraws
+from verified_dp.papers.fourier.pairs import FourierAccountantPair as FourierAccountantPair
 from verified_dp.profile import PrivacyProfile as PrivacyProfile
 from verified_dp.profile import privacy_profile as privacy_profile
 from verified_dp.spec import load_spec as load_spec

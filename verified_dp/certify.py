@@ -26,11 +26,11 @@ from verified_dp.core.certificate.statement import assumptions, claim_record, in
 from verified_dp.core.certificate.theorems import pairs_record, theorems_record
 from verified_dp.core.certificate.verdict import Recorded, judge
 from verified_dp.core.certificate.versions import current_versions
-from verified_dp.core.certificate.work import check_costs
+from verified_dp.core.certificate.work import check_work
 from verified_dp.core.dyadic import Dyadic, exact_ball
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.mechanisms import Claim, Spec
-from verified_dp.core.pairs.losses import NOT_PROVEN, ORDERS, describe_pairs, is_proven, privacy_losses
+from verified_dp.core.pairs.losses import ORDERS, describe_pairs, privacy_losses
 from verified_dp.search.solution import Evaluation, Solution
 
 _WIDTH_SHARE = 30  # bits
@@ -51,12 +51,10 @@ def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Documen
     """
     if spec.claim is None:
         raise InvalidInput("claim", None, "given: a certificate states a claim")
-    if not is_proven(spec.composition, spec.relation):
-        raise Unsupported(NOT_PROVEN, "certificate")
+    losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
     entries = _entries(spec, spec.claim, delta, epsilon)
     try:
-        losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
-        check_costs([(losses[entry.statement.order], entry.witness) for entry in entries])
+        check_work([(losses[entry.statement.order], entry.witness) for entry in entries])
         return sealed(_content(spec, spec.claim, entries))
     except InvalidCertificate as error:
         reason = f"no certificate can be written for these evaluations: {error}"

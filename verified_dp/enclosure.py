@@ -5,25 +5,26 @@ An enclosure holds the number asked for; an estimate never stands in its place.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
+from html import escape
 from itertools import takewhile
 
 from flint import ctx
 
 from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, exact_ball, outward_decimal
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.core.exact import exact
+from verified_dp.core.exact import Number, exact
 
-__all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up", "maximum"]
+__all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up"]
 
 _QUANTITIES = ("delta", "epsilon")
 _ORDERS = ("remove", "add", "both", "symmetric")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Enclosure:
     """A proof that lower <= quantity <= upper, and where it comes from.
 
@@ -38,9 +39,9 @@ class Enclosure:
         tight: whether data sets of the relation realise the pairs; else the lower end holds for the pairs alone.
         proven: whether the pairs dominate the relation; else nothing is proved of the mechanism.
 
-    >>> print(Enclosure(Dyadic(4441, -12), Dyadic(4442, -12), quantity="epsilon", method="auto", order="both",
-    ...                 relation="add-or-remove", digits=3))
-    1.084[2, 5]
+    >>> Enclosure(Dyadic(4441, -12), Dyadic(4442, -12), quantity="epsilon", method="contour", order="both",
+    ...           relation="add-or-remove", digits=3)
+    Enclosure(epsilon = 1.084[2, 5], certified, contour, add-or-remove)
     """
 
     lower: Dyadic
@@ -67,15 +68,43 @@ class Enclosure:
         object.__setattr__(self, "methods", tuple(self.methods) or (self.method,))
 
     def __str__(self) -> str:
-        """The certain digits, then in brackets how each end goes on: 0.0496[1, 3]."""
+        return self.notation()
+
+    def notation(self, most: int = 60) -> str:
+        """The certain digits, then in brackets how each end goes on: "0.0496[1, 3]"; an exact number alone: "0.5".
+
+        Both ends, "[0.9999, 1.001]", where no digit is certain. most: significant digits, rounded outward to them.
+        """
         known = sum(c.isdigit() for c in self.certain_digits.partition("e")[0].lstrip("-0."))
-        significant = max(known + 1, 3)
+        wanted = self.digits if not known and self.status == "certified" else known + 1
+        significant = min(max(wanted, 4), most)
         low, high = decimal_down(self.lower, significant), decimal_up(self.upper, significant)
         if low == high:
-            return low
+            return _without_zeros(low)
         cut = len(_common(low, high))
         (start, e, exponent), end = low.partition("e"), high.partition("e")[0]
         return f"{low[:cut]}[{start[cut:]}, {end[cut:]}]{e}{exponent}" if cut else f"[{low}, {high}]"
+
+    def __repr__(self) -> str:
+        shown = f"{self.quantity} {'=' if self.certain_digits else 'in'} {self.notation()}"
+        return f"Enclosure({shown}, {self.status}, {self.method}, {self.relation})"
+
+    def _repr_html_(self) -> str:
+        return html_table({
+            self.quantity: self.notation(), "at least": self.lower_decimal, "at most": self.upper_decimal,
+            "status": self.status, "method": ", ".join(self.methods), "relation": self.relation})
+
+    @property
+    def lower_float(self) -> float:
+        """The largest double <= lower, -inf where there is none."""
+        near = float(self.lower)
+        return near if near <= self.lower else math.nextafter(near, -math.inf)
+
+    @property
+    def upper_float(self) -> float:
+        """The smallest double >= upper, inf where there is none: as safe to state as upper itself."""
+        near = float(self.upper)
+        return near if near >= self.upper else math.nextafter(near, math.inf)
 
     @property
     def relative_width(self) -> Dyadic | None:
@@ -125,9 +154,9 @@ class Enclosure:
         _, e, exponent = self.lower_decimal.partition("e")
         return f"{common.rstrip('.')}{e}{exponent}" if common else ""
 
-    def contains(self, number: object) -> bool:
+    def contains(self, number: Number) -> bool:
         """Whether lower <= number <= upper, for a Dyadic or anything that `exact` reads."""
-        value: Dyadic | Fraction = number if isinstance(number, Dyadic) else exact(number)
+        value = number if isinstance(number, Dyadic) else exact(number)
         return self.lower <= value and self.upper >= value
 
     def overlaps(self, other: Enclosure) -> bool:
@@ -143,31 +172,13 @@ class Enclosure:
         if not self.overlaps(other):
             raise InconsistentEnclosures(f"{self.quantity} is in {_traced(self)} and in {_traced(other)}")
         narrow = min(self, other, key=_width_order)
-        ends = max(self.lower, other.lower), min(self.upper, other.upper)
-        return _joined(narrow, self, other, ends=ends)
+        return replace(
+            narrow, lower=max(self.lower, other.lower), upper=min(self.upper, other.upper),
+            methods=tuple(dict.fromkeys(self.methods + other.methods)), seconds=self.seconds + other.seconds,
+            tight=self.tight and other.tight, proven=self.proven and other.proven)
 
 
-def maximum(a: Enclosure, b: Enclosure) -> Enclosure:
-    """Enclose the larger of two enclosed numbers; the order is "both" if neither is proved the larger."""
-    _same_quantity(a, b)
-    ends = max(a.lower, b.lower), max(a.upper, b.upper)
-    a_is_larger, b_is_larger = a.lower >= b.upper, b.lower >= a.upper
-    if a_is_larger != b_is_larger:
-        return _joined(a if a_is_larger else b, a, b, ends=ends)
-    order = a.order if a.order == b.order else "both"
-    keys = {**a.budget, **b.budget}
-    budget = {key: max(e.budget.get(key, Dyadic(0)) for e in (a, b)) for key in keys}
-    return replace(_joined(a, a, b, ends=ends), order=order, budget=budget)
-
-
-def _joined(first: Enclosure, a: Enclosure, b: Enclosure, *, ends: tuple[Dyadic, Dyadic]) -> Enclosure:
-    """The `first` of two enclosures with other ends, with the methods and the time of both."""
-    methods, seconds = tuple(dict.fromkeys(a.methods + b.methods)), a.seconds + b.seconds
-    return replace(first, lower=ends[0], upper=ends[1], methods=methods, seconds=seconds, tight=a.tight and b.tight,
-                   proven=a.proven and b.proven)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """An approximation of unknown error: a decimal to read, never a number to compare or to build on.
 
@@ -186,6 +197,12 @@ class Estimate:
     def __str__(self) -> str:
         return f"about {self.value} ({self.method}; an estimate, not a bound: {self.reason})"
 
+    def __repr__(self) -> str:
+        return f"Estimate(about {self.value}, {self.method})"
+
+    def _repr_html_(self) -> str:
+        return html_table({"estimate": f"about {self.value}", "method": self.method, "no bound": self.reason})
+
     def __hash__(self) -> int:
         return hash(self._words)
 
@@ -196,6 +213,18 @@ class Estimate:
         raise TypeError("an Estimate is no bound, no number and no truth value; read its .value")
 
     __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+
+def html_table(rows: Mapping[str, str]) -> str:
+    """Two columns, for notebooks."""
+    cells = (f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in rows.items())
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _without_zeros(decimal: str) -> str:
+    """An exact decimal without zeros at its end: "0.50" is "0.5"."""
+    mantissa, e, power = decimal.partition("e")
+    return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + e + power
 
 
 def _common(low: str, high: str) -> str:

@@ -10,8 +10,11 @@ the other only has to be shown smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import singledispatch
+from typing import Self
 
 from flint import ctx
 
@@ -21,17 +24,16 @@ from verified_dp.core.bounds import reverse_bounds
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
 from verified_dp.core.theorems import proved_by
-from verified_dp.enclosure import Enclosure
-from verified_dp.papers.accountant import Accountant, PaperResult
-from verified_dp.papers.paper import PAPER_METHODS, PaperMethod, check_parameters, paper_method
+from verified_dp.enclosure import Enclosure, html_table
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
 from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
-from verified_dp.search.solution import Evaluation, Solution, by_order
+from verified_dp.search.solution import Ends, Evaluation, Solution, by_order, larger
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
 DEFAULT_DIGITS = 12
@@ -44,18 +46,45 @@ class PrivacyProfile:
     Args:
         composition: what was run. relation: which data sets are neighbours.
         progress: called with a short text before long work.
+    losses: the privacy loss in each order of the relation. proven: whether the pairs dominate the relation.
     """
+
+    proven = True
 
     def __init__(self, composition: Composition, relation: Relation | str,
                  progress: Callable[[str], None] | None = None) -> None:
-        self.composition, self.relation = composition, Relation.of(relation)
-        self.pairs = describe_pairs(composition, self.relation)
-        self._orders = [SingleOrder(loss) for loss in privacy_losses(composition, self.relation)]
-        self._progress = progress
-        self._tight = all(pair.tight for pair in self.pairs)
-        self._proven = all(pair.proven for pair in self.pairs)
+        self.composition, self.relation, self.progress = composition, Relation.of(relation), progress
+        self.pairs, self.losses = self._compose()
+        self._orders = [SingleOrder(loss) for loss in self.losses]
 
-    def delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
+    def _compose(self) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
+        return describe_pairs(self.composition, self.relation), privacy_losses(self.composition, self.relation)
+
+    @classmethod
+    def of(cls, what: Spec | Composition | Mechanism, relation: Relation | str | None = None,
+           progress: Callable[[str], None] | None = None, group_size: exact.Number | None = None) -> Self:
+        """`privacy_profile`, for this class."""
+        if isinstance(what, Spec):
+            if group_size is not None and exact.count(group_size, "group_size") != what.composition.group_size:
+                stated = what.composition.group_size
+                raise InvalidInput("group_size", group_size, f"left out, or {stated} as in the specification")
+            if relation is not None and Relation.of(relation) is not what.relation:
+                raise InvalidInput("relation", str(relation), f"left out, or {what.relation} as in the specification")
+            return cls(what.composition, what.relation, progress)
+        if relation is None:
+            raise InvalidInput("relation", None, "one of " + ", ".join(Relation))
+        composition = compose(what)
+        return cls(composition if group_size is None else composition.for_groups(group_size), relation, progress)
+
+    def __repr__(self) -> str:
+        return f"PrivacyProfile({summary(self.composition)}, {self.relation})"
+
+    def _repr_html_(self) -> str:
+        words = {"composition": summary(self.composition, 1000), "relation": self.relation.value,
+                 "convention": convention(self.composition, self.relation)}
+        return html_table({"": "privacy profile", **words})
+
+    def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
 
@@ -63,39 +92,24 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
-        if method in PAPER_METHODS:
-            return _enclosed(self.accountant(method).delta(epsilon, digits, max_seconds))
         return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
 
-    def epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
+    def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
         """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
 
         Ensures and raises as `delta`.
         """
-        if method in PAPER_METHODS:
-            return _enclosed(self.accountant(method).epsilon(delta, digits, max_seconds))
         return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
 
-    def accountant(self, method: str | PaperMethod, **parameters: object) -> Accountant:
-        """One of the papers' methods on this composition; parameters are the paper's own.
-
-        Raises: InvalidInput for an unknown method or parameter, and for one that is too large or too small.
-        """
-        found = paper_method(method, parameters) if isinstance(method, str) else method
-        check_parameters(found)
-        words = self.relation.value, convention(self.composition, self.relation)
-        losses = [order.loss for order in self._orders]
-        return Accountant(losses, found, words, self._guess, self._progress, tight=self._tight, proven=self._proven)
-
-    def _guess(self, target: Fraction) -> Fraction:
+    def guess_epsilon(self, target: Fraction) -> Fraction:
         """About where delta(eps) is the target, from the first-order estimate; 1 where there is no model to ask."""
         try:
             return max(guess_epsilon(order, target)[0] for order in self._orders if not order.is_trivial)
         except (Unsupported, ValueError):
             return Fraction(1)
 
-    def solve_delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
+    def solve_delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
         """`delta` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
@@ -105,10 +119,10 @@ class PrivacyProfile:
             answers = self._enclose_largest(eps, bits, method, budget)
             evaluations = tuple(_evaluation("delta", order, one, side)
                                 for order, answer in answers for side, one in answer.by_side())
-            lower, upper = _ends(evaluations)
-            order = _larger_order(eps, evaluations)
+            ends, order = larger(by_order(evaluations))
+            order = "both" if eps == 0 and len(self.losses) > 1 else order
             used = next(e for e in evaluations if order in ("both", e.order))
-            enclosure = self._enclosure("delta", lower, upper, order, used, evaluations, digits, budget)
+            enclosure = self._shown("delta", ends, order, used, evaluations, digits, budget)
         return Solution(enclosure, evaluations)
 
     def _enclose_largest(self, eps: Fraction, bits: float, method: str, budget: Budget) -> list[tuple[str, Answer]]:
@@ -134,7 +148,7 @@ class PrivacyProfile:
         return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
 
-    def solve_epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
+    def solve_epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
@@ -146,7 +160,7 @@ class PrivacyProfile:
             upper = max(_upper_end(bracket) for _, bracket in brackets)
             order = _deciding_order(brackets)
             used = next((e for e in evaluations if order in ("both", e.order)), None)
-            enclosure = self._enclosure("epsilon", lower, upper, order, used, evaluations, digits, budget)
+            enclosure = self._shown("epsilon", (lower, upper), order, used, evaluations, digits, budget)
         return Solution(enclosure, evaluations)
 
     @proved_by("T13-epsilon-of-delta", "T25-composition")
@@ -194,29 +208,50 @@ class PrivacyProfile:
         return DEFAULT_DIGITS if sharp and method != "lattice" else LATTICE_DIGITS
 
     def _budget(self, method: str, max_seconds: float | None) -> Budget:
-        if method in PAPER_METHODS:
-            raise Unsupported(f"nothing is certified by {method}: use auto, and `compare` to see it beside", "method")
         if method not in METHODS:
-            raise InvalidInput("method", method, "one of " + ", ".join((*METHODS, *PAPER_METHODS)))
-        return Budget(max_seconds, self._progress)
+            raise InvalidInput("method", method, f"one of {', '.join(METHODS)}; ask verified_dp.papers.accountant for "
+                               "a paper's method")
+        return Budget(max_seconds, self.progress)
 
-    def _enclosure(self, quantity: str, lower: Dyadic, upper: Dyadic, order: str, used: Evaluation | None,
-                   evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
+    def _shown(self, quantity: str, ends: Ends, order: str, used: Evaluation | None,
+               evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
         """`used` is the evaluation whose method and budget are shown; None where the time allowed none."""
-        methods = tuple(dict.fromkeys(evaluation.method for evaluation in evaluations))
+        return self.enclosure(
+            quantity, ends, order=order, method=used.method if used else "contour", digits=digits, spent=budget,
+            methods=tuple(dict.fromkeys(evaluation.method for evaluation in evaluations)),
+            sources=used.budget if used else {})
+
+    def enclosure(self, quantity: str, ends: Ends, *, order: str, method: str, sources: Mapping[str, Dyadic],
+                  digits: int, spent: Budget, methods: tuple[str, ...] = ()) -> Enclosure:
+        """Ends of delta or epsilon with what this profile says of them; sources: the errors on delta."""
         return Enclosure(
-            lower, upper, budget=used.budget if used else {}, quantity=quantity,
-            method=used.method if used else "contour", methods=methods, order=order,
+            *ends, budget=sources, quantity=quantity, method=method, methods=methods, order=order,
             relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
-            seconds=budget.elapsed, tight=self._tight, proven=self._proven)
+            seconds=spent.elapsed, tight=all(pair.tight for pair in self.pairs), proven=self.proven)
 
 
-def _enclosed(result: PaperResult) -> Enclosure:
-    """The enclosure of a paper's method. Raises Unsupported where it only estimates."""
-    if result.enclosure is None:
-        name = result.method
-        raise Unsupported(f"{name} gives an estimate and no bounds: ask profile.accountant({name!r}) for it", "method")
-    return result.enclosure
+def summary(composition: Composition, most: int = 80) -> str:
+    """A composition in one short line, cut after `most` characters: "10000 x PoissonSampled(Gaussian(3/2), 1/100)"."""
+    text = " + ".join(f"{count} x {_words(mechanism)}" for mechanism, count in composition.parts[:most])
+    return text if len(text) <= most else f"{text[:most - 3]}..."
+
+
+@singledispatch
+def _words(value: object) -> str:
+    """A mechanism with the numbers that are stated."""
+    if not is_dataclass(value):
+        return str(value)
+    stated = (getattr(value, field.name) for field in fields(value))
+    return f"{type(value).__name__}({', '.join(_words(item) for item in stated if item is not None)})"
+
+
+@_words.register(tuple)
+def _(value: tuple[object, ...]) -> str:
+    return f"[{', '.join(map(_words, value))}]"
+
+
+_words.register(Fraction, exact.fraction_text)
+_words.register(Composition, summary)
 
 
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
@@ -257,24 +292,6 @@ def _evaluation(quantity: str, order: str, answer: Answer, side: str) -> Evaluat
                       lower_dyadic(bounds.lower), upper_dyadic(bounds.upper), budget)
 
 
-@proved_by("T25-composition")
-def _ends(evaluations: tuple[Evaluation, ...]) -> tuple[Dyadic, Dyadic]:
-    """The enclosure of the larger of all orders' deltas."""
-    found = by_order(evaluations).values()
-    return max(lower for lower, _ in found), max(upper for _, upper in found)
-
-
-@proved_by("T16-reversal")
-def _larger_order(eps: Fraction, evaluations: tuple[Evaluation, ...]) -> str:
-    """The order proved the larger; "both" at eps = 0, where they are equal, and where the enclosures do not tell."""
-    found = by_order(evaluations)
-    if len(found) == 1:
-        return evaluations[0].order
-    proved = [order for order, (lower, _) in found.items()
-              if all(other == order or lower >= upper for other, (_, upper) in found.items())]
-    return proved[0] if len(proved) == 1 and eps != 0 else "both"
-
-
 def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluation, ...]:
     return tuple(_evaluation("epsilon", order, answer.proving(side), side) for order, bracket in brackets
                  for side, answer in (("lower", bracket.lower), ("upper", bracket.upper)) if answer is not None)
@@ -299,20 +316,11 @@ def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,
-                    progress: Callable[[str], None] | None = None, group_size: object = None) -> PrivacyProfile:
+                    progress: Callable[[str], None] | None = None,
+                    group_size: exact.Number | None = None) -> PrivacyProfile:
     """The privacy profile of a specification, a composition or a single mechanism.
 
     A specification states its relation and group size; for the others the relation must be given.
     group_size: in how many records neighbours differ, 1 where nobody says.
     """
-    if isinstance(what, Spec):
-        if group_size is not None and exact.count(group_size, "group_size") != what.composition.group_size:
-            stated = what.composition.group_size
-            raise InvalidInput("group_size", group_size, f"left out, or {stated} as in the specification")
-        if relation is not None and Relation.of(relation) is not what.relation:
-            raise InvalidInput("relation", str(relation), f"left out, or {what.relation} as in the specification")
-        return PrivacyProfile(what.composition, what.relation, progress)
-    if relation is None:
-        raise InvalidInput("relation", None, "one of " + ", ".join(Relation))
-    composition = compose(what)
-    return PrivacyProfile(composition if group_size is None else composition.for_groups(group_size), relation, progress)
+    return PrivacyProfile.of(what, relation, progress, group_size)

@@ -21,8 +21,6 @@ Other kinds, with their keys:
     exponential             bounded_range
     zcdp                    rho
     renyi                   renyi_orders = [..], epsilons = [..]
-    fourier-accountant-pair noise_multiplier, probability
-    fourier-accountant-draws noise_multiplier, draws, population
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
 Sampling schemes: poisson (probability), without-replacement (probability = batch size / number of records) and
@@ -39,6 +37,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,9 @@ from verified_dp.core.mechanisms import (
     Spec,
     compose,
 )
-from verified_dp.core.releases import RELEASES
+from verified_dp.core.releases import RELEASES, Release
+
+Releases = Mapping[str, type[Release]]
 
 
 class Written(str):
@@ -67,8 +68,11 @@ class Written(str):
         return str(self)
 
 
-def load_spec(path: str | PathLike[str]) -> Spec:
-    """Read the specification in a file; InvalidInput or Unsupported, with `.file`, for whatever is wrong."""
+def load_spec(path: str | PathLike[str], releases: Releases = RELEASES) -> Spec:
+    """Read the specification in a file; InvalidInput or Unsupported, with `.file`, for whatever is wrong.
+
+    releases: kind -> class of every mechanism besides the Gaussian that may stand in it.
+    """
     file = fsdecode(path)
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -77,17 +81,17 @@ def load_spec(path: str | PathLike[str]) -> Spec:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInput("file", file, f"a file that can be read ({reason})", file) from None
-    return parse_spec(text, file=file)
+    return parse_spec(text, file=file, releases=releases)
 
 
-def parse_spec(text: str, *, file: str = "<text>") -> Spec:
+def parse_spec(text: str, *, file: str = "<text>", releases: Releases = RELEASES) -> Spec:
     """Read a specification from TOML text; `file` is where errors say it is from.
 
     >>> parse_spec('relation = "add"\\n[[mechanism]]\\nkind = "gaussian"\\nnoise_multiplier = 1.1').relation
     <Relation.ADD: 'add'>
     """
     try:
-        return _spec(_parse_toml(text, file))
+        return _spec(_parse_toml(text, file), releases)
     except (InvalidInput, Unsupported) as error:
         raise with_file(error, file) from None
 
@@ -101,17 +105,18 @@ def _parse_toml(text: str, file: str) -> dict[str, Any]:
         raise InvalidInput("file", file, f"TOML ({error})") from None
 
 
-def _spec(document: dict[str, Any]) -> Spec:
+def _spec(document: dict[str, Any], releases: Releases) -> Spec:
     _check_keys(document, ("relation", "group_size", "mechanism", "claim"))
     relation = Relation.of(document.get("relation"))
-    composition = _composition(document.get("mechanism")).for_groups(document.get("group_size", 1))
+    composition = _composition(document.get("mechanism"), releases).for_groups(document.get("group_size", 1))
     return Spec(relation, composition, _claim(document.get("claim")))
 
 
-def _composition(tables: object) -> Composition:
+def _composition(tables: object, releases: Releases) -> Composition:
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise InvalidInput("mechanism", tables, "one or more [[mechanism]] tables")
-    return compose(*(_part(table, f"mechanism[{i}].", _KINDS) for i, table in enumerate(tables, 1)))
+    kinds = {**_bare_kinds(releases), "composition": _composed}
+    return compose(*(_part(table, f"mechanism[{i}].", kinds) for i, table in enumerate(tables, 1)))
 
 
 def _part(table: dict[str, Any], prefix: str, kinds: Mapping[str, Reader]) -> tuple[Mechanism, int]:
@@ -132,9 +137,8 @@ def _gaussian(table: dict[str, Any]) -> Mechanism:
     return _sampled(gaussian, table["sampling"]) if "sampling" in table else gaussian
 
 
-def _release(table: dict[str, Any]) -> Mechanism:
+def _release(release: type[Release], table: dict[str, Any]) -> Mechanism:
     """A mechanism of `releases`: its fields are the keys, and `sampling`."""
-    release = RELEASES[table["kind"]]
     keys = release.keys()
     _check_keys(table, ("kind", *keys, "sampling", "count"))
     mechanism = release(**{key: table.get(key) for key in keys})
@@ -150,7 +154,7 @@ def _composed(table: dict[str, Any]) -> Mechanism:
     for i, entry in enumerate(tables, 1):
         if "sampling" in entry:
             raise InvalidInput(f"releases[{i}].sampling", entry["sampling"], "left out: all releases share one sample")
-    parts = (_part(entry, f"releases[{i}].", _BARE_KINDS) for i, entry in enumerate(tables, 1))
+    parts = (_part(entry, f"releases[{i}].", _bare_kinds(RELEASES)) for i, entry in enumerate(tables, 1))
     if "sampling" not in table:
         reason = "given; releases that share no sample are [[mechanism]] tables of their own"
         raise InvalidInput("sampling", None, reason)
@@ -158,8 +162,10 @@ def _composed(table: dict[str, Any]) -> Mechanism:
 
 
 Reader = Callable[[dict[str, Any]], Mechanism]
-_BARE_KINDS: Mapping[str, Reader] = {**dict.fromkeys(RELEASES, _release), "gaussian": _gaussian}
-_KINDS: Mapping[str, Reader] = {**_BARE_KINDS, "composition": _composed}
+
+
+def _bare_kinds(releases: Releases) -> dict[str, Reader]:
+    return {**{kind: partial(_release, release) for kind, release in releases.items()}, "gaussian": _gaussian}
 
 
 def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:

@@ -11,7 +11,7 @@ from flint import ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import bound_chernoff_factor
-from verified_dp.core.engines.chernoff import ChernoffWitness, bound_delta
+from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.laws.composed import ComposedLoss
 
@@ -35,7 +35,7 @@ def test_bound_is_the_formula(oracle: ModuleType, composed: Callable[..., Compos
                               exponent: str, eps: str, count: int) -> None:
     x = Fraction(exponent)
     loss = composed(order, "1/10", 1, count, "1/4")
-    bound = oracle.real(bound_delta(loss, ChernoffWitness(x, (RULE,), 100), Fraction(eps)).upper)
+    bound = oracle.real(ChernoffWitness(x, (RULE,), 100).evaluate(loss).delta(Fraction(eps)).upper)
     mass = oracle.transform(order, "0.1", 1, oracle.real(x)) ** count
     mass *= oracle.mp.exp(oracle.real(x * (x + 1) / 8))
     formula = min(oracle.chernoff_constant(x) * mass.real * oracle.mp.exp(oracle.real(-x * Fraction(eps))), 1)
@@ -50,7 +50,7 @@ def test_bound_holds_and_is_close(
     for epsilon in (Fraction(0), Fraction(1, 20), Fraction(9, 100)):
         exact = oracle.single_delta(order, "0.1", 1, epsilon)
         witnesses = [ChernoffWitness(Fraction(x), (RULE,), 64) for x in ("1/4", "1", "2", "5", "12")]
-        bounds = [oracle.real(bound_delta(composed(order, "1/10", 1), witness, epsilon).upper)
+        bounds = [oracle.real(witness.evaluate(composed(order, "1/10", 1)).delta(epsilon).upper)
                   for witness in witnesses]
         assert all(exact < bound for bound in bounds)
         assert min(bounds) < 8 * exact or order != "remove"
@@ -58,7 +58,7 @@ def test_bound_holds_and_is_close(
 
 def test_lower_bound_is_zero(composed: Callable[..., ComposedLoss]) -> None:
     witness = ChernoffWitness(Fraction(2), (RULE,), 64)
-    bounds = bound_delta(composed("add", "1/10", 1, 3), witness, Fraction(1, 10))
+    bounds = witness.evaluate(composed("add", "1/10", 1, 3)).delta(Fraction(1, 10))
     assert bounds.lower == 0 and bounds.budget["chernoff"] == bounds.upper
 
 
@@ -66,4 +66,4 @@ def test_inadmissible_nodes_give_no_bound(composed: Callable[..., ComposedLoss])
     """A strip wider than pi s^2: nothing is known, and nothing is claimed."""
     wide = NodeRule(Fraction(2), Fraction(5, 4), Fraction(1, 12), -140, 220)
     witness = ChernoffWitness(Fraction(2), (wide,), 64)
-    assert bound_delta(composed("remove", "1/10", 1), witness, Fraction(1)).upper == 1
+    assert witness.evaluate(composed("remove", "1/10", 1)).delta(Fraction(1)).upper == 1

@@ -10,8 +10,8 @@ import pytest
 from flint import ctx
 
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.closed import ClosedFormWitness, enclose_closed_form, has_closed_form
-from verified_dp.core.engines.evaluate import evaluate
+from verified_dp.core.engines import evaluate
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
@@ -29,7 +29,7 @@ def gaussian(mean_shift_squared: str) -> ComposedLoss:
 
 
 def enclosed(loss: ComposedLoss, epsilon: str, prec: int = 200) -> Bounds:
-    return enclose_closed_form(loss, ClosedFormWitness(prec), Fraction(epsilon))
+    return ClosedFormWitness(prec).evaluate(loss).delta(Fraction(epsilon))
 
 
 @pytest.mark.theorem("T14-single-step")

@@ -15,17 +15,15 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
+from verified_dp.core.engines import evaluate
+from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import (
     LineValues,
     LineWitness,
     bound_aliases,
     bound_frequency_tail,
-    bound_mass,
-    enclose_on_line,
     enclose_transforms_on_line,
-    evaluate_line,
 )
-from verified_dp.core.engines.evaluate import enclose_delta, evaluate
 from verified_dp.core.engines.nodes import NodeRule, bound_line_error, enclose_nodes
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
@@ -60,11 +58,11 @@ def test_sum_is_the_aliased_series(oracle: ModuleType, composed: Build, tilt: st
         oracle.mp.exp(c * n * period) * oracle.gaussian_delta(1, oracle.real(eps) + n * period)
         for n in range(-40, 12))
     witness = line(tilt, step, 80, str(Fraction(tilt) + 2))
-    values = evaluate_line(composed("remove", "1/2", 1, 0, 1), witness)
+    values = witness.evaluate(composed("remove", "1/2", 1, 0, 1))
     shrink = -50 if series >= 1 else 0  # keeps the sum below the cut at 1
     with ctx.workprec(300):
         values = replace(values, terms=[term * arb((1, shrink)) for term in values.terms])
-    upper = oracle.real(enclose_on_line(values, eps).upper) / oracle.mpf(2) ** shrink
+    upper = oracle.real(values.delta(eps).upper) / oracle.mpf(2) ** shrink
     assert abs(upper - series) < oracle.mpf("1e-30") * series
 
 
@@ -73,13 +71,13 @@ def test_sum_is_the_aliased_series(oracle: ModuleType, composed: Build, tilt: st
 def test_sum_of_a_sampled_step_is_the_aliased_series(oracle: ModuleType, composed: Build, order: str) -> None:
     """The same with nodes: M(z) from the shifted line, D from the tails of the densities."""
     witness = line("3/2", "1", 700, "5/2", nodes=(RULE,))
-    values = evaluate_line(composed(order, "1/2", 1), witness)
+    values = witness.evaluate(composed(order, "1/2", 1))
     for epsilon in ("-1/2", "1/5"):
         period = 2 * oracle.mp.pi
         series = oracle.mp.fsum(
             oracle.mp.exp(oracle.mpf("1.5") * n * period)
             * oracle.single_delta(order, "0.5", 1, oracle.real(Fraction(epsilon)) + n * period) for n in range(-6, 4))
-        bounds = enclose_on_line(values, Fraction(epsilon))
+        bounds = values.delta(Fraction(epsilon))
         slack = 2 * sum(oracle.real(bounds.budget[name]) for name in ("quadrature", "node_tail", "frequency_tail"))
         assert slack < oracle.mpf("2e-3") * series
         assert abs(oracle.real(bounds.upper) - series) <= slack + oracle.mpf("1e-25")
@@ -93,7 +91,7 @@ def test_alias_bound_is_the_sum_of_chernoff_terms(
     """Against the term-by-term sums, and never below the true aliases."""
     mp, c, eps = oracle.mp, oracle.mpf("1.5"), oracle.real(Fraction(epsilon))
     witness = line("3/2", "2/3", 60, right, left)
-    values = evaluate_line(composed("remove", "1/2", 1, 0, 1), witness)
+    values = witness.evaluate(composed("remove", "1/2", 1, 0, 1))
     with ctx.workprec(64):
         bound = oracle.real(bound_aliases(values, Fraction(epsilon)))
     period = 3 * mp.pi
@@ -131,7 +129,7 @@ def test_frequency_tail_holds_for_sampled_steps(oracle: ModuleType, composed: Bu
     """beyond >= |M(c+iw)| for all w >= Omega, for a power and a Gaussian factor; near the size at Omega."""
     tail_rule = NodeRule(Fraction(1 if order == "add" else 3, 2), Fraction(6, 5), Fraction(1, 8), -120, 200)
     witness = line("2", "1", 3, "3", nodes=(RULE,), tail_nodes=(tail_rule,))
-    values = evaluate_line(composed(order, "1/3", 1, 4, "1/16"), witness)
+    values = witness.evaluate(composed(order, "1/3", 1, 4, "1/16"))
     sizes = []
     for w in (3, 4, 6, 11):
         z = oracle.mpmath.mpc(2, w)
@@ -147,14 +145,14 @@ def test_enclosure_is_the_sum_and_its_errors_on_the_right_sides(oracle: ModuleTy
     loss, beyond_sum, below_tail = composed("remove", "1/2", 1, 0, 1), 0, 0
     for tilt, step, count in (("1", "1/2", 2), ("1/2", "1", 1), ("2", "3/2", 1), ("1", "2", 3), ("1/3", "1/4", 5)):
         witness = line(tilt, step, count, str(Fraction(tilt) + 1), prec=120)
-        values = evaluate_line(loss, witness)
+        values = witness.evaluate(loss)
         c, omega = oracle.real(witness.tilt), oracle.real(witness.step) * count
         for eps in (Fraction(n, 4) for n in range(-8, 17)):
             first, *rest = gaussian_terms(oracle, witness, eps)
             total = oracle.real(witness.step) / (2 * oracle.mp.pi) * (first + 2 * sum(rest)).real
             size = oracle.mp.exp((c * (c + 1) - omega**2) / 2 - c * oracle.real(eps))
             tail, exact = size / (oracle.mp.pi * omega), oracle.gaussian_delta(1, eps)
-            bounds = enclose_on_line(values, eps)
+            bounds = values.delta(eps)
             aliasing = oracle.real(bounds.budget["aliasing"])
             assert oracle.inside(bounds, exact)
             near = oracle.mpf("1e-12")
@@ -173,7 +171,7 @@ def test_enclosure_holds_far_from_the_eps_it_was_chosen_for(oracle: ModuleType, 
     for rule, prec in ((RULE, 120), (rough, 60)):
         values = evaluate(composed(order, "1/10", 1), line("2", "1/2", 60, "11/4", "1", prec, (rule,)))
         for epsilon in ("-1", "-1/20", "0", "1/15", "1/2", "2"):
-            bounds = enclose_delta(values, Fraction(epsilon))
+            bounds = values.delta(Fraction(epsilon))
             exact = oracle.single_delta(order, "0.1", 1, Fraction(epsilon))
             assert oracle.inside(bounds, exact), (epsilon, bounds)
 
@@ -183,7 +181,7 @@ def test_good_line_is_narrow(oracle: ModuleType, composed: Build) -> None:
     """A fine line gives the closed form to the asked bits, more with more bits; [0, 1] would fail here."""
     for count, prec, digits in ((160, 80, 15), (400, 160, 40), (1000, 300, 60)):
         witness = line("3/2", "1/16", count, "7", "0", prec)
-        bounds = enclose_on_line(evaluate_line(composed("remove", "1/2", 1, 0, 1), witness), Fraction(2))
+        bounds = witness.evaluate(composed("remove", "1/2", 1, 0, 1)).delta(Fraction(2))
         with oracle.mp.workdps(80):
             exact = oracle.tail(oracle.mpf("1.5")) - oracle.mp.exp(2) * oracle.tail(oracle.mpf("2.5"))
         assert oracle.inside(bounds, exact, "1e-70")
@@ -227,7 +225,7 @@ def test_equal_laws_and_counts_agree(composed: Build) -> None:
     split = ComposedLoss("remove", ((law, 1), (law, 2), (law, 3)), Fraction(0))
     parted = evaluate(split, line("2", "1/4", 300, "3", nodes=(RULE,) * 3))
     for epsilon in (Fraction(-1, 2), Fraction(1, 3)):
-        a, b = enclose_delta(joined, epsilon), enclose_delta(parted, epsilon)
+        a, b = joined.delta(epsilon), parted.delta(epsilon)
         assert a.lower <= b.upper and b.lower <= a.upper
         assert a.budget["quadrature"] * arb("0.99") <= b.budget["quadrature"] <= a.budget["quadrature"] * arb("1.01")
 
@@ -237,12 +235,12 @@ def test_transform_errors_are_summed_over_all_frequencies(oracle: ModuleType, co
     """T12 (2) for one step: (eta/2pi) e^{-c eps} e (1/|c(c+1)| + 2 sum 1/|z_m(z_m+1)|), e the node rule's error."""
     rough = NodeRule(Fraction(1), Fraction(1), Fraction(2, 5), -4, 8)
     loss = composed("remove", "1/10", 1)
-    values = evaluate_line(loss, line("2", "1/2", 9, "11/4", "1", 90, (rough,)))
+    values = line("2", "1/2", 9, "11/4", "1", 90, (rough,)).evaluate(loss)
     with ctx.workprec(90):
         errors = [oracle.real(e.upper()) for e in bound_line_error(enclose_nodes(loss.parts[0][0], rough), arb(2))]
     points = [oracle.mpmath.mpc(2, oracle.mpf(m) / 2) for m in range(-9, 10)]
     spread = sum(1 / abs(z * (z + 1)) for z in points)
-    bounds = enclose_on_line(values, Fraction(1, 3))
+    bounds = values.delta(Fraction(1, 3))
     for name, error in zip(("quadrature", "node_tail"), errors, strict=True):
         expected = error * spread * oracle.mp.exp(-oracle.mpf(2) / 3) / (4 * oracle.mp.pi)
         found = oracle.real(bounds.budget[name])
@@ -266,5 +264,5 @@ def test_inadmissible_nodes_leave_the_unit_interval(composed: Build) -> None:
     for nodes, tails in ((high, RULE), (RULE, high)):
         witness = line("2", "1/4", 8, "3", nodes=(nodes,), tail_nodes=(tails,))
         values = evaluate(composed("add", "1/10", 1), witness)
-        bounds = enclose_delta(values, Fraction(1, 20))
+        bounds = values.delta(Fraction(1, 20))
         assert bounds.lower == 0 and bounds.upper == 1

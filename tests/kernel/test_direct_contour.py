@@ -7,10 +7,11 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
+from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
-from verified_dp.core.engines.closed import ClosedFormWitness, enclose_closed_form
+from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.evaluate import enclose_delta, enclose_past_support, evaluate
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
@@ -80,7 +81,7 @@ def test_beside_a_gaussian_it_is_the_mean_of_shifted_gaussians(law: Law) -> None
     for n in range(1, len(slopes)):
         mass = alphas[n] * (slopes[n] - slopes[n - 1])
         if mass > 1e-9:
-            shifted = enclose_closed_form(gaussian, ClosedFormWitness(80), F(1) - (n - 801) * step)
+            shifted = ClosedFormWitness(80).evaluate(gaussian).delta(F(1) - (n - 801) * step)
             total += mass * float(shifted.lower)
     total += float(law.enclose_infinity_mass())
     answer = by_contour(beside_gaussian(law, 1), 1)
@@ -102,12 +103,12 @@ def test_past_the_largest_loss_delta_is_the_infinity_mass() -> None:
 def test_bounds_from_moments_in_closed_form() -> None:
     """Chernoff's bound, and a line whose step is too coarse: its aliases are bounded by the same moments."""
     loss = ComposedLoss("symmetric", ((LaplaceLoss(F(1, 2)), 20), (OddsLoss(F(1, 2), F(1, 50), 0), 3)), F(0))
-    truth = enclose_closed_form(loss, ClosedFormWitness(200), F(3)).lower
-    bound = enclose_delta(evaluate(loss, ChernoffWitness(F(1, 2), (), 100)), F(3))
+    truth = ClosedFormWitness(200).evaluate(loss).delta(F(3)).lower
+    bound = evaluate(loss, ChernoffWitness(F(1, 2), (), 100)).delta(F(3))
     assert bound.lower < truth < bound.upper < 3 * truth
     for step, narrow in ((F(1), False), (F(1, 8), True)):
         line = LineWitness(F(1, 2), step, 4000, (), (), F(1), F(1, 4), 100)
-        bounds = enclose_delta(evaluate(loss, line), F(3))
+        bounds = evaluate(loss, line).delta(F(3))
         assert bounds.lower < truth < bounds.upper
         assert (bounds.budget["aliasing"] < 1e-4) is narrow
 

@@ -24,10 +24,16 @@ from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.papers.edgeworth import bounds_remainder as remainder
-from verified_dp.papers.edgeworth.bounds import EdgeworthWitness, enclose_lifted_expansion, enclose_sum, enclose_tail
+from verified_dp.papers.edgeworth import bounds as remainder
+from verified_dp.papers.edgeworth.bounds import (
+    EdgeworthWitness,
+    Ratios,
+    bound_remainder,
+    enclose_lifted_expansion,
+    enclose_sum,
+    enclose_tail,
+)
 from verified_dp.papers.edgeworth.bounds_moments import HIGHEST, LossMoments, enclose_loss_moments
-from verified_dp.papers.edgeworth.bounds_remainder import Ratios, bound_remainder
 from verified_dp.papers.edgeworth.bounds_smooth import (
     ANGLE,
     bound_modulus,

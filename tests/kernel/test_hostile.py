@@ -17,10 +17,9 @@ from flint import arb
 
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.certificate.work import cost_of
+from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.evaluate import Witness, enclose_delta, evaluate
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.nodes import NodeRule, bound_line_error, bound_transform_beyond, enclose_nodes
 from verified_dp.core.engines.panels import PanelWitness
@@ -80,7 +79,7 @@ def grid_proposals(loss: ComposedLoss, epsilon: Fraction) -> Iterator[Witness]:
 @pytest.fixture(scope="module")
 def cases(oracle: ModuleType) -> list[Case]:
     return [Case(loss, epsilon, truth, witness) for loss, epsilon, truth in questions(oracle) for bits in (4.0, 12.0)
-            for witness in proposals(loss, epsilon, bits) if cost_of(witness).work < 10**7]
+            for witness in proposals(loss, epsilon, bits) if witness.work(loss).units < 10**7]
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +110,10 @@ def steps_of(step: tuple[str, str]) -> tuple[Fraction, Fraction]:
 def enclose(case: Case, witness: Witness) -> Bounds | None:
     """The enclosure, None where the witness is refused or dear."""
     try:
-        if cost_of(witness).work > (10**8 if isinstance(witness, LatticeWitness | SparseWitness) else 1_500_000):
+        most = 10**8 if isinstance(witness, LatticeWitness | SparseWitness) else 1_500_000
+        if witness.work(case.loss).units > most:
             return None
-        return enclose_delta(evaluate(case.loss, witness), case.epsilon)
+        return evaluate(case.loss, witness).delta(case.epsilon)
     except REFUSALS:
         return None
 
@@ -234,7 +234,7 @@ def test_inadmissible_paths_are_refused(cases: list[Case]) -> None:
         with pytest.raises(InvalidInput):
             evaluate(case.loss, replace(witness, blocks=tuple(blocks)))
     near_one = replace(first, ellipse=1 + Fraction(1, 2**80))
-    bounds = enclose_delta(evaluate(case.loss, replace(witness, blocks=(near_one, *rest))), case.epsilon)
+    bounds = evaluate(case.loss, replace(witness, blocks=(near_one, *rest))).delta(case.epsilon)
     assert bounds.lower == 0 and bounds.upper == 1
 
 

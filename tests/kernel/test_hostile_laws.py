@@ -19,14 +19,14 @@ from mpmath import mpf
 
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.certificate.work import cost_of
+from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.evaluate import SupportWitness, Witness, enclose_delta, evaluate
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
@@ -164,9 +164,9 @@ def cases() -> list[Case]:
 def enclose(case: Case, witness: Witness) -> Bounds | None:
     """The enclosure, None where the witness is refused or dear."""
     try:
-        if cost_of(witness).work > 3_000_000:
+        if witness.work(case.loss).units > 3_000_000:
             return None
-        return enclose_delta(evaluate(case.loss, witness), case.epsilon)
+        return evaluate(case.loss, witness).delta(case.epsilon)
     except REFUSALS:
         return None
 
@@ -238,7 +238,7 @@ def test_what_leaves_the_window_is_not_forgotten() -> None:
     for window in ((-200, -150), (150, 200), (-60, 0), (-60, -1), (0, 60), (0, 0), (7, 7), (-300, 300)):
         for bits in (3, 12, 60):
             witness = LatticeWitness(F(1, 8), F(2), bits, (GRID,), (window,), 80)
-            bounds = enclose_delta(evaluate(loss, witness), F(1, 4))
+            bounds = evaluate(loss, witness).delta(F(1, 4))
             with mpmath.workdps(30):
                 exact = F(mpmath.nstr(stick(power(odds(F(1, 2), F(1, 10)), 2), F(1, 4)), 25))
             assert exact > F(19, 100)

@@ -13,15 +13,14 @@ import pytest
 from flint import arb, ctx, fmpz_poly
 
 from verified_dp.core.balls import ball
+from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.evaluate import enclose_delta, evaluate
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import (
     Above,
     Below,
     LatticeWitness,
     Measure,
-    check_lattice,
     compose,
     compose_infinity,
     enclose_finite_part,
@@ -216,7 +215,7 @@ def test_narrow_windows_only_cost_width(composed: Callable[..., ComposedLoss], c
     plan = plan_lattice(LatticeModel(loss), 0.5, 1e-3)
     assert plan.witness is not None
     windows = tuple((low, min(high, int(Fraction(cut) / plan.step))) for low, high in plan.witness.windows)
-    bounds = enclose_delta(evaluate(loss, replace(plan.witness, windows=windows)), Fraction(1, 2))
+    bounds = evaluate(loss, replace(plan.witness, windows=windows)).delta(Fraction(1, 2))
     narrow = SingleOrder(loss).enclose(Fraction(1, 2), 40.0, "contour", Budget(60)).bounds
     assert bounds.lower <= narrow.upper and narrow.lower <= bounds.upper
     assert bounds.budget["truncation"] > narrow.lower / 20
@@ -308,7 +307,7 @@ def test_gap_shrinks_like_the_squared_step(composed: Callable[..., ComposedLoss]
     for step in (Fraction(1, 1000), Fraction(1, 2000), Fraction(1, 4000)):
         plan = plan_lattice(model, 0.5, 1e-9, step)
         assert plan.witness is not None
-        bounds = enclose_delta(evaluate(loss, plan.witness), Fraction(1, 2))
+        bounds = evaluate(loss, plan.witness).delta(Fraction(1, 2))
         widths.append(float((bounds.upper - bounds.lower) / bounds.upper))
     assert 3 < widths[0] / widths[1] < 5.5 and 3 < widths[1] / widths[2] < 5.5
 
@@ -318,7 +317,7 @@ def test_tiny_delta_keeps_its_relative_accuracy(composed: Callable[..., Composed
     """One Gaussian of mu = 1 at eps = 30: delta is about 1e-193."""
     loss = composed("remove", "1/2", 1, 0, 1)
     lower, upper, _ = solve(loss, 30, 1e-3)
-    exact = enclose_delta(evaluate(loss, ClosedFormWitness(900)), Fraction(30))
+    exact = evaluate(loss, ClosedFormWitness(900)).delta(Fraction(30))
     assert lower <= exact.upper and exact.lower <= upper
     assert upper < arb("1e-150") and upper - lower <= arb("0.0011") * upper
 
@@ -331,9 +330,9 @@ def test_windows_cost_a_small_share(composed: Callable[..., ComposedLoss], order
     model, width = LatticeModel(loss), 1e-3
     plan = plan_lattice(model, float(Fraction(eps)), width)
     assert plan.witness is not None
-    bounds = enclose_delta(evaluate(loss, plan.witness), Fraction(eps))
+    bounds = evaluate(loss, plan.witness).delta(Fraction(eps))
     wide = replace(plan.witness, windows=tuple((2 * low - 200, 2 * high + 200) for low, high in plan.witness.windows))
-    wider = enclose_delta(evaluate(loss, wide), Fraction(eps))
+    wider = evaluate(loss, wide).delta(Fraction(eps))
     assert bounds.upper <= wider.upper + arb(width / 4) * bounds.upper
     assert bounds.lower >= wider.lower - arb(width / 4) * bounds.upper
     windows, _ = choose_windows(model, float(Fraction(eps)), model.saddle(float(Fraction(eps))), plan.step, width)
@@ -345,8 +344,9 @@ def test_windows_cost_a_small_share(composed: Callable[..., ComposedLoss], order
                                     {"windows": ()}, {"windows": ((5, 4),)}, {"grids": (LawGrid(1, ((4, 1),)),)}])
 def test_side_conditions(composed: Callable[..., ComposedLoss], change: dict[str, object]) -> None:
     good = witness(windows=((-20, 20),))
-    assert check_lattice(good, [2])
+    loss = composed("remove", "1/10", 1, 2)
+    assert good.applies(loss)
     bad = replace(good, **change)  # type: ignore[arg-type]
-    assert not check_lattice(bad, [2])
+    assert not bad.applies(loss)
     with pytest.raises(InvalidInput):
-        evaluate(composed("remove", "1/10", 1, 2), bad)
+        evaluate(loss, bad)

@@ -13,8 +13,8 @@ from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import sealed
+from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.evaluate import enclose_delta, evaluate
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
@@ -90,7 +90,7 @@ def test_gap_shrinks_like_the_squared_step_with_atoms(part: tuple[Law, int]) -> 
     for parts in (24, 48, 96):
         plan = plan_lattice(model, 1.0, 1e-7, span / parts)
         assert plan.witness is not None
-        widths.append(float(relative(enclose_delta(evaluate(loss, plan.witness), Fraction(1)))))
+        widths.append(float(relative(evaluate(loss, plan.witness).delta(Fraction(1)))))
     assert 3.2 < widths[0] / widths[1] < 4.8 and 3.2 < widths[1] / widths[2] < 4.8
 
 
@@ -98,7 +98,7 @@ def test_gap_shrinks_like_the_squared_step_with_atoms(part: tuple[Law, int]) -> 
 def test_a_delta_of_1e_300_has_relative_accuracy() -> None:
     loss = ComposedLoss("remove", (), Fraction(1))
     found = lattice(loss, "377/10", 1e-3)
-    exact = enclose_delta(evaluate(loss, ClosedFormWitness(1500)), Fraction(377, 10))
+    exact = evaluate(loss, ClosedFormWitness(1500)).delta(Fraction(377, 10))
     assert arb("1e-305") < exact.lower and exact.upper < arb("1e-300")
     assert found.lower <= exact.lower and exact.upper <= found.upper and relative(found) < arb("0.0011")
 
@@ -113,9 +113,9 @@ def test_mass_at_infinity_is_exact(sparse: bool) -> None:
     values = evaluate(loss, plan.witness)
     with ctx.workprec(128):
         mass = ball(1 - (1 - Fraction(1, 10**6)) ** 50)
-        past = enclose_delta(values, Fraction(51, 10))
+        past = values.delta(Fraction(51, 10))
         assert abs(past.lower - mass) < arb("1e-30") and mass <= past.upper < mass * (1 + arb("1e-5"))
-    inside, exact = enclose_delta(values, Fraction(1)), SingleOrder(loss).enclose(
+    inside, exact = values.delta(Fraction(1)), SingleOrder(loss).enclose(
         Fraction(1), 60.0, "closed-form", Budget(20)).bounds
     assert inside.lower <= exact.lower and exact.upper <= inside.upper and relative(inside) < arb("1e-6")
     assert inside.lower > mass

@@ -29,7 +29,7 @@ from verified_dp.papers.saddlepoint.bounds_moments import (
     enclose_third_moment,
     tabulate_moments,
 )
-from verified_dp.papers.saddlepoint.choose_moments import choose_moment_rules
+from verified_dp.papers.saddlepoint.choose import choose_moment_rules
 
 SAMPLED = [("remove", "1/100", "2", "9.5"), ("add", "1/10", "1", "3"), ("symmetric", "1/50", "3/2", "2"),
            ("remove", "1/4", "1/2", "1/2"), ("add", "1/100", "3/2", "1/50")]

@@ -13,7 +13,7 @@ import pytest
 from flint import ctx
 
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.closed import ClosedFormWitness, enclose_closed_form, has_closed_form, is_exact
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_exact
 from verified_dp.core.engines.pieces import count_pieces
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.laws.composed import ComposedLoss
@@ -31,7 +31,7 @@ def composed(*parts: tuple[Law, int]) -> ComposedLoss:
 
 def enclosed(loss: ComposedLoss, epsilon: str | Fraction, prec: int = 300) -> Bounds:
     assert has_closed_form(loss)
-    return enclose_closed_form(loss, ClosedFormWitness(prec), F(epsilon))
+    return ClosedFormWitness(prec).evaluate(loss).delta(F(epsilon))
 
 
 def assert_is(bounds: Bounds, exact: mpmath.mpf, tolerance: str) -> None:
@@ -206,7 +206,7 @@ def test_many_releases_of_small_loss() -> None:
     few = composed((LaplaceLoss(F(1, 10)), 60))
     with ctx.workprec(200):
         epsilon, mu = ball(F(1)), ball(F(1, 10))
-        whole = enclose_closed_form(few, ClosedFormWitness(200), F(1)).lower
+        whole = ClosedFormWitness(200).evaluate(few).delta(F(1)).lower
         for kept in (0, 2, 5, 9):
             pieces = enclose_splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, 60, kept)
             part = (epsilon / 2).exp() * sum(enclose_tail(place - epsilon, weights) for place, weights in pieces)

@@ -13,9 +13,9 @@ from flint import arb, ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.evaluate import evaluate
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.renyi import (
     RenyiValues,
@@ -23,13 +23,10 @@ from verified_dp.core.engines.renyi import (
     bound_asoodeh,
     bound_canonne,
     bound_mironov,
-    bound_on_order,
     bound_variance,
-    check_order,
     enclose_all_nodes,
     enclose_divergence,
     enclose_log_moment,
-    evaluate_order,
 )
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.atomic import FiniteLoss
@@ -78,8 +75,8 @@ def test_two_points_attain_the_bound(oracle: ModuleType, exponent: str, u: str, 
     a = oracle.mp.exp(oracle.real(epsilon))
     exact = oracle.real(m) + hockey_stick(tuple((oracle.real((1 - m) * p), oracle.real(q)) for p, q in pair), a)
     ratio = Fraction(int(oracle.real(high) / a * 10**30), 10**30)
-    values = evaluate_order(loss, RenyiWitness(Fraction(exponent), low, ratio, (), 300))
-    bound = oracle.real(bound_on_order(values, epsilon).upper)
+    values = RenyiWitness(Fraction(exponent), low, ratio, (), 300).evaluate(loss)
+    bound = oracle.real(values.delta(epsilon).upper)
     assert exact - oracle.mpf("1e-35") <= bound <= exact + oracle.mpf("1e-20")  # 1e-35: mpmath's own rounding
     assert oracle.real(m) + oracle.real(bound_canonne(values, epsilon)) > exact - oracle.mpf("1e-35")
 
@@ -92,7 +89,7 @@ def test_condition_is_needed(oracle: ModuleType) -> None:
     a = oracle.mp.exp(oracle.real(epsilon))
     for factor, known in (("1.000001", False), ("0.999999", True)):
         ratio = Fraction(int(oracle.real(v) / a * oracle.mpf(factor) * 10**30), 10**30)
-        bound = bound_asoodeh(evaluate_order(loss, RenyiWitness(two, u, ratio, (), 200)), epsilon)
+        bound = bound_asoodeh(RenyiWitness(two, u, ratio, (), 200).evaluate(loss), epsilon)
         assert bound.is_finite() is known
 
 
@@ -122,7 +119,7 @@ def test_best_tangents_reach_the_maximum(oracle: ModuleType, rho: str, exponent:
     model = MomentModel(loss)
     choice = at_order(model, float(exponent), float(Fraction(eps)))
     witness = choose_order_witness(model, choice, float(Fraction(eps)), 40, Fraction(exponent))
-    bound = oracle.real(bound_on_order(evaluate_order(loss, witness), Fraction(eps)).upper)
+    bound = oracle.real(witness.evaluate(loss).delta(Fraction(eps)).upper)
     assert largest <= bound <= largest * oracle.mpf("1.00001")
 
 
@@ -175,7 +172,7 @@ def several_bounds(loss: ComposedLoss, exponent: float, epsilon: Fraction) -> It
     choice = at_order(model, exponent, float(epsilon))
     best = choose_order_witness(model, choice, float(epsilon), 40)
     for witness in (best, RenyiWitness(best.exponent, Fraction(0), Fraction(0), (), 100)):
-        yield bound_on_order(evaluate_order(loss, witness), epsilon)
+        yield witness.evaluate(loss).delta(epsilon)
 
 
 @pytest.mark.theorem("T67-one-order")
@@ -185,7 +182,7 @@ def test_sharp_chernoff_is_attained(oracle: ModuleType, exponent: str) -> None:
     order = Fraction(exponent)
     ratio = (order + 1) / order
     masses = ((Fraction(1), 1 / ratio), (Fraction(0), 1 - 1 / ratio))
-    values = evaluate_order(finite(masses), RenyiWitness(order, Fraction(0), Fraction(0), (), 200))
+    values = RenyiWitness(order, Fraction(0), Fraction(0), (), 200).evaluate(finite(masses))
     truth, bound = 1 - 1 / ratio, oracle.exact(bound_canonne(values, Fraction(0)))
     assert truth <= bound <= truth * (1 + Fraction(1, 10**15))
     original = oracle.exact(bound_mironov(values, Fraction(0)))
@@ -201,7 +198,7 @@ def test_one_sampled_step_stays_below(oracle: ModuleType, composed: Callable[...
     for epsilon in (Fraction(0), Fraction(1, 20), Fraction(9, 100)):
         exact = oracle.single_delta(order, "0.1", 1, epsilon)
         for x, low, high in [("1/2", "1/2", "1"), ("2", "9/10", "21/20"), ("5", "99/100", "23/20"), ("12", "1", "1")]:
-            values = evaluate_order(loss, RenyiWitness(Fraction(x), Fraction(low), Fraction(high), (RULE,), 100))
+            values = RenyiWitness(Fraction(x), Fraction(low), Fraction(high), (RULE,), 100).evaluate(loss)
             with ctx.workprec(100):
                 spread = bound_variance(loss, enclose_all_nodes(loss, (RULE,)), Fraction(x), Fraction(1, 8), epsilon)
             known = [bound_mironov(values, epsilon), bound_canonne(values, epsilon),
@@ -278,7 +275,7 @@ def test_moments_known_from_above_only_start_at_zero() -> None:
 def test_inadmissible_witnesses() -> None:
     loss = ComposedLoss("symmetric", ((ZCDPLoss(Fraction(1)), 1),), Fraction(0))
     good = RenyiWitness(Fraction(2), Fraction(1, 2), Fraction(1), (), 64)
-    assert check_order(good, 0) and isinstance(evaluate(loss, good), RenyiValues)
+    assert good.applies(loss) and isinstance(evaluate(loss, good), RenyiValues)
     for bad in (RenyiWitness(Fraction(0), Fraction(0), Fraction(0), (), 64),
                 RenyiWitness(Fraction(-1), Fraction(0), Fraction(0), (), 64),
                 RenyiWitness(Fraction(1), Fraction(2), Fraction(1), (), 64),

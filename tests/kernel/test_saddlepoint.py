@@ -27,7 +27,7 @@ from verified_dp.papers.saddlepoint.bounds import (
     enclose_state,
 )
 from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, tabulate_moments
-from verified_dp.papers.saddlepoint.choose_moments import choose_moment_rules
+from verified_dp.papers.saddlepoint.choose import choose_moment_rules
 
 HALF = Fraction(1, 2)
 

@@ -12,7 +12,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import (
@@ -22,7 +22,6 @@ from verified_dp.core.engines.sparse import (
     bound_by_parts,
     bound_cells,
     bound_kernel,
-    check_sparse,
     enclose_kernel,
     enclose_side,
     enclose_sums,
@@ -184,12 +183,12 @@ def test_products_and_frequencies_overlap(composed: Callable[..., ComposedLoss],
     step = Fraction(1, 200 if name == "discrete" else 400)
     by_products, by_frequencies = (plan_lattice(model, float(eps), 1e-3, step, sparse=way) for way in (False, True))
     assert isinstance(by_products.witness, LatticeWitness) and isinstance(by_frequencies.witness, SparseWitness)
-    first, second = (enclose_delta(evaluate(loss, plan.witness), eps) for plan in (by_products, by_frequencies))
+    first, second = (evaluate(loss, plan.witness).delta(eps) for plan in (by_products, by_frequencies))
     near = first.upper * arb("1e-4")
     assert abs(first.lower - second.lower) < near and abs(first.upper - second.upper) < near
     moved = replace(by_frequencies.witness, grids=tuple(
         replace(grid, shift=Fraction(1, 3)) for grid in by_frequencies.witness.grids))
-    third = enclose_delta(evaluate(loss, moved), eps)
+    third = evaluate(loss, moved).delta(eps)
     assert third.lower <= second.upper and second.lower <= third.upper
     if name != "discrete":
         method = "contour" if name == "sampled" else "closed-form"
@@ -208,7 +207,7 @@ def test_the_cost_does_not_grow_with_the_count(composed: Callable[..., ComposedL
     w = plan.witness
     assert isinstance(w, SparseWitness)
     assert sum(grid.size for grid in w.grids) < 8000 and w.count < 100 and sum(cells for cells, _ in w.cover) < 60
-    found = enclose_delta(evaluate(loss, w), Fraction(1))
+    found = evaluate(loss, w).delta(Fraction(1))
     narrow = SingleOrder(loss).enclose(Fraction(1), 40.0, "contour", Budget(60)).bounds
     assert found.lower <= narrow.lower and narrow.upper <= found.upper
     assert found.upper - found.lower < arb("2e-3") * found.upper
@@ -221,7 +220,7 @@ def test_discrete_gaussian_is_exact_on_its_own_grid() -> None:
     plan = plan_lattice(LatticeModel(loss), 2.0, 1e-6, sparse=True)
     assert isinstance(plan.witness, SparseWitness) and plan.step == Fraction(1, 100)
     assert abs(plan.witness.grids[0].shift - Fraction(1, 2)) <= Fraction(1, 2**50)
-    found = enclose_delta(evaluate(loss, plan.witness), Fraction(2))
+    found = evaluate(loss, plan.witness).delta(Fraction(2))
     assert found.upper - found.lower < arb("2e-6") * found.upper
     exact = discrete_gaussian_delta(100, 2)
     assert found.lower <= exact <= found.upper
@@ -247,8 +246,9 @@ def discrete_gaussian_delta(count: int, epsilon: int) -> arb:
     {"grids": (LawGrid(-5, ((10, 1),), shift=Fraction(1)),)}])
 def test_side_conditions(composed: Callable[..., ComposedLoss], change: dict[str, object]) -> None:
     good = witness(41, 10, ((10, 1),))
-    assert check_sparse(good, 1)
+    loss = composed("remove", "1/10", 1, 2)
+    assert good.applies(loss)
     bad = replace(good, **change)  # type: ignore[arg-type]
-    assert not check_sparse(bad, 1)
+    assert not bad.applies(loss)
     with pytest.raises(InvalidInput):
-        evaluate(composed("remove", "1/10", 1, 2), bad)
+        evaluate(loss, bad)

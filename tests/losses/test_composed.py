@@ -10,7 +10,7 @@ import pytest
 from flint import acb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 

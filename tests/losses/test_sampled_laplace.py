@@ -80,7 +80,7 @@ def test_few_points_err_less_than_the_bound(law: SampledLaplaceLoss) -> None:
             power = z + 1 if law.order == "remove" else -z
             inner = law.enclose_transform(z) - atoms
             for points in (2, 4, 6):
-                nodes = _inner_nodes(law.base, law.probability, points, 200)
+                nodes = _inner_nodes(law.base, law.probability, points)
                 missed = abs(sum((weight * (power * size).exp() for size, weight in nodes), acb(0)) - inner)
                 for n in (1, 4, 8):
                     rho, total = law._bound_ellipses(z.real, z.imag, arb.pi() * n / 16)

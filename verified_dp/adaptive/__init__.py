@@ -12,11 +12,12 @@ from verified_dp import lazy
 HOMES = {
     "verified_dp.adaptive.budgets":
         "gdp_budget gdp_delta gdp_epsilon last_noise last_norm renyi_budget squared_ratio",
-    "verified_dp.adaptive.filters": "ApproximateDPFilter Decision GDPFilter RenyiFilter Verdict",
-    "verified_dp.adaptive.ledger": "InvalidLedger Ledger LedgerBusy Receipt",
-    "verified_dp.adaptive.odometers": "GDPOdometer RenyiOdometer",
-    "verified_dp.adaptive.record_filters": "IndividualDecision IndividualGDPFilter IndividualRenyiFilter",
-    "verified_dp.adaptive.record_odometers": "IndividualGDPOdometer IndividualRenyiOdometer",
+    "verified_dp.adaptive.filters":
+        "ApproximateDPFilter GDPFilter IndividualGDPFilter IndividualRenyiFilter RenyiFilter",
+    "verified_dp.adaptive.ledger": "Ledger Receipt",
+    "verified_dp.adaptive.odometers": "GDPOdometer IndividualGDPOdometer IndividualRenyiOdometer RenyiOdometer",
+    "verified_dp.adaptive.storage": "InvalidLedger LedgerBusy",
+    "verified_dp.adaptive.sums": "Decision IndividualDecision Verdict",
 }
 __all__, __getattr__ = lazy(__name__, HOMES)
 

@@ -8,7 +8,18 @@
 Filters are values: `charge` changes nothing, it returns the state after the step. Sums are sums of fractions: a budget
 met exactly continues, one exceeded by however little halts. A refused step must not be run; a smaller one may be tried.
 The cost must be a function of earlier *outputs* and public facts, never of the data, and must be known before the step
-runs; record_filters.py has the filters whose costs depend on each record. A ledger (ledger.py) makes a state durable.
+runs. A ledger (ledger.py) makes a state durable.
+
+In individual filters each record pays for what it adds to a step, and drops out when its own budget is used up:
+
+    state = IndividualGDPFilter.open(budget="1/4", records=["a", "b"])
+    decision = state.charge({"a": "1/100", "b": "1/4"})    # before the step runs
+    run_step_on(decision.active); state = decision.state
+
+Their guarantee is for neighbours that differ by one record (added or removed). The cost of a record must be a function
+of that record and of earlier outputs, not of other records; so must be what the step does with it. Which records are
+active, how many are, and what they have spent depends on the data: publish none of it. When to stop must not depend on
+it either: run as many steps as were planned, or as the outputs suggest, also on nobody.
 
 No filter is offered for privacy loss distributions or trade-off functions: stopping when the composed curve crosses the
 budget's is not private in general (arXiv:2602.06756, arXiv:2602.15815). pld_filter.py has the approximate one.
@@ -16,10 +27,10 @@ budget's is not private in general (arXiv:2602.06756, arXiv:2602.15815). pld_fil
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Self
 
 from verified_dp.adaptive.budgets import (
     DEFAULT_DIGITS,
@@ -30,6 +41,7 @@ from verified_dp.adaptive.budgets import (
     gdp_epsilon,
     renyi_budget,
 )
+from verified_dp.adaptive.sums import Decision, Filter, ForAll, GDPCost, GDPCosts, PerRecord, RenyiCosts, set_fields
 from verified_dp.core import exact
 from verified_dp.core.balls import ball
 from verified_dp.core.errors import InvalidInput
@@ -39,32 +51,11 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
-State = TypeVar("State")
 Numbers = tuple[Fraction, ...]
 
 
-class Verdict(StrEnum):
-    """What a filter says of a step before it runs."""
-
-    CONTINUE = "continue"
-    HALT = "halt"
-
-
 @dataclass(frozen=True)
-class Decision(Generic[State]):
-    """The verdict, and the state after it: with the step charged, or as before where it must not run."""
-
-    verdict: Verdict
-    state: State
-
-    @property
-    def continues(self) -> bool:
-        """Whether the step may run."""
-        return self.verdict is Verdict.CONTINUE
-
-
-@dataclass(frozen=True)
-class GDPFilter:
+class GDPFilter(GDPCost, Filter):
     """F_B(mu_1, ..., mu_t) = HALT if mu_1^2 + ... + mu_t^2 > B^2, else CONT: what was released is B-GDP.
 
     Each step must be mu_i-GDP whatever the data, between neighbours of one relation in both directions. For a sum with
@@ -82,12 +73,6 @@ class GDPFilter:
     """
 
     kind: ClassVar[str] = "gdp"
-    budget: Fraction
-    spent: Fraction = Fraction(0)
-
-    def __post_init__(self) -> None:
-        set_fields(self, budget=exact.positive(self.budget, "budget"), spent=exact.non_negative(self.spent, "spent"))
-        check_spent(self.spent, self.budget)
 
     @classmethod
     def for_guarantee(cls, epsilon: object, delta: object, digits: int = DEFAULT_DIGITS) -> Self:
@@ -98,14 +83,6 @@ class GDPFilter:
     def remaining(self) -> Fraction:
         """B^2 - (mu_1^2 + ... + mu_t^2)."""
         return self.budget - self.spent
-
-    @proved_by("T110-gdp-filter")
-    def charge(self, mu_squared: object) -> Decision[GDPFilter]:
-        """Whether a step that costs mu^2 >= 0 may run."""
-        total = self.spent + exact.non_negative(mu_squared, "mu_squared")
-        if total <= self.budget:
-            return Decision(Verdict.CONTINUE, replace(self, spent=total))
-        return Decision(Verdict.HALT, self)
 
     @proved_by("T110-gdp-filter")
     def delta(self, epsilon: object, digits: int = DEFAULT_DIGITS,
@@ -121,7 +98,7 @@ class GDPFilter:
 
 
 @dataclass(frozen=True)
-class RenyiFilter:
+class RenyiFilter(ForAll):
     """HALT if at any of the orders a the Renyi divergences would sum to more than R_a: all D_a <= R_a then hold.
 
     Args:
@@ -147,8 +124,7 @@ class RenyiFilter:
             raise InvalidInput("budgets", self.budgets, "a list of positive rational numbers")
         spent = _numbers(self.spent or (0,) * len(orders), "spent", len(orders))
         set_fields(self, renyi_orders=orders, budgets=budgets, spent=spent)
-        for used, budget in zip(spent, budgets, strict=True):
-            check_spent(used, budget)
+        super().__post_init__()
 
     @classmethod
     def for_guarantee(cls, epsilon: object, delta: object, renyi_order: object,
@@ -162,13 +138,15 @@ class RenyiFilter:
         return tuple(budget - used for budget, used in zip(self.budgets, self.spent, strict=True))
 
     @proved_by("T111-renyi-filter")
-    def charge(self, epsilons: object) -> Decision[RenyiFilter]:
+    def charge(self, epsilons: object) -> Decision[Self]:
         """Whether a step with Renyi divergences of at most epsilons[i], in both directions, may run."""
         step = _numbers(epsilons, "epsilons", len(self.renyi_orders))
-        totals = tuple(used + cost for used, cost in zip(self.spent, step, strict=True))
-        if all(total <= budget for total, budget in zip(totals, self.budgets, strict=True)):
-            return Decision(Verdict.CONTINUE, replace(self, spent=totals))
-        return Decision(Verdict.HALT, self)
+        return self._decide(tuple(used + cost for used, cost in zip(self.spent, step, strict=True)))
+
+    @proved_by("T111-renyi-filter")
+    def _allows(self, spent: Numbers) -> bool:
+        """Every sum is at most its budget."""
+        return all(used <= budget for used, budget in zip(spent, self.budgets, strict=True))
 
     @proved_by("T111-renyi-filter")
     def profile(self, relation: Relation | str = Relation.ADD_OR_REMOVE) -> PrivacyProfile:
@@ -177,7 +155,7 @@ class RenyiFilter:
 
 
 @dataclass(frozen=True)
-class ApproximateDPFilter:
+class ApproximateDPFilter(ForAll):
     """HALT if sqrt(2 log(1/d') sum eps_i^2) + sum eps_i^2 / 2 > eps, or sum delta_i > d'': (eps, d' + d'')-DP.
 
     Whitehouse, Ramdas, Rogers, Wu (2023). Each step must be (eps_i, delta_i)-DP in both directions. The test is decided
@@ -199,9 +177,8 @@ class ApproximateDPFilter:
 
     def __post_init__(self) -> None:
         set_fields(self, epsilon=exact.positive(self.epsilon, "epsilon"), slack=exact.open_unit(self.slack, "slack"),
-             steps_delta=_below_one(self.steps_delta, "steps_delta"), spent=_numbers(self.spent, "spent", 2))
-        if not self._allows(*self.spent):
-            raise InvalidInput("spent", self.spent, "within the budget")
+                   steps_delta=_below_one(self.steps_delta, "steps_delta"), spent=_numbers(self.spent, "spent", 2))
+        super().__post_init__()
 
     @property
     def delta(self) -> Fraction:
@@ -209,17 +186,15 @@ class ApproximateDPFilter:
         return self.slack + self.steps_delta
 
     @proved_by("T112-approximate-filter")
-    def charge(self, epsilon: object, delta: object = 0) -> Decision[ApproximateDPFilter]:
+    def charge(self, epsilon: object, delta: object = 0) -> Decision[Self]:
         """Whether a step that is (epsilon, delta)-DP may run."""
         squares = self.spent[0] + exact.non_negative(epsilon, "epsilon") ** 2
-        deltas = self.spent[1] + _below_one(delta, "delta")
-        if self._allows(squares, deltas):
-            return Decision(Verdict.CONTINUE, replace(self, spent=(squares, deltas)))
-        return Decision(Verdict.HALT, self)
+        return self._decide((squares, self.spent[1] + _below_one(delta, "delta")))
 
     @proved_by("T112-approximate-filter")
-    def _allows(self, squares: Fraction, deltas: Fraction) -> bool:
+    def _allows(self, spent: Numbers) -> bool:
         """sum delta_i <= d'', V/2 <= eps and (eps - V/2)^2 >= 2 V log(1/d'), V = sum eps_i^2; no where undecided."""
+        squares, deltas = spent
         left = self.epsilon - squares / 2
         if deltas > self.steps_delta or left < 0:
             return False
@@ -228,16 +203,68 @@ class ApproximateDPFilter:
         return decide(lambda: ball(left**2 / (2 * squares)) + ball(self.slack).log()) is True
 
 
-def set_fields(state: object, **values: object) -> None:
-    """Set fields of a frozen state."""
-    for name, value in values.items():
-        object.__setattr__(state, name, value)
+class EveryRecordGDP:
+    """What a GDP budget guarantees to every record, between the data with it and without it, in both directions."""
+
+    budget: Fraction
+
+    @proved_by("T110-gdp-filter")
+    def delta(self, epsilon: object, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the delta(eps) that the budget guarantees to every record."""
+        return gdp_delta(self.budget, epsilon, digits, Relation.ADD_OR_REMOVE)
+
+    @proved_by("T110-gdp-filter")
+    def epsilon(self, delta: object, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the smallest eps that the budget guarantees to every record at this delta."""
+        return gdp_epsilon(self.budget, delta, digits, Relation.ADD_OR_REMOVE)
 
 
-def check_spent(spent: Fraction, budget: Fraction) -> None:
-    """InvalidInput where more is spent than the budget."""
-    if spent > budget:
-        raise InvalidInput("spent", spent, f"at most the budget ({exact.fraction_text(budget)})")
+@dataclass(frozen=True)
+class IndividualFilter(PerRecord, Filter):
+    """One sum per record, all against the same budget; `open` starts with zeros."""
+
+    @classmethod
+    def open(cls, budget: object, records: Iterable[Hashable], **options: object) -> Self:
+        """Nothing spent yet; `options` are the other fields. InvalidInput where a record occurs twice."""
+        return cls(budget, cls._zeros(records), **options)  # type: ignore[arg-type]
+
+    def remaining(self, record: Hashable) -> Fraction:
+        """What is left to the record."""
+        return self.budget - self._spent_by(record)
+
+
+@dataclass(frozen=True)
+class IndividualGDPFilter(GDPCosts, EveryRecordGDP, IndividualFilter):
+    """Algorithm 1: record i takes part in step j iff mu_1(i)^2 + ... + mu_j(i)^2 <= B^2; the outputs are B-GDP.
+
+    In the remove relation, both directions. mu_j(i) must bound what record i, if it takes part, adds to step j: a
+    function of i and of the earlier outputs, not of other records. For a sum with noise sigma it is norm(i) / sigma.
+
+    >>> decision = IndividualGDPFilter.open("1", ["a", "b"]).charge({"a": "1", "b": "1.01"})
+    >>> sorted(decision.active), sorted(decision.halted), decision.state.remaining("b")
+    (['a'], ['b'], Fraction(1, 1))
+    """
+
+    kind: ClassVar[str] = "individual-gdp"
+
+
+@dataclass(frozen=True)
+class IndividualRenyiFilter(RenyiCosts, IndividualFilter):
+    """The individual filter of Feldman and Zrnic (2021): one Renyi order a, divergences that sum to at most the budget.
+
+    For a sum with Gaussian noise sigma a step costs record i a norm(i)^2 / (2 sigma^2).
+
+    >>> state = IndividualRenyiFilter.open("1", ["a", "b"], renyi_order=8)
+    >>> sorted(state.charge({"a": "1/2", "b": 2}).active)
+    ['a']
+    """
+
+    kind: ClassVar[str] = "individual-renyi"
+
+    @proved_by("T111-renyi-filter")
+    def profile(self) -> PrivacyProfile:
+        """What the budget guarantees to every record; the upper ends are what counts."""
+        return self._profile(self.budget, Relation.ADD_OR_REMOVE)
 
 
 def _listed(values: object) -> tuple[object, ...]:

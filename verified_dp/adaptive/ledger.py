@@ -33,38 +33,34 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
-from verified_dp.adaptive.filters import ApproximateDPFilter, GDPFilter, RenyiFilter, Verdict
-from verified_dp.adaptive.odometers import GDPOdometer, RenyiOdometer
-from verified_dp.adaptive.record_filters import IndividualGDPFilter, IndividualRenyiFilter
-from verified_dp.adaptive.record_odometers import IndividualGDPOdometer, IndividualRenyiOdometer
+from verified_dp.adaptive.filters import (
+    ApproximateDPFilter,
+    GDPFilter,
+    IndividualGDPFilter,
+    IndividualRenyiFilter,
+    RenyiFilter,
+)
+from verified_dp.adaptive.odometers import GDPOdometer, IndividualGDPOdometer, IndividualRenyiOdometer, RenyiOdometer
+from verified_dp.adaptive.storage import (
+    BUSY_SECONDS,
+    SELECT,
+    InvalidLedger,
+    checked_terms,
+    connect,
+    create_file,
+    refuse,
+    told,
+)
+from verified_dp.adaptive.sums import Verdict
 from verified_dp.core.errors import InvalidInput, VerifiedDPError
 from verified_dp.core.exact import exact, fraction_text
 from verified_dp.core.theorems import proved_by
 
-APPLICATION_ID, VERSION = 0x56445031, 1
-BUSY_SECONDS = 60.0
 MAX_KEY = 1000
-_SCHEMA = (
-    "CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, "
-    "outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
-    "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, "
-    "hash TEXT NOT NULL) STRICT",
-    "CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END",
-    "CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END",
-)
-
 State = Any  # one of KINDS: their `charge` methods take different numbers
 KINDS: dict[str, type] = {kind.kind: kind for kind in (
     GDPFilter, GDPOdometer, RenyiFilter, RenyiOdometer, ApproximateDPFilter, IndividualGDPFilter,
     IndividualRenyiFilter, IndividualGDPOdometer, IndividualRenyiOdometer)}
-
-
-class InvalidLedger(InvalidInput):
-    """A file that is no ledger, or a damaged one; nothing was read from it or written to it."""
-
-
-class LedgerBusy(VerifiedDPError):
-    """Another process held the ledger for too long; nothing was charged."""
 
 
 @dataclass(frozen=True)
@@ -114,29 +110,20 @@ class Ledger:
     @classmethod
     def create(cls, path: str | os.PathLike[str], state: State) -> Self:
         """A new ledger that starts with this state. InvalidInput where the file exists or the state has charges."""
-        file, terms = Path(path), _terms(state)
-        try:
-            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except OSError as error:
-            raise InvalidInput("ledger", str(file), f"a new file in a folder that exists ({error.strerror})") from None
-        try:
-            _write_schema(file, terms)
-        except BaseException:
-            with suppress(OSError):
-                file.unlink()
-            raise
-        return cls.open(file)
+        terms = _terms(state)
+        create_file(Path(path), terms, _digest("", terms))
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], busy_seconds: float = BUSY_SECONDS) -> Self:
         """The ledger in a file, checked in full. InvalidLedger where it is none or is damaged; LedgerBusy."""
         file = Path(path)
-        if not file.is_file():
-            raise InvalidLedger("ledger", str(file), "a file that `ledger init` made: there is none")
-        with _told(file):
-            connection = _connect(file, busy_seconds)
+        with told(file):
+            if not file.is_file():
+                raise InvalidLedger("ledger", str(file), "a file that `ledger init` made: there is none")
+            connection = connect(file, busy_seconds)
             try:
-                ledger = cls(file, connection, _checked_terms(connection, file))
+                ledger = cls(file, connection, checked_terms(connection, file))
                 ledger.refresh()
             except BaseException:
                 connection.close()
@@ -192,8 +179,8 @@ class Ledger:
     def entries(self) -> Iterator[Entry]:
         """All charges, in order, as they stand in the file."""
         self.refresh()
-        with _told(self.path):
-            rows = self._connection.execute(f"{_SELECT} WHERE number <= ? ORDER BY number", (self.number,)).fetchall()
+        with told(self.path):
+            rows = self._connection.execute(f"{SELECT} WHERE number <= ? ORDER BY number", (self.number,)).fetchall()
         return (Entry(*row) for row in rows)
 
     @contextmanager
@@ -201,7 +188,7 @@ class Ledger:
         """One transaction that excludes other writers; rolled back on every error."""
         if os.getpid() != self._process:
             raise InvalidInput("ledger", str(self.path), "opened after the fork: locks do not survive one")
-        with _told(self.path):
+        with told(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -215,16 +202,16 @@ class Ledger:
         """Replay the charges after the last one seen, up to the head. The state changes only if all are right."""
         terms, last, head = self._connection.execute("SELECT terms, number, hash FROM head").fetchone()
         state, number, digest = self.state, self.number, self.head
-        for row in self._connection.execute(f"{_SELECT} WHERE number > ? ORDER BY number", (self.number,)):
+        for row in self._connection.execute(f"{SELECT} WHERE number > ? ORDER BY number", (self.number,)):
             entry = Entry(*row)
             state = _replayed(state, entry, number + 1, digest, self.path)
             number, digest = entry.number, entry.hash
         if (terms, last, head) != (self._terms, number, digest):
-            _refuse(self.path, f"its head names charge {last}, its charges end at {number}, or their hashes differ")
+            refuse(self.path, f"its head names charge {last}, its charges end at {number}, or their hashes differ")
         self.state, self.number, self.head = state, number, digest
 
     def _find(self, key: str) -> Entry | None:
-        row = self._connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
+        row = self._connection.execute(f"{SELECT} WHERE key = ?", (key,)).fetchone()
         return None if row is None else Entry(*row)
 
     def _entry(self, key: str, request: str, outcome: str) -> Entry:
@@ -242,70 +229,6 @@ class Ledger:
             return Receipt(entry.key, Verdict.CONTINUE, entry.number, repeated)
         active = frozenset(self.state.spent) - frozenset(halted)
         return Receipt(entry.key, Verdict.CONTINUE, entry.number, repeated, active, frozenset(halted))
-
-
-_SELECT = "SELECT number, key, request, outcome, at, hash FROM charges"
-
-
-def _connect(file: Path, busy_seconds: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=rw", timeout=busy_seconds, isolation_level=None,
-                                 uri=True)
-    connection.execute("PRAGMA synchronous = EXTRA")
-    connection.execute("PRAGMA trusted_schema = OFF")
-    return connection
-
-
-def _write_schema(file: Path, terms: str) -> None:
-    connection = _connect(file, BUSY_SECONDS)
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA:
-            connection.execute(statement)
-        connection.execute("INSERT INTO head VALUES (1, ?, 0, ?)", (terms, _digest("", terms)))
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    finally:
-        connection.close()
-
-
-def _checked_terms(connection: sqlite3.Connection, file: Path) -> str:
-    """The terms of a file whose type, version, structure and schema are those of a ledger."""
-    def pragma(name: str) -> Any:
-        return connection.execute(f"PRAGMA {name}").fetchone()[0]
-
-    if pragma("application_id") != APPLICATION_ID:
-        _refuse(file, "it is an SQLite file of something else, or empty")
-    if pragma("user_version") != VERSION:
-        _refuse(file, f"it has version {pragma('user_version')}, and this program reads version {VERSION}")
-    if (state := pragma("integrity_check")) != "ok":
-        _refuse(file, str(state))
-    schema = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY sql").fetchall()
-    if [sql for (sql,) in schema] != sorted(_SCHEMA):
-        _refuse(file, "its tables are not those of a ledger")
-    rows = connection.execute("SELECT terms FROM head").fetchall()
-    if len(rows) != 1:
-        _refuse(file, "it has no head")
-    return str(rows[0][0])
-
-
-def _refuse(file: Path, reason: str) -> None:
-    raise InvalidLedger("ledger", str(file), f"an undamaged ledger: {reason}")
-
-
-@contextmanager
-def _told(file: Path) -> Iterator[None]:
-    """SQLite's errors as ours."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise LedgerBusy(f"{file} is in use by another process; nothing was charged, try again") from None
-        raise InvalidLedger("ledger", str(file), f"a ledger that can be read and written: {error}") from None
-    except sqlite3.ProgrammingError as error:
-        raise InvalidInput("ledger", str(file), f"open, in the thread that opened it: {error}") from None
-    except (sqlite3.Error, UnicodeError) as error:
-        raise InvalidLedger("ledger", str(file), f"an undamaged ledger: {error}") from None
 
 
 def _digest(before: str, what: object) -> str:
@@ -379,11 +302,11 @@ def _replayed(state: State, entry: Entry, number: int, before: str, file: Path) 
     """The state after a recorded charge, which must be the one that its request gives."""
     hashed = _digest(before, [entry.number, entry.key, entry.request, entry.outcome, entry.at])
     if entry.number != number or entry.hash != hashed:
-        _refuse(file, f"charge {number} is missing or has been changed")
+        refuse(file, f"charge {number} is missing or has been changed")
     try:
         decision = _decide(state, json.loads(entry.request))
     except (ValueError, TypeError, VerifiedDPError):
         raise InvalidLedger("ledger", str(file), f"an undamaged ledger: charge {number} is none") from None
     if not decision.continues or _outcome(decision) != entry.outcome:
-        _refuse(file, f"charge {number} is not what its request gives")
+        refuse(file, f"charge {number} is not what its request gives")
     return decision.state

@@ -9,40 +9,40 @@ in advance, the outputs released while the reading is at most m are (m Delta)-pr
 for the reading at the moment itself, which depends on the outputs: who stops at a certain reading and wants to name an
 epsilon must take a filter, or name m before. (Appendix C.5 resets its counter at every crossing and so wastes the rest
 of each stretch; on one sum nothing is wasted.)
+
+    state = IndividualGDPOdometer.open(step="1/100", records=["a", "b"])
+    state = state.charge({"a": "1/250", "b": "1/50"}).state       # every record takes part in every step
+    state.reading("a"), state.reading("b")                        # 1, 2
+
+For every record x and every m fixed in advance, what is released while the reading of x is at most m is
+(m Delta)-private for x: between the data with x and without it. Readings depend on the records: publish none of them,
+nor their largest or their mean, and do not stop by them. Whoever wants a bound for a whole release takes an individual
+filter, which drops each record in time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from verified_dp.adaptive.budgets import DEFAULT_DIGITS, above_one, gdp_delta, gdp_epsilon
-from verified_dp.adaptive.filters import Decision, Verdict
-from verified_dp.core import exact
+from verified_dp.adaptive.budgets import DEFAULT_DIGITS, gdp_delta, gdp_epsilon
+from verified_dp.adaptive.sums import Decision, GDPCost, GDPCosts, Odometer, OneSum, PerRecord, RenyiCosts, RenyiOrder
 from verified_dp.core.mechanisms import Relation
-from verified_dp.core.releases import Renyi
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
-from verified_dp.profile import PrivacyProfile, privacy_profile
+from verified_dp.profile import PrivacyProfile
 
 
 @dataclass(frozen=True)
-class Odometer:
-    """One sum, read in multiples of a step Delta > 0; `spent` is the sum so far."""
-
-    step: Fraction
-    spent: Fraction = Fraction(0)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "step", exact.positive(self.step, "step"))
-        object.__setattr__(self, "spent", exact.non_negative(self.spent, "spent"))
+class OdometerForAll(OneSum, Odometer):
+    """One sum for all; `spent` is the sum so far."""
 
     @property
-    @proved_by("T113-odometer")
     def reading(self) -> int:
         """The smallest m with spent <= m Delta."""
-        return -(-self.spent // self.step)
+        return self._reading(self.spent)
 
     @property
     def reached(self) -> Fraction:
@@ -51,7 +51,7 @@ class Odometer:
 
 
 @dataclass(frozen=True)
-class GDPOdometer(Odometer):
+class GDPOdometer(GDPCost, OdometerForAll):
     """mu_1^2 + ... + mu_t^2 against m Delta: the outputs before the m-th stop are sqrt(m Delta)-GDP.
 
     >>> state = GDPOdometer("1/100").charge("1/100").state
@@ -62,43 +62,78 @@ class GDPOdometer(Odometer):
     kind: ClassVar[str] = "gdp-odometer"
 
     @proved_by("T113-odometer")
-    def charge(self, mu_squared: object) -> Decision[GDPOdometer]:
-        """The state with a step that costs mu^2 >= 0; an odometer never halts."""
-        total = self.spent + exact.non_negative(mu_squared, "mu_squared")
-        return Decision(Verdict.CONTINUE, replace(self, spent=total))
-
-    @proved_by("T113-odometer")
     def delta(self, epsilon: object, stops: object, digits: int = DEFAULT_DIGITS,
               relation: Relation | str = Relation.ADD_OR_REMOVE) -> Enclosure:
         """Enclose the delta(eps) that holds for the outputs released while reading <= stops, fixed in advance."""
-        return gdp_delta(exact.count(stops, "stops") * self.step, epsilon, digits, relation)
+        return gdp_delta(self._budget(stops), epsilon, digits, relation)
 
     @proved_by("T113-odometer")
     def epsilon(self, delta: object, stops: object, digits: int = DEFAULT_DIGITS,
                 relation: Relation | str = Relation.ADD_OR_REMOVE) -> Enclosure:
         """Enclose the smallest eps at this delta for the outputs released while reading <= stops, fixed in advance."""
-        return gdp_epsilon(exact.count(stops, "stops") * self.step, delta, digits, relation)
+        return gdp_epsilon(self._budget(stops), delta, digits, relation)
 
 
 @dataclass(frozen=True)
-class RenyiOdometer(Odometer):
+class RenyiOdometer(RenyiOrder, OdometerForAll):
     """Renyi divergences of one order, summed, against m Delta."""
 
     kind: ClassVar[str] = "renyi-odometer"
-    renyi_order: Fraction = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "renyi_order", above_one(self.renyi_order, "renyi_order"))
 
     @proved_by("T113-odometer")
-    def charge(self, epsilon: object) -> Decision[RenyiOdometer]:
+    def charge(self, epsilon: object) -> Decision[Self]:
         """The state with a step of Renyi divergence at most epsilon in both directions; an odometer never halts."""
-        total = self.spent + exact.non_negative(epsilon, "epsilon")
-        return Decision(Verdict.CONTINUE, replace(self, spent=total))
+        return self._charge(epsilon, "epsilon")
 
     @proved_by("T113-odometer")
     def profile(self, stops: object, relation: Relation | str = Relation.ADD_OR_REMOVE) -> PrivacyProfile:
         """What holds for the outputs released while reading <= stops, fixed in advance; upper ends count."""
-        budget = exact.count(stops, "stops") * self.step
-        return privacy_profile(Renyi((self.renyi_order,), (budget,)), relation=relation)
+        return self._profile(self._budget(stops), relation)
+
+
+@dataclass(frozen=True)
+class IndividualOdometer(PerRecord, Odometer):
+    """One sum per record, each read alone; `open` starts with zeros."""
+
+    @classmethod
+    def open(cls, step: object, records: Iterable[Hashable], **options: object) -> Self:
+        """Nothing spent yet; `options` are the other fields. InvalidInput where a record occurs twice."""
+        return cls(step, cls._zeros(records), **options)  # type: ignore[arg-type]
+
+    def reading(self, record: Hashable) -> int:
+        """The smallest m with spent <= m Delta."""
+        return self._reading(self._spent_by(record))
+
+
+@dataclass(frozen=True)
+class IndividualGDPOdometer(GDPCosts, IndividualOdometer):
+    """The sum of mu_j(i)^2 of every record i; mu_j(i) as in IndividualGDPFilter.
+
+    >>> state = IndividualGDPOdometer.open("1/100", ["a", "b"]).charge({"a": "1/100", "b": "1.01e-2"}).state
+    >>> state.reading("a"), state.reading("b")
+    (1, 2)
+    """
+
+    kind: ClassVar[str] = "individual-gdp-odometer"
+
+    @proved_by("T113-odometer")
+    def delta(self, epsilon: object, stops: object, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the delta(eps) that holds for a record while its reading <= stops, fixed in advance."""
+        return gdp_delta(self._budget(stops), epsilon, digits, Relation.ADD_OR_REMOVE)
+
+    @proved_by("T113-odometer")
+    def epsilon(self, delta: object, stops: object, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the smallest eps at this delta for a record while its reading <= stops, fixed in advance."""
+        return gdp_epsilon(self._budget(stops), delta, digits, Relation.ADD_OR_REMOVE)
+
+
+@dataclass(frozen=True)
+class IndividualRenyiOdometer(RenyiCosts, IndividualOdometer):
+    """The sum of the Renyi divergences of one order of every record."""
+
+    kind: ClassVar[str] = "individual-renyi-odometer"
+
+    @proved_by("T113-odometer")
+    def profile(self, stops: object) -> PrivacyProfile:
+        """What holds for a record while its reading <= stops, fixed in advance; upper ends count."""
+        return self._profile(self._budget(stops), Relation.ADD_OR_REMOVE)

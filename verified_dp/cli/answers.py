@@ -10,7 +10,7 @@ from verified_dp.cli.output import Row, schema
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
     from verified_dp.enclosure import Enclosure
-    from verified_dp.papers.accountant import PaperResult
+    from verified_dp.papers.ask import PaperResult
 
 SOURCES_OF_ERROR = ("quadrature", "aliasing", "frequency_tail", "node_tail", "rounding")
 """Always present in `error_budget`; "0" where the method has no such error."""
@@ -45,13 +45,13 @@ def ends(enclosure: Enclosure) -> Row:
 
 def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
     """Ask one of the papers' methods about the specification in a file."""
-    from verified_dp.profile import privacy_profile
-    from verified_dp.spec import load_spec
+    from verified_dp.papers.ask import accountant
+    from verified_dp.papers.fourier.pairs import load_spec, published_profile
     from verified_dp.terminal import Progress
 
     with Progress(file) as progress:
-        accountant = privacy_profile(load_spec(file), progress=progress).accountant(limits.method, **limits.parameters)
-        solve = accountant.delta if quantity == "delta" else accountant.epsilon
+        asked = accountant(published_profile(load_spec(file), progress=progress), limits.method, **limits.parameters)
+        solve = asked.delta if quantity == "delta" else asked.epsilon
         return solve(at, limits.digits, limits.max_seconds)
 
 

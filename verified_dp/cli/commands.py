@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.answers import ends, result_row
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
@@ -70,8 +70,8 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
 
 
 def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
+    from verified_dp.papers.fourier.pairs import load_spec
     from verified_dp.profile import privacy_profile
-    from verified_dp.spec import load_spec
     from verified_dp.terminal import Progress
 
     with Progress(file) as progress:
@@ -135,10 +135,14 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
     """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it."""
     from verified_dp.certify import build_certificate, certificate_bytes
     from verified_dp.cli.text import Judged
+    from verified_dp.papers.fourier.pairs import load_spec
+    from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
-    from verified_dp.spec import load_spec
     from verified_dp.terminal import Progress
 
+    if limits.method in PAPER_METHODS:
+        reason = f"nothing is certified by {limits.method}: use auto, and `compare` to see it beside"
+        raise Unsupported(reason, "method")
     spec = load_spec(file)
     if spec.claim is None:
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
@@ -246,8 +250,8 @@ def check(file: str, *, independent: bool, formal: bool = False) -> Check:
 
 
 def _check_formally(data: bytes) -> Check:
+    from verified_dp.core.certificate.check import refused
     from verified_dp.core.certificate.document import read_document
-    from verified_dp.core.certificate.outcome import refused
     from verified_dp.core.errors import InvalidCertificate
     from verified_dp.verifiers.formal import verify_formal
 

@@ -40,13 +40,12 @@ def run_compare(args: Namespace, out: Output) -> int:
 
 def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: Limits) -> Comparison:
     from verified_dp.papers.comparison import ALL, compare
-    from verified_dp.profile import privacy_profile
-    from verified_dp.spec import load_spec
+    from verified_dp.papers.fourier.pairs import load_spec, published_profile
     from verified_dp.terminal import Progress
 
     methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else ALL
     with Progress(file) as progress:
-        profile = privacy_profile(load_spec(file), progress=progress)
+        profile = published_profile(load_spec(file), progress=progress)
         return compare(profile, quantity, at, methods, _by_method(limits.parameters), limits.digits,
                        limits.max_seconds)
 

@@ -1,6 +1,6 @@
 """verified-dp ledger: a filter or odometer in a file.
 
-A refused charge (HALT) exits with 1 and charges nothing; a damaged ledger with 2; one that stays busy with 3.
+A refused charge (HALT) exits with 1 and charges nothing; a ledger that is damaged, busy or cannot be written with 2.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ examples:
   verified-dp ledger init run.ledger --kind gdp --epsilon 0.8 --delta 1e-5
   verified-dp ledger charge run.ledger --key "step 1" --set mu_squared=1/10000
   verified-dp ledger status run.ledger --delta 1e-5 --json
-  verified-dp ledger export run.ledger > charges.jsonl
+  verified-dp ledger export run.ledger --out charges.jsonl
 
 what a kind takes at init, and at each charge:
 """ + "".join(f"  {kind}\n      init    {at[0]}\n      charge  {at[1]}\n" for kind, at in TAKES.items()) + """
@@ -50,8 +50,8 @@ IDS.json is a list of texts, ["a", "b"]; COSTS.json says what a step costs each,
 exit codes:
   0  the step may run (also when its key had been charged before)
   1  HALT: the step must not run; nothing was charged
-  2  wrong input, or no ledger, or a damaged one
-  3  the ledger stayed busy; nothing was charged"""
+  2  wrong input, or no ledger, a damaged one, or one that cannot be written or that another process is using
+  3  what was asked has no answer: an odometer guarantees no curve"""
 
 
 def add_ledger(command: ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def add_ledger(command: ArgumentParser) -> None:
     actions = command.add_subparsers(metavar="ACTION", required=True)
     for name, run, summary in (("init", run_init, "make a ledger"), ("charge", run_charge, "charge a step once"),
                                ("status", run_status, "show what is spent, and what the budget guarantees"),
-                               ("export", run_export, "print every charge as a line of JSON")):
+                               ("export", run_export, "print or write every charge as a line of JSON")):
         action = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.",
                                     allow_abbrev=False)
         action.set_defaults(run=run)
@@ -75,6 +75,8 @@ def add_ledger(command: ArgumentParser) -> None:
         if name in ("init", "status"):
             action.add_argument("--epsilon", metavar="E", help="of the guarantee, exact")
             action.add_argument("--delta", metavar="D", help="of the guarantee, exact")
+        if name == "export":
+            action.add_argument("--out", metavar="FILE", help="write the lines to a file, whole or not at all")
         if name == "charge":
             action.add_argument("--key", required=True, metavar="K", help="names this charge: it is charged once only")
 
@@ -114,15 +116,33 @@ def run_status(args: Namespace, out: Output) -> int:
 
 
 def run_export(args: Namespace, out: Output) -> int:
-    """verified-dp ledger export LEDGER"""
+    """verified-dp ledger export LEDGER [--out FILE]"""
     from verified_dp.adaptive.ledger import Ledger
 
     with Ledger.open(args.file) as ledger:
         rows = [{"schema": schema("ledger-charge"), "number": entry.number, "key": entry.key, "at": entry.at,
                  "request": json.loads(entry.request), "outcome": json.loads(entry.outcome), "hash": entry.hash}
                 for entry in ledger.entries()]
-    out.write(json.dumps(row) for row in rows)
+        made = {**_row(ledger, "export"), "out": args.out}
+    lines = [json.dumps(row) for row in rows]
+    if args.out is None:
+        out.write(lines)
+    else:
+        _store(args.out, lines, args.file)
+        out.result(made, lambda: [f"{args.out}: {_words(made)}"])
     return ANSWERED
+
+
+def _store(place: str, lines: Iterable[str], ledger: str) -> None:
+    """The lines in a file that is not the ledger itself."""
+    from verified_dp.files import write_atomically
+
+    try:
+        if Path(place).exists() and Path(place).samefile(ledger):
+            raise InvalidInput("out", place, "another file than the ledger")
+        write_atomically(place, "".join(f"{line}\n" for line in lines).encode())
+    except (OSError, ValueError) as error:
+        raise InvalidInput("out", place, f"a file that can be written ({error})") from None
 
 
 def _new_state(kind: Any, args: Namespace) -> Any:

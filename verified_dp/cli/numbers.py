@@ -6,29 +6,11 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from verified_dp.core.dyadic import decimal_down, decimal_up
 from verified_dp.core.errors import InvalidInput
 from verified_dp.enclosure import Enclosure
 
 _PLACES = 40
 """A claim printed with more decimals than this gets no suggestion."""
-
-
-def certain(enclosure: Enclosure, most: int = 60) -> str:
-    """The number as far as it is certain, cut after `most` characters: "2.3816897...", "0", "[0.1, 0.4]"."""
-    if not (digits := enclosure.certain_digits):  # wide, or across a power of ten: [0.99999, 1.00000]
-        significant = enclosure.digits if enclosure.status == "certified" and most > enclosure.digits else 4
-        return f"[{decimal_down(enclosure.lower, significant)}, {decimal_up(enclosure.upper, significant)}]"
-    if digits == enclosure.lower_decimal == enclosure.upper_decimal:
-        return _without_zeros(digits)
-    mantissa, e, power = digits.partition("e")
-    return f"{mantissa[:most]}...{e}{power}"
-
-
-def _without_zeros(digits: str) -> str:
-    """An exact decimal without zeros at its end: "0.50" is "0.5"."""
-    mantissa, e, power = digits.partition("e")
-    return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + e + power
 
 
 def slack(claimed: Fraction, epsilon: Enclosure) -> str:

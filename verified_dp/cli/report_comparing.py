@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from verified_dp.cli.numbers import certain
 from verified_dp.cli.text import WIDTH, clipped, printable
 from verified_dp.core.dyadic import decimal_down, decimal_up
 
 if TYPE_CHECKING:
-    from verified_dp.papers.accountant import PaperResult
+    from verified_dp.papers.ask import PaperResult
     from verified_dp.papers.comparison import Comparison, Row
 
 _LINE = "{:<20} {:<36} {:>9} {:>8}  {}"
@@ -21,7 +20,8 @@ _DIGITS = 10
 
 def comparison_lines(found: Comparison, given: str) -> list[str]:
     """A row per method; the last lines say what was refused and why."""
-    lines = [f"{found.quantity} = {certain(found.proved)} at {given}, proved by {', '.join(found.proved.methods)}", "",
+    proved = found.proved
+    lines = [f"{found.quantity} = {proved.notation()} at {given}, proved by {', '.join(proved.methods)}", "",
              _LINE.format("method", "interval or estimate", "width", "seconds", "")]
     lines += [_enclosed(row) if row.enclosure is not None else _estimated(row) for row in found.rows]
     return [line.rstrip() for line in lines] + _warnings(found.rows) + _refused(found.refused)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from verified_dp.cli.numbers import certain, next_claim, slack
+from verified_dp.cli.numbers import next_claim, slack
 from verified_dp.core.dyadic import decimal_up
 from verified_dp.core.mechanisms import Claim
 from verified_dp.enclosure import Enclosure
@@ -53,7 +53,7 @@ def clipped(text: str, width: int) -> str:
 def answer_lines(enclosure: Enclosure, given: str, paint: Paint) -> list[str]:
     """The answer to `delta` or `epsilon`; `given` says at which value of the other."""
     exact = enclosure.lower == enclosure.upper
-    words = f"{enclosure.quantity} {'is exactly' if exact else '='} {certain(enclosure)} at {given}"
+    words = f"{enclosure.quantity} {'is exactly' if exact else '='} {enclosure.notation()} at {given}"
     if not enclosure.certain_digits:
         words = words.replace(" = ", " in ", 1)
     lines = [f"{paint(enclosure.status, enclosure.status)}: {words}"]
@@ -103,12 +103,12 @@ def _field(label: str, text: str, *, hanging: int = 0) -> list[str]:
 def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
     """All that there is to say about one claim."""
     eps, delta = clipped(judged.claim.epsilon_text, 40), clipped(judged.claim.delta_text, 40)
-    epsilon_words = f"claimed {eps}, true epsilon {certain(judged.epsilon)} at delta = {delta}"
+    epsilon_words = f"claimed {eps}, true epsilon {judged.epsilon.notation()} at delta = {delta}"
     return [
         f"{paint(judged.verdict, judged.verdict)}: {judged.name}",
         *_field("epsilon", f"{epsilon_words}: {outcome(judged)}"),
         *_notes(judged),
-        *_field("delta", f"claimed {delta}, true delta {certain(judged.delta)} at epsilon = {eps}"),
+        *_field("delta", f"claimed {delta}, true delta {judged.delta.notation()} at epsilon = {eps}"),
         *standing_lines(judged.delta),
         *_how(judged.delta, [judged.delta, judged.epsilon]),
         *_assumptions(judged.assumptions),
@@ -150,7 +150,7 @@ def _assumptions(assumptions: tuple[str, ...]) -> list[str]:
     return [line for item in items for line in item]
 
 
-_ROW = "{}{:>12} {:>10}  {:<16} {:>10}  {}"
+_ROW = "{}{:>12} {:>10}  {:<17} {:>10}  {}"
 _VERDICT_WIDTH = 10
 
 
@@ -166,7 +166,7 @@ def table_row(judged: Judged, paint: Paint) -> str:
     name = judged.name + " [short by rounding]" * judged.short_by_rounding
     claim, room = judged.claim, slack(judged.claim.epsilon, judged.epsilon)
     claimed = clipped(claim.epsilon_text, 12), clipped(claim.delta_text, 10)
-    return _ROW.format(verdict, *claimed, certain(judged.epsilon, 9), room, name)
+    return _ROW.format(verdict, *claimed, judged.epsilon.notation(8), room, name)
 
 
 def table_foot(verdicts: Iterable[str], conventions: Iterable[str]) -> list[str]:

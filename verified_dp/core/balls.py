@@ -4,14 +4,21 @@ A ball (``flint.arb``) is an interval: every function below returns a ball that 
 for every point of its input balls.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import TypeVar, TypeVarTuple
 
 from flint import acb, arb, ctx, fmpq
 
-from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.dyadic import Dyadic, integer_of
 from verified_dp.core.errors import Undecided
 from verified_dp.core.exact import SquareRoot
+
+_Arguments = TypeVarTuple("_Arguments")
+_Result = TypeVar("_Result")
 
 BOUND_BITS = 64
 """Precision at which one-sided bounds are evaluated: they need a few digits, always rounded to the safe side."""
@@ -32,6 +39,16 @@ def upper_end(x: arb) -> arb:
 def lower_end(x: arb) -> arb:
     """Bound ``x`` from below by an exact ball; -inf where nothing is known (a not-a-number included)."""
     return arb.neg_inf() if x.is_nan() else x.lower()
+
+
+def integer_above(x: arb) -> int:
+    """An integer that is at least x. Raises Undecided where the precision names none."""
+    return integer_of(upper_end(x).ceil())
+
+
+def integer_below(x: arb) -> int:
+    """An integer that is at most x. Raises Undecided where the precision names none."""
+    return integer_of(lower_end(x).floor())
 
 
 def plus_minus(radius: arb) -> arb:
@@ -77,11 +94,28 @@ def step_down(x: arb) -> arb:
     return arb(0) if x >= 0 else arb(0).union(arb(1))
 
 
-@lru_cache(maxsize=256)
-def gauss_rule(points: int, prec: int) -> list[tuple[arb, arb]]:
-    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1] at `prec` bits."""
-    with ctx.workprec(prec):
-        return [arb.legendre_p_root(points, i, True) for i in range(points)]
+def kept(size: int) -> Callable[[Callable[[*_Arguments], _Result]], Callable[[*_Arguments], _Result]]:
+    """Keep the last results of a function of hashable arguments, at each precision for itself."""
+
+    def decorate(function: Callable[[*_Arguments], _Result]) -> Callable[[*_Arguments], _Result]:
+        @lru_cache(maxsize=size)
+        def at(prec: int, *arguments: *_Arguments) -> _Result:
+            return function(*arguments)
+
+        @wraps(function)
+        def call(*arguments: *_Arguments) -> _Result:
+            return at(ctx.prec, *arguments)
+
+        vars(call)["cache_clear"] = at.cache_clear
+        return call
+
+    return decorate
+
+
+@kept(256)
+def gauss_rule(points: int) -> list[tuple[arb, arb]]:
+    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1]."""
+    return [arb.legendre_p_root(points, i, True) for i in range(points)]
 
 
 def powers(base: acb, count: int) -> list[acb]:

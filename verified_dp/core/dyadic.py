@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+import decimal  # exact: correctly rounded, for readers outside only
 import re
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import total_ordering
+from numbers import Rational
 from sys import hash_info
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpz
 
-from verified_dp.core.errors import InvalidInput, Undecided
+from verified_dp.core.errors import InvalidInput, OutOfRange, Undecided
 
 _DYADIC = re.compile(r"(0|-?[1-9][0-9]{0,99999})\*2\^(0|-?[1-9][0-9]{0,30})")
 _MAX_SHIFT = 10**6  # beyond, a dyadic is not written out as a fraction
 _EXACT_EXPONENT = 20_000  # up to here decimals come from integer arithmetic
+_UNORDERED = 2  # neither less, nor equal, nor greater: beside nan
+_FORMAT = re.compile(r"(.?[<>^])?([-+ ]?)([1-9]\d*)?(,?)(?=[.eEfFgG%])(?:\.(\d+))?([eEfFgG%]?)")
 
 
-@total_ordering
 @dataclass(frozen=True, eq=False)
-class Dyadic:
+class Dyadic(Fraction):
     """The exact number mantissa * 2^exponent, kept with an odd mantissa (0 as 0*2^0), or infinity.
 
-    Comparison with Dyadic, int and Fraction is exact and total, at any exponent.
+    A Fraction that is not written out: comparison with int, Fraction, float, Decimal and Dyadic is exact at any
+    exponent; arithmetic gives Fractions. Where a numerator or a denominator is needed that does not fit, for infinity
+    and beyond 2^(+-10^6), OutOfRange is raised, an OverflowError. So does a Decimal that stands left of such a number.
 
-    >>> Dyadic(12, -3), str(Dyadic(12, -3)), Dyadic(12, -3) == Fraction(3, 2)
-    (Dyadic(3, -1), '3*2^-1', True)
+    >>> Dyadic(12, -3), str(Dyadic(12, -3)), Dyadic(12, -3) == 1.5, Dyadic(12, -3) / 7, f"{Dyadic(1, -13):.2e}"
+    (Dyadic(3, -1), '3*2^-1', True, Fraction(3, 14), '1.22e-04')
     """
 
     mantissa: int
     exponent: int = 0
     is_infinite: bool = field(default=False, kw_only=True)
+
+    def __new__(cls, *_: object, **__: object) -> Dyadic:
+        return object.__new__(cls)  # Fraction's own would compute with what is here mantissa and exponent
 
     def __post_init__(self) -> None:
         shift = (self.mantissa & -self.mantissa).bit_length() - 1  # trailing zeros; -1 for zero
@@ -52,6 +60,16 @@ class Dyadic:
         return cls(top, 1 - bottom.bit_length())
 
     @classmethod
+    def from_float(cls, number: Any) -> Dyadic:
+        """The exact value of a finite float."""
+        return cls.of_fraction(Fraction(number))
+
+    @classmethod
+    def from_decimal(cls, number: decimal.Decimal) -> Dyadic:
+        """The exact value of a finite Decimal; InvalidInput where that is no dyadic number."""
+        return cls.of_fraction(Fraction(number))
+
+    @classmethod
     def parse(cls, text: str) -> Dyadic:
         """Read what `str` writes, in lowest form only: "3*2^-1", "0*2^0", "inf"; InvalidInput otherwise."""
         if text == "inf":
@@ -68,29 +86,56 @@ class Dyadic:
     def __repr__(self) -> str:
         return "Dyadic.infinity()" if self.is_infinite else f"Dyadic({fmpz(self.mantissa)}, {self.exponent})"
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         """The hash of the equal int or Fraction: Python's hashes are modulo 2^61 - 1, where 2^61 is 1."""
         return hash_info.inf if self.is_infinite else hash(self.mantissa << self.exponent % 61)
 
+    def __bool__(self) -> bool:
+        return self.mantissa != 0
+
     def __eq__(self, other: object) -> bool:
-        sign = self._compare(other)
-        return NotImplemented if sign is None else sign == 0
+        return self._holds(other, lambda sign: sign == 0)
 
-    def __lt__(self, other: Dyadic | int | Fraction) -> bool:
-        sign = self._compare(other)
-        return NotImplemented if sign is None else sign < 0
+    def __lt__(self, other: object) -> bool:
+        return self._holds(other, lambda sign: sign == -1)
 
-    def _compare(self, other: object) -> int | None:
-        """The sign of self - other, None if other is not an exact number."""
-        if isinstance(other, int | Fraction):
-            left, right = replace(self, mantissa=self.mantissa * other.denominator), Dyadic(other.numerator)
-        elif isinstance(other, Dyadic):
-            left, right = self, other
-        else:
+    def __le__(self, other: object) -> bool:
+        return self._holds(other, lambda sign: sign in (-1, 0))
+
+    def __gt__(self, other: object) -> bool:
+        return self._holds(other, lambda sign: sign == 1)
+
+    def __ge__(self, other: object) -> bool:
+        return self._holds(other, lambda sign: sign in (0, 1))
+
+    def _holds(self, other: object, test: Callable[[int], bool]) -> bool:
+        sign = self._compare(other)
+        return NotImplemented if sign is None else test(sign)
+
+    def _compare(self, other: Any) -> int | None:
+        """The sign of self - other, _UNORDERED if other is nan, None if it is no number or must compare itself."""
+        if isinstance(other, Dyadic):
+            return self._compare_dyadic(other)
+        if isinstance(other, Rational):
+            return self._compare_ratio(int(other.numerator), int(other.denominator))
+        too_long = isinstance(other, decimal.Decimal) and abs(other.adjusted()) > _MAX_SHIFT
+        if too_long or not hasattr(other, "as_integer_ratio"):
             return None
-        if left.is_infinite or right.is_infinite:
-            return left.is_infinite - right.is_infinite
-        return left._compare_finite(right)
+        try:
+            return self._compare_ratio(*other.as_integer_ratio())
+        except ValueError:  # nan
+            return _UNORDERED
+        except OverflowError:  # an infinity
+            return self.is_infinite - 1 if other > 0 else 1
+
+    def _compare_ratio(self, top: int, bottom: int) -> int:
+        scaled = Dyadic(self.mantissa * bottom, self.exponent, is_infinite=self.is_infinite)
+        return scaled._compare_dyadic(Dyadic(top))
+
+    def _compare_dyadic(self, other: Dyadic) -> int:
+        if self.is_infinite or other.is_infinite:
+            return self.is_infinite - other.is_infinite
+        return self._compare_finite(other)
 
     def _compare_finite(self, other: Dyadic) -> int:
         if self.sign != other.sign or self.top != other.top:
@@ -109,12 +154,76 @@ class Dyadic:
         return self.mantissa.bit_length() + self.exponent
 
     def as_fraction(self) -> Fraction:
-        """The number as a Fraction; InvalidInput for infinity and where |exponent| > 10^6."""
-        if self.is_infinite or abs(self.exponent) > _MAX_SHIFT:
-            raise InvalidInput("exponent", str(self), "at most 10^6 in size to write a fraction")
-        if self.exponent >= 0:
-            return Fraction(self.mantissa << self.exponent)
-        return Fraction(self.mantissa, 1 << -self.exponent)
+        """The number as a Fraction; OutOfRange for infinity and where |exponent| > 10^6."""
+        return Fraction(self.numerator, self.denominator)
+
+    @property
+    def numerator(self) -> int:
+        """That of the reduced fraction; OutOfRange as for `as_fraction`."""
+        return self._shifted(self.mantissa, self.exponent)
+
+    @property
+    def denominator(self) -> int:
+        """That of the reduced fraction, a power of two; OutOfRange as for `as_fraction`."""
+        return self._shifted(1, -self.exponent)
+
+    _numerator, _denominator = numerator, denominator  # what the methods of Fraction read
+
+    def _shifted(self, number: int, exponent: int) -> int:
+        if self.is_infinite or abs(exponent) > _MAX_SHIFT:
+            advice = "finite and with an exponent of 2 of at most 10^6 in size to become a fraction"
+            raise OutOfRange("value", str(self), f"{advice} (decimal_down and decimal_up write every number)")
+        return number << exponent if exponent > 0 else number
+
+    def __copy__(self) -> Dyadic:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Dyadic:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Dyadic.infinity, ()) if self.is_infinite else (Dyadic, (self.mantissa, self.exponent))
+
+    def to_decimal(self, digits: int = 28, rounding: str = decimal.ROUND_HALF_EVEN) -> decimal.Decimal:
+        """The number rounded once to that many significant digits, for people: `decimal` names the roundings.
+
+        OutOfRange beyond the exponents that Decimal has.
+        """
+        if self.is_infinite:
+            return decimal.Decimal("Infinity")
+        if abs(self.top) > 3 * decimal.MAX_EMAX:
+            raise OutOfRange("value", str(self), "within Decimal's range (decimal_down and decimal_up write any)")
+        context = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
+        if abs(self.exponent) <= _EXACT_EXPONENT:
+            return context.divide(decimal.Decimal(self.numerator), decimal.Decimal(self.denominator))
+        for more in (10, 100, 1000):
+            low, high = (context.create_decimal(scale(self, digits + more)) for scale in (decimal_down, decimal_up))
+            if low == high:  # so is every number between them
+                return low
+        raise Undecided("how a decimal is rounded needs more bits than were set aside for it")
+
+    def __format__(self, spec: str) -> str:
+        """As a float's, rounded once from the exact number: types e f g % and their precision; else as text."""
+        match = _FORMAT.fullmatch(spec)
+        if match is None:
+            return format(str(self), spec)
+        align, sign, width, comma, places, kind = match.groups(default="")
+        text = self._decimal_text(sign + comma, int(places or 6), kind or "g")
+        return format(text, f"{align or '>'}{width}")
+
+    def _decimal_text(self, flags: str, places: int, kind: str) -> str:
+        if self.is_infinite:
+            return "inf"
+        digits = places + 3
+        if kind in "fF%":
+            digits += self.to_decimal(1, decimal.ROUND_DOWN).adjusted() + 2 * (kind == "%")
+        if digits > _MAX_SHIFT:
+            raise OutOfRange("value", str(self), "shorter than 10^6 digits: write it with e, as in .3e")
+        kept = self.to_decimal(digits if digits > 2 else 2, decimal.ROUND_05UP)  # may be rounded once more
+        kept = kept or decimal.Decimal((0, (0,), -places))  # a 0 with its places, as a float's
+        with decimal.localcontext(decimal.Context(rounding=decimal.ROUND_HALF_EVEN)):
+            text = format(kept, f"{flags}.{places}{kind}")
+        return re.sub(r"([eE][-+])(\d)$", r"\g<1>0\2", text)
 
     def __float__(self) -> float:
         """The nearest float (0.0 or inf beyond their range), for plots only: no bound may rest on it."""
@@ -174,7 +283,7 @@ def _scale_down(size: Dyadic, power: int, significant: int) -> int:
     """An integer <= size / 10^power, the largest one unless the exponent is gigantic."""
     if abs(size.exponent) > _EXACT_EXPONENT:
         with ctx.workprec(_enough_bits(size, significant)):
-            return _integer((exact_ball(size) / arb(10) ** fmpz(power)).lower().floor())
+            return integer_of((exact_ball(size) / arb(10) ** fmpz(power)).lower().floor())
     top, bottom = _scaled_ratio(size, power)
     return top // bottom
 
@@ -183,15 +292,16 @@ def _scale_up(size: Dyadic, power: int, significant: int) -> int:
     """An integer >= size / 10^power, the smallest one unless the exponent is gigantic."""
     if abs(size.exponent) > _EXACT_EXPONENT:
         with ctx.workprec(_enough_bits(size, significant)):
-            return _integer((exact_ball(size) / arb(10) ** fmpz(power)).upper().ceil())
+            return integer_of((exact_ball(size) / arb(10) ** fmpz(power)).upper().ceil())
     top, bottom = _scaled_ratio(size, power)
     return -(-top // bottom)
 
 
-def _integer(ball: arb) -> int:
+def integer_of(ball: arb) -> int:
+    """The one integer in a ball. Raises Undecided where there is not exactly one."""
     whole = ball.unique_fmpz()
     if whole is None:
-        raise Undecided("a decimal needs more bits than were set aside for it")
+        raise Undecided("an integer needs more bits than were set aside for it")
     return int(whole)
 
 

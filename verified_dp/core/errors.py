@@ -61,6 +61,10 @@ class InexactInput(InvalidInput):
     """A binary float where an exact number is needed; `expected` holds the advice."""
 
 
+class OutOfRange(InvalidInput, OverflowError):
+    """A number too large, or too close to 0, for what is asked of it; `expected` says what to do instead."""
+
+
 class Unsupported(VerifiedDPError):
     """Something no theorem of this package covers; `reason` says what, `key` where in a specification."""
 

@@ -15,7 +15,10 @@ from numbers import Rational, Real
 
 from flint import fmpz
 
-from verified_dp.core.errors import InexactInput, InvalidInput
+from verified_dp.core.errors import InexactInput, InvalidInput, OutOfRange
+
+Number = int | Fraction | Decimal | str
+"""What a user's exact number may be; a type checker refuses a float, as `exact` does."""
 
 MAX_EXPONENT = 10**5
 MAX_COUNT = 10**12
@@ -144,7 +147,10 @@ def _read(value: object, key: str) -> Fraction | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
+        try:
+            return Fraction(int(value.numerator), int(value.denominator))
+        except OutOfRange as error:
+            raise OutOfRange(key, error.value, error.expected) from None
     if isinstance(value, Decimal):
         return _read_text(str(value), key)
     if isinstance(value, str):

@@ -10,6 +10,7 @@ from math import comb  # exact: integers
 
 from verified_dp.core import exact
 from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.exact import Number
 from verified_dp.core.releases import Release
 
 
@@ -46,7 +47,7 @@ class Gaussian:
     sensitivity: Fraction | None = None
 
     def __init__(
-        self, noise_multiplier: object = None, *, sigma: object = None, sensitivity: object = None
+        self, noise_multiplier: Number | None = None, *, sigma: Number | None = None, sensitivity: Number | None = None
     ) -> None:
         _check_form(noise_multiplier, sigma, sensitivity)
         stated = {"noise_multiplier": noise_multiplier, "sigma": sigma, "sensitivity": sensitivity}
@@ -74,7 +75,7 @@ class PoissonSampled:
     mechanism: Gaussian | Release | Composition
     probability: Fraction
 
-    def __init__(self, mechanism: Gaussian | Release | Composition, probability: object) -> None:
+    def __init__(self, mechanism: Gaussian | Release | Composition, probability: Number) -> None:
         _check_sampled(mechanism)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "probability", exact.probability(probability, "probability"))
@@ -87,7 +88,7 @@ class WithoutReplacement:
     mechanism: Gaussian
     probability: Fraction
 
-    def __init__(self, mechanism: Gaussian, probability: object) -> None:
+    def __init__(self, mechanism: Gaussian, probability: Number) -> None:
         _check_gaussian(mechanism)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "probability", exact.probability(probability, "probability"))
@@ -101,7 +102,7 @@ class WithReplacement:
     draws: int
     population: int
 
-    def __init__(self, mechanism: Gaussian, draws: object, population: object) -> None:
+    def __init__(self, mechanism: Gaussian, draws: Number, population: Number) -> None:
         _check_gaussian(mechanism)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "draws", read_draws(draws))
@@ -176,7 +177,7 @@ class Composition:
         """In how many records neighbours differ; 1 unless `for_groups` says more."""
         return _size_of(self.parts[0][0])
 
-    def for_groups(self, group_size: object) -> Composition:
+    def for_groups(self, group_size: Number) -> Composition:
         """The same mechanisms for neighbours that differ in a group of `group_size` records (1: in one).
 
         >>> compose(Gaussian("1")).for_groups(3).group_size
@@ -204,7 +205,7 @@ class Composition:
         return tuple(counts.items())
 
 
-def compose(*parts: Mechanism | tuple[Mechanism, object] | Composition) -> Composition:
+def compose(*parts: Mechanism | tuple[Mechanism, Number] | Composition) -> Composition:
     """The composition of the parts, each a mechanism, a (mechanism, count), or a composition (flattened).
 
     >>> compose(Gaussian("1"), (Gaussian("2"), 3)).parts[1][1]

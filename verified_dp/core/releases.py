@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from verified_dp.core import exact
 from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import Number
 
 MAX_OUTCOMES = 4096
 """Outcomes of a discrete mechanism, and integer sensitivities: beyond, sums over them take too long."""
@@ -52,9 +53,8 @@ class Laplace(Release):
     scale: Fraction
     sensitivity: Fraction
 
-    def __post_init__(self) -> None:
-        sensitivity = exact.positive(self.sensitivity, "sensitivity")
-        self._set(scale=exact.positive(self.scale, "scale"), sensitivity=sensitivity)
+    def __init__(self, scale: Number, sensitivity: Number) -> None:
+        self._set(scale=exact.positive(scale, "scale"), sensitivity=exact.positive(sensitivity, "sensitivity"))
 
     @property
     def ratio(self) -> Fraction:
@@ -73,8 +73,8 @@ class DiscreteLaplace(Release):
     scale: Fraction
     sensitivity: int
 
-    def __post_init__(self) -> None:
-        self._set(scale=exact.positive(self.scale, "scale"), sensitivity=_small(self.sensitivity, "sensitivity"))
+    def __init__(self, scale: Number, sensitivity: Number) -> None:
+        self._set(scale=exact.positive(scale, "scale"), sensitivity=_small(sensitivity, "sensitivity"))
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class DiscreteGaussian(Release):
     sigma_squared: Fraction
     sensitivity: int
 
-    def __post_init__(self) -> None:
-        squared = exact.positive(self.sigma_squared, "sigma_squared")
-        self._set(sigma_squared=squared, sensitivity=_small(self.sensitivity, "sensitivity"))
+    def __init__(self, sigma_squared: Number, sensitivity: Number) -> None:
+        squared = exact.positive(sigma_squared, "sigma_squared")
+        self._set(sigma_squared=squared, sensitivity=_small(sensitivity, "sensitivity"))
 
 
 @dataclass(frozen=True)
@@ -109,17 +109,19 @@ class RandomizedResponse(Release):
     noise_probability: Fraction | None = None
     epsilon: Fraction | None = None
 
-    def __post_init__(self) -> None:
-        categories = exact.count(self.categories, "categories")
-        if categories < 2:
-            raise InvalidInput("categories", self.categories, "an integer from 2 to 10^12")
-        if (self.noise_probability is None) == (self.epsilon is None):
-            raise InvalidInput("noise_probability", self.noise_probability, "given, or epsilon instead (not both)")
-        if self.epsilon is not None:
-            self._set(categories=categories, epsilon=exact.positive(self.epsilon, "epsilon"))
+    def __init__(
+        self, categories: Number, noise_probability: Number | None = None, epsilon: Number | None = None
+    ) -> None:
+        number = exact.count(categories, "categories")
+        if number < 2:
+            raise InvalidInput("categories", categories, "an integer from 2 to 10^12")
+        if (noise_probability is None) == (epsilon is None):
+            raise InvalidInput("noise_probability", noise_probability, "given, or epsilon instead (not both)")
+        if epsilon is not None:
+            self._set(categories=number, noise_probability=None, epsilon=exact.positive(epsilon, "epsilon"))
         else:
-            noise = exact.probability(self.noise_probability, "noise_probability")
-            self._set(categories=categories, noise_probability=noise)
+            noise = exact.probability(noise_probability, "noise_probability")
+            self._set(categories=number, noise_probability=noise, epsilon=None)
 
     @property
     def truth(self) -> Fraction:
@@ -139,8 +141,8 @@ class Finite(Release):
     P: tuple[Fraction, ...]
     Q: tuple[Fraction, ...]
 
-    def __post_init__(self) -> None:
-        self._set(P=_distribution(self.P, "P"), Q=_distribution(self.Q, "Q"))
+    def __init__(self, P: Sequence[Number], Q: Sequence[Number]) -> None:
+        self._set(P=_distribution(P, "P"), Q=_distribution(Q, "Q"))
         if len(self.P) != len(self.Q):
             raise InvalidInput("Q", len(self.Q), f"a list of {len(self.P)} numbers, as P is")
 
@@ -170,11 +172,10 @@ class ApproximateDP(Release):
     epsilon: Fraction
     delta: Fraction
 
-    def __post_init__(self) -> None:
-        epsilon, delta = exact.non_negative(self.epsilon, "epsilon"), exact.probability(self.delta, "delta")
-        if delta == 1:
-            raise InvalidInput("delta", self.delta, "a rational number in [0, 1): 1 states nothing")
-        self._set(epsilon=epsilon, delta=delta)
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        self._set(epsilon=exact.non_negative(epsilon, "epsilon"), delta=exact.probability(delta, "delta"))
+        if self.delta == 1:
+            raise InvalidInput("delta", delta, "a rational number in [0, 1): 1 states nothing")
 
 
 @dataclass(frozen=True)
@@ -187,8 +188,8 @@ class GaussianDP(Release):
     assumption = "gaussian-dp: the stated guarantee holds whatever was released before"
     mu: Fraction
 
-    def __post_init__(self) -> None:
-        self._set(mu=exact.positive(self.mu, "mu"))
+    def __init__(self, mu: Number) -> None:
+        self._set(mu=exact.positive(mu, "mu"))
 
 
 @dataclass(frozen=True)
@@ -204,16 +205,15 @@ class MixtureOfGaussians(Release):
     sensitivities: tuple[Fraction, ...]
     probabilities: tuple[Fraction, ...]
 
-    def __post_init__(self) -> None:
-        norms = _numbers(self.sensitivities, "sensitivities")
-        weights = _distribution(self.probabilities, "probabilities")
+    def __init__(self, sigma: Number, sensitivities: Sequence[Number], probabilities: Sequence[Number]) -> None:
+        norms, weights = _numbers(sensitivities, "sensitivities"), _distribution(probabilities, "probabilities")
         if len(norms) != len(weights):
             raise InvalidInput("probabilities", len(weights), f"a list of {len(norms)} numbers, as sensitivities is")
         merged: dict[Fraction, Fraction] = {}
         for norm, weight in zip(norms, weights, strict=True):
             merged[norm] = merged.get(norm, Fraction(0)) + weight
         kept = sorted((norm, weight) for norm, weight in merged.items() if weight)  # exact: fractions
-        self._set(sigma=exact.positive(self.sigma, "sigma"), sensitivities=tuple(norm for norm, _ in kept),
+        self._set(sigma=exact.positive(sigma, "sigma"), sensitivities=tuple(norm for norm, _ in kept),
                   probabilities=tuple(weight for _, weight in kept))
 
 
@@ -230,8 +230,8 @@ class Exponential(Release):
     assumption = "exponential: the stated range holds whatever was released before"
     bounded_range: Fraction
 
-    def __post_init__(self) -> None:
-        self._set(bounded_range=exact.positive(self.bounded_range, "bounded_range"))
+    def __init__(self, bounded_range: Number) -> None:
+        self._set(bounded_range=exact.positive(bounded_range, "bounded_range"))
 
 
 @dataclass(frozen=True)
@@ -243,8 +243,8 @@ class ZCDP(Release):
     assumption = "zcdp: the stated bounds hold whatever was released before"
     rho: Fraction
 
-    def __post_init__(self) -> None:
-        self._set(rho=exact.non_negative(self.rho, "rho"))
+    def __init__(self, rho: Number) -> None:
+        self._set(rho=exact.non_negative(rho, "rho"))
 
 
 @dataclass(frozen=True)
@@ -261,14 +261,14 @@ class Renyi(Release):
     renyi_orders: tuple[Fraction, ...]
     epsilons: tuple[Fraction, ...]
 
-    def __post_init__(self) -> None:
-        orders, epsilons = _numbers(self.renyi_orders, "renyi_orders"), _numbers(self.epsilons, "epsilons")
-        if len(orders) != len(epsilons):
-            raise InvalidInput("epsilons", len(epsilons), f"a list of {len(orders)} numbers, as renyi_orders is")
+    def __init__(self, renyi_orders: Sequence[Number], epsilons: Sequence[Number]) -> None:
+        orders, bounds = _numbers(renyi_orders, "renyi_orders"), _numbers(epsilons, "epsilons")
+        if len(orders) != len(bounds):
+            raise InvalidInput("epsilons", len(bounds), f"a list of {len(orders)} numbers, as renyi_orders is")
         for i, order in enumerate(orders, 1):
             if order <= 1:
                 raise InvalidInput(f"renyi_orders[{i}]", order, "a rational number above 1")
-        self._set(renyi_orders=orders, epsilons=epsilons)
+        self._set(renyi_orders=orders, epsilons=bounds)
 
     @property
     def divergences(self) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -276,44 +276,10 @@ class Renyi(Release):
         return tuple(zip(self.renyi_orders, self.epsilons, strict=True))
 
 
-@dataclass(frozen=True)
-class FourierAccountantPair(Release):
-    """The pair of Koskela, Jaelkoe and Honkela (2020) for sampling without replacement; it is not dominating there."""
-
-    kind = "fourier-accountant-pair"
-    not_sampled = "the pair is itself one of a sample, and not a dominating one"
-    convention = "fourier-accountant-pair: the paper's pair for sampling without replacement, which is NOT dominating"
-    assumption = "fourier-accountant-pair: none; nothing may be certified with it"
-    noise_multiplier: Fraction
-    probability: Fraction
-
-    def __post_init__(self) -> None:
-        multiplier = exact.positive(self.noise_multiplier, "noise_multiplier")
-        self._set(noise_multiplier=multiplier, probability=exact.probability(self.probability, "probability"))
-
-
-@dataclass(frozen=True)
-class FourierAccountantDraws(Release):
-    """The same paper's pair for `draws` records drawn with replacement from `population`; not dominating there."""
-
-    kind = "fourier-accountant-draws"
-    not_sampled = "the pair is itself one of a sample, and not a dominating one"
-    convention = "fourier-accountant-draws: the paper's pair for sampling with replacement, which is NOT dominating"
-    assumption = "fourier-accountant-draws: none; nothing may be certified with it"
-    noise_multiplier: Fraction
-    draws: int
-    population: int
-
-    def __post_init__(self) -> None:
-        self._set(noise_multiplier=exact.positive(self.noise_multiplier, "noise_multiplier"),
-                  draws=_small(self.draws, "draws"), population=exact.count(self.population, "population"))
-
-
 RELEASES: dict[str, type[Release]] = {
     release.kind: release
     for release in (Laplace, DiscreteLaplace, DiscreteGaussian, RandomizedResponse, Finite, ApproximateDP,
-                    GaussianDP, MixtureOfGaussians, Exponential, ZCDP, Renyi, FourierAccountantPair,
-                    FourierAccountantDraws)
+                    GaussianDP, MixtureOfGaussians, Exponential, ZCDP, Renyi)
 }
 """kind -> class."""
 

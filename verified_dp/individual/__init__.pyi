@@ -23,25 +23,19 @@ from verified_dp.adaptive.filters import (
     ApproximateDPFilter as ApproximateDPFilter,
 )
 from verified_dp.adaptive.filters import (
-    Decision as Decision,
+    GDPFilter as GDPFilter,
 )
 from verified_dp.adaptive.filters import (
-    GDPFilter as GDPFilter,
+    IndividualGDPFilter as IndividualGDPFilter,
+)
+from verified_dp.adaptive.filters import (
+    IndividualRenyiFilter as IndividualRenyiFilter,
 )
 from verified_dp.adaptive.filters import (
     RenyiFilter as RenyiFilter,
 )
-from verified_dp.adaptive.filters import (
-    Verdict as Verdict,
-)
-from verified_dp.adaptive.ledger import (
-    InvalidLedger as InvalidLedger,
-)
 from verified_dp.adaptive.ledger import (
     Ledger as Ledger,
-)
-from verified_dp.adaptive.ledger import (
-    LedgerBusy as LedgerBusy,
 )
 from verified_dp.adaptive.ledger import (
     Receipt as Receipt,
@@ -50,22 +44,28 @@ from verified_dp.adaptive.odometers import (
     GDPOdometer as GDPOdometer,
 )
 from verified_dp.adaptive.odometers import (
-    RenyiOdometer as RenyiOdometer,
-)
-from verified_dp.adaptive.record_filters import (
-    IndividualDecision as IndividualDecision,
-)
-from verified_dp.adaptive.record_filters import (
-    IndividualGDPFilter as IndividualGDPFilter,
-)
-from verified_dp.adaptive.record_filters import (
-    IndividualRenyiFilter as IndividualRenyiFilter,
-)
-from verified_dp.adaptive.record_odometers import (
     IndividualGDPOdometer as IndividualGDPOdometer,
 )
-from verified_dp.adaptive.record_odometers import (
+from verified_dp.adaptive.odometers import (
     IndividualRenyiOdometer as IndividualRenyiOdometer,
+)
+from verified_dp.adaptive.odometers import (
+    RenyiOdometer as RenyiOdometer,
+)
+from verified_dp.adaptive.storage import (
+    InvalidLedger as InvalidLedger,
+)
+from verified_dp.adaptive.storage import (
+    LedgerBusy as LedgerBusy,
+)
+from verified_dp.adaptive.sums import (
+    Decision as Decision,
+)
+from verified_dp.adaptive.sums import (
+    IndividualDecision as IndividualDecision,
+)
+from verified_dp.adaptive.sums import (
+    Verdict as Verdict,
 )
 from verified_dp.individual.array_filter import (
     ArrayDecision as ArrayDecision,

@@ -4,7 +4,7 @@
     decision = state.charge(norms, clipping=1)             # before the step runs: the gradient norm of every record
     run_step_on(norms, decision.active); state = decision.state     # `active` is a boolean mask
 
-Everything said in record_filters.py holds here too: for whom the guarantee is, and what must not be published. Costs
+Everything said in filters.py holds here too: for whom the guarantee is, and what must not be published. Costs
 are rounded up to integers, the budget is rounded down, and the integers decide exactly (T125): the guarantee is that
 of the budget, and a record is halted early by less than 3e-15 of its budget and four units a step. A record whose
 gradients are all clipped pays exactly 1 / noise_multiplier^2 a step: a budget of k of these allows k steps.
@@ -22,8 +22,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from verified_dp.adaptive.filters import set_fields
-from verified_dp.adaptive.record_filters import EveryRecordGDP, StepRuns
+from verified_dp.adaptive.filters import EveryRecordGDP
+from verified_dp.adaptive.sums import StepRuns, set_fields
 from verified_dp.core import exact
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.theorems import proved_by

@@ -12,7 +12,9 @@ from flint import arb, ctx
 
 from verified_dp.core.dyadic import exact_ball
 from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.exact import Number
 from verified_dp.enclosure import Enclosure
+from verified_dp.papers.ask import accountant
 from verified_dp.papers.paper import PAPER_METHODS
 from verified_dp.profile import METHODS, PrivacyProfile
 
@@ -49,7 +51,7 @@ class Comparison:
     refused: Mapping[str, str]
 
 
-def compare(profile: PrivacyProfile, quantity: str, at: object, methods: Sequence[str] = ALL,
+def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequence[str] = ALL,
             parameters: Mapping[str, Mapping[str, object]] | None = None, digits: int | None = None,
             max_seconds: float | None = None) -> Comparison:
     """Ask every method for delta (at = eps) or epsilon (at = delta).
@@ -74,15 +76,15 @@ def compare(profile: PrivacyProfile, quantity: str, at: object, methods: Sequenc
     return Comparison(quantity, proved, tuple(_judged(row, proved) for row in found), refused)
 
 
-def _ask(profile: PrivacyProfile, quantity: str, at: object, name: str, parameters: dict[str, object],
+def _ask(profile: PrivacyProfile, quantity: str, at: Number, name: str, parameters: dict[str, object],
          digits: int | None, max_seconds: float | None) -> list[Row]:
     """The rows of one method: its enclosure, then each of its estimates."""
     if name not in PAPER_METHODS:
         solve = profile.delta if quantity == "delta" else profile.epsilon
         enclosure = solve(at, digits, name, max_seconds)
         return [Row(name, enclosure, seconds=enclosure.seconds)]
-    accountant = profile.accountant(name, **parameters)
-    result = (accountant.delta if quantity == "delta" else accountant.epsilon)(at, digits, max_seconds)
+    asked = accountant(profile, name, **parameters)
+    result = (asked.delta if quantity == "delta" else asked.epsilon)(at, digits, max_seconds)
     rows = [] if result.enclosure is None else [
         Row(name, result.enclosure, parameters=result.parameters, seconds=result.seconds)]
     named = dict(result.estimates)

@@ -19,12 +19,12 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.order import Budget
 
 PAPER_METHODS = {
-    "berry-esseen": "saddlepoint.method_berry_esseen:BerryEsseenAccountant",
+    "berry-esseen": "saddlepoint.method:BerryEsseenAccountant",
     "edgeworth": "edgeworth.method:EdgeworthAccountant",
     "fourier": "fourier.method:FourierAccountant",
     "prawitz": "prawitz.method:PrawitzAccountant",
     "prv": "prv.method:PRVAccountant",
-    "renyi": "renyi:RenyiAccountant",
+    "renyi": "renyi.method:RenyiAccountant",
     "saddlepoint": "saddlepoint.method:SaddlePointAccountant",
 }
 """Name -> module of `papers` and class."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.lattice import LatticeValues, LatticeWitness
 from verified_dp.core.engines.sparse import SparseValues, SparseWitness
 from verified_dp.core.errors import InvalidInput, Unsupported
@@ -115,7 +115,7 @@ class LatticeEngine:
         """The last run at another eps."""
         if self._best is None:
             return None
-        bounds = enclose_delta(self._best.values, epsilon)
+        bounds = self._best.values.delta(epsilon)
         return LatticeRun(epsilon, self._best.witness, self._best.values, bounds, relative_width(bounds))
 
     def _plan(self, epsilon: Fraction, width: float, step: float | None, seconds: float) -> LatticePlan:
@@ -151,7 +151,7 @@ class LatticeEngine:
             raise Unsupported(f"the lattice method found no grid for this loss: {error}") from None
         if not isinstance(values, LatticeValues | SparseValues):
             raise TypeError("a lattice witness gives lattice values")
-        bounds = enclose_delta(values, epsilon)
+        bounds = values.delta(epsilon)
         if plan.seconds > _MEASURABLE:
             self._slowness = min(max((time.perf_counter() - start) / plan.seconds, 0.25), 8.0)
         return LatticeRun(epsilon, plan.witness, values, bounds, relative_width(bounds))

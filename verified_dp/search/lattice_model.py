@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -163,9 +164,9 @@ def _least_level(place: int, stride: int, edges: list[float], levels: list[int])
     return min(levels[start:end])
 
 
-def _enclosed(function: object) -> arb:
+def _enclosed(function: Callable[[], arb]) -> arb:
     with ctx.workprec(128):
-        return function()  # type: ignore[operator]
+        return function()
 
 
 def _log(x: arb) -> float:
@@ -192,15 +193,15 @@ def _range(law: Law, log_infinity: float, floor: float) -> tuple[Fraction, Fract
     return -low, high
 
 
-def _reach(log_tail: object, floor: float, end: float | None) -> Fraction:
+def _reach(log_tail: Callable[[Fraction], float], floor: float, end: float | None) -> Fraction:
     """The least x, up to a factor 1.1, beyond which the tail is below the floor; at most a little past the end."""
     limit = Fraction(4096) if end is None else dyadic(max(end, 1e-9) * (1 + 1e-9), 50)
-    if log_tail(limit) > floor:  # type: ignore[operator]
+    if log_tail(limit) > floor:
         return limit
     low, high = Fraction(1, 2**40), limit
     while high > low * Fraction(11, 10):
         middle = dyadic(math.sqrt(float(low) * float(high)), 24)
-        low, high = (middle, high) if log_tail(middle) > floor else (low, middle)  # type: ignore[operator]
+        low, high = (middle, high) if log_tail(middle) > floor else (low, middle)
     return high
 
 

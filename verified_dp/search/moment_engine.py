@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.evaluate import enclose_delta, evaluate
+from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.renyi import RenyiValues, RenyiWitness
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.line import as_float
@@ -49,7 +49,7 @@ class MomentEngine:
         witness = choose_order_witness(self.model, choice, as_float(epsilon), BITS, exponent)
         values = evaluate(self.loss, witness)
         assert isinstance(values, RenyiValues)
-        return MomentRun(witness, values, enclose_delta(values, epsilon))
+        return MomentRun(witness, values, values.delta(epsilon))
 
     def log_bound(self, epsilon: Fraction) -> float:
         """log of the bound that `solve` should give, without the infinity mass."""

@@ -18,16 +18,10 @@ from flint import arb, ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines import Values, Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
-from verified_dp.core.engines.evaluate import (
-    SupportWitness,
-    Values,
-    Witness,
-    enclose_delta,
-    enclose_past_support,
-    evaluate,
-)
+from verified_dp.core.engines.support import SupportWitness, enclose_past_support
 from verified_dp.core.errors import InconsistentEnclosures, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
@@ -74,7 +68,7 @@ class Answer:
             return intersect([end.at(epsilon) for end in self.ends])
         if self.values is None:
             raise Unsupported("this answer holds at its own eps only")
-        return Answer(epsilon, self.method, self.witness, self.values, enclose_delta(self.values, epsilon))
+        return Answer(epsilon, self.method, self.witness, self.values, self.values.delta(epsilon))
 
     def by_side(self) -> list[tuple[str, Answer]]:
         """(side, answer): whose witness proves both ends, or the lower and the upper one."""
@@ -312,7 +306,7 @@ class SingleOrder:
     def evaluate(self, epsilon: Fraction, witness: Witness, method: str) -> Answer:
         """Run the kernel on a witness."""
         values = evaluate(self.loss, witness)
-        return Answer(epsilon, method, witness, values, enclose_delta(values, epsilon))
+        return Answer(epsilon, method, witness, values, values.delta(epsilon))
 
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
         """A cheap upper bound on delta(eps); the exponent is kept so small that a few thousand nodes do."""

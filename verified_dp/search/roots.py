@@ -11,7 +11,7 @@ from flint import arb, ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.engines.closed import has_closed_form
-from verified_dp.core.engines.evaluate import SupportWitness
+from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.theorems import proved_by
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.magnitudes import why_no_floats

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines.evaluate import Witness
+from verified_dp.core.engines import Witness
+from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
+
+Ends = tuple[Dyadic, Dyadic]
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,22 @@ class Solution:
     evaluations: tuple[Evaluation, ...]
 
 
-def by_order(evaluations: Iterable[Evaluation]) -> dict[str, tuple[Dyadic, Dyadic]]:
+def by_order(evaluations: Iterable[Evaluation]) -> dict[str, Ends]:
     """The intersection of each order's enclosures of delta."""
-    found: dict[str, tuple[Dyadic, Dyadic]] = {}
+    found: dict[str, Ends] = {}
     for one in evaluations:
         lower, upper = found.get(one.order, (one.lower, one.upper))
         found[one.order] = max(lower, one.lower), min(upper, one.upper)
     return found
+
+
+@proved_by("T25-composition", "T13-epsilon-of-delta")
+def larger(ends: Mapping[str, Ends]) -> tuple[Ends, str]:
+    """The enclosure of the largest of all orders' numbers, and which order's it is; "both" where that is not proved.
+
+    ends: order -> an enclosure of its delta, or of its epsilon.
+    """
+    proved = [order for order, (lower, _) in ends.items()
+              if all(other == order or lower >= upper for other, (_, upper) in ends.items())]
+    both = max(lower for lower, _ in ends.values()), max(upper for _, upper in ends.values())
+    return both, proved[0] if len(proved) == 1 else "both"

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from verified_dp.core.certificate.check import Check, refused
 from verified_dp.core.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
-from verified_dp.core.certificate.outcome import Check, refused
 from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.verdict import Recorded, decimals, judge
 from verified_dp.core.dyadic import Dyadic

@@ -17,8 +17,8 @@ from typing import Any
 
 from flint import arb, ctx
 
+from verified_dp.core.certificate.check import Check
 from verified_dp.core.certificate.document import Document, check_equal, check_keys
-from verified_dp.core.certificate.outcome import Check
 from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.witness import number_text, read_number
 from verified_dp.core.engines.grid import LawGrid, enclose_step

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from flint import ctx
@@ -25,22 +26,39 @@ from flint import ctx
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
 from verified_dp.core.certificate.evaluation import Entry, is_budget_for, read_entries
-from verified_dp.core.certificate.outcome import Check, refused
 from verified_dp.core.certificate.statement import assumptions, read_spec
 from verified_dp.core.certificate.theorems import pairs_record, theorems_record
 from verified_dp.core.certificate.verdict import judge
 from verified_dp.core.certificate.versions import VERSIONS, current_versions
-from verified_dp.core.certificate.work import check_costs
+from verified_dp.core.certificate.work import check_work
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines.evaluate import Values, Witness, enclose_delta, evaluate
+from verified_dp.core.engines import Values, Witness, evaluate
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.mechanisms import Spec
-from verified_dp.core.pairs.losses import NOT_PROVEN, describe_pairs, is_proven, privacy_losses
+from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
 
 Losses = Mapping[str, ComposedLoss]
 
 _GUARD_BITS = 64
+
+
+@dataclass(frozen=True)
+class Check:
+    """The verdict that a valid certificate proves, or the path of the first bad field of another.
+
+    reason: why it is invalid; for a valid one what was checked, in words.
+    """
+
+    valid: bool
+    verdict: str | None
+    field: str | None
+    reason: str
+
+
+def refused(error: InvalidCertificate) -> Check:
+    """The check of a certificate that is invalid for this reason."""
+    return Check(False, None, error.field or None, error.reason)
 
 
 def verify(certificate: bytes | str | Document) -> Check:
@@ -76,8 +94,7 @@ def _located(error: InvalidCertificate, altered: list[str]) -> InvalidCertificat
 
 def check_content(document: Document) -> str:
     """All checks but the hashes, the cheap ones first; what was found, in words."""
-    spec = _read(document)
-    pairs = describe_pairs(spec.composition, spec.relation)
+    spec, pairs = _read(document)
     losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
     check_equal(document["pairs"], pairs_record(pairs), "pairs", "not the pairs of claim and input")
     check_equal(
@@ -92,21 +109,18 @@ def check_content(document: Document) -> str:
     theorems = theorems_record(pairs, used)
     check_equal(document["theorems"], theorems, "theorems", "not the theorems behind pairs and evaluations")
     other = _check_versions(document["versions"])
-    check_costs(used)
+    check_work(used)
     _check_enclosures(entries, losses)
     return f"{len(entries)} enclosures re-evaluated from their witnesses{other}"
 
 
-def _read(document: Document) -> Spec:
-    """The specification, whose every pair must be proven to dominate."""
+def _read(document: Document) -> tuple[Spec, tuple[DominatingPair, ...]]:
+    """The specification with its dominating pairs."""
     try:
         spec = read_spec(document)
-        proven = is_proven(spec.composition, spec.relation)
+        return spec, describe_pairs(spec.composition, spec.relation)
     except Unsupported as error:
         raise InvalidCertificate("input", str(error)) from None
-    if not proven:
-        raise InvalidCertificate("input", NOT_PROVEN)
-    return spec
 
 
 def _check_judgement(
@@ -148,7 +162,7 @@ def _check_enclosure(entry: Entry, values: Values, path: str) -> None:
     """The contract's rule: the re-evaluated enclosure lies inside the recorded one."""
     stated = entry.statement
     with ctx.workprec(entry.witness.prec + _GUARD_BITS):
-        bounds = enclose_delta(values, stated.at)
+        bounds = values.delta(stated.at)
         lower, upper = lower_dyadic(bounds.lower), upper_dyadic(bounds.upper)
         budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
     if lower < stated.lower:

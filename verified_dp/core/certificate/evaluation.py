@@ -10,9 +10,9 @@ from typing import Any
 
 from verified_dp.core.certificate.document import Document, check_equal, check_keys
 from verified_dp.core.certificate.verdict import Recorded, decimals
-from verified_dp.core.certificate.witness import method_of, read_witness, witness_record
+from verified_dp.core.certificate.witness import read_witness, witness_record
 from verified_dp.core.dyadic import Dyadic, outward_decimal
-from verified_dp.core.engines.evaluate import Witness
+from verified_dp.core.engines import Witness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.exact import exact, fraction_text
 
@@ -40,7 +40,7 @@ def entry_record(entry: Entry) -> Document:
         "order": stated.order,
         "at": fraction_text(stated.at),
         "side": stated.side,
-        "method": method_of(entry.witness),
+        "method": entry.witness.method,
         "witness": witness_record(entry.witness),
         "enclosure": enclosure_record(stated.lower, stated.upper),
         "error_budget": dict(entry.budget),

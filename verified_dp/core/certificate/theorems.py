@@ -14,8 +14,7 @@ from typing import Any
 from verified_dp.core import bounds
 from verified_dp.core.certificate import verdict
 from verified_dp.core.certificate.document import Document
-from verified_dp.core.engines import closed
-from verified_dp.core.engines.evaluate import Witness
+from verified_dp.core.engines import Witness, closed
 from verified_dp.core.laws import composed
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law

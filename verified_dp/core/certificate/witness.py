@@ -14,46 +14,20 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from verified_dp.core.certificate.document import Document, check_keys
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines.chernoff import ChernoffWitness
-from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.evaluate import SupportWitness, Witness
-from verified_dp.core.engines.lattice import LatticeWitness
-from verified_dp.core.engines.panels import PanelWitness
-from verified_dp.core.engines.renyi import RenyiWitness
-from verified_dp.core.engines.sparse import SparseWitness
+from verified_dp.core.engines import WITNESSES, Witness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.exact import exact, fraction_text
 
-KINDS: Mapping[str, tuple[type[Any], str]] = {
-    "line": (LineWitness, "contour"),
-    "panels": (PanelWitness, "contour"),
-    "lattice": (LatticeWitness, "lattice"),
-    "sparse": (SparseWitness, "lattice"),
-    "chernoff": (ChernoffWitness, "contour"),
-    "closed-form": (ClosedFormWitness, "closed-form"),
-    "support": (SupportWitness, "closed-form"),
-    "renyi": (RenyiWitness, "renyi"),
-}
-"""Kind -> (type of the witness, name of the method)."""
+KINDS: Mapping[str, type[Any]] = {witness.kind: witness for witness in WITNESSES}
+"""Kind -> type of the witness."""
 
 MAX_NUMBER_BITS = 50_000
 """No numerator or denominator of a witness is longer: searches use at most 200 bits."""
 
 
-def kind_of(witness: Witness) -> str:
-    """The kind under which a witness is written."""
-    return next(kind for kind, (known, _) in KINDS.items() if known is type(witness))
-
-
-def method_of(witness: Witness) -> str:
-    """The name of the method that a witness belongs to."""
-    return KINDS[kind_of(witness)][1]
-
-
 def witness_record(witness: Witness) -> Document:
     """The witness as plain data."""
-    return {"kind": kind_of(witness), **_fields_record(witness)}
+    return {"kind": witness.kind, **_fields_record(witness)}
 
 
 def _fields_record(value: Any) -> Document:
@@ -105,7 +79,7 @@ def read_witness(table: Any, path: str) -> Witness:
     if type(kind) is not str or kind not in KINDS:
         raise InvalidCertificate(f"{path}.kind", "must be one of " + ", ".join(KINDS))
     witness: Witness = _read_fields(
-        {key: value for key, value in table.items() if key != "kind"}, KINDS[kind][0], path
+        {key: value for key, value in table.items() if key != "kind"}, KINDS[kind], path
     )
     return witness
 

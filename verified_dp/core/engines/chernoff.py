@@ -1,16 +1,34 @@
 """One-sided: the sharp Chernoff bound, which shows cheaply that an order is the smaller one (T03)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.contour import bound_mass
-from verified_dp.core.engines.nodes import NodeRule, enclose_nodes
+from verified_dp.core.bounds import Bounds, bound_chernoff_factor
+from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes, work_of_moment
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import Work, nothing
+
+
+@proved_by("T03-chernoff", "T09-total-mass")
+def bound_mass(loss: ComposedLoss, node_sets: list[NodeSet], exponent: Fraction) -> arb:
+    """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0."""
+    point = ball(exponent)
+    log_mass = loss.enclose_gaussian_exponent(acb(point)).real
+    for law, count in loss.direct_parts:
+        log_mass += count * law.enclose_moment(point).log()
+    for nodes, (_, count) in zip(node_sets, loss.node_parts, strict=True):
+        quadrature, node_tail = bound_line_error(nodes, point)
+        value = sum(nodes.weights(acb(point)), acb(0)).abs_upper()
+        log_mass += count * (value + quadrature + node_tail).log()
+    return upper_end(log_mass.exp() * bound_chernoff_factor(point))
 
 
 @dataclass(frozen=True)
@@ -21,13 +39,36 @@ class ChernoffWitness:
     nodes: tuple[NodeRule, ...]
     prec: int
 
+    kind: ClassVar[str] = "chernoff"
+    method: ClassVar[str] = "contour"
 
-@proved_by("T03-chernoff")
-def bound_delta(loss: ComposedLoss, witness: ChernoffWitness, epsilon: Fraction) -> Bounds:
-    """P(S = inf) <= delta(eps) <= P(S = inf) + C(l) M(l) e^{-l eps}."""
-    with ctx.workprec(witness.prec):
-        nodes = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.node_parts, witness.nodes, strict=True)]
-        upper = bound_mass(loss, nodes, witness.exponent) * (-ball(witness.exponent * epsilon)).exp()
-        infinity_mass = loss.enclose_infinity_mass()
-        bound = upper_end(infinity_mass + upper).min(arb(1))
-        return Bounds(lower_end(infinity_mass).max(arb(0)), bound, {"chernoff": upper_end(upper).min(arb(1))})
+    def applies(self, loss: ComposedLoss) -> bool:
+        """Whether M is known, by nodes or directly."""
+        return self.exponent > 0 and len(self.nodes) == len(loss.node_parts) and loss.has_transform
+
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ChernoffValues:
+        """Bound C(l) M(l) and enclose P(S = inf)."""
+        with ctx.workprec(self.prec):
+            nodes = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.node_parts, self.nodes, strict=True)]
+            return ChernoffValues(self, bound_mass(loss, nodes, self.exponent), loss.enclose_infinity_mass())
+
+    def work(self, loss: ComposedLoss) -> Work:
+        """Of the moment."""
+        return work_of_moment(loss, self.nodes, self.prec)
+
+
+@dataclass(frozen=True)
+class ChernoffValues:
+    """A bound of C(l) M(l), and P(S = inf)."""
+
+    witness: ChernoffWitness
+    mass: arb
+    infinity_mass: arb
+
+    @proved_by("T03-chernoff")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """P(S = inf) <= delta(eps) <= P(S = inf) + C(l) M(l) e^{-l eps}."""
+        with ctx.workprec(self.witness.prec):
+            upper = self.mass * (-ball(self.witness.exponent * epsilon)).exp()
+            bound = upper_end(self.infinity_mass + upper).min(arb(1))
+            return Bounds(lower_end(self.infinity_mass).max(arb(0)), bound, {"chernoff": upper_end(upper).min(arb(1))})

@@ -1,23 +1,27 @@
 """Closed forms: plain Gaussian steps, a single step of any law, steps made of atoms and uniform pieces."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds, bounds_from_sum
-from verified_dp.core.engines.pieces import MAX_EASY_WORK, MAX_WORK, atoms_matter, count_pieces, enclose_exactly
+from verified_dp.core.engines.pieces import (
+    MAX_EASY_WORK,
+    MAX_WORK,
+    atoms_matter,
+    count_pieces,
+    enclose_exactly,
+    spare_bits,
+)
 from verified_dp.core.engines.truncated import enclose_truncated, is_truncated
 from verified_dp.core.laws.composed import ComposedLoss
-
-
-@dataclass(frozen=True)
-class ClosedFormWitness:
-    """Nothing to choose but the bits."""
-
-    prec: int
+from verified_dp.core.work import EXPONENTIAL, VALUE, Work, nothing, words
 
 
 def has_closed_form(loss: ComposedLoss) -> bool:
@@ -50,7 +54,46 @@ def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
     return enclose_exactly if is_exact(loss) else enclose_truncated
 
 
-def enclose_closed_form(loss: ComposedLoss, witness: ClosedFormWitness, epsilon: Fraction) -> Bounds:
-    """Enclose delta(eps) of a loss that has a closed form; its only error is rounding."""
-    with ctx.workprec(witness.prec):
-        return bounds_from_sum(way(loss)(loss, ball(epsilon)), {}, {})
+@dataclass(frozen=True)
+class ClosedFormWitness:
+    """Nothing to choose but the bits."""
+
+    prec: int
+
+    kind: ClassVar[str] = "closed-form"
+    method: ClassVar[str] = "closed-form"
+
+    def applies(self, loss: ComposedLoss) -> bool:
+        """Whether there is one."""
+        return not loss.only_moments and has_closed_form(loss)
+
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ClosedFormValues:
+        """Everything depends on eps."""
+        return ClosedFormValues(self, loss)
+
+    def work(self, loss: ComposedLoss) -> Work:
+        """Of one value of a law, or of all pieces."""
+        own = 8 * EXPONENTIAL * words(self.prec)
+        if not loss.parts:
+            return Work(own + VALUE * words(self.prec))
+        if is_single(loss):
+            law = loss.parts[0][0]
+            return Work(own + law.value_work(self.prec) + law.table_work(self.prec))
+        return Work(own + _PIECE * (count_pieces(loss) or MAX_WORK) * words(self.prec + spare_bits(loss)))
+
+
+@dataclass(frozen=True)
+class ClosedFormValues:
+    """A loss whose every delta is a sum of few terms."""
+
+    witness: ClosedFormWitness
+    loss: ComposedLoss
+
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """Enclose delta(eps); the only error is rounding."""
+        with ctx.workprec(self.witness.prec):
+            return bounds_from_sum(way(self.loss)(self.loss, ball(epsilon)), {}, {})
+
+
+_PIECE = 60
+"""Units that one term of a sum of pieces takes."""

@@ -17,7 +17,7 @@ from verified_dp.core.engines.pieces import (
 )
 from verified_dp.core.laws.atomic import Atom, AtomicLaw, FiniteLoss
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED, Law
+from verified_dp.core.laws.law import SWAPPED, Law, Priced
 from verified_dp.core.theorems import proved_by
 
 MAX_PRODUCT = 4096
@@ -25,7 +25,7 @@ MAX_PRODUCT = 4096
 
 
 @dataclass(frozen=True)
-class ClosedFormLaw:
+class ClosedFormLaw(Priced):
     """The law of a composition of atoms and uniform pieces, few enough to be summed for every eps."""
 
     loss: ComposedLoss

@@ -4,18 +4,22 @@ With alpha = e^x, D(alpha) = H_alpha(P || Q) - P(L = inf) is convex, D(0) = 1 - 
 kinks at alpha_i that is constant after the last one is the profile of the masses p_i = alpha_i (jump of its slope).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
+from typing import Protocol
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, upper_end
+from verified_dp.core.balls import ball, kept, lower_end, upper_end
 from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import nothing
 
 _PLACES = (Fraction(1, 2), 1 - Fraction(1, 2**40))
 """Where in a cell the lower law's line may touch D."""
@@ -68,25 +72,36 @@ class StepMasses:
     infinity: arb
 
 
+class OnGrids(Protocol):
+    """A witness that puts every law on a grid."""
+
+    @property
+    def step(self) -> Fraction:
+        """The grid step."""
+
+    @property
+    def grids(self) -> tuple[LawGrid, ...]:
+        """One for each law."""
+
+    @property
+    def prec(self) -> int:
+        """Bits."""
+
+
 def total_shift(grids: Sequence[LawGrid], counts: Sequence[int]) -> Fraction:
     """The shift of the composition's grid: the sum of the shifts of all steps."""
     return sum((count * grid.shift for grid, count in zip(grids, counts, strict=True)), Fraction(0))
-
-
-def nothing() -> None:
-    """What long work calls now and then where nobody wants to give it up."""
 
 
 def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int,
                  between: Callable[[], None] = nothing) -> StepMasses:
     """Both discrete laws of one step. bits: the relative margin 2^-bits that the lower one keeps from its polyline."""
     between()
-    return _enclose_step(law, replace(grid, start=LawGrid.start), step, bits, ctx.prec)  # type: ignore[arg-type]
+    return _enclose_step(law, replace(grid, start=LawGrid.start), step, bits)
 
 
-@lru_cache(maxsize=8)
-def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int, prec: int) -> StepMasses:
-    """At the current precision `prec`, kept for whoever asks next."""
+@kept(8)
+def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int) -> StepMasses:
     vertices = grid.vertices()
     places = [step * (i + grid.shift) for i in vertices]
     alphas = [ball(x).exp() for x in places]
@@ -185,3 +200,25 @@ def is_below(alphas: Sequence[arb], masses: Sequence[arb], values: Sequence[arb]
             return False
         total, weight = total + mass, weight + mass / alpha
     return bool(total <= at_zero)
+
+
+def work_of_grids(loss: ComposedLoss, witness: OnGrids) -> int:
+    """Units which the laws' values at all vertices take: two a cell; far out, sums that no table holds."""
+    return sum(_work_on_grid(law, grid, witness.step, witness.prec)
+               for (law, _), grid in zip(loss.laws, witness.grids, strict=False))
+
+
+def _work_on_grid(law: Law, grid: LawGrid, step: Fraction, prec: int) -> int:
+    cells = sum(abs(cells) for cells, _ in grid.blocks)
+    reach = law.table_reach(prec)
+    far = 0 if reach is None else _cells_beyond(reach, grid, step)
+    return 2 * cells * law.value_work(prec) + (2 * far + 1) * law.table_work(prec)
+
+
+def _cells_beyond(reach: Fraction, grid: LawGrid, step: Fraction) -> int:
+    """The cells of all blocks that hold losses larger in size."""
+    index, far = grid.first, 0
+    for cells, stride in grid.blocks:
+        start, index = index, index + cells * stride
+        far += abs(cells) if max(abs(start), abs(index)) * abs(step) > reach else 0  # exact: rational numbers
+    return far

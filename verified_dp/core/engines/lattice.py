@@ -5,30 +5,22 @@ weights, so that those that matter for delta(eps), however small it is, have abo
 The shifts of the steps' grids are taken off the losses, and off eps in the end.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 from flint import arb, ctx, fmpz_poly
 
 from verified_dp.core.balls import ball, lower_end, upper_end
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step, nothing, total_shift
+from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step, total_shift, work_of_grids
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
-
-
-@dataclass(frozen=True)
-class LatticeWitness:
-    """Grid step h, tilt c, bits of the weights' sum; one grid per law; one index window per product, in their order."""
-
-    step: Fraction
-    tilt: Fraction
-    bits: int
-    grids: tuple[LawGrid, ...]
-    windows: tuple[tuple[int, int], ...]
-    prec: int
+from verified_dp.core.work import EXPONENTIAL, Work, nothing, words
 
 
 @dataclass(frozen=True)
@@ -39,18 +31,6 @@ class Measure:
     low: int
     exponent: int
     lost: arb
-
-
-@dataclass(frozen=True)
-class LatticeValues:
-    """Both composed measures, bounds of the composed infinity mass that go with them, and the sum of all shifts."""
-
-    witness: LatticeWitness
-    above: Measure
-    below: Measure
-    infinity_above: arb
-    infinity_below: arb
-    shift: Fraction
 
 
 @proved_by("T30-lattice-composition")
@@ -67,15 +47,6 @@ def products(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
                 yield tuple(held * one for one in unit[i])
     for i in range(1, len(counts)):
         yield tuple(count if n <= i else 0 for n, count in enumerate(counts))
-
-
-@proved_by("T30-lattice-composition")
-def check_lattice(witness: LatticeWitness, counts: Sequence[int]) -> bool:
-    """The side conditions: h > 0, c >= 0, proper grids, a window per product, more bits in balls than in weights."""
-    shape = witness.step > 0 and witness.tilt >= 0 and 2 <= witness.bits <= witness.prec - 16
-    grids = len(witness.grids) == len(counts) > 0 and all(grid.is_proper() for grid in witness.grids)
-    windows = len(witness.windows) == sum(1 for _ in products(counts))
-    return shape and grids and windows and all(low <= high for low, high in witness.windows)
 
 
 class Above:
@@ -235,23 +206,6 @@ def compose_infinity(masses: Sequence[arb], counts: Sequence[int]) -> arb:
     return -sum((count * (-mass).log1p() for mass, count in zip(masses, counts, strict=True)), arb(0)).expm1()
 
 
-@proved_by("T30-lattice-composition")
-def evaluate_lattice(loss: ComposedLoss, witness: LatticeWitness,
-                     between: Callable[[], None] = nothing) -> LatticeValues:
-    """Compose all laws of the loss from above and from below."""
-    with ctx.workprec(witness.prec):
-        counts = [count for _, count in loss.laws]
-        steps = [enclose_step(law, grid, witness.step, witness.bits, between)
-                 for (law, _), grid in zip(loss.laws, witness.grids, strict=True)]
-        starts = [grid.start for grid in witness.grids]
-        above = [Above.gather(s.vertices, s.above, start) for s, start in zip(steps, starts, strict=True)]
-        below = [Below.gather(s.vertices, s.below, start) for s, start in zip(steps, starts, strict=True)]
-        upper = compose(Above, [tilt_masses(Above, pairs, witness) for pairs in above], counts, witness, between)
-        lower = compose(Below, [tilt_masses(Below, pairs, witness) for pairs in below], counts, witness, between)
-        shift = total_shift(witness.grids, counts)
-        return LatticeValues(witness, upper, lower, *enclose_infinities(steps, counts), shift)
-
-
 def enclose_infinities(steps: Sequence[StepMasses], counts: Sequence[int]) -> tuple[arb, arb]:
     """Bound the composed infinity mass of the upper laws from above, that of the laws themselves from below."""
     highest = upper_end(compose_infinity([step.infinity_above for step in steps], counts)).min(arb(1))
@@ -271,15 +225,74 @@ def enclose_finite_part(measure: Measure, epsilon: Fraction, witness: LatticeWit
     return scale * (weights(ratio) - ball(epsilon - start * witness.step).exp() * weights(ratio * decay))
 
 
-@proved_by("T31-lattice-delta")
-def enclose_on_lattice(values: LatticeValues, epsilon: Fraction) -> Bounds:
-    """infinity + D of the lower measure <= delta(eps) <= infinity + lost + D of the upper one."""
-    witness = values.witness
-    place = epsilon - values.shift * witness.step
-    with ctx.workprec(witness.prec):
-        finite = upper_end(enclose_finite_part(values.above, place, witness))
-        upper = upper_end(values.infinity_above + values.above.lost + finite).min(arb(1))
-        lower = values.infinity_below + enclose_finite_part(values.below, place, witness)
-        lower = lower_end(lower).max(arb(0))
-        truncation = upper_end(values.above.lost + values.infinity_above - values.infinity_below)
-        return Bounds(lower, upper, {"lattice": upper_end(upper - lower), "truncation": truncation})
+@dataclass(frozen=True)
+class LatticeWitness:
+    """Grid step h, tilt c, bits of the weights' sum; one grid per law; one index window per product, in their order."""
+
+    step: Fraction
+    tilt: Fraction
+    bits: int
+    grids: tuple[LawGrid, ...]
+    windows: tuple[tuple[int, int], ...]
+    prec: int
+
+    kind: ClassVar[str] = "lattice"
+    method: ClassVar[str] = "lattice"
+
+    @proved_by("T30-lattice-composition")
+    def applies(self, loss: ComposedLoss) -> bool:
+        """h > 0, c >= 0, proper grids, a window for every product, more bits in balls than in weights."""
+        counts = [count for _, count in loss.laws]
+        shape = self.step > 0 and self.tilt >= 0 and 2 <= self.bits <= self.prec - 16 and not loss.only_moments
+        grids = len(self.grids) == len(counts) > 0 and all(grid.is_proper() for grid in self.grids)
+        windows = len(self.windows) == sum(1 for _ in products(counts))
+        return shape and grids and windows and all(low <= high for low, high in self.windows)
+
+    @proved_by("T30-lattice-composition")
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> LatticeValues:
+        """Compose all laws of the loss from above and from below."""
+        with ctx.workprec(self.prec):
+            counts = [count for _, count in loss.laws]
+            steps = [enclose_step(law, grid, self.step, self.bits, between)
+                     for (law, _), grid in zip(loss.laws, self.grids, strict=True)]
+            starts = [grid.start for grid in self.grids]
+            above = [Above.gather(s.vertices, s.above, start) for s, start in zip(steps, starts, strict=True)]
+            below = [Below.gather(s.vertices, s.below, start) for s, start in zip(steps, starts, strict=True)]
+            upper = compose(Above, [tilt_masses(Above, pairs, self) for pairs in above], counts, self, between)
+            lower = compose(Below, [tilt_masses(Below, pairs, self) for pairs in below], counts, self, between)
+            shift = total_shift(self.grids, counts)
+            return LatticeValues(self, upper, lower, *enclose_infinities(steps, counts), shift)
+
+    def work(self, loss: ComposedLoss) -> Work:
+        """Of all products, and of the laws' values at all vertices."""
+        spans = [abs(high - low) + 1 for low, high in self.windows]
+        cells = [abs(cells) for grid in self.grids for cells, _ in grid.blocks]
+        spans += [sum(abs(cells * stride) for cells, stride in grid.blocks) + 1 for grid in self.grids]
+        products = (64 * sum(spans) + 32 * EXPONENTIAL * sum(cells)) * words(self.prec)
+        widest = max(spans, default=0)  # exact: whole numbers
+        return Work(products + work_of_grids(loss, self), 6 * widest * (64 + self.bits // 4))
+
+
+@dataclass(frozen=True)
+class LatticeValues:
+    """Both composed measures, bounds of the composed infinity mass that go with them, and the sum of all shifts."""
+
+    witness: LatticeWitness
+    above: Measure
+    below: Measure
+    infinity_above: arb
+    infinity_below: arb
+    shift: Fraction
+
+    @proved_by("T31-lattice-delta")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """infinity + D of the lower measure <= delta(eps) <= infinity + lost + D of the upper one."""
+        witness = self.witness
+        place = epsilon - self.shift * witness.step
+        with ctx.workprec(witness.prec):
+            finite = upper_end(enclose_finite_part(self.above, place, witness))
+            upper = upper_end(self.infinity_above + self.above.lost + finite).min(arb(1))
+            lower = self.infinity_below + enclose_finite_part(self.below, place, witness)
+            lower = lower_end(lower).max(arb(0))
+            truncation = upper_end(self.above.lost + self.infinity_above - self.infinity_below)
+            return Bounds(lower, upper, {"lattice": upper_end(upper - lower), "truncation": truncation})

@@ -5,7 +5,7 @@
 for every z of a vertical half-line (T08) or, with the error measured on the neighbouring lines, for any z (T19).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,8 +13,10 @@ from flint import acb, arb, arb_mat
 
 from verified_dp.core.balls import ball, upper_end
 from verified_dp.core.exact import square
+from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, words
 
 
 @dataclass(frozen=True)
@@ -197,3 +199,14 @@ def bound_transforms(nodes: NodeSet, errors: Sequence[tuple[arb, arb]], corners:
     """Bound |M(z)| at each corner by sum_j |W_j(z)| + quadrature + tails (a log-convex function of (Re z, Im z))."""
     return [upper_end(_absolute_sum(nodes, z) + quadrature + tails)
             for z, (quadrature, tails) in zip(corners, errors, strict=True)]
+
+
+def count_nodes(rules: Iterable[NodeRule]) -> int:
+    """Nodes, and cells where there are more of these: what the rules cost."""
+    return sum(max(abs(rule.last - rule.first) + 1, abs(rule.cells)) for rule in rules)  # exact: integers
+
+
+def work_of_moment(loss: ComposedLoss, rules: Sequence[NodeRule], prec: int) -> Work:
+    """Of E[e^{l S}] at one l."""
+    nodes, direct = count_nodes(rules), 2 * sum(law.transform_work(prec) for law, _ in loss.direct_parts)
+    return Work(2 * EXPONENTIAL * nodes * words(prec) + direct, 2 * nodes * entry_bytes(prec))

@@ -9,10 +9,13 @@ a polygon and ends with a vertical ray:
 Each straight block is cut into equal panels, so that baby and giant steps still make it one matrix product.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
@@ -24,12 +27,17 @@ from verified_dp.core.engines.nodes import (
     bound_node_errors,
     bound_on_line,
     bound_transforms,
+    count_nodes,
     enclose_nodes,
 )
 from verified_dp.core.engines.powers import Transform, enclose_product
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, words
+
+MAX_POINTS = 2048
+"""Gauss-Legendre points of a panel; searches use 16 to 128. A root costs some products per point."""
 
 Corner = tuple[Fraction, Fraction]
 """A point of the path: (abscissa, frequency)."""
@@ -49,15 +57,16 @@ class Block:
     nodes: tuple[NodeRule, ...]
     bound_nodes: tuple[NodeRule, ...]
 
-
-@dataclass(frozen=True)
-class PanelWitness:
-    """The start c > 0 on the real axis, the blocks upwards from it, the rules for |M| on the last ray, the bits."""
-
-    tilt: Fraction
-    blocks: tuple[Block, ...]
-    ray_nodes: tuple[NodeRule, ...]
-    prec: int
+    def work(self, prec: int) -> Work:
+        """Of all nodes at all Gauss points."""
+        if not 2 <= self.points <= MAX_POINTS:
+            return Work(IMPOSSIBLE)
+        nodes, frequencies = count_nodes(self.nodes), abs(self.panels) * self.points
+        sides = abs(self.panels) + self.points
+        products = nodes * frequencies + EXPONENTIAL * (nodes * sides + frequencies * (len(self.nodes) + 1))
+        bounds = 16 * EXPONENTIAL * (nodes + count_nodes(self.bound_nodes))
+        memory = (nodes * sides + 4 * frequencies) * entry_bytes(prec)
+        return Work((products + self.points**2) * words(prec) + bounds, memory)
 
 
 @dataclass(frozen=True)
@@ -73,40 +82,6 @@ class BlockValues:
     corner_masses: list[arb]
 
 
-@dataclass(frozen=True)
-class PanelValues:
-    """All blocks, and the bound of |M| on the final ray that starts at `top`."""
-
-    witness: PanelWitness
-    blocks: list[BlockValues]
-    top: acb
-    beyond: arb
-
-
-@proved_by("T18-contour-shift")
-def check_path(witness: PanelWitness, laws: int) -> bool:
-    """The side conditions of T18 and T17 that are plain comparisons of exact numbers."""
-    heights = [Fraction(0)] + [block.end[1] for block in witness.blocks]
-    climbs = all(low < high for low, high in pairwise(heights))
-    shaped = all(block.panels >= 1 and block.points >= 2 and block.ellipse > 1
-                 and len(block.nodes) == len(block.bound_nodes) == laws for block in witness.blocks)
-    return witness.tilt > 0 and climbs and shaped and len(witness.blocks) >= 1 and len(witness.ray_nodes) == laws
-
-
-@proved_by("T12-powers", "T18-contour-shift")
-def evaluate_path(loss: ComposedLoss, witness: PanelWitness) -> PanelValues:
-    """Enclose the composed transform along the whole path, and bound everything else that does not depend on eps."""
-    start: Corner = (witness.tilt, Fraction(0))
-    blocks = []
-    for block in witness.blocks:
-        blocks.append(_evaluate_block(loss, start, block, witness.prec))
-        start = block.end
-    with ctx.workprec(BOUND_BITS):
-        top = acb(ball(start[0]), ball(start[1]))
-        beyond = _bound_products(loss, witness.ray_nodes, [top])[0]
-    return PanelValues(witness, blocks, top, beyond)
-
-
 @proved_by("T19-line-integral", "T20-panel-enclosure")
 def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) -> BlockValues:
     with ctx.workprec(BOUND_BITS):
@@ -118,7 +93,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
     with ctx.workprec(prec):
         first, last = (acb(ball(x), ball(w)) for x, w in (start, block.end))
         half = (last - first) / (2 * block.panels)
-        gauss = gauss_rule(block.points, prec)
+        gauss = gauss_rule(block.points)
         middles = [first + half * (2 * i + 1) for i in range(block.panels)]
         offsets = [half * x for x, _ in gauss]
         points = [middle + offset for middle in middles for offset in offsets]
@@ -229,20 +204,70 @@ def _sum_block(values: BlockValues, epsilon: arb) -> tuple[acb, arb, arb]:
     return total, quadrature, node_tail
 
 
-@proved_by("T01-inversion", "T05-frequency-truncation", "T18-contour-shift", "T20-panel-enclosure")
-def enclose_on_path(values: PanelValues, epsilon: Fraction) -> Bounds:
-    """Enclose D(eps) = (1/pi) Im int_path, panel errors, transform errors and the final ray on both sides."""
-    with ctx.workprec(values.witness.prec):
-        sums = [_sum_block(block, ball(epsilon)) for block in values.blocks]
-        total = sum((part for part, _, _ in sums), acb(0)).imag / arb.pi()
-    with ctx.workprec(BOUND_BITS):
-        errors = {
-            "quadrature": sum((size for _, size, _ in sums), arb(0)) / arb.pi(),
-            "node_tail": sum((size for _, _, size in sums), arb(0)) / arb.pi(),
-            "panels": sum((bound_panels(block, shape, epsilon) for block, shape
-                           in zip(values.blocks, values.witness.blocks, strict=True)), arb(0)) / arb.pi(),
-            "frequency_tail": values.beyond * (-values.top.real * ball(epsilon)).exp() / (arb.pi() * values.top.imag),
-        }
-    with ctx.workprec(values.witness.prec):
-        return bounds_from_sum(total, errors, {"aliasing": arb(0)})
+@dataclass(frozen=True)
+class PanelWitness:
+    """The start c > 0 on the real axis, the blocks upwards from it, the rules for |M| on the last ray, the bits."""
 
+    tilt: Fraction
+    blocks: tuple[Block, ...]
+    ray_nodes: tuple[NodeRule, ...]
+    prec: int
+
+    kind: ClassVar[str] = "panels"
+    method: ClassVar[str] = "contour"
+
+    @proved_by("T18-contour-shift")
+    def applies(self, loss: ComposedLoss) -> bool:
+        """The side conditions of T18 and T17 that are plain comparisons of exact numbers; every law must have nodes."""
+        laws, heights = len(loss.node_parts), [Fraction(0)] + [block.end[1] for block in self.blocks]
+        climbs = all(low < high for low, high in pairwise(heights))
+        shaped = all(block.panels >= 1 and block.points >= 2 and block.ellipse > 1
+                     and len(block.nodes) == len(block.bound_nodes) == laws for block in self.blocks)
+        return laws == len(loss.parts) and self.tilt > 0 and climbs and shaped and len(self.blocks) >= 1 and (
+            len(self.ray_nodes) == laws)
+
+    @proved_by("T12-powers", "T18-contour-shift")
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> PanelValues:
+        """Enclose the composed transform along the path, and bound everything else that does not depend on eps."""
+        start: Corner = (self.tilt, Fraction(0))
+        blocks = []
+        for block in self.blocks:
+            blocks.append(_evaluate_block(loss, start, block, self.prec))
+            start = block.end
+        with ctx.workprec(BOUND_BITS):
+            top = acb(ball(start[0]), ball(start[1]))
+            beyond = _bound_products(loss, self.ray_nodes, [top])[0]
+        return PanelValues(self, blocks, top, beyond)
+
+    def work(self, loss: ComposedLoss) -> Work:
+        """Of all blocks, and of the bound on the ray."""
+        parts = [block.work(self.prec) for block in self.blocks]
+        bounds = 8 * EXPONENTIAL * count_nodes(self.ray_nodes)
+        return Work(sum(part.units for part in parts) + bounds, sum(part.memory for part in parts))
+
+
+@dataclass(frozen=True)
+class PanelValues:
+    """All blocks, and the bound of |M| on the final ray that starts at `top`."""
+
+    witness: PanelWitness
+    blocks: list[BlockValues]
+    top: acb
+    beyond: arb
+
+    @proved_by("T01-inversion", "T05-frequency-truncation", "T18-contour-shift", "T20-panel-enclosure")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """Enclose D(eps) = (1/pi) Im int_path, panel errors, transform errors and the final ray on both sides."""
+        with ctx.workprec(self.witness.prec):
+            sums = [_sum_block(block, ball(epsilon)) for block in self.blocks]
+            total = sum((part for part, _, _ in sums), acb(0)).imag / arb.pi()
+        with ctx.workprec(BOUND_BITS):
+            errors = {
+                "quadrature": sum((size for _, size, _ in sums), arb(0)) / arb.pi(),
+                "node_tail": sum((size for _, _, size in sums), arb(0)) / arb.pi(),
+                "panels": sum((bound_panels(block, shape, epsilon) for block, shape
+                               in zip(self.blocks, self.witness.blocks, strict=True)), arb(0)) / arb.pi(),
+                "frequency_tail": self.beyond * (-self.top.real * ball(epsilon)).exp() / (arb.pi() * self.top.imag),
+            }
+        with ctx.workprec(self.witness.prec):
+            return bounds_from_sum(total, errors, {"aliasing": arb(0)})

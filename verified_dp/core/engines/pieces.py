@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache, singledispatch
+from functools import singledispatch
 
 from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
 
-from verified_dp.core.balls import ball, upper_end
+from verified_dp.core.balls import ball, integer_above, kept, upper_end
 from verified_dp.core.laws.atomic import AtomicLaw
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
@@ -173,7 +173,7 @@ def _multisets(losses: list[arb], weights: list[arb], count: int) -> Iterator[tu
 def enclose_exactly(loss: ComposedLoss, epsilon: arb) -> arb:
     """Enclose delta(eps) = P(S = inf) + D(eps) of a composition of pieces."""
     with ctx.workprec(ctx.prec + spare_bits(loss)):
-        pieces = _enclose_all(loss, ctx.prec)
+        pieces = _enclose_all(loss)
         total = sum((enclose_tail(place - epsilon, weights) for place, weights in pieces), arb(0))
         return loss.enclose_infinity_mass() + (epsilon / 2).exp() * total
 
@@ -183,7 +183,7 @@ def enclose_tails_exactly(loss: ComposedLoss, x: arb) -> tuple[arb, arb]:
     """Enclose (P(S > x), Q(S > x)): e^{x/2} sum w A_m(1/2, T) with the infinity mass, e^{-x/2} sum w A_m(-1/2, T)."""
     with ctx.workprec(ctx.prec + spare_bits(loss)):
         above = below = arb(0)
-        for place, weights in _enclose_all(loss, ctx.prec):
+        for place, weights in _enclose_all(loss):
             distance = place - x
             if distance <= 0:
                 continue
@@ -205,7 +205,7 @@ def enclose_density_exactly(loss: ComposedLoss, x: arb) -> arb:
     """Enclose the density of S under P: e^{x/2} sum_{m >= 1} w T^{m-1} / (m-1)!, T = place - x > 0."""
     with ctx.workprec(ctx.prec + spare_bits(loss)):
         total = arb(0)
-        for place, weights in _enclose_all(loss, ctx.prec):
+        for place, weights in _enclose_all(loss):
             distance = place - x
             if distance <= 0:
                 continue
@@ -219,7 +219,7 @@ def enclose_density_exactly(loss: ComposedLoss, x: arb) -> arb:
 
 def enclose_atoms_exactly(loss: ComposedLoss) -> list[tuple[arb, arb]]:
     """Enclose (loss, P mass) of the atoms of S."""
-    return [(place, weights[0] * (place / 2).exp()) for place, weights in _enclose_all(loss, ctx.prec)]
+    return [(place, weights[0] * (place / 2).exp()) for place, weights in _enclose_all(loss)]
 
 
 def spare_bits(loss: ComposedLoss) -> int:
@@ -228,12 +228,12 @@ def spare_bits(loss: ComposedLoss) -> int:
     for law, count in loss.parts:
         if isinstance(law, LaplaceLoss | BoundedRangeLoss):
             bits += 3 * count * ball(law.largest_loss()).sqrt().min(arb(1))
-    return int(str(bits.ceil().upper().ceil().unique_fmpz()))
+    return integer_above(bits)
 
 
-@lru_cache(maxsize=4)
-def _enclose_all(loss: ComposedLoss, prec: int) -> list[Piece]:
-    """The pieces of the whole composition at the current precision, kept for the next eps."""
+@kept(4)
+def _enclose_all(loss: ComposedLoss) -> list[Piece]:
+    """The pieces of the whole composition, kept for the next eps."""
     pieces: list[Piece] = [(arb(0), [arb(1)])]
     for law, count in loss.parts:
         pieces = _combine(pieces, enclose_pieces(law, count))

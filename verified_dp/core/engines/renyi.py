@@ -11,47 +11,21 @@ With l = renyi_order - 1 > 0, M(l) = E[e^{l S}; S < inf] = e^{l D}, D the Renyi 
 and delta(eps) = 1 - p + D(eps).
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball, lower_end, plus_minus, upper_end
 from verified_dp.core.bounds import Bounds, bound_chernoff_factor
-from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes
+from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes, work_of_moment
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
-
-
-@dataclass(frozen=True)
-class RenyiWitness:
-    """Any admissible values give a bound; good ones a small one.
-
-    exponent: l = renyi_order - 1 > 0. low = u in [0, 1]. high = v / e^eps > 0; high = 0: C(l) alone is used.
-    nodes: one rule per sampled Gaussian law. prec: bits.
-    """
-
-    exponent: Fraction
-    low: Fraction
-    high: Fraction
-    nodes: tuple[NodeRule, ...]
-    prec: int
-
-
-@dataclass(frozen=True)
-class RenyiValues:
-    """What an order yields before eps is known: an upper bound of log M(l), and P(S = inf)."""
-
-    witness: RenyiWitness
-    log_moment: arb
-    infinity_mass: arb
-
-
-def check_order(witness: RenyiWitness, laws: int) -> bool:
-    """The side conditions that are plain comparisons of exact numbers."""
-    inside = 0 <= witness.low <= 1 and witness.high >= 0
-    return witness.exponent > 0 and inside and len(witness.nodes) == laws
+from verified_dp.core.work import Work, nothing
 
 
 @proved_by("T70-moment-enclosure")
@@ -105,21 +79,6 @@ def enclose_divergence(loss: ComposedLoss, renyi_order: Fraction, rules: Sequenc
             return arb.pos_inf(), arb.pos_inf()
         top = upper_end(upper / exponent) if mass.is_zero() else arb.pos_inf()
         return lower_end(lower / exponent).max(arb(0)), top
-
-
-def evaluate_order(loss: ComposedLoss, witness: RenyiWitness) -> RenyiValues:
-    """Bound log M(l) and enclose P(S = inf)."""
-    with ctx.workprec(witness.prec):
-        _, upper = enclose_log_moment(loss, enclose_all_nodes(loss, witness.nodes), ball(witness.exponent))
-        return RenyiValues(witness, upper, loss.enclose_infinity_mass())
-
-
-@proved_by("T65-renyi-composition")
-def bound_on_order(values: RenyiValues, epsilon: Fraction) -> Bounds:
-    """P(S = inf) <= delta(eps) <= P(S = inf) + the smaller of the sharp Chernoff and the optimal bound of D(eps)."""
-    with ctx.workprec(values.witness.prec):
-        bound = bound_canonne(values, epsilon).min(bound_asoodeh(values, epsilon))
-        return add_infinity_mass(values.infinity_mass, bound)
 
 
 def add_infinity_mass(infinity_mass: arb, bound: arb) -> Bounds:
@@ -181,3 +140,52 @@ def bound_variance(loss: ComposedLoss, nodes: Sequence[NodeSet], exponent: Fract
     step = ball(mesh)
     first, second = right / step, (right + left) / (step * step)
     return upper_end(tilted[0].exp() * (first + second.max(arb(0)).sqrt()) / 2).max(arb(0))
+
+
+@dataclass(frozen=True)
+class RenyiWitness:
+    """Any admissible values give a bound; good ones a small one.
+
+    exponent: l = renyi_order - 1 > 0. low = u in [0, 1]. high = v / e^eps > 0; high = 0: C(l) alone is used.
+    nodes: one rule per sampled Gaussian law. prec: bits.
+    """
+
+    exponent: Fraction
+    low: Fraction
+    high: Fraction
+    nodes: tuple[NodeRule, ...]
+    prec: int
+
+    kind: ClassVar[str] = "renyi"
+    method: ClassVar[str] = "renyi"
+
+    def applies(self, loss: ComposedLoss) -> bool:
+        """The side conditions that are plain comparisons of exact numbers."""
+        inside = 0 <= self.low <= 1 and self.high >= 0
+        return self.exponent > 0 and inside and len(self.nodes) == len(loss.node_parts)
+
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RenyiValues:
+        """Bound log M(l) and enclose P(S = inf)."""
+        with ctx.workprec(self.prec):
+            _, upper = enclose_log_moment(loss, enclose_all_nodes(loss, self.nodes), ball(self.exponent))
+            return RenyiValues(self, upper, loss.enclose_infinity_mass())
+
+    def work(self, loss: ComposedLoss) -> Work:
+        """Of the moment."""
+        return work_of_moment(loss, self.nodes, self.prec)
+
+
+@dataclass(frozen=True)
+class RenyiValues:
+    """What an order yields before eps is known: an upper bound of log M(l), and P(S = inf)."""
+
+    witness: RenyiWitness
+    log_moment: arb
+    infinity_mass: arb
+
+    @proved_by("T65-renyi-composition")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """P(S = inf) <= delta(eps) <= P(S = inf) + the smaller of the sharp Chernoff and the optimal bound."""
+        with ctx.workprec(self.witness.prec):
+            bound = bound_canonne(self, epsilon).min(bound_asoodeh(self, epsilon))
+            return add_infinity_mass(self.infinity_mass, bound)

@@ -6,40 +6,23 @@ With the masses of the composition at n h, its transform M, z_m = c + 2 pi i m /
     K(z) = e^{-z eps} [e^{-zu} / (1 - e^{-zh}) - e^{-(z+1)u} / (1 - e^{-(z+1)h})].
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from flint import acb, arb, ctx, fmpq
 
 from verified_dp.core.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
-from verified_dp.core.engines.grid import LawGrid, enclose_step, nothing, total_shift
+from verified_dp.core.engines.grid import LawGrid, enclose_step, total_shift, work_of_grids
 from verified_dp.core.engines.lattice import enclose_infinities
 from verified_dp.core.engines.powers import enclose_power, turn_sums
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
-
-
-@dataclass(frozen=True)
-class SparseWitness:
-    """Any values give a correct enclosure; good ones a narrow one.
-
-    step h, tilt c, bits, grids: as of the lattice. period: the odd number N of frequencies on the circle. count: m0,
-    the last that is summed. cover: blocks (cells, stride) from m0 to (N - 1) / 2, in each of whose cells the transform
-    is bounded as a whole. right > tilt > left >= 0: exponents of the alias bounds.
-    """
-
-    step: Fraction
-    tilt: Fraction
-    bits: int
-    grids: tuple[LawGrid, ...]
-    period: int
-    count: int
-    cover: tuple[tuple[int, int], ...]
-    right: Fraction
-    left: Fraction
-    prec: int
+from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, root_above, words
 
 
 @dataclass(frozen=True)
@@ -61,45 +44,6 @@ class SparseSide:
     beyond: list[tuple[int, int, arb]]
     right_mass: arb
     left_mass: arb
-
-
-@dataclass(frozen=True)
-class SparseValues:
-    """Both composed laws, bounds of the composed infinity mass that go with them, and the sum of all grids' shifts."""
-
-    witness: SparseWitness
-    above: SparseSide
-    below: SparseSide
-    infinity_above: arb
-    infinity_below: arb
-    shift: Fraction
-
-
-def check_sparse(witness: SparseWitness, laws: int) -> bool:
-    """The side conditions of T77 to T79: plain comparisons of exact numbers."""
-    half, odd = divmod(witness.period, 2)
-    cells = all(cells > 0 and stride > 0 for cells, stride in witness.cover)
-    covered = witness.count + sum(cells * stride for cells, stride in witness.cover) == half
-    ordered = 0 <= witness.left < witness.tilt < witness.right and witness.step > 0
-    grids = len(witness.grids) == laws > 0 and all(grid.is_proper() for grid in witness.grids)
-    return ordered and grids and odd == 1 and witness.count >= 0 and cells and covered and (
-        2 <= witness.bits <= witness.prec - 16)
-
-
-def evaluate_sparse(loss: ComposedLoss, witness: SparseWitness,
-                    between: Callable[[], None] = nothing) -> SparseValues:
-    """All that does not depend on eps: both laws of every step, and their composed transforms."""
-    with ctx.workprec(witness.prec):
-        steps = [enclose_step(law, grid, witness.step, witness.bits, between)
-                 for (law, _), grid in zip(loss.laws, witness.grids, strict=True)]
-    with ctx.workprec(_sum_bits(witness)):
-        counts = [count for _, count in loss.laws]
-        above, below = (
-            _evaluate_side([_tilted(step.vertices, masses, witness) for step, masses in column], counts, witness,
-                           between)
-            for column in ([(s, s.above) for s in steps], [(s, s.below) for s in steps]))
-        infinities = enclose_infinities(steps, counts)
-        return SparseValues(witness, above, below, *infinities, total_shift(witness.grids, counts))
 
 
 def _sum_bits(witness: SparseWitness) -> int:
@@ -271,15 +215,84 @@ def _bound_aliases(side: SparseSide, epsilon: Fraction, witness: SparseWitness) 
                      + left / (ball(witness.tilt - witness.left) * length).expm1())
 
 
-@proved_by("T79-sparse-delta", "T31-lattice-delta")
-def enclose_on_frequencies(values: SparseValues, epsilon: Fraction) -> Bounds:
-    """infinity + D of the lower law <= delta(eps) <= infinity + D of the upper one; the grids' shifts move eps."""
-    witness = values.witness
-    with ctx.workprec(_sum_bits(witness)):
-        place = epsilon - values.shift * witness.step
-        above, below = (enclose_side(side, place, witness) for side in (values.above, values.below))
-        upper = upper_end(values.infinity_above + above.upper).min(arb(1))
-        lower = lower_end(values.infinity_below + below.lower).max(arb(0))
-        truncation = upper_end(values.infinity_above - values.infinity_below)
-        budget = {name: upper_end(size + below.budget[name]) for name, size in above.budget.items()}
-        return Bounds(lower, upper, {"lattice": upper_end(upper - lower), "truncation": truncation, **budget})
+@dataclass(frozen=True)
+class SparseWitness:
+    """Any values give a correct enclosure; good ones a narrow one.
+
+    step h, tilt c, bits, grids: as of the lattice. period: the odd number N of frequencies on the circle. count: m0,
+    the last that is summed. cover: blocks (cells, stride) from m0 to (N - 1) / 2, in each of whose cells the transform
+    is bounded as a whole. right > tilt > left >= 0: exponents of the alias bounds.
+    """
+
+    step: Fraction
+    tilt: Fraction
+    bits: int
+    grids: tuple[LawGrid, ...]
+    period: int
+    count: int
+    cover: tuple[tuple[int, int], ...]
+    right: Fraction
+    left: Fraction
+    prec: int
+
+    kind: ClassVar[str] = "sparse"
+    method: ClassVar[str] = "lattice"
+
+    def applies(self, loss: ComposedLoss) -> bool:
+        """The side conditions of T77 to T79: plain comparisons of exact numbers."""
+        half, odd = divmod(self.period, 2)
+        cells = all(cells > 0 and stride > 0 for cells, stride in self.cover)
+        covered = self.count + sum(cells * stride for cells, stride in self.cover) == half
+        ordered = 0 <= self.left < self.tilt < self.right and self.step > 0 and not loss.only_moments
+        grids = len(self.grids) == len(loss.laws) > 0 and all(grid.is_proper() for grid in self.grids)
+        return ordered and grids and odd == 1 and self.count >= 0 and cells and covered and (
+            2 <= self.bits <= self.prec - 16)
+
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> SparseValues:
+        """All that does not depend on eps: both laws of every step, and their composed transforms."""
+        with ctx.workprec(self.prec):
+            steps = [enclose_step(law, grid, self.step, self.bits, between)
+                     for (law, _), grid in zip(loss.laws, self.grids, strict=True)]
+        with ctx.workprec(_sum_bits(self)):
+            counts = [count for _, count in loss.laws]
+            above, below = (
+                _evaluate_side([_tilted(step.vertices, masses, self) for step, masses in column], counts, self,
+                               between)
+                for column in ([(s, s.above) for s in steps], [(s, s.below) for s in steps]))
+            infinities = enclose_infinities(steps, counts)
+            return SparseValues(self, above, below, *infinities, total_shift(self.grids, counts))
+
+    def work(self, loss: ComposedLoss) -> Work:
+        """Of all atoms at all frequencies, and of the laws' values at all vertices."""
+        atoms = sum(abs(cells) for grid in self.grids for cells, _ in grid.blocks) + len(self.grids)
+        frequencies = abs(self.count) + 2 * sum(abs(cells) for cells, _ in self.cover) + 1
+        side = root_above(frequencies)
+        products = atoms * (2 * frequencies + EXPONENTIAL * (32 + 8 * len(self.cover) + side // 16))
+        powers = 2 * EXPONENTIAL * frequencies * len(self.grids)
+        return Work((products + powers) * words(self.prec) + work_of_grids(loss, self),
+                    (3 * atoms * side + 8 * frequencies) * entry_bytes(self.prec))
+
+
+@dataclass(frozen=True)
+class SparseValues:
+    """Both composed laws, bounds of the composed infinity mass that go with them, and the sum of all grids' shifts."""
+
+    witness: SparseWitness
+    above: SparseSide
+    below: SparseSide
+    infinity_above: arb
+    infinity_below: arb
+    shift: Fraction
+
+    @proved_by("T79-sparse-delta", "T31-lattice-delta")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """infinity + D of the lower law <= delta(eps) <= infinity + D of the upper one; the grids' shifts move eps."""
+        witness = self.witness
+        with ctx.workprec(_sum_bits(witness)):
+            place = epsilon - self.shift * witness.step
+            above, below = (enclose_side(side, place, witness) for side in (self.above, self.below))
+            upper = upper_end(self.infinity_above + above.upper).min(arb(1))
+            lower = lower_end(self.infinity_below + below.lower).max(arb(0))
+            truncation = upper_end(self.infinity_above - self.infinity_below)
+            budget = {name: upper_end(size + below.budget[name]) for name, size in above.budget.items()}
+            return Bounds(lower, upper, {"lattice": upper_end(upper - lower), "truncation": truncation, **budget})

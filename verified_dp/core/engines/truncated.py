@@ -4,11 +4,9 @@ A release has a continuous loss with probability about mu/2 only, so that among 
 k mu/2 have; what needs more than J of them is bounded.
 """
 
-from functools import lru_cache
-
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, upper_end
+from verified_dp.core.balls import ball, kept, upper_end
 from verified_dp.core.bounds import bound_chernoff_factor
 from verified_dp.core.engines.pieces import (
     MAX_WORK,
@@ -45,27 +43,28 @@ def enclose_truncated(loss: ComposedLoss, epsilon: arb) -> arb:
     (law, count), = loss.parts
     if not isinstance(law, LaplaceLoss):
         raise TypeError(type(law).__name__)
-    kept, rest = _choose_kept(law, count, epsilon)
+    most, rest = _choose_kept(law, count, epsilon)
     with ctx.workprec(ctx.prec + spare_bits(loss)):
-        pieces = _enclose_kept(law, count, kept, ctx.prec)
+        pieces = _enclose_kept(law, count, most)
         total = sum((enclose_tail(place - epsilon, weights) for place, weights in pieces), arb(0))
         return (epsilon / 2).exp() * total + arb(0).union(rest)
 
 
-@lru_cache(maxsize=4)
-def _enclose_kept(law: LaplaceLoss, count: int, kept: int, prec: int) -> list[Piece]:
+@kept(4)
+def _enclose_kept(law: LaplaceLoss, count: int, most: int) -> list[Piece]:
+    """The pieces with at most so many continuous steps."""
     mu = ball(law.ratio)
-    return enclose_splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, count, kept)
+    return enclose_splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, count, most)
 
 
 def _choose_kept(law: LaplaceLoss, count: int, epsilon: arb) -> tuple[int, arb]:
     """The least J, in steps of 4, whose rest is below the precision relative to a bound of delta; and the rest."""
     most = _most_kept(law, count)
     goal = arb(2) ** (-ctx.prec) * bound_rest(law, count, -1, epsilon)
-    for kept in range(8, most, 4):
-        rest = bound_rest(law, count, kept, epsilon)
+    for number in range(8, most, 4):
+        rest = bound_rest(law, count, number, epsilon)
         if rest < goal:
-            return kept, rest
+            return number, rest
     return most, bound_rest(law, count, most, epsilon)
 
 

@@ -12,14 +12,18 @@ from typing import ClassVar
 from flint import acb, arb
 
 from verified_dp.core.balls import ball, step_down, upper_end
-from verified_dp.core.laws.law import SameInEveryOrder
+from verified_dp.core.laws.law import Priced, SameInEveryOrder
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import VALUE, words
 
 Atom = tuple[arb, arb]
 """(P mass, Q mass) of one outcome."""
 
+_ATOM = 100
+"""Units a term of a sum over outcomes takes."""
 
-class AtomicLaw:
+
+class AtomicLaw(Priced):
     """What the laws with finitely many outcomes share; a subclass gives `enclose_atoms`, `order` and `in_order`."""
 
     order: str
@@ -106,6 +110,16 @@ class AtomicLaw:
         """Bound |M(c+iw)| by M(c): atoms do not decay."""
         return upper_end(self.enclose_moment(tilt))
 
+    @property
+    def outcomes(self) -> int:
+        """About how many there are."""
+        return 8
+
+    def value_work(self, prec: int) -> int:
+        """A sum over all outcomes."""
+        return (VALUE + _ATOM * self.outcomes) * words(prec)
+
+
 
 @dataclass(frozen=True)
 class FiniteLoss(AtomicLaw):
@@ -145,6 +159,12 @@ class FiniteLoss(AtomicLaw):
         indices = [_power_of(base, ratio) for ratio in ratios]
         found = [index for index in indices if index is not None]
         return (ball(base).log(), found) if len(found) == len(indices) else None
+
+    @property
+    def outcomes(self) -> int:
+        """Those of positive mass."""
+        return len(self.masses)
+
 
 
 @proved_by("T47-enumeration")
@@ -232,6 +252,12 @@ class DiscreteLaplaceLoss(SameInEveryOrder, AtomicLaw):
         """Losses (D - 2x)/scale."""
         return ball(1 / self.scale), [self.sensitivity - 2 * x for x in range(self.sensitivity + 1)]
 
+    @property
+    def outcomes(self) -> int:
+        """Those of different losses."""
+        return self.sensitivity + 1
+
+
 
 @dataclass(frozen=True)
 class SampledAtomicLoss(AtomicLaw):
@@ -262,3 +288,8 @@ class SampledAtomicLoss(AtomicLaw):
             growth = arb(-1) if with_it.is_zero() else next(base).expm1()
             found.append((q * growth).log1p())
         return found if self.order == "remove" else [-loss for loss in found]
+
+    @property
+    def outcomes(self) -> int:
+        """Those of the base."""
+        return self.base.outcomes

@@ -40,7 +40,7 @@ class ComposedLoss:
     @property
     def has_transform(self) -> bool:
         """Whether every part has a transform, by nodes or directly: what the contour needs."""
-        return len(self.node_parts) + len(self.direct_parts) == len(self.parts)
+        return len(self.node_parts) + len(self.direct_parts) == len(self.parts) and not self.only_moments
 
     @property
     def only_moments(self) -> bool:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import ClassVar
 
-from flint import acb, arb, ctx, fmpq
+from flint import acb, arb, ctx, fmpq, fmpz
 
-from verified_dp.core.balls import ball, normal_tail, upper_end
+from verified_dp.core.balls import ball, integer_above, kept, normal_tail, upper_end
+from verified_dp.core.dyadic import integer_of
 from verified_dp.core.laws.law import SameInEveryOrder, Unbounded
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import words
+
+_TERM = 80
+"""Units a term of a sum over integers takes."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class DiscreteGaussianLoss(SameInEveryOrder, Unbounded):
         end = arb(self.sensitivity) / 2 - ball(self.sigma_squared / self.sensitivity) * epsilon
         if not end.is_finite() or not end.rad() < _WIDEST:
             return None
-        low, high = _integer(end.lower().ceil()) - 1, _integer(end.upper().ceil()) - 1
+        low, high = integer_of(end.lower().ceil()) - 1, integer_above(end) - 1
         return low, high - 1 if low < high and self._reaches(high, epsilon) else high
 
     def _reaches(self, outcome: int, epsilon: arb) -> bool:
@@ -76,7 +81,7 @@ class DiscreteGaussianLoss(SameInEveryOrder, Unbounded):
         """
         s2, shift = self.sigma_squared, self.sensitivity
         place = acb(0, 1) * z * ball(shift / s2) / (2 * arb.pi())
-        return (z * ball(shift**2 / (2 * s2))).exp() * _theta(place, s2) / _total(s2, ctx.prec)
+        return (z * ball(shift**2 / (2 * s2))).exp() * _theta(place, s2) / _total(s2)
 
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose M(l)."""
@@ -87,14 +92,23 @@ class DiscreteGaussianLoss(SameInEveryOrder, Unbounded):
         """Bound |M(c+iw)| by M(c): the loss lies on a lattice, so the transform is periodic."""
         return upper_end(self.enclose_moment(tilt))
 
+    def table_work(self, prec: int) -> int:
+        """All sums over integers that are kept."""
+        return 3 * _TERM * self._terms(prec) * words(prec)
+
+    def table_reach(self, prec: int) -> Fraction | None:
+        """D terms / s^2."""
+        return self.sensitivity * self._terms(prec) / self.sigma_squared
+
+    def _terms(self, prec: int) -> int:
+        """About how many a sum over integers takes; wide noise is summed by Euler and Maclaurin instead."""
+        square = min(self.sigma_squared, Fraction(SMOOTH))  # exact: rational numbers
+        return int(fmpz(2 * prec * square.numerator // square.denominator).isqrt()) + 2
+
+
 
 _WIDEST = 100
 """A threshold known no better than this is not worth a sum for each integer in it."""
-
-
-def _integer(end: arb) -> int:
-    """An exact integral ball as an integer."""
-    return int(str(end.unique_fmpz()))
 
 
 def _theta(place: acb, sigma_squared: Fraction) -> acb:
@@ -103,11 +117,11 @@ def _theta(place: acb, sigma_squared: Fraction) -> acb:
     return acb.modular_theta(place, tau)[2]
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 @proved_by("T63-discrete-gaussian-sums")
-def _total(sigma_squared: Fraction, prec: int) -> arb:
+def _total(sigma_squared: Fraction) -> arb:
     """Enclose Z = sum over all x of e^{-x^2/(2 s^2)} = theta_3(0, tau)."""
-    with ctx.workprec(prec + 16):
+    with ctx.workprec(ctx.prec + 16):
         return _theta(acb(0), sigma_squared).real
 
 
@@ -117,10 +131,10 @@ def enclose_distribution(sigma_squared: Fraction, last: int) -> arb:
     if last >= 0:
         return 1 - enclose_distribution(sigma_squared, -last - 1)
     if -last < sigma_squared >= SMOOTH:
-        return _enclose_lower_sum(sigma_squared, last) / _total(sigma_squared, ctx.prec)
-    table = _lower_sums(sigma_squared, ctx.prec) if sigma_squared < SMOOTH else []
+        return _enclose_lower_sum(sigma_squared, last) / _total(sigma_squared)
+    table = _lower_sums(sigma_squared) if sigma_squared < SMOOTH else []
     tail = table[-last] if -last < len(table) else _lower_sum(sigma_squared, last)
-    return tail / _total(sigma_squared, ctx.prec)
+    return tail / _total(sigma_squared)
 
 
 @proved_by("T63-discrete-gaussian-sums")
@@ -175,11 +189,11 @@ def _lower_sum(sigma_squared: Fraction, last: int) -> arb:
                 return total + arb(0).union(rest)
 
 
-@lru_cache(maxsize=16)
+@kept(16)
 @proved_by("T50-discrete-gaussian")
-def _lower_sums(sigma_squared: Fraction, prec: int) -> list[arb]:
+def _lower_sums(sigma_squared: Fraction) -> list[arb]:
     """[unused, F-sum at -1, at -2, ...] down to where a term is below 2^-prec: each from the one further left."""
-    reach = 2
+    prec, reach = ctx.prec, 2
     while reach**2 < 2 * sigma_squared * prec:
         reach *= 2
     with ctx.workprec(prec + 2 * reach.bit_length() + 8):

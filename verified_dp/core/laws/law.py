@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 from flint import acb, arb
 
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import VALUE, words
 
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 """The order of the swapped pair (Q, P)."""
@@ -54,8 +55,37 @@ class Law(Protocol):
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose E[e^{l L}; L < inf] for l > 0; its upper end is what Chernoff bounds need (it may be +inf)."""
 
+    def value_work(self, prec: int) -> int:
+        """Units (see `core.work`) of one value of the hockey-stick curve: about what was measured, or more."""
 
-class SameInEveryOrder:
+    def table_work(self, prec: int) -> int:
+        """Units of what is made once."""
+
+    def table_reach(self, prec: int) -> Fraction | None:
+        """The largest size of a loss whose value needs nothing but the table; None: all do."""
+
+
+class Priced:
+    """What values cost where nothing else is known."""
+
+    def value_work(self, prec: int) -> int:
+        """A few logarithms and error functions."""
+        return VALUE * words(prec)
+
+    def table_work(self, prec: int) -> int:
+        """Nothing is made once."""
+        return 0
+
+    def table_reach(self, prec: int) -> Fraction | None:
+        """Nothing is looked up."""
+        return None
+
+    def transform_work(self, prec: int) -> int:
+        """One value of the transform: a sum over all atoms or integers."""
+        return self.value_work(prec) + self.table_work(prec)
+
+
+class SameInEveryOrder(Priced):
     """What the laws share whose pair is its own mirror image, or is known in both directions by the same numbers."""
 
     order: str
@@ -103,6 +133,9 @@ class DirectLaw(Law, Protocol):
     """
 
     decays: ClassVar[bool]
+
+    def transform_work(self, prec: int) -> int:
+        """Units of one value of the transform."""
 
     def enclose_transform(self, z: acb) -> acb:
         """Enclose M(z) = E[e^{zL}; L < inf] for Re z > 0."""

@@ -12,7 +12,9 @@ from flint import arb, ctx
 
 from verified_dp.core.balls import ball, lower_end, normal_tail, upper_end
 from verified_dp.core.exact import SquareRoot, square
+from verified_dp.core.laws.law import Priced
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import words
 
 Component = tuple[Fraction, Fraction]
 """(mean, weight > 0)."""
@@ -22,13 +24,16 @@ _ROUGH_BITS = 64
 _DOUBLINGS = 2
 """Newton steps with all bits after that, each of which doubles the bits that are right."""
 
+_COMPONENT = 2000
+"""Units: a component's exponentials at every cut that is tried."""
+
 
 def mirrored(mixture: Mixture) -> Mixture:
     """The mixture of the noise's negative; sorted by mean again."""
     return tuple((-mean, weight) for mean, weight in reversed(mixture))
 
 
-class MixturePair:
+class MixturePair(Priced):
     """What the laws share whose P and Q are mixtures of one noise, even about 0."""
 
     above: Mixture
@@ -40,6 +45,11 @@ class MixturePair:
         swap = {self.order, order} == {"remove", "add"}
         above, below = (mirrored(self.below), mirrored(self.above)) if swap else (self.above, self.below)
         return replace(self, above=above, below=below, order=order)  # type: ignore[type-var]
+
+    def value_work(self, prec: int) -> int:
+        """The exponentials of all components at every cut that is tried."""
+        return _COMPONENT * (len(self.above) + len(self.below)) * words(prec) * (1 + prec // 1024)
+
 
 
 @dataclass(frozen=True)

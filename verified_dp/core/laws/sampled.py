@@ -12,12 +12,13 @@ from fractions import Fraction
 from flint import arb
 
 from verified_dp.core.balls import ball, upper_end
-from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.law import Law, Priced
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import VALUE, words
 
 
 @dataclass(frozen=True)
-class SampledLoss:
+class SampledLoss(Priced):
     """0 < probability < 1; order "remove" or "add"."""
 
     base: Law
@@ -158,3 +159,11 @@ class SampledLoss:
             return arb(0).union(convex)
         plain = (-exponent * (1 - q).log()).exp()
         return arb(0).union(convex.min(plain) if base.enclose_infinity_mass().is_zero() else plain)
+
+    def value_work(self, prec: int) -> int:
+        """One of the base, and what mixing takes."""
+        return VALUE * words(prec) + self.base.value_work(prec)
+
+    def table_work(self, prec: int) -> int:
+        """That of the base."""
+        return self.base.table_work(prec)

@@ -21,12 +21,13 @@ from flint import acb, arb
 
 from verified_dp.core.balls import ball, normal_tail, plus_minus
 from verified_dp.core.exact import SquareRoot
+from verified_dp.core.laws.law import Priced
 from verified_dp.core.laws.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
 from verified_dp.core.theorems import proved_by
 
 
 @dataclass(frozen=True)
-class SampledGaussianLoss:
+class SampledGaussianLoss(Priced):
     """The law of the loss: 0 < sampling_probability < 1, noise_multiplier > 0, order "remove", "add" or "symmetric"."""
 
     sampling_probability: Fraction

@@ -13,17 +13,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, disc, gauss_rule, lower_end, smallest, upper_end
+from verified_dp.core.balls import (
+    BOUND_BITS,
+    ball,
+    disc,
+    gauss_rule,
+    integer_above,
+    kept,
+    lower_end,
+    smallest,
+    upper_end,
+)
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss, bound_past_half_turn
 from verified_dp.core.laws.law import DiscreteRule
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import VALUE, words
 
 LARGEST_RATIO = 8
 """Losses in [-mu, mu] with a larger mu would need many panels, and frequencies: such laws go to the lattice."""
@@ -33,6 +43,9 @@ _MOST_NODES = 4096
 """Of all panels; where more were needed the error is what these leave."""
 _PIECES = 32
 """Pieces of the density, each bounded from below by its least value, for the bound of the transform far out."""
+
+_RULE = 4 * 4096
+"""Units: all nodes of a rule at one frequency."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class SampledLaplaceLoss(SampledLoss):
             if not share < 1:  # all but 2^-BOUND_BITS of the mass: hardly anything is revealed
                 return 10**18
             steps = (32 * arb(2).log() / -share.log()).min(arb(10**18)) if share > 0 else arb(0)
-            return _integer(steps) + 1
+            return integer_above(steps) + 1
 
     def count_nodes(self, tilt: arb, frequency: arb) -> int:
         """Two atoms and all points of the panels."""
@@ -82,7 +95,7 @@ class SampledLaplaceLoss(SampledLoss):
         """Enclose the atoms and the Gauss-Legendre nodes of the inner piece, and their error on |Im z| <= frequency."""
         points, error = self._choose_points(tilt, frequency)
         power, sign = self._power(tilt), 1 if self.order == "remove" else -1
-        inner = _inner_nodes(self.base, self.probability, points, ctx.prec)
+        inner = _inner_nodes(self.base, self.probability, points)
         atoms = [(loss, mass * (tilt * loss).exp()) for loss, mass in self.enclose_loss_atoms()]
         nodes = [(sign * log_size, weight * (power * log_size).exp()) for log_size, weight in inner]
         losses, weights = zip(*atoms, *nodes, strict=True)
@@ -101,7 +114,7 @@ class SampledLaplaceLoss(SampledLoss):
                 rho, size = self._bound_ellipses(tilt, frequency, height)
                 need = ((size.log() / arb(2).log() + wanted) / (2 * rho.log() / arb(2).log())).max(arb(2))
                 if need.is_finite():
-                    points = 4 * _integer(need.min(arb(_MOST_NODES) / self._panels) / 4)
+                    points = 4 * integer_above(need.min(arb(_MOST_NODES) / self._panels) / 4)
                     found.append((points, upper_end(size * rho ** (-2 * points))))
         return min(found, key=lambda choice: choice[0]) if found else (4, arb.pos_inf())  # exact: integers
 
@@ -170,27 +183,25 @@ class SampledLaplaceLoss(SampledLoss):
             found.append(lower_end(first.min(last) if a >= 0 or b <= 0 else first * shift.exp()).max(arb(0)))
         return found
 
+    def value_work(self, prec: int) -> int:
+        """All nodes of a quadrature rule at one frequency."""
+        return (VALUE + _RULE) * words(prec)
 
-def _integer(x: arb) -> int:
-    """The least integer that is at least x."""
-    return int(str(upper_end(x).ceil().unique_fmpz()))
 
 
-@lru_cache(maxsize=32)
-def _inner_nodes(base: LaplaceLoss | BoundedRangeLoss, probability: Fraction, points: int,
-                 prec: int) -> list[tuple[arb, arb]]:
+@kept(32)
+def _inner_nodes(base: LaplaceLoss | BoundedRangeLoss, probability: Fraction, points: int) -> list[tuple[arb, arb]]:
     """(log m(l), weight * g e^{-l/2}) at the Gauss-Legendre points l of all panels."""
     ratio = base.largest_loss()
     panels = -(-ratio.numerator // ratio.denominator)
-    with ctx.workprec(prec):
-        half, found = ball(ratio / panels), []
-        scale = half * base.enclose_density(arb(0))
-        for panel in range(panels):
-            for node, weight in gauss_rule(points, prec):
-                place = half * (2 * panel + 1 + node) - ball(ratio)
-                size = (ball(probability) * place.expm1()).log1p()
-                found.append((size, scale * weight * (-place / 2).exp()))
-        return found
+    half, found = ball(ratio / panels), []
+    scale = half * base.enclose_density(arb(0))
+    for panel in range(panels):
+        for node, weight in gauss_rule(points):
+            place = half * (2 * panel + 1 + node) - ball(ratio)
+            size = (ball(probability) * place.expm1()).log1p()
+            found.append((size, scale * weight * (-place / 2).exp()))
+    return found
 
 
 @proved_by("T62-sampled-laplace-beyond")

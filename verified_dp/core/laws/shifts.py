@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import pairwise
 from typing import ClassVar
 
-from flint import arb, ctx
+from flint import arb
 
-from verified_dp.core.balls import ball
+from verified_dp.core.balls import ball, integer_below, kept
+from verified_dp.core.dyadic import integer_of
 from verified_dp.core.exact import square
 from verified_dp.core.laws.atomic import Atom, AtomicLaw
 from verified_dp.core.laws.discrete_gaussian import enclose_distribution
@@ -83,7 +84,7 @@ class LaplaceMixtureLoss(MixturePair):
         if epsilon <= self.enclose_smallest_loss():
             return -epsilon.expm1()
         best, alpha = (-epsilon.expm1()).max(arb(0)), epsilon.exp()
-        for part in _intervals(self, ctx.prec):
+        for part in _intervals(self):
             for t in (part.left, part.place(alpha), part.right):
                 above, below = part.tails(t)
                 best = best.max(above - alpha * below)
@@ -97,7 +98,7 @@ class LaplaceMixtureLoss(MixturePair):
             return arb(0), arb(0)
         if x < smallest:
             return arb(1), arb(1)
-        found = [part.tails(part.place(alpha)) for part in _intervals(self, ctx.prec) if part.holds(alpha)]
+        found = [part.tails(part.place(alpha)) for part in _intervals(self) if part.holds(alpha)]
         found += [] if x < largest else [(arb(0), arb(0))]
         found += [] if x >= smallest else [(arb(1), arb(1))]
         return reduce(arb.union, [p for p, _ in found]), reduce(arb.union, [q for _, q in found])
@@ -109,7 +110,7 @@ class LaplaceMixtureLoss(MixturePair):
         if x > largest or x < smallest:
             return arb(0)
         found = [] if smallest < x and x < largest else [arb(0)]
-        for part in _intervals(self, ctx.prec):
+        for part in _intervals(self):
             if part.holds(alpha):
                 p, q = part.densities(part.place(alpha))
                 found.append(p * p * q / (2 * (part.p[1] * part.q[0] - part.p[0] * part.q[1])))
@@ -118,7 +119,7 @@ class LaplaceMixtureLoss(MixturePair):
     @proved_by("T75-random-shifts")
     def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
         """The two ends: beyond all means the loss does not change."""
-        first, last = _intervals(self, ctx.prec)[0], _intervals(self, ctx.prec)[-1]
+        first, last = _intervals(self)[0], _intervals(self)[-1]
         return [(self.enclose_smallest_loss(), 1 - first.tails(first.left)[0]),
                 (self.enclose_largest_loss(), last.tails(last.right)[0])]
 
@@ -149,9 +150,9 @@ class LaplaceMixtureLoss(MixturePair):
         return arb(0).union(least_moment(exponent, single, self.below))
 
 
-@lru_cache(maxsize=16)
-def _intervals(law: LaplaceMixtureLoss, prec: int) -> list[_Interval]:
-    """The intervals between the means, from left to right, at the current precision `prec`."""
+@kept(16)
+def _intervals(law: LaplaceMixtureLoss) -> list[_Interval]:
+    """The intervals between the means, from left to right."""
 
     def coefficients(mixture: Mixture, left: Fraction) -> tuple[arb, arb, arb]:
         rising = sum((ball(weight) * ball(-mean).exp() for mean, weight in mixture if mean > left), arb(0))
@@ -171,27 +172,21 @@ class DiscreteLaplaceMixtureLoss(MixturePair, AtomicLaw):
     below: Mixture
     order: str
 
+    @kept(16)
     @proved_by("T75-random-shifts")
     def enclose_atoms(self) -> list[Atom]:
-        """The outcomes up to the least mean, each one between, and those from the largest mean on."""
-        return _discrete_laplace_atoms(self, ctx.prec)
+        """The outcomes up to the least mean, each one between, and those from the largest mean on; that comes first."""
+        places = [int(place) for place in _places(self.above, self.below)]
+        powers = [(-ball(n / self.scale)).exp() for n in range(places[-1] - places[0] + 1)]
+        ratio = (-ball(1 / self.scale)).exp()
+        end, inner = 1 / (1 + ratio), -(-ball(1 / self.scale)).expm1() / (1 + ratio)
 
+        def mass(mixture: Mixture, outcome: int) -> arb:
+            return sum((ball(weight) * powers[abs(outcome - int(mean))] for mean, weight in mixture), arb(0))
 
-@lru_cache(maxsize=16)
-@proved_by("T75-random-shifts")
-def _discrete_laplace_atoms(law: DiscreteLaplaceMixtureLoss, prec: int) -> list[Atom]:
-    """Masses of the outcomes at the current precision `prec`; the largest mean first."""
-    places = [int(place) for place in _places(law.above, law.below)]
-    powers = [(-ball(n / law.scale)).exp() for n in range(places[-1] - places[0] + 1)]
-    ratio = (-ball(1 / law.scale)).exp()
-    end, inner = 1 / (1 + ratio), -(-ball(1 / law.scale)).expm1() / (1 + ratio)
-
-    def mass(mixture: Mixture, outcome: int) -> arb:
-        return sum((ball(weight) * powers[abs(outcome - int(mean))] for mean, weight in mixture), arb(0))
-
-    factors = [end, *[inner] * (places[-1] - places[0] - 1), end]
-    return [(factor * mass(law.above, x), factor * mass(law.below, x))
-            for factor, x in zip(factors, range(places[-1], places[0] - 1, -1), strict=True)]
+        factors = [end, *[inner] * (places[-1] - places[0] - 1), end]
+        return [(factor * mass(self.above, x), factor * mass(self.below, x))
+                for factor, x in zip(factors, range(places[-1], places[0] - 1, -1), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -223,16 +218,16 @@ class DiscreteGaussianMixtureLoss(MixtureLoss):
         found = self._surround(epsilon)
         if found is None:
             return None
-        start, stop = (int(str(end.floor().unique_fmpz())) for end in found)
-        low = _last(lambda n: _loss_at(self, n, ctx.prec) <= epsilon, start, stop + 1)
-        high = -_last(lambda n: _loss_at(self, -n, ctx.prec) > epsilon, -stop - 1, -low)
+        start, stop = (integer_below(end) for end in found)
+        low = _last(lambda n: _loss_at(self, n) <= epsilon, start, stop + 1)
+        high = -_last(lambda n: _loss_at(self, -n) > epsilon, -stop - 1, -low)
         return arb(low), arb(high)
 
     def _sums(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
-        first, last = (int(str(end.unique_fmpz())) for end in (low, high))
+        first, last = (integer_of(end) for end in (low, high))
         if last - first > _MANY:
             return _UNKNOWN
-        return [_sums_from(self, n, ctx.prec) for n in range(first + 1, last + 1)]
+        return [_sums_from(self, n) for n in range(first + 1, last + 1)]
 
     def enclose_density(self, x: arb) -> arb:
         """0: the loss is discrete."""
@@ -259,17 +254,17 @@ def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
     return low
 
 
-@lru_cache(maxsize=2**16)
-def _loss_at(law: DiscreteGaussianMixtureLoss, outcome: int, prec: int) -> arb:
-    """Enclose the loss of an outcome at the current precision `prec`."""
+@kept(2**16)
+def _loss_at(law: DiscreteGaussianMixtureLoss, outcome: int) -> arb:
+    """Enclose the loss of an outcome."""
     loss, _ = law._enclose_loss(arb(outcome))
     return loss
 
 
-@lru_cache(maxsize=2**16)
+@kept(2**16)
 @proved_by("T75-random-shifts")
-def _sums_from(law: DiscreteGaussianMixtureLoss, outcome: int, prec: int) -> tuple[arb, arb]:
-    """Enclose (P(x >= n), Q(x >= n)) at the current precision `prec`."""
+def _sums_from(law: DiscreteGaussianMixtureLoss, outcome: int) -> tuple[arb, arb]:
+    """Enclose (P(x >= n), Q(x >= n))."""
     variance = square(law.sigma)
     above, below = (sum((ball(weight) * enclose_distribution(variance, int(mean) - outcome)
                          for mean, weight in mixture), arb(0)) for mixture in (law.above, law.below))

@@ -31,8 +31,6 @@ from verified_dp.core.releases import (
     DiscreteLaplace,
     Exponential,
     Finite,
-    FourierAccountantDraws,
-    FourierAccountantPair,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
@@ -154,16 +152,12 @@ _REASONS: dict[type, str] = {
     Finite: "P and Q are stated for one record; state the laws with and without the group instead",
     MixtureOfGaussians: "whether the draws of several records are independent is not stated; state the mixture of "
                         "the group's norms as sensitivities and probabilities",
-    FourierAccountantPair: "the pair is not dominating even for one record",
-    FourierAccountantDraws: "the pair is not dominating even for one record",
     Renyi: "bounds of single orders give no useful bound for a group; state zcdp, or the group's own bounds",
 }
 
 
 @group_step.register(Finite)
 @group_step.register(MixtureOfGaussians)
-@group_step.register(FourierAccountantPair)
-@group_step.register(FourierAccountantDraws)
 @group_step.register(Renyi)
 def _stated(mechanism: Release, size: int, order: str, relation: Relation) -> Step:
     _refuse_group(mechanism, size, relation, _REASONS[type(mechanism)])

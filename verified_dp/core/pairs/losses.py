@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from verified_dp.core.pairs.groups import group_step  # noqa: F401  (registers g
 from verified_dp.core.pairs.plain import DominatingPair, Step, step_of
 from verified_dp.core.theorems import proved_by
 
-__all__ = ["NOT_PROVEN", "ORDERS", "DominatingPair", "describe_pairs", "is_proven", "privacy_losses"]
+__all__ = ["ORDERS", "DominatingPair", "compose_steps", "describe_pairs", "privacy_losses"]
 
 ORDERS = {
     Relation.ADD_OR_REMOVE: ("remove", "add"),
@@ -33,35 +33,24 @@ def describe_pairs(composition: Composition, relation: Relation) -> tuple[Domina
     return tuple(dict.fromkeys(step.pair for step in steps))
 
 
-NOT_PROVEN = "the pair of a mechanism is not proven to dominate this relation, so nothing can be certified with it"
-
-
-def is_proven(composition: Composition, relation: Relation) -> bool:
-    """Whether every pair is a dominating one; without that nothing may be certified."""
-    return all(pair.proven for pair in describe_pairs(composition, relation))
-
-
 @proved_by("T25-composition")
 def privacy_losses(composition: Composition, relation: Relation) -> tuple[ComposedLoss, ...]:
     """The loss of the whole composition in each order of the relation."""
-    return tuple(_compose(composition, relation, order) for order in ORDERS[relation])
+    merged = composition.merged()
+    return tuple(compose_steps(order, ((step_of(mechanism, order, relation), count) for mechanism, count in merged))
+                 for order in ORDERS[relation])
 
 
 @proved_by("T15-gaussian", "T07-ends")
-def _compose(composition: Composition, relation: Relation, order: str) -> ComposedLoss:
+def compose_steps(order: str, steps: Iterable[tuple[Step, int]]) -> ComposedLoss:
     """Plain Gaussians merge into one (T15); equal laws share a count, so equal steps are one step with a count."""
     laws: dict[Law, int] = {}
     shift_squared = Fraction(0)
-    for step, count in _steps(composition, relation, order):
+    for step, count in steps:
         shift_squared += count * step.shift_squared
         if step.law is not None:
             laws[step.law] = laws.get(step.law, 0) + count * step.copies
     return ComposedLoss(order, tuple(sorted(laws.items(), key=_sort_key)), shift_squared)  # exact: text
-
-
-def _steps(composition: Composition, relation: Relation, order: str) -> Iterator[tuple[Step, int]]:
-    for mechanism, count in composition.merged():
-        yield step_of(mechanism, order, relation), count
 
 
 def _sort_key(item: tuple[Law, int]) -> tuple[str, str]:

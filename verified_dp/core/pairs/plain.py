@@ -23,7 +23,6 @@ from verified_dp.core.mechanisms import (
     Relation,
     WithoutReplacement,
     WithReplacement,
-    binomial_weights,
 )
 from verified_dp.core.releases import (
     ZCDP,
@@ -32,8 +31,6 @@ from verified_dp.core.releases import (
     DiscreteLaplace,
     Exponential,
     Finite,
-    FourierAccountantDraws,
-    FourierAccountantPair,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
@@ -48,7 +45,6 @@ class DominatingPair:
     """One step's pair in one order, in words, its theorems, and whether data sets of the relation realise it.
 
     tight: compositions of the pair are attained by data sets of the relation; else the pair only bounds from above.
-    proven: it dominates the relation; else it may be computed with and never certified.
     """
 
     order: str
@@ -56,7 +52,6 @@ class DominatingPair:
     Q: str
     theorems: tuple[str, ...]
     tight: bool
-    proven: bool = True
 
 
 @dataclass(frozen=True)
@@ -268,32 +263,3 @@ def _renyi(mechanism: Renyi, order: str, relation: Relation) -> Step:
 def _unknown(order: str, bounds: str) -> DominatingPair:
     return DominatingPair(order, f"any P with {bounds}", "any Q with the same bounds when P and Q are exchanged",
                           ("T65-renyi-composition", "T66-moment-laws"), False)
-
-
-@step_of.register
-@proved_by("T52-without-replacement")
-def _fourier_accountant(mechanism: FourierAccountantPair, order: str, relation: Relation) -> Step:
-    """The pair of T22 under the name of another mechanism, for which it is not dominating (T52)."""
-    if relation is not Relation.REPLACE:
-        refuse("the Fourier accountant's pair", relation, "the paper states it for replacing a record")
-    q, s = mechanism.probability, mechanism.noise_multiplier
-    mixed, mirrored = (f"{shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N({m}, ({shown(s)})^2)" for m in (1, -1))
-    pair = DominatingPair(order, mixed, mirrored, ("T52-without-replacement",), False, proven=False)
-    if q == 1:
-        return Step(pair, shift_squared=(2 / s) ** 2)
-    return Step(pair, SampledGaussianLoss(q, s, order) if q else None)
-
-
-@step_of.register
-@proved_by("T53-with-replacement", "T85-paper-pairs")
-def _fourier_accountant_draws(mechanism: FourierAccountantDraws, order: str, relation: Relation) -> Step:
-    """sum_n b_n N(n) against sum_n b_n N(-n), b = Bin(draws, 1/population): T53 has 2n where this pair has n."""
-    if relation is not Relation.REPLACE:
-        refuse("the Fourier accountant's pair", relation, "the paper states it for replacing a record")
-    s, share = mechanism.noise_multiplier, Fraction(1, mechanism.population)
-    above = tuple((Fraction(n), b) for n, b in enumerate(binomial_weights(mechanism.draws, share)) if b)
-    below = tuple((-mean, weight) for mean, weight in reversed(above))
-    law = f"n = Bin({mechanism.draws}, {shown(share)})"
-    pair = DominatingPair(order, f"N(n, ({shown(s)})^2), {law}", f"N(-n, ({shown(s)})^2), {law}",
-                          ("T85-paper-pairs",), False, proven=False)
-    return Step(pair, MixtureLoss(s, above, below, order))

@@ -13,7 +13,7 @@ from functools import lru_cache, singledispatch
 
 from flint import acb, arb, ctx, fmpz
 
-from verified_dp.core.balls import ball, lower_end, normal_tail, plus_minus, upper_end
+from verified_dp.core.balls import ball, integer_above, lower_end, normal_tail, plus_minus, upper_end
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.atomic import AtomicLaw
 from verified_dp.core.laws.gaussian import GaussianLoss
@@ -296,16 +296,12 @@ def _gaussian_line(s: arb, above: Mixture, below: Mixture, tilt: Fraction) -> Lo
         return log_norm - x * x / twice + first, first - log_q(x, analytic)
 
     least = ball(min((weight for _, weight in (*above, *below))))  # exact: fractions
-    window = slope + s * _integer_above((2 * (lift + PRECISION - 2 * HIGHEST * least.log().min(arb(0)))).sqrt())
+    window = slope + s * integer_above((2 * (lift + PRECISION - 2 * HIGHEST * least.log().min(arb(0)))).sqrt())
 
     def tail(t: arb, centre: arb, power: int) -> arb:
         return 2 * fmpz.fac_ui(fmpz(power)) * (abs(centre) + lift).exp() * normal_tail((window - slope) / s)
 
     return LossDensity([], point, -upper_end(window), upper_end(window), tail)
-
-
-def _integer_above(x: arb) -> int:
-    return int(upper_end(x).ceil().unique_fmpz() or 0)
 
 
 def _log_mixture(mixture: Mixture, twice: arb) -> Callable[[acb, bool], acb]:

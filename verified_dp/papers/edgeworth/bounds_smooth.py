@@ -17,14 +17,14 @@ from verified_dp.core.engines.nodes import NodeRule, bound_transform_beyond, enc
 from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
-from verified_dp.papers.edgeworth.bounds import PRECISION, SumMoments
-from verified_dp.papers.edgeworth.bounds_moments import enclose_loss_moments
-from verified_dp.papers.edgeworth.bounds_remainder import (
+from verified_dp.papers.edgeworth.bounds import (
     CHI,
     IID_SKEW,
     MAIN_SKEW_SQUARED,
+    PRECISION,
     PSI,
     Ratios,
+    SumMoments,
     gamma_between,
     identical_growth,
     identical_integrals,
@@ -33,6 +33,7 @@ from verified_dp.papers.edgeworth.bounds_remainder import (
     main_fourth,
     plain_growth,
 )
+from verified_dp.papers.edgeworth.bounds_moments import enclose_loss_moments
 
 ANGLE = Fraction(399589567, 10**8), Fraction(399589568, 10**8)
 """The root of x^2 + 2x sin x + 6 (cos x - 1) in (0, 2 pi), between these; t* is it over 2 pi."""

@@ -10,8 +10,7 @@ from flint import arb
 
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.papers.edgeworth.bounds import SumMoments
-from verified_dp.papers.edgeworth.bounds_remainder import Ratios, bound_remainder
+from verified_dp.papers.edgeworth.bounds import Ratios, SumMoments, bound_remainder
 from verified_dp.papers.edgeworth.bounds_smooth import (
     bound_modulus,
     bound_smooth_remainder,

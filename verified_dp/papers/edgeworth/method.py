@@ -14,24 +14,22 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, normal_density, normal_tail, upper_dyadic
+from verified_dp.core.balls import ball, normal_density, normal_tail
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.theorems import proved_by
 from verified_dp.papers.edgeworth.bounds import (
     PRECISION,
     EdgeworthWitness,
     SumMoments,
-    bound_search_range,
+    bound_remainder,
     enclose_lifted_expansion,
     enclose_published,
     enclose_sum,
     enclose_tilted,
 )
-from verified_dp.papers.edgeworth.bounds_remainder import bound_remainder
 from verified_dp.papers.edgeworth.choose import choose_free, choose_smooth, round_tilt
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.symbolic.hermite import HIGHEST_ORDER, hermite_coefficients, hermite_polynomials
@@ -124,26 +122,6 @@ class EdgeworthCurve:
         known = {name: text for name, text in named.items() if text is not None}
         chosen = known.get(f"{'tilted' if self.method.tilted else 'AEA'}{self.method.order}")
         return PaperAnswer(bounds, chosen, REASON, self._parameters(tilt), known)
-
-    @proved_by("T107-edgeworth-inversion")
-    def epsilon_interval(self, delta: Fraction, points: int = 64) -> tuple[Fraction, Fraction | None]:
-        """(eps-, eps+) of section 3.1 of the paper, on a grid: the smallest and the largest root of the two curves.
-
-        eps-: the last grid point before the lower curve first falls to delta (0 where it starts there). eps+: the first
-        after which the upper curve stays at most delta, None where the search range is infinite. Both are proved.
-        """
-        tilt = self.choose_tilt(Fraction(1))
-        end = bound_search_range(self.sum(tilt)[0], tilt, self.loss.enclose_infinity_mass(), delta)
-        if not end.is_finite():
-            return Fraction(0), None
-        last = upper_dyadic(end).as_fraction() * Fraction(1025, 1024)  # a little beyond, where rounding cannot matter
-        grid = [last * k / points for k in range(points + 1)]
-        bounds = [self._rigorous(epsilon) for epsilon in grid]
-        above = [bool(b.lower > ball(delta)) for b in bounds]
-        below = [bool(b.upper <= ball(delta)) for b in bounds]
-        first = next((k for k, is_above in enumerate(above) if not is_above), points + 1)
-        start = next((k for k in range(points, -1, -1) if not below[k]), -1) + 1
-        return grid[first - 1] if first else Fraction(0), grid[start] if start <= points else None
 
     def _rigorous(self, epsilon: Fraction) -> Bounds:
         return self._past(epsilon) or self._bounds(epsilon, self.choose_tilt(epsilon))

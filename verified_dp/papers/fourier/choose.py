@@ -1,5 +1,7 @@
-"""Floating-point choices of the Fourier accountant: window, grid, tilt, strips that bound aliases, precision."""
+"""Floating point for the Fourier accountant: its choices, and Algorithm 1 as published, which gives its estimate.
 
+Choices: window, grid, tilt, strips that bound aliases, precision.
+"""
 from __future__ import annotations
 
 import math
@@ -7,15 +9,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from flint import ctx
 
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.papers.densities import SMOOTH, cell_masses, float_density, log_density
 from verified_dp.papers.fourier.bounds import FourierWitness
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, Strip
-from verified_dp.search.densities import log_density
 from verified_dp.search.lattice import LatticeModel
-from verified_dp.search.line import choose_cutoff, dyadic
+from verified_dp.search.lattice_model import LawModel
+from verified_dp.search.line import as_float, choose_cutoff, dyadic
 from verified_dp.search.saddle import choose_saddle
 from verified_dp.search.steps import choose_step, grid_ends, shift_of
 from verified_dp.search.transforms import FloatLaw, FloatLoss, float_loss
@@ -254,3 +260,64 @@ def spread_of(loss: ComposedLoss) -> tuple[float, float]:
     model = float_loss(loss) if len(loss.node_parts) == len(loss.parts) else LatticeModel(loss)
     _, mean, variance = model.cumulants(1e-9)
     return mean, math.sqrt(max(variance, 0.0))
+
+
+_RARE = -80.0
+"""Losses rarer than e^-80 are left out of cell masses."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """C^k on the grid -L + j dx, its entries times e^{log_scale - tilt x}; infinity: P(S = inf)."""
+
+    points: np.ndarray
+    masses: np.ndarray
+    tilt: float
+    log_scale: float
+    infinity: float
+
+    def delta(self, epsilon: Fraction) -> str:
+        """(5.2) as a decimal, which may be negative: rounding errors are not hidden."""
+        above = self.points > as_float(epsilon)
+        gap = self.points[above] - as_float(epsilon)
+        value = float(self.masses[above] * np.exp(-self.tilt * gap) @ -np.expm1(-gap))
+        size = self.log_scale - self.tilt * as_float(epsilon)
+        if self.infinity or abs(size) < 300:
+            return f"{self.infinity + value * math.exp(size):.15g}"
+        digits = (size + math.log(abs(value))) / math.log(10) if value else 0.0
+        return f"{math.copysign(10 ** (digits % 1), value):.12f}e{math.floor(digits)}" if value else "0"
+
+
+def publish(loss: ComposedLoss, half_length: Fraction, points: int, tilt: float = 0.0) -> Published:
+    """Point samples of each density on [-L, L), their transforms' product of powers (section 5.5), and back."""
+    width, length = 2 * float(half_length) / points, points
+    x = (np.arange(length) - length // 2) * width
+    spectrum, log_scale = np.ones(length // 2 + 1, dtype=complex), 0.0
+    for law, count in loss.laws:
+        weights = _step_masses(law, x, width) * np.exp(tilt * (x - x[-1]))
+        total = float(weights.sum())
+        spectrum *= np.fft.rfft(np.fft.ifftshift(weights / total)) ** count  # D: the shift that puts 0 first
+        log_scale += count * (math.log(total) + tilt * float(x[-1]))
+    with ctx.workprec(64):
+        infinity = float(loss.enclose_infinity_mass())
+    return Published(x, np.fft.fftshift(np.fft.irfft(spectrum, length)), tilt, log_scale, infinity)
+
+
+def _step_masses(law: Law, x: np.ndarray, width: float) -> np.ndarray:
+    if isinstance(law, SMOOTH):
+        return float_density(law, x) * width
+    model, half = LawModel(law, _RARE), len(x) // 2
+    first = max(math.floor(float(model.low) / width) - 1, -half)
+    last = min(math.ceil(float(model.high) / width) + 1, half - 1)
+    masses = np.zeros(len(x))
+    masses[first + half : last + half + 1] = cell_masses(law, first, last, width)
+    return masses
+
+
+def estimate_tail(loss: ComposedLoss, half_length: Fraction) -> float | None:
+    """(7.3): e^{k q^2 l (l+1) / ((1-q) s^2) - L^2/2}, l = L/2, of k equal steps; None where it does not apply."""
+    if len(loss.laws) != 1 or not isinstance(loss.laws[0][0], SampledGaussianLoss) or loss.order != "remove":
+        return None
+    (law, count), exponent = loss.laws[0], float(half_length) / 2
+    q, s = float(law.sampling_probability), float(law.noise_multiplier)  # type: ignore[attr-defined]
+    return math.exp(min(count * q * q * exponent * (exponent + 1) / ((1 - q) * s * s) - 2 * exponent**2, 700.0))

@@ -19,23 +19,25 @@ from typing import ClassVar
 from verified_dp.core import exact
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.papers.densities import SMOOTH
 from verified_dp.papers.fourier.bounds import FourierWitness, enclose_by_fourier, evaluate_fourier, narrow_by_monotony
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, enclose_by_samples, evaluate_samples
 from verified_dp.papers.fourier.choose import (
     MOST_POINTS,
     Asked,
+    Published,
     choose_masses,
     choose_samples,
+    estimate_tail,
     predict_samples,
+    publish,
     spread_of,
 )
-from verified_dp.papers.fourier.choose_published import Published, estimate_discretisation, estimate_tail, publish
 from verified_dp.papers.paper import PaperAnswer
-from verified_dp.search.densities import SMOOTH
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.order import Budget, width_bits
 
@@ -173,15 +175,6 @@ class FourierCurve:
         for place, bounds in self.known:
             found = narrow_by_monotony(found, epsilon, bounds, place)
         return found
-
-    def newton(self, delta: Fraction) -> float:
-        """Section 5.4: eps at which the estimate is delta, by Newton's iteration from eps = 0; no proved end."""
-        return self.published.newton(float(delta))
-
-    def estimate_discretisation(self, epsilon: Fraction) -> float:
-        """(7.4), err(L, n) = 2 |I_n - I_2n|: the work of another, longer run."""
-        value = self.published.delta(epsilon)
-        return estimate_discretisation(self.loss, self.half_length, self.points, self.published.tilt, epsilon, value)
 
     @property
     def reason(self) -> str:

@@ -25,6 +25,7 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Estimate
 from verified_dp.individual.counts import Counts, Progress, nothing
 from verified_dp.individual.doubles import cosine_and_sine, double_above, double_below, exponential, to_double
+from verified_dp.papers.densities import float_density
 from verified_dp.papers.individual.spectra import (
     DFT_BITS,
     EXCESSES,
@@ -34,7 +35,6 @@ from verified_dp.papers.individual.spectra import (
     end_law,
     typical_spread,
 )
-from verified_dp.search.densities import float_density
 
 LARGEST_EPSILON = 50
 """Beyond it a window would have to be very long."""

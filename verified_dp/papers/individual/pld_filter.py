@@ -19,7 +19,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.adaptive.budgets import decide, largest_decimal
-from verified_dp.adaptive.filters import Verdict
+from verified_dp.adaptive.sums import Verdict
 from verified_dp.core import exact
 from verified_dp.core.balls import ball, ball_of
 from verified_dp.core.dyadic import Dyadic, outward_decimal

@@ -17,11 +17,8 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, ball, gauss_rule, plus_minus, upper_end
 from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
-from verified_dp.core.engines.contour import (
-    bound_composed_beyond,
-    bound_mass,
-    enclose_direct_transforms,
-)
+from verified_dp.core.engines.chernoff import bound_mass
+from verified_dp.core.engines.contour import bound_composed_beyond, enclose_direct_transforms
 from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes
 from verified_dp.core.engines.powers import Transform, enclose_product
 from verified_dp.core.errors import InvalidInput
@@ -125,7 +122,7 @@ def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValu
         errors = [bound_line_error(nodes, tilt) for nodes in node_sets]
         heights, centre, spread, quadrature, node_tail = [], [], [], arb(0), arb(0)
         for panel in range(witness.panels):
-            for node, weight in gauss_rule(witness.points, witness.prec):
+            for node, weight in gauss_rule(witness.points):
                 s = half * (2 * panel + 1 + node)
                 z = acb(tilt, s)
                 product, by_quadrature, by_tail = _enclose_transform(loss, node_sets, errors, z)

@@ -16,7 +16,7 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from verified_dp.core import exact
-from verified_dp.core.engines.evaluate import enclose_past_support
+from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED, Law

@@ -1,0 +1,250 @@
+"""What a proved function rests on inside the package: helpers, constants, classes, registrations; and its hash.
+
+The text of a definition is its syntax tree without docstrings, positions and comments. A definition reaches every name
+it mentions (annotations and decorators included) that its module defines or imports from the package: a function,
+the statements that bind or fill a constant, or a class whole. `module.name` is followed; `self.name`, `cls.name`
+and `super().name` are looked up in the class and its bases; a function with `register` reaches what is registered.
+Reaching is transitive, stops at other proved functions (they have hashes of their own) and stays in `SHARED` (the
+trusted room) and in the folder of the proved function.
+
+Not seen: methods called on an argument whose annotated class is a protocol (the laws of a loss) or that has no
+annotation, names read with getattr, hooks of a base class in its subclasses, and code outside the package.
+
+Standard library only; the package is read, not imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+
+PACKAGE = "verified_dp"
+SHARED = f"{PACKAGE}.core"
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def is_proved(node: ast.AST) -> bool:
+    """Whether the definition itself carries @proved_by."""
+    return bool(theorems_of(node))
+
+
+@cache
+def theorems_of(node: ast.AST) -> tuple[str, ...]:
+    """The names that @proved_by gives the definition; a name that is not a literal string is an error."""
+    found: list[str] = []
+    for decorator in getattr(node, "decorator_list", []):
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).split(".")[-1] == "proved_by":
+            found += [ast.literal_eval(argument) for argument in decorator.args]
+    return tuple(found)
+
+
+@cache
+def text_of(node: ast.AST) -> str:
+    """The tree in brackets, the same in every version of Python: no empty fields, no docstrings, no proved members."""
+    if isinstance(node, ast.Constant):
+        return f"{type(node.value).__name__} {node.value!r}"
+    fields = [f"{name}={_text_of_field(value)}" for name, value in ast.iter_fields(node)
+              if value is not None and value != [] and name not in ("ctx", "type_comment")]
+    return f"{type(node).__name__}({' '.join(fields)})"
+
+
+def _text_of_field(value: object) -> str:
+    """Of a field: a tree, a list of trees or a plain value."""
+    if isinstance(value, ast.AST):
+        return text_of(value)
+    return f"[{' '.join(map(_text_of_field, own_parts(value)))}]" if isinstance(value, list) else repr(value)
+
+
+def own_parts(nodes: list[ast.AST]) -> list[ast.AST]:
+    """Without docstrings and without definitions that have a proof of their own."""
+    return [node for node in nodes if not is_proved(node) and not (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))]
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """The tree below the node as `text_of` reads it: proved members are left out."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not is_proved(child):
+            yield from walk(child)
+
+
+@cache
+def mentions(node: ast.AST) -> frozenset[tuple[str, str]]:
+    """("", name) of every name in the tree and (owner, name) of every attribute whose owner is a name or super()."""
+    names = {("", inner.id) for inner in walk(node) if isinstance(inner, ast.Name)} - {("", "proved_by")}
+    owned = {(_owner(inner.value), inner.attr) for inner in walk(node) if isinstance(inner, ast.Attribute)}
+    return frozenset(names | {(owner, name) for owner, name in owned if owner})
+
+
+def _owner(node: ast.expr) -> str:
+    """The name of an expression that is one, `self` for self, cls and super(), else nothing."""
+    if isinstance(node, ast.Call):
+        node = node.func if getattr(node.func, "id", "") == "super" else node
+    name = node.id if isinstance(node, ast.Name) else ""
+    return "self" if name in ("self", "cls", "super") else name
+
+
+@cache
+def bound_by(statement: ast.stmt) -> frozenset[str]:
+    """Names that a statement of a module defines, binds or fills (`T[x] = y`, `T.update(z)`)."""
+    if isinstance(statement, Definition):
+        return frozenset({statement.name})
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return frozenset(_names(statement.value.func))
+    stored = [node for node in ast.walk(statement) if isinstance(getattr(node, "ctx", None), ast.Store)]
+    inner = {node.name for node in ast.walk(statement) if isinstance(node, Definition)}
+    return frozenset(inner.union(*map(_names, stored)))
+
+
+def _names(node: ast.AST) -> set[str]:
+    """All names in the tree."""
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+
+
+@cache
+def dispatchers(node: ast.stmt) -> frozenset[str]:
+    """`f` of every decorator `@f.register` or `@f.register(X)`."""
+    called = [getattr(decorator, "func", decorator) for decorator in getattr(node, "decorator_list", [])]
+    return frozenset(ast.unparse(inner.value) for inner in called
+                     if isinstance(inner, ast.Attribute) and inner.attr == "register")
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """The names of one module: statements that make each, and where the imported ones come from."""
+
+    name: str
+    tree: ast.Module
+    is_package: bool = False
+
+    @cached_property
+    def names(self) -> dict[str, list[ast.stmt]]:
+        found: dict[str, list[ast.stmt]] = {}
+        for statement in self.tree.body:
+            if not isinstance(statement, ast.Import | ast.ImportFrom):
+                for name in bound_by(statement):
+                    found.setdefault(name, []).append(statement)
+        return found
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """Local name -> dotted name, wherever in the module it is imported."""
+        found = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.asname: alias.name for alias in node.names if alias.asname}
+            elif isinstance(node, ast.ImportFrom):
+                keep = len(self.name.split(".")) - node.level + self.is_package
+                base = (self.name.split(".")[:keep] if node.level else []) + ([node.module] if node.module else [])
+                found |= {alias.asname or alias.name: ".".join([*base, alias.name]) for alias in node.names}
+        return found
+
+
+@dataclass(frozen=True)
+class Place:
+    """A definition or statement, the module it stands in, and for a method its class."""
+
+    module: str
+    node: ast.stmt
+    owner: ast.ClassDef | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Package:
+    """All modules, by dotted name."""
+
+    modules: dict[str, Module] = field(default_factory=dict)
+
+    def find(self, dotted: str, seen: frozenset[str] = frozenset()) -> list[Place]:
+        """What a dotted name stands for; imports of imports are followed."""
+        home, _, name = dotted.rpartition(".")
+        if home not in self.modules or dotted in seen:
+            return []
+        module = self.modules[home]
+        if name in module.imports and name not in module.names:
+            return self.find(module.imports[name], seen | {dotted})
+        return [Place(home, node) for node in module.names.get(name, [])] + self.registered.get(dotted, [])
+
+    @cached_property
+    def registered(self) -> dict[str, list[Place]]:
+        """Dotted name of a dispatching function -> the functions decorated with its `register`."""
+        found: dict[str, list[Place]] = {}
+        for module in self.modules.values():
+            for node in module.tree.body:
+                for name in dispatchers(node):
+                    dotted = module.imports.get(name, f"{module.name}.{name}")
+                    found.setdefault(dotted, []).append(Place(module.name, node))
+        return found
+
+    def mentioned(self, place: Place) -> Iterator[Place]:
+        """Everything of the package that the place names directly."""
+        module = self.modules[place.module]
+        for owner, name in mentions(place.node):
+            if owner == "self" and place.owner:
+                yield from self.members(Place(place.module, place.owner), {name, *CONSTRUCTORS})
+            else:
+                yield from self.find(f"{module.imports.get(owner, '') if owner else place.module}.{name}")
+
+    def members(self, owner: Place, wanted: set[str]) -> Iterator[Place]:
+        """The wanted members of a class and of its bases in the package."""
+        if not isinstance(owner.node, ast.ClassDef):
+            return
+        yield from (Place(owner.module, node, owner.node) for node in owner.node.body if bound_by(node) & wanted)
+        for base in owner.node.bases:
+            for place in self.find(f"{owner.module}.{ast.unparse(base).split('[')[0]}"):
+                yield from self.members(place, wanted)
+
+    def reached(self, start: Place) -> set[Place]:
+        """All that the start rests on, transitively, without itself and without what has its own proof."""
+        folder = start.module if self.modules[start.module].is_package else start.module.rpartition(".")[0]
+        rooms = (f"{SHARED}.", f"{folder}." if folder != PACKAGE else f"{start.module}.")
+        seen, todo = {start}, [start]
+        while todo:
+            new = {place for place in self._mentioned(todo.pop()) if f"{place.module}.".startswith(rooms)} - seen
+            seen |= new
+            todo += new
+        return seen - {start}
+
+    def _mentioned(self, place: Place) -> frozenset[Place]:
+        """The same without proved functions, kept."""
+        if place not in self._kept:
+            self._kept[place] = frozenset(found for found in self.mentioned(place) if not is_proved(found.node))
+        return self._kept[place]
+
+    @cached_property
+    def _kept(self) -> dict[Place, frozenset[Place]]:
+        return {}
+
+
+def hash_of(text: str, reached: Iterable[str] = ()) -> str:
+    """The first 16 hexadecimal digits of the sha256 of the function's text and of the texts reached, sorted."""
+    return hashlib.sha256("\n".join([text, *sorted(set(reached))]).encode()).hexdigest()[:16]
+
+
+@cache
+def _module(name: str, source: str, is_package: bool) -> Module:
+    """A module read once for each text."""
+    return Module(name, ast.parse(source), is_package)
+
+
+def package_of(sources: dict[str, str], packages: Iterable[str] = ()) -> Package:
+    """The package of these sources, by dotted name; `packages` are those that stand for an `__init__`."""
+    known = {*packages}
+    return Package({name: _module(name, source, name in known) for name, source in sources.items()})
+
+
+def sources_below(root: Path) -> tuple[dict[str, str], set[str]]:
+    """Sources of the package in a folder by dotted name, and which of them are `__init__` files."""
+    sources, packages = {}, set()
+    for path in sorted((root / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        sources[name] = path.read_text(encoding="utf-8")
+        packages |= {name} if parts[-1] == "__init__" else set()
+    return sources, packages

@@ -1,0 +1,144 @@
+"""Unsound edits of helpers and constants, none of which carries a theorem: each makes a proof stale, or is banned.
+
+No test of behaviour is needed to see them; `seen_by` names one that sees the edit as well. The edits are applied to
+the source text in memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = "verified_dp.core."
+
+
+@dataclass(frozen=True)
+class Edit:
+    """In the definition or constant `place` (`name` or `Class.name`) the text `old`, which is there once, is `new`."""
+
+    place: str
+    old: str
+    new: str
+    theorem: str
+    banned: bool = False
+    seen_by: str = ""
+
+
+EDITS = [
+    # balls: every bound goes through these
+    Edit("normal_tail", "erfc() / 2", "erfc() / 6", "T15-gaussian"),
+    Edit("normal_density", "/ (2 * variance)).exp()", "/ variance).exp()", "T60-tails"),
+    Edit("upper_end", "x.upper()", "x.mid()", "T03-chernoff", banned=True),
+    Edit("lower_end", "x.lower()", "x.upper()", "T31-lattice-delta"),
+    Edit("plus_minus", "upper_end(radius)", "lower_end(radius)", "T08-shifted-line"),
+    Edit("largest", "upper_end(value)", "lower_end(value)", "T20-panel-enclosure"),
+    Edit("smallest", "lower_end(value)", "upper_end(value)", "T20-panel-enclosure"),
+    Edit("step_down", "arb(0).union(arb(1))", "arb(1)", "T60-tails"),
+    Edit("powers", "half * table[n - n // 2]", "half * half", "T78-lattice-frequency-tail"),
+    Edit("upper_dyadic", "upper_end(x)", "lower_end(x)", "T110-gdp-filter"),
+    Edit("ball", "fmpq(value.numerator, value.denominator)", "float(value)", "T15-gaussian", banned=True),
+    # exact and dyadic numbers
+    Edit("Dyadic._compare_finite", "self.sign * _sign(self.top", "_sign(self.top", "T13-epsilon-of-delta"),
+    Edit("_scale_up", "-(-top // bottom)", "top // bottom", "T13-epsilon-of-delta"),
+    Edit("_scale_down", ".lower().floor()", ".upper().ceil()", "T13-epsilon-of-delta"),
+    Edit("_signed", "-_integer(digits) if", "_integer(digits) if", "T114-safe-rounding"),
+    Edit("_from_decimal", "power - len(decimals)", "power - len(decimals) + 1", "T114-safe-rounding"),
+    Edit("square_root", "root if root * root == number else SquareRoot(number)", "root", "T15-gaussian"),
+    # mechanisms: what a step is
+    Edit("Gaussian.mean_distance", "2 if relation is Relation.REPLACE", "1 if relation is Relation.REPLACE",
+         "T23-pair-gaussian"),
+    Edit("binomial_weights", "rest ** (trials - n)", "rest ** trials", "T53-with-replacement"),
+    Edit("Laplace.ratio", "self.sensitivity / self.scale", "self.scale / self.sensitivity", "T42-pair-shift"),
+    Edit("Composition.merged", "counts.get(mechanism, 0) + count", "count", "T25-composition"),
+    # pairs
+    Edit("ORDERS", "Relation.ADD_OR_REMOVE: (\"remove\", \"add\")", "Relation.ADD_OR_REMOVE: (\"remove\",)",
+         "T25-composition"),
+    Edit("Setting.mixtures", "-mean, weight", "mean, weight", "T22-pair-poisson-replace"),
+    Edit("_square", "s**2", "Fraction(float(s)**2)", "T73-sampled-composition", banned=True),
+    # laws
+    Edit("SWAPPED", '"remove": "add"', '"remove": "remove"', "T16-reversal"),
+    Edit("mirrored", "-mean, weight", "mean, weight", "T22-pair-poisson-replace"),
+    Edit("MixtureLoss._rows", "(2 * variance)", "variance", "T51-mixtures"),
+    Edit("FiniteLoss.in_order", "(q, p) for", "(p, q) for", "T55-finite"),
+    Edit("OddsLoss.enclose_atoms", "(odds + 1 + self.others)", "(odds + self.others)", "T54-randomized-response"),
+    Edit("SampledLoss._odds", ".expm1()", ".exp()", "T60-tails"),
+    Edit("SampledGaussianLoss.side", 'self.order == "add"', 'self.order == "remove"', "T08-shifted-line"),
+    Edit("DiscreteGaussianLoss._reaches", "self.sensitivity - 2 * outcome", "self.sensitivity + 2 * outcome",
+         "T50-discrete-gaussian"),
+    Edit("_theta", "(2 * arb.pi())", "arb.pi()", "T63-discrete-gaussian-sums"),
+    Edit("_threshold", "arb(1) / 2", "arb(1)", "T14-single-step"),
+    Edit("LaplaceMixtureLoss._enclose_end", "sign * mean", "mean", "T75-random-shifts"),
+    Edit("_sinc_beyond", "min(1 / x)", "min(1 / (2 * x))", "T62-sampled-laplace-beyond"),
+    Edit("SampledLaplaceLoss._power", "tilt + 1 if", "tilt if", "T61-sampled-laplace"),
+    Edit("_UNKNOWN", ", (arb(1), arb(1))]", "]", "T75-random-shifts"),
+    Edit("GaussianLoss.enclose_moment", "(exponent + 1)", "(exponent - 1)", "T15-gaussian"),
+    Edit("ComposedLoss.laws", "if self.mean_shift_squared else self.parts", "if not self.parts else self.parts",
+         "T25-composition"),
+    # the engines' helpers
+    Edit("total_shift", "count * grid.shift", "grid.shift", "T30-lattice-composition"),
+    Edit("_merged", "old[0] + p, old[1] + q", "p, q", "T73-sampled-composition"),
+    Edit("enclose_atoms_exactly", "(place / 2).exp()", "place.exp()", "T45-pieces"),
+    # papers
+    Edit("ANY_STEPS", '"0.56"', '"0.06"', "T99-berry-esseen"),
+    Edit("PSI", "10253", "253", "T104-edgeworth-remainder"),
+]
+
+
+def load(path: Path) -> ModuleType:
+    """A program or test that belongs to no package, as a module."""
+    spec = importlib.util.spec_from_file_location(f"{path.stem}_for_edits", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+hashes = load(ROOT / "proofs" / "record_hashes.py")
+banned: Callable[[str], list[str]] = load(ROOT / "tests" / "test_architecture.py").syntax_complaints
+SOURCES, PACKAGES = hashes.code.sources_below(ROOT)
+PACKAGE = hashes.code.package_of(SOURCES, PACKAGES)
+BEFORE = {proved.name: proved.hash for proved in hashes.proved_in(PACKAGE)}
+
+
+def spans(module: str, place: str) -> list[tuple[int, int]]:
+    """First and last line of every definition or constant of that name at the top of a module (of a class)."""
+    body: list[ast.stmt] = PACKAGE.modules[module].tree.body
+    *owners, _ = place.split(".")
+    for owner in owners:
+        body = [node for outer in body if getattr(outer, "name", "") == owner for node in getattr(outer, "body", [])]
+    name = place.rpartition(".")[2]
+    return [(node.lineno, node.end_lineno or node.lineno) for node in body if name in hashes.code.bound_by(node)]
+
+
+def edited(edit: Edit) -> tuple[str, str]:
+    """The module with the edit and its new source; that there is one such place is asserted."""
+    rooms = [name for name in SOURCES if name.startswith((CORE, "verified_dp.papers."))]
+    found = []
+    for name in rooms:
+        lines = SOURCES[name].splitlines(keepends=True)
+        for first, last in spans(name, edit.place):
+            inside = "".join(lines[first - 1 : last])
+            if inside.count(edit.old) == 1:
+                new = inside.replace(edit.old, edit.new)
+                found.append((name, "".join([*lines[: first - 1], new, *lines[last:]])))
+    assert len(found) == 1, f"{edit.place} with {edit.old!r} is in {[name for name, _ in found]}, not in one module"
+    return found[0]
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.place)
+def test_edit_makes_a_proof_stale_or_is_banned(edit: Edit) -> None:
+    module, source = edited(edit)
+    package = hashes.code.package_of({**SOURCES, module: source}, PACKAGES)
+    stale = {theorem for proved in hashes.proved_in(package) if BEFORE[proved.name] != proved.hash
+             for theorem in proved.theorems}
+    assert edit.theorem in stale
+    assert bool(banned(source)) is edit.banned

@@ -1,0 +1,12 @@
+PRAGMA application_id = 1447317553;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "charges" VALUES(1,'step 1','{"delta":"1/100000000","epsilon":"1/10"}','{"spent":["1/100","1/100000000"]}','2026-11-22T12:32:28+00:00','7c232bd5820de9b5b7e2701dff6223dd4ab2766ad918239e2aed6f7d4cde67d4');
+INSERT INTO "charges" VALUES(2,'step 2','{"epsilon":"1/30"}','{"spent":["1/90","1/100000000"]}','2026-11-22T12:32:28+00:00','bff567e25ed7d7e39a0f698b150ab1e4517ee3b882b69c5e27fc16b6cbd1823d');
+INSERT INTO "charges" VALUES(3,'step 3','{"delta":"9/100000000","epsilon":"0"}','{"spent":["1/90","1/10000000"]}','2026-11-22T12:32:28+00:00','fb53974354182a6d6c0ca80f6164c7f8b2c4781533696fb46512463af9df55fc');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'{"fields": {"epsilon": "1", "slack": "1/1000000", "steps_delta": "1/10000000"}, "kind": "approximate-dp"}',3,'fb53974354182a6d6c0ca80f6164c7f8b2c4781533696fb46512463af9df55fc');
+CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+COMMIT;

@@ -1,0 +1,12 @@
+PRAGMA application_id = 1447317553;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "charges" VALUES(1,'step 1','{"mu_squared":"1/7"}','{"spent":["1/7"]}','2026-11-22T12:32:28+00:00','5aef96dfc1edb881c888d9a08105ae484f3d05c222f4d9edd8c3cd945c24208d');
+INSERT INTO "charges" VALUES(2,'step 2','{"mu_squared":"3"}','{"spent":["22/7"]}','2026-11-22T12:32:28+00:00','fbd8c2e8c0179aacec74788e005bc504c7104f0eee2921263c05df186f98dda6');
+INSERT INTO "charges" VALUES(3,'step 3','{"mu_squared":"1/1000000000000000000000000000000"}','{"spent":["22000000000000000000000000000007/7000000000000000000000000000000"]}','2026-11-22T12:32:28+00:00','2239bbd7d146784ae681c7debe2e1b3325049ae0cced1e49ac77db3cbf5ebfe1');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'{"fields": {"step": "1/100"}, "kind": "gdp-odometer"}',3,'2239bbd7d146784ae681c7debe2e1b3325049ae0cced1e49ac77db3cbf5ebfe1');
+CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+COMMIT;

@@ -1,0 +1,11 @@
+PRAGMA application_id = 1447317553;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "charges" VALUES(1,'step 1','{"mu_squared":{"a":"22/3","b":"0"}}','{"halted": []}','2026-11-22T12:32:28+00:00','a50a3ec0438908efdb23dce28f6fcae9166d17531f673998ac7de7fc3e61db0b');
+INSERT INTO "charges" VALUES(2,'step 2','{"mu_squared":{"a":"1/1000000000000000000000000000000","b":"1/50"}}','{"halted": []}','2026-11-22T12:32:28+00:00','daa24bf7a447fcd57a37a6af730c93a6fc78eb7011145450a20c1b11a90aaccb');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'{"fields": {"spent": {"a": "0", "b": "0"}, "step": "1/100"}, "kind": "individual-gdp-odometer"}',2,'daa24bf7a447fcd57a37a6af730c93a6fc78eb7011145450a20c1b11a90aaccb');
+CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+COMMIT;

@@ -1,0 +1,12 @@
+PRAGMA application_id = 1447317553;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "charges" VALUES(1,'step 1','{"mu_squared":{"a":"2/3","b":"0","\u00e9":"101/100"}}','{"halted": ["\u00e9"]}','2026-11-22T12:32:28+00:00','73fd42d3b7eea6428859fa09e212f4f51a40be08296440271af2afb2cb38555f');
+INSERT INTO "charges" VALUES(2,'step 2','{"mu_squared":{"a":"1/3","b":"1/7","\u00e9":"1"}}','{"halted": []}','2026-11-22T12:32:28+00:00','0cfaeeccf401bc5315746d5a455366dc8d981d7319cb93f3bb0f935b4c537798');
+INSERT INTO "charges" VALUES(3,'step 3','{"mu_squared":{"a":"1/1000000000000000000000000000000","b":"1","\u00e9":"0"}}','{"halted": ["a", "b"]}','2026-11-22T12:32:28+00:00','b848867b40b02b9e1cd1d0ccaaaafdfb32156c5a8f7283ca09f06dba745c735d');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'{"fields": {"budget": "1", "spent": {"a": "0", "b": "0", "\u00e9": "0"}}, "kind": "individual-gdp"}',3,'b848867b40b02b9e1cd1d0ccaaaafdfb32156c5a8f7283ca09f06dba745c735d');
+CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+COMMIT;

@@ -1,0 +1,11 @@
+PRAGMA application_id = 1447317553;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "charges" VALUES(1,'step 1','{"epsilons":{"a":"22/3","b":"1"}}','{"halted": []}','2026-11-22T12:32:28+00:00','316b66945e900e5fbdecdca8c1e98588ff61b257f5949145f643f9c53ad874bc');
+INSERT INTO "charges" VALUES(2,'step 2','{"epsilons":{"a":"0","b":"1/7"}}','{"halted": []}','2026-11-22T12:32:28+00:00','b0122180584cbec147494840dc02be47a36cfd6ee7967cfd1d0276f6f860d8a4');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'{"fields": {"renyi_order": "8", "spent": {"a": "0", "b": "0"}, "step": "1/100"}, "kind": "individual-renyi-odometer"}',2,'b0122180584cbec147494840dc02be47a36cfd6ee7967cfd1d0276f6f860d8a4');
+CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+COMMIT;

@@ -1,0 +1,11 @@
+PRAGMA application_id = 1447317553;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "charges" VALUES(1,'step 1','{"epsilons":{"a":"2/3","b":"1"}}','{"halted": []}','2026-11-22T12:32:28+00:00','9d8677558893111f7810aae3c696ee73565fb36afbb8dba08e5ba6279a4105ec');
+INSERT INTO "charges" VALUES(2,'step 2','{"epsilons":{"a":"1","b":"1/2"}}','{"halted": ["a"]}','2026-11-22T12:32:28+00:00','d1bee08cf8528a985b0dc1cc19545fb276999ff72c61777dea68edea16fcf110');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'{"fields": {"budget": "3/2", "renyi_order": "17/2", "spent": {"a": "0", "b": "0"}}, "kind": "individual-renyi"}',2,'d1bee08cf8528a985b0dc1cc19545fb276999ff72c61777dea68edea16fcf110');
+CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+COMMIT;

@@ -1,0 +1,11 @@
+PRAGMA application_id = 1447317553;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "charges" VALUES(1,'step 1','{"epsilon":"3"}','{"spent":["3"]}','2026-11-22T12:32:28+00:00','73c22c3add8a70be25930bea033760a9723e54f7ddeadbfdfae384318acc1f27');
+INSERT INTO "charges" VALUES(2,'step 2','{"epsilon":"1/1000000000000000000000000000000"}','{"spent":["3000000000000000000000000000001/1000000000000000000000000000000"]}','2026-11-22T12:32:28+00:00','6077c22bffa012ea57f07cb21665eef5e85da06dc738625a3c38e5ad11b9e4f2');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'{"fields": {"renyi_order": "5/2", "step": "1/4"}, "kind": "renyi-odometer"}',2,'6077c22bffa012ea57f07cb21665eef5e85da06dc738625a3c38e5ad11b9e4f2');
+CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+COMMIT;

@@ -1,0 +1,12 @@
+PRAGMA application_id = 1447317553;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE charges (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL, outcome TEXT NOT NULL, at TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "charges" VALUES(1,'step 1','{"epsilons":["1/10","1/3"]}','{"spent":["1/10","1/3"]}','2026-11-22T12:32:28+00:00','87f83dcc4b55eabc0f6a5b3a04763a2a3586dd7cca0a522d739c817ac8b6ca88');
+INSERT INTO "charges" VALUES(2,'step 2','{"epsilons":["9/10","2"]}','{"spent":["1","7/3"]}','2026-11-22T12:32:28+00:00','5260a3fa82bb5fa6eaa7f0e556f92df5dfd674ea15fd5fd1f311aa5896e23208');
+INSERT INTO "charges" VALUES(3,'step 3','{"epsilons":["0","0"]}','{"spent":["1","7/3"]}','2026-11-22T12:32:28+00:00','d4475dd7d628d2abbd391761330b4be5e7c73f7886f7c143d64be4a19994e0d7');
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), terms TEXT NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO "head" VALUES(1,'{"fields": {"budgets": ["1", "7/3"], "renyi_orders": ["2", "17/2"]}, "kind": "renyi"}',3,'d4475dd7d628d2abbd391761330b4be5e7c73f7886f7c143d64be4a19994e0d7');
+CREATE TRIGGER charges_stay BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charges_stand BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only added'); END;
+COMMIT;

@@ -1,0 +1,73 @@
+"""What a type checker says of a user's script: exact numbers are accepted, floats are refused, results have types."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ACCEPTED = '''
+from decimal import Decimal
+from fractions import Fraction
+
+from verified_dp import (ApproximateDP, Enclosure, Finite, Gaussian, Laplace, MixtureOfGaussians, Number,
+                         PoissonSampled, PrivacyProfile, RandomizedResponse, Renyi, compose, privacy_profile)
+
+steps = compose((PoissonSampled(Gaussian("1.5"), "0.01"), 10_000))
+releases = compose(Laplace("20", 1), (Gaussian(sigma=2, sensitivity="1"), "3"), ApproximateDP(Decimal(1), "1e-5"))
+others = compose(Finite(["1/3", "2/3"], [Fraction(1), 0]), MixtureOfGaussians(1, [1, "2"], ["1/2", "1/2"]),
+                 RandomizedResponse(3, "1/2"), RandomizedResponse(3, epsilon=1), Renyi([2, "8"], ["0.1", 1]))
+scale: Fraction = Laplace("20", 1).scale
+profile: PrivacyProfile = privacy_profile(Gaussian("1.1"), relation="add-or-remove", group_size=2)
+
+
+def ask(at: Number) -> Enclosure:
+    return profile.delta(at, digits=4)
+
+
+answer: Enclosure = profile.epsilon("1e-5")
+answers = [ask(1), ask("1/3"), ask(Fraction(1, 3)), ask(Decimal("0.5")), ask(Fraction(answer.upper))]
+total: Fraction = answer.upper + 1
+ends: tuple[float, float] = answer.lower_float, answer.upper_float
+assert answer.upper < Decimal(9) and answer.contains(answer.lower)
+print(f"{answer.upper:.3e}", answer.upper.to_decimal(5), answer.notation(), *answers)
+'''
+REFUSED = """
+from verified_dp import Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
+Gaussian(1.1)
+Laplace(20.0, 1)
+PoissonSampled(Gaussian(1), 0.01)
+Finite([0.5, "1/2"], ["1/2", "1/2"])
+compose((Gaussian(1), 2.0))
+privacy_profile(Gaussian(1), "add").delta(1.0)
+privacy_profile(Gaussian(1), "add").epsilon(1e-5)
+privacy_profile(Gaussian(1), "add").delta(1).contains(0.5)
+"""
+
+
+@pytest.fixture
+def complaints(tmp_path: Path) -> list[str]:
+    """What mypy prints of both scripts, outside of this folder and its configuration."""
+    (tmp_path / "accepted.py").write_text(ACCEPTED, encoding="utf-8")
+    (tmp_path / "refused.py").write_text(REFUSED, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "accepted.py", "refused.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 1, done.stderr
+    return [line for line in done.stdout.splitlines() if "error:" in line]
+
+
+def test_floats_are_refused_and_nothing_else(complaints: list[str]) -> None:
+    lines = [match[1] for line in complaints if (match := re.match(r"refused\.py:(\d+): .*float", line))]
+    assert len(lines) == len(complaints), complaints
+    assert lines == [str(number) for number in range(3, len(REFUSED.splitlines()) + 1)]
+
+
+def test_what_is_accepted_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "accepted.py").write_text(ACCEPTED, encoding="utf-8")
+    runpy.run_path(str(tmp_path / "accepted.py"))
+    assert re.match(r"\d\.\d{3}e[+-]\d\d \d\.\d{4} \d\.\d+\[", capsys.readouterr().out)

@@ -1,0 +1,231 @@
+"""A paper's method asked about a composition: the larger of both orders, epsilon(delta) by bracketing.
+
+    accountant(privacy_profile(spec), "fourier", n=50000, L=12).delta("1")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from typing import TypeVar
+
+from flint import arb, ctx
+
+from verified_dp.core import exact
+from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.bounds import reverse_bounds
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.engines.support import enclose_past_support
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.theorems import proved_by
+from verified_dp.enclosure import Enclosure, Estimate
+from verified_dp.papers.paper import PaperAnswer, PaperMethod, check_parameters, paper_method
+from verified_dp.profile import PrivacyProfile
+from verified_dp.search.line import dyadic
+from verified_dp.search.magnitudes import require_floats
+from verified_dp.search.order import Budget
+from verified_dp.search.solution import Ends, larger
+
+DEFAULT_DIGITS = 4
+"""What is asked of a paper's method where nobody says."""
+LARGEST = 10**6
+"""epsilon(delta) is looked for up to here, and delta(epsilon) asked of the methods."""
+ESTIMATED_DIGITS = 8
+"""Of the eps at which an estimate crosses delta."""
+Ask = Callable[[Fraction], PaperAnswer]
+Asked = TypeVar("Asked")
+
+
+@dataclass(frozen=True)
+class PaperResult:
+    """What a method says of the composition: an enclosure, an estimate, or both.
+
+    estimates: further approximations by name. parameters: what was used. seconds: wall-clock time.
+    """
+
+    method: str
+    enclosure: Enclosure | None
+    estimate: Estimate | None
+    estimates: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class Accountant:
+    """One method on the orders of one composition.
+
+    Args:
+        profile: of the composition. method: with its parameters.
+    """
+
+    def __init__(self, profile: PrivacyProfile, method: PaperMethod) -> None:
+        self._profile, self._losses, self._method = profile, profile.losses, method
+
+    def delta(self, epsilon: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
+        """delta(eps) for any real eps: the larger of both orders (T25), at eps < 0 by reversal (T16).
+
+        Raises: Unsupported where the method does not apply, and beyond eps = +-LARGEST before the largest loss.
+        """
+        eps, budget = exact.exact(epsilon, "epsilon"), Budget(max_seconds, self._profile.progress)
+        digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
+
+        def ask(loss: ComposedLoss) -> PaperAnswer:
+            if eps < 0:
+                swapped = loss.in_order(SWAPPED[loss.order])
+                return _reversed(self._at(swapped, -eps, digits, budget), eps)
+            return self._at(loss, eps, digits, budget)
+
+        with ctx.workprec(4 * digits + 64):
+            answers = self._each(ask)
+            ends = [(lower_dyadic(answer.bounds.lower), upper_dyadic(answer.bounds.upper))
+                    for answer in answers if answer.bounds is not None]
+            shown, enclosure = self._enclosed("delta", ends, answers, digits, budget)
+        names = dict.fromkeys(name for answer in answers for name in answer.estimates)
+        largest = {name: text for name in names if (text := _largest([a.estimates.get(name) for a in answers]))}
+        return self._result(enclosure, _largest([a.estimate for a in answers]), largest, shown, budget)
+
+    def epsilon(self, delta: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
+        """The smallest eps >= 0 with delta(eps) <= delta: proved ends (T13), and where the estimates cross delta."""
+        target, budget = exact.open_unit(delta, "delta"), Budget(max_seconds, self._profile.progress)
+        digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
+        with ctx.workprec(4 * digits + 64):
+            start = self._profile.guess_epsilon(target)
+            asks = self._each(lambda loss: cache(self._method.curve(loss, start, digits, budget).delta))
+            answers = [ask(start) for ask in asks]
+            ends = [_proved_ends(ask, target, start, digits)
+                    for ask, answer in zip(asks, answers, strict=True) if answer.bounds is not None]
+            shown, enclosure = self._enclosed("epsilon", ends, answers, digits, budget)
+            names = dict.fromkeys(name for answer in answers for name in answer.estimates)
+            found = {name: _largest([_estimated(ask, name, target, start) for ask in asks]) for name in names}
+            estimate = _largest([_estimated(ask, None, target, start) for ask in asks])
+        return self._result(enclosure, estimate, {k: v for k, v in found.items() if v}, shown, budget)
+
+    def _at(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> PaperAnswer:
+        """delta at eps >= 0: past the largest loss it is the infinity mass, far out nothing is computed before that."""
+        if epsilon > LARGEST:
+            past = enclose_past_support(loss, epsilon)
+            if not past.upper < 1:
+                raise Unsupported(f"eps must be from -{LARGEST} to {LARGEST} for {self._method.name}")
+            return PaperAnswer(past, parameters={"support": "eps is past the largest loss"})
+        return self._method.curve(loss, epsilon, digits, budget).delta(epsilon)
+
+    @property
+    def _is_one_law(self) -> bool:
+        """Whether there are two orders, and both are the same law."""
+        first, *others = self._losses
+        return bool(others) and all(first.equals_in_law(other) for other in others)
+
+    def _each(self, ask: Callable[[ComposedLoss], Asked]) -> list[Asked]:
+        """What is asked of each order, asked once where all are the same law. Raises Unsupported."""
+        for loss in self._losses:
+            require_floats(loss)
+        if self._is_one_law:
+            return [ask(self._losses[0])] * len(self._losses)
+        return [ask(loss) for loss in self._losses]
+
+    def _enclosed(self, quantity: str, ends: Sequence[Ends], answers: Sequence[PaperAnswer], digits: int,
+                  budget: Budget) -> tuple[PaperAnswer, Enclosure | None]:
+        """The answer whose parameters and errors are shown, and the enclosure; None where some order has no ends.
+
+        Shown is the order proved the larger, else the one with the larger upper end, or estimate.
+        """
+        if len(ends) < len(answers):
+            return max(answers, key=lambda answer: _number(answer.estimate or "0")), None
+        orders = [loss.order for loss in self._losses]
+        both, order = larger(dict(zip(orders, ends, strict=True)))
+        shown = answers[max(range(len(ends)), key=lambda i: ends[i][1]) if order == "both" else orders.index(order)]
+        sources = {name: upper_dyadic(size) for name, size in (shown.bounds.budget if shown.bounds else {}).items()}
+        return shown, self._profile.enclosure(quantity, both, order=order, method=self._method.name,
+                                              sources=sources, digits=digits, spent=budget)
+
+    def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
+                shown: PaperAnswer, budget: Budget) -> PaperResult:
+        typed = None if estimate is None else Estimate(estimate, self._method.name, shown.reason)
+        once = {"orders": "both are the same law, computed once"} if self._is_one_law else {}
+        return PaperResult(self._method.name, enclosure, typed, estimates, {**shown.parameters, **once}, budget.elapsed)
+
+
+def accountant(profile: PrivacyProfile, method: str | PaperMethod, **parameters: object) -> Accountant:
+    """One of the papers' methods on the profile's composition; parameters are the paper's own.
+
+    Raises: InvalidInput for an unknown method or parameter, and for one that is too large or too small.
+    """
+    found = paper_method(method, parameters) if isinstance(method, str) else method
+    check_parameters(found)
+    return Accountant(profile, found)
+
+
+@proved_by("T16-reversal")
+def _reversed(answer: PaperAnswer, epsilon: Fraction) -> PaperAnswer:
+    """delta(eps) at eps < 0 from the swapped order's answer at -eps."""
+    bounds = None if answer.bounds is None else reverse_bounds(answer.bounds, epsilon)
+    estimates = {name: _reversed_text(text, epsilon) for name, text in answer.estimates.items()}
+    estimate = None if answer.estimate is None else _reversed_text(answer.estimate, epsilon)
+    return PaperAnswer(bounds, estimate, answer.reason, answer.parameters, estimates)
+
+
+def _reversed_text(text: str, epsilon: Fraction) -> str:
+    value = -ball(epsilon).expm1() + ball(epsilon).exp() * _number(text)
+    return value.mid().str(15, radius=False)
+
+
+def _largest(texts: Sequence[str | None]) -> str | None:
+    """The largest of some decimals; None where one is missing."""
+    known = [text for text in texts if text is not None]
+    return max(known, key=_number) if known and len(known) == len(texts) else None
+
+
+def _number(text: str) -> arb:
+    """A decimal of any exponent, rounded at the working precision: estimates may be far too small for a Fraction."""
+    return arb(text).mid()
+
+
+@proved_by("T13-epsilon-of-delta")
+def _proved_ends(ask: Ask, target: Fraction, start: Fraction, digits: int) -> Ends:
+    """(eps_lo, eps_hi): delta(eps_lo) > target, or eps_lo = 0; delta(eps_hi) <= target, or +inf where that fails."""
+
+    def is_above(epsilon: Fraction) -> bool:
+        bounds = ask(epsilon).bounds
+        return bounds is not None and bool(bounds.lower > ball(target))
+
+    def may_be_above(epsilon: Fraction) -> bool:
+        bounds = ask(epsilon).bounds
+        return bounds is None or not bool(bounds.upper <= ball(target))
+
+    low, _ = _cross(is_above, start, digits)
+    _, high = _cross(may_be_above, start, digits)
+    return Dyadic.of_fraction(low or Fraction(0)), Dyadic.infinity() if high is None else Dyadic.of_fraction(high)
+
+
+def _estimated(ask: Ask, name: str | None, target: Fraction, start: Fraction) -> str | None:
+    """Where an estimate of delta falls below the target, as a decimal; None where it is missing or does not fall."""
+
+    def text(epsilon: Fraction) -> str | None:
+        answer = ask(epsilon)
+        return answer.estimate if name is None else answer.estimates.get(name)
+
+    if text(start) is None:
+        return None
+    _, high = _cross(lambda epsilon: bool(_number(text(epsilon) or "0") > ball(target)), start, ESTIMATED_DIGITS)
+    return None if high is None else f"{float(high):.9g}"
+
+
+def _cross(above: Callable[[Fraction], bool], start: Fraction, digits: int) -> tuple[Fraction | None, Fraction | None]:
+    """The last eps tried that is above and the first that is not, next to each other; None where there is none."""
+    low, high = Fraction(0), start
+    while above(high):
+        low, high = high, 2 * high
+        if low > LARGEST:
+            return low, None
+    if not low and not above(low):
+        return None, low
+    while (high - low) * 10 ** (digits + 1) > high:
+        middle = dyadic(float(low + high) / 2, 52)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if above(middle) else (low, middle)
+    return low, high

@@ -1,0 +1,1 @@
+"""The Renyi (moments) accountants."""
