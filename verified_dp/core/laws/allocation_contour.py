@@ -11,10 +11,10 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, kept, largest, lower_end, plus_minus, upper_end
+from verified_dp.core.balls import BOUND_BITS, ball, integer_above, kept, largest, lower_end, plus_minus, upper_end
 from verified_dp.core.engines.powers import enclose_power
 from verified_dp.core.exact import SquareRoot
-from verified_dp.core.laws.lognormal import Hats, Majorant, choose_majorant, enclose_hats, enclose_nodes, integer_above
+from verified_dp.core.laws.lognormal import Hats, Majorant, choose_majorant, enclose_hats, enclose_nodes
 from verified_dp.core.theorems import proved_by
 
 
@@ -208,20 +208,21 @@ def plan(rounds: int, hats: Hats, strike: arb, angle: Fraction, bits: int) -> Pl
 _ANGLES = (Fraction(5, 8), Fraction(3, 8), Fraction(1, 4))
 
 
-def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> tuple[Plan, Fraction]:
-    """The plan that takes the fewest points; a widest one that wastes little is taken at once."""
-    best, least, nats = None, arb.pos_inf(), bits * arb.const_log2()
+def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
+    """The plan that takes the fewest points; a wide one that wastes little is taken at once."""
+    nats, plans = bits * arb.const_log2(), list[Plan]()
     for angle in _ANGLES:
-        found = plan(rounds, hats, strike, angle, bits)
-        points = (nats + found.wasted) / ball(angle)
-        if best is None or points < least:
-            best, least = (found, angle), points
-        if found.wasted < nats / 4:
+        plans.append(plan(rounds, hats, strike, angle, bits))
+        if plans[-1].wasted < nats / 4:
             break
+    best = plans[0]
+    for other in plans[1:]:
+        best = other if (nats + other.wasted) / other.path.angle < (nats + best.wasted) / best.path.angle else best
     return best
 
 
 _BLOCKS = 3
+_DEEPEST = 100
 
 
 def _bits_of(x: arb) -> int:
@@ -229,36 +230,49 @@ def _bits_of(x: arb) -> int:
     return integer_above((x.log() / arb.const_log2()).max(arb(0)))
 
 
-@kept(32)
+@kept(64)
 def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction) -> PutValues:
     """The values of a hyperbola chosen for K = strike, good to about 2^-prec of put."""
     bits = ctx.prec
     with ctx.workprec(BOUND_BITS):
         spread, aim = 1 / ball(noise), lower_end(ball(strike))
         reach = integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt())
-        depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2))) + 6
-        hats = enclose_hats(spread, depth, reach)
-        chosen, angle = choose_plan(rounds, hats, aim, bits)
-        margin = ball(angle * (_EDGES[1] - _EDGES[0]) / 8)
-        step = lower_end(2 * arb.pi() * margin / (bits * arb.const_log2() + 2 + chosen.wasted))
-        damping = upper_end(1 / (2 * arb.pi() * margin / step).expm1())
-        kept_parts = count_kept(chosen, aim, bits)
-        count = integer_above(kept_parts * ball(CELL) / step)
-        deeper = _bits_of(rounds / hats.bound(chosen.path.scale)) + 4
-        spare = integer_above(((arb.pi() / 2 + ball(angle)) / spread) ** 2 / 2 / arb.const_log2()) + deeper + 16
+        depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2)).min(arb(_DEEPEST))) + 6
+        chosen = choose_plan(rounds, enclose_hats(spread, depth, reach), aim, bits)
+        step = 2 * arb.pi() * _margin(chosen.path) / (bits * arb.const_log2() + 2 + chosen.wasted)
+        held = count_held(chosen, aim, bits)
+    return put_values(chosen, noise, lower_end(step), held, bits)
+
+
+def _margin(path: Arm) -> arb:
+    """b, half the strip's width."""
+    return path.angle * (_EDGES[1] - _EDGES[0]) / 8
+
+
+@proved_by("T132-hyperbola")
+def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, held: int, bits: int) -> PutValues:
+    """The sum over the first `held` parts of the path, in steps of any exact size; transforms to about 2^-bits."""
+    path = chosen.path
+    with ctx.workprec(BOUND_BITS):
+        damping = upper_end(1 / (2 * arb.pi() * _margin(path) / step).expm1())
+        count = integer_above(held * ball(CELL) / step)
+        deeper = _bits_of(path.rounds / path.hats.bound(path.scale)) + 4
+        growth = ((arb.pi() / 2 + path.angle) / path.hats.spread) ** 2 / 2
+        spare = integer_above(growth / arb.const_log2()) + deeper + 16
+        share = upper_end(step / ball(CELL))
     with ctx.workprec(bits + spare):
-        terms = sum_terms(chosen.path, noise, step, count, bits + deeper)
-    return PutValues(terms, chosen.aliases, damping, chosen.parts[kept_parts:], upper_end(step / ball(CELL)))
+        terms = sum_terms(path, noise, step, count, bits + deeper)
+    return PutValues(terms, chosen.aliases, damping, chosen.parts[held:], share)
 
 
-def count_kept(chosen: Plan, strike: arb, bits: int) -> int:
+def count_held(chosen: Plan, strike: arb, bits: int) -> int:
     """How many parts of the path cannot be left out for 2^-bits of put."""
-    goal, kept_parts = upper_end((chosen.log_size - bits * arb.const_log2()).exp()), len(chosen.parts) - 1
+    goal, held = upper_end((chosen.log_size - bits * arb.const_log2()).exp()), len(chosen.parts) - 1
     left = chosen.parts[-1].bound(strike, 2)
-    while kept_parts > 1 and left + chosen.parts[kept_parts - 1].bound(strike, 2) <= goal:
-        kept_parts -= 1
-        left += chosen.parts[kept_parts].bound(strike, 2)
-    return kept_parts
+    while held > 1 and left + chosen.parts[held - 1].bound(strike, 2) <= goal:
+        held -= 1
+        left += chosen.parts[held].bound(strike, 2)
+    return held
 
 
 @proved_by("T132-hyperbola")

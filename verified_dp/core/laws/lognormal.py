@@ -10,13 +10,8 @@ from dataclasses import dataclass
 
 from flint import acb, arb
 
-from verified_dp.core.balls import disc, lower_end, normal_tail, smallest, upper_end
+from verified_dp.core.balls import disc, integer_above, lower_end, normal_tail, smallest, upper_end
 from verified_dp.core.theorems import proved_by
-
-
-def integer_above(x: arb) -> int:
-    """An integer at least every point of the ball."""
-    return int(x.upper().ceil().upper().unique_fmpz())
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,7 @@ class Hats:
     @proved_by("T131-lognormal-transform")
     def bound(self, rate: arb) -> arb:
         """Bound E e^{-rate X}, rate >= 0."""
-        return self.bound_below(rate, len(self.cuts) - 1) + self.beyond[-1]
+        return self.bound_below(rate, len(self.cuts) - 1) + self.beyond[-1] * (-rate * self.places[-1]).exp()
 
     def mean(self, rate: arb) -> arb:
         """About E[X e^{-rate X}] / E e^{-rate X}: only to choose by."""

@@ -11,17 +11,20 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, lower_end
+from verified_dp.core.balls import BOUND_BITS, ball, lower_dyadic, lower_end
 from verified_dp.core.exact import SquareRoot, square
 from verified_dp.core.laws.allocation_contour import enclose_put
-from verified_dp.core.laws.law import Unbounded
+from verified_dp.core.laws.law import Priced, Unbounded
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import EXPONENTIAL, words
 
 _COARSEST = 3
+"""Strikes that share a hyperbola differ by at most e^(2^-3)."""
+_FARTHEST = 10**6
 
 
 @dataclass(frozen=True)
-class RandomAllocationLoss(Unbounded):
+class RandomAllocationLoss(Unbounded, Priced):
     """rounds = t >= 1, noise_multiplier > 0, order remove (P against Q) or add."""
 
     rounds: int
@@ -38,17 +41,19 @@ class RandomAllocationLoss(Unbounded):
 
     def _enclose(self, x: arb, power: int) -> arb:
         """put, its first or second derivative (power 2, 1, 0) at K, by the values of a strike near it."""
-        return enclose_put(self.rounds, self.noise_multiplier, self._strike(x), power, self._near(x))
+        strike, near = self._strike(x), self._near(x)
+        if near is None or not strike.is_finite():
+            return arb(0).union(arb.pos_inf())
+        return enclose_put(self.rounds, self.noise_multiplier, strike, power, near)
 
-    def _near(self, x: arb) -> Fraction:
+    def _near(self, x: arb) -> Fraction | None:
         """A strike that many x near this one share: t e^y, y within about a standard deviation of log(S/t)."""
         with ctx.workprec(BOUND_BITS):
+            if not x.is_finite() or not abs(x) < _FARTHEST:
+                return None
             deviation = ((1 / ball(square(self.noise_multiplier))).expm1() / self.rounds).sqrt()
-            exact = arb(2) ** (deviation.log() / arb.const_log2()).min(arb(-_COARSEST)).floor()
-            mesh = lower_end(exact)
-            place = lower_end((x / mesh).floor()) * mesh
-            mantissa, exponent = lower_end(self._strike(place)).man_exp()
-            return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+            mesh = lower_end(arb(2) ** (deviation.log() / arb.const_log2()).min(arb(-_COARSEST)).floor())
+            return lower_dyadic(self._strike(lower_end((x / mesh).floor()) * mesh)).as_fraction()
 
     @proved_by("T133-random-allocation")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -68,8 +73,7 @@ class RandomAllocationLoss(Unbounded):
     @proved_by("T133-random-allocation", "T60-tails")
     def enclose_density(self, x: arb) -> arb:
         """Enclose K f(K), f the density of S: under Q of the remove order, under P of the add order."""
-        strike = self._strike(x)
-        under = strike * self._enclose(x, 0)
+        under = self._strike(x) * self._enclose(x, 0)
         return under if self.order == "add" else under * x.exp()
 
     def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
@@ -80,3 +84,18 @@ class RandomAllocationLoss(Unbounded):
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose E[e^{l L}], l > 0, between 0 and that of one round, e^{l(l+1) s^2/2}."""
         return arb(0).union((exponent * (exponent + 1) / (2 * ball(square(self.noise_multiplier)))).exp())
+
+    def value_work(self, prec: int) -> int:
+        """A sum over the points of a hyperbola that many x share."""
+        return _points(prec) * EXPONENTIAL * words(prec)
+
+    def table_work(self, prec: int) -> int:
+        """The transform at every point of one hyperbola: sums over nodes, with the bits that a turned line costs."""
+        spare = 4 * square(self.noise_multiplier).__ceil__()
+        nodes = _points(prec) * (2 + (1 / square(self.noise_multiplier)).__ceil__())
+        return _points(prec) * nodes * EXPONENTIAL * words(prec + spare)
+
+
+def _points(prec: int) -> int:
+    """About how many points a hyperbola takes, or more."""
+    return 64 + 2 * prec
