@@ -16,7 +16,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from verified_dp.core.mechanisms import Gaussian, Mechanism, PoissonSampled, Relation, compose
+from verified_dp.core.composition import Mechanism, PoissonSampled, Relation, compose
+from verified_dp.core.mechanisms import Gaussian
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile

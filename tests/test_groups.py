@@ -14,11 +14,20 @@ from flint import ctx
 from verified_dp.certify import build_certificate
 from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import verify
+from verified_dp.core.composition import PoissonSampled, Relation, WithReplacement, compose
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.law import Law
-from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation, WithReplacement, compose, convention
+from verified_dp.core.mechanisms import (
+    ZCDP,
+    ApproximateDP,
+    DiscreteGaussian,
+    Exponential,
+    Gaussian,
+    GaussianDP,
+    RandomizedResponse,
+)
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.releases import ZCDP, ApproximateDP, DiscreteGaussian, Exponential, GaussianDP, RandomizedResponse
+from verified_dp.core.words import convention
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 

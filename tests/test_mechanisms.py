@@ -5,17 +5,12 @@ from fractions import Fraction
 
 import pytest
 
+from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, compose
 from verified_dp.core.errors import InexactInput, InvalidInput
-from verified_dp.core.mechanisms import (
-    Claim,
-    Composition,
-    Gaussian,
-    PoissonSampled,
-    Relation,
-    compose,
-    convention,
-)
+from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.pairs.plain import mean_distance
 from verified_dp.core.theorems import REGISTRY, proved_by
+from verified_dp.core.words import convention
 
 
 def test_gaussian_is_exact():
@@ -28,8 +23,8 @@ def test_gaussian_is_exact():
 def test_distance_of_means_follows_the_convention():
     scaled, stated = Gaussian("1/2"), Gaussian(sigma="4", sensitivity="1")
     for relation in Relation:
-        assert scaled.mean_distance(relation) == (4 if relation is Relation.REPLACE else 2)
-        assert stated.mean_distance(relation) == Fraction(1, 4)
+        assert mean_distance(scaled, relation) == (4 if relation is Relation.REPLACE else 2)
+        assert mean_distance(stated, relation) == Fraction(1, 4)
 
 
 @pytest.mark.parametrize(

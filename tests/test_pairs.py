@@ -12,23 +12,24 @@ import pytest
 from flint import ctx
 
 from verified_dp.core.balls import ball
+from verified_dp.core.composition import PoissonSampled, Relation, WithoutReplacement, WithReplacement, compose
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, WithReplacement, compose
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.releases import (
+from verified_dp.core.mechanisms import (
     ApproximateDP,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     Finite,
+    Gaussian,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
     RandomizedResponse,
 )
+from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.papers.fourier.pairs import FourierAccountantPair, published_profile
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec

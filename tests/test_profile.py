@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from verified_dp.core.composition import Claim, Composition, PoissonSampled, Spec, compose
 from verified_dp.core.errors import InexactInput, InvalidInput
-from verified_dp.core.mechanisms import Claim, Composition, Gaussian, PoissonSampled, Spec, compose
-from verified_dp.core.releases import Finite, Laplace
+from verified_dp.core.mechanisms import Finite, Gaussian, Laplace
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant
 from verified_dp.papers.comparison import compare

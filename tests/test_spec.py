@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verified_dp.core.composition import PoissonSampled, Relation
 from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
-from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation
+from verified_dp.core.mechanisms import Gaussian
 from verified_dp.spec import load_spec, parse_spec
 
 RELATION = 'relation = "add-or-remove"\n'

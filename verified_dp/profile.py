@@ -21,14 +21,15 @@ from flint import ctx
 from verified_dp.core import exact
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import reverse_bounds
+from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
 from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect

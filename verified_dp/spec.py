@@ -43,18 +43,9 @@ from pathlib import Path
 from typing import Any
 
 from verified_dp.core import exact
+from verified_dp.core.composition import SCHEMES, Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.errors import InvalidInput, Unsupported, with_file
-from verified_dp.core.mechanisms import (
-    SCHEMES,
-    Claim,
-    Composition,
-    Gaussian,
-    Mechanism,
-    Relation,
-    Spec,
-    compose,
-)
-from verified_dp.core.releases import RELEASES, Release
+from verified_dp.core.mechanisms import RELEASES, Gaussian, Release
 
 Releases = Mapping[str, type[Release]]
 

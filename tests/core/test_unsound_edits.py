@@ -53,7 +53,7 @@ EDITS = [
     Edit("_from_decimal", "power - len(decimals)", "power - len(decimals) + 1", "T114-safe-rounding"),
     Edit("square_root", "root if root * root == number else SquareRoot(number)", "root", "T15-gaussian"),
     # mechanisms: what a step is
-    Edit("Gaussian.mean_distance", "2 if relation is Relation.REPLACE", "1 if relation is Relation.REPLACE",
+    Edit("mean_distance", "2 if relation is Relation.REPLACE", "1 if relation is Relation.REPLACE",
          "T23-pair-gaussian"),
     Edit("binomial_weights", "rest ** (trials - n)", "rest ** trials", "T53-with-replacement"),
     Edit("Laplace.ratio", "self.sensitivity / self.scale", "self.scale / self.sensitivity", "T42-pair-shift"),

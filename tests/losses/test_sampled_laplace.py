@@ -9,13 +9,13 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
+from verified_dp.core.composition import Composition, PoissonSampled, Relation
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss, _inner_nodes, _layers, _sinc_beyond
-from verified_dp.core.mechanisms import Composition, PoissonSampled, Relation
+from verified_dp.core.mechanisms import Exponential, Laplace
 from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.core.releases import Exponential, Laplace
 from verified_dp.search.order import Answer, Budget, SingleOrder, width_bits
 
 F = Fraction

@@ -15,11 +15,11 @@ from flint import arb, ctx
 from verified_dp.core import exact
 from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import bound_chernoff_factor
+from verified_dp.core.composition import Relation
 from verified_dp.core.dyadic import Dyadic, decimal_down
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import enclose_gaussian_profile
-from verified_dp.core.mechanisms import Relation
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.search.order import Budget, SingleOrder

@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from verified_dp.adaptive.budgets import above_one
 from verified_dp.core import exact
+from verified_dp.core.composition import Relation
 from verified_dp.core.errors import InvalidInput
-from verified_dp.core.mechanisms import Relation
-from verified_dp.core.releases import Renyi
+from verified_dp.core.mechanisms import Renyi
 from verified_dp.core.theorems import proved_by
 from verified_dp.profile import PrivacyProfile, privacy_profile
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from verified_dp.cli.numbers import next_claim, slack
+from verified_dp.core.composition import Claim
 from verified_dp.core.dyadic import decimal_up
-from verified_dp.core.mechanisms import Claim
 from verified_dp.enclosure import Enclosure
 
 Paint = Callable[[str, str], str]

@@ -21,11 +21,11 @@ from verified_dp.core.certificate.check import Check
 from verified_dp.core.certificate.document import Document, check_equal, check_keys
 from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.witness import number_text, read_number
+from verified_dp.core.composition import Claim
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
-from verified_dp.core.mechanisms import Claim
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.core.theorems import proved_by
 

@@ -22,10 +22,10 @@ from verified_dp.adaptive.budgets import decide, largest_decimal
 from verified_dp.adaptive.sums import Verdict
 from verified_dp.core import exact
 from verified_dp.core.balls import ball, ball_of
+from verified_dp.core.composition import Composition, Mechanism, Relation, compose
 from verified_dp.core.dyadic import Dyadic, outward_decimal
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.gaussian import enclose_gaussian_profile
-from verified_dp.core.mechanisms import Composition, Mechanism, Relation, compose
 from verified_dp.enclosure import Estimate
 from verified_dp.profile import privacy_profile
 
