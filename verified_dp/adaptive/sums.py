@@ -130,7 +130,7 @@ class PerRecord(RunningSum):
     @classmethod
     def _zeros(cls, records: Iterable[Hashable]) -> Mapping[Hashable, Fraction]:
         """Record -> 0. InvalidInput where one is named twice."""
-        counted = Counter(records)
+        counted = Counter(iter(records))  # of a mapping, its keys
         if len(counted) < counted.total():
             raise InvalidInput("records", counted.most_common(1)[0][0], "named once")
         return dict.fromkeys(counted, Fraction(0))
