@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import comb
+from types import ModuleType
 
 import mpmath
 import numpy as np
 import pytest
 from flint import ctx
+from mpmath import mp, mpf
 
 from verified_dp.dominating import describe_pairs, is_proven, privacy_losses
 from verified_dp.errors import InvalidInput, Unsupported
@@ -17,9 +21,18 @@ from verified_dp.kernel.balls import ball
 from verified_dp.losses.law import Law
 from verified_dp.losses.mixture import MixtureLoss
 from verified_dp.losses.sampled_gaussian import SampledGaussianLoss
-from verified_dp.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, WithReplacement, compose
+from verified_dp.mechanisms import (
+    Gaussian,
+    Mechanism,
+    PoissonSampled,
+    Relation,
+    WithoutReplacement,
+    WithReplacement,
+    compose,
+)
 from verified_dp.profile import privacy_profile
 from verified_dp.releases import (
+    ZCDP,
     ApproximateDP,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -30,6 +43,7 @@ from verified_dp.releases import (
     Laplace,
     MixtureOfGaussians,
     RandomizedResponse,
+    Renyi,
 )
 from verified_dp.spec import parse_spec
 
@@ -239,3 +253,107 @@ def test_laplace_is_not_drawn_without_replacement() -> None:
     sampling = 'sampling = { scheme = "without-replacement", probability = 0.1 }'
     with pytest.raises(Unsupported, match="Gaussian only"):
         parse_spec(REPLACE + 'kind = "laplace"\nscale = 1\nsensitivity = 1\n' + sampling)
+
+
+S, V = F("1.10123456789012345678901234567890123456789012345678901234567"), F("1.1")
+W = F("0.2718281828459045235360287471352662497757247093699959574966967")
+"""A noise, a sensitivity and a probability that no double holds, nor their quotients."""
+EPSILON = F("0.2345678901234567890123456789012345678901234567890123456789")
+Components = list[tuple[Fraction, Fraction]]
+
+
+def gaussian_mixtures(first: Components, second: Components, s: Fraction, real: Callable[[object], mpf]) -> mpf:
+    """H of mixtures of N(mean, s^2), (mean, weight), whose ratio grows: tails from where it crosses e^eps."""
+    width, epsilon = real(s), real(EPSILON)
+    parts = [[(real(mean), real(weight)) for mean, weight in mixture] for mixture in (first, second)]
+
+    def loss(t: mpf) -> mpf:
+        p, q = (mp.fsum(w * mp.exp((2 * t * m - m * m) / (2 * width**2)) for m, w in mixture) for mixture in parts)
+        return mp.log(p / q)
+
+    cut = mp.findroot(lambda t: loss(t) - epsilon, (mpf(0), mpf(1)), tol=mpf("1e-180"))
+    above, below = (mp.fsum(w * mp.erfc((cut - m) / (width * mp.sqrt(2))) / 2 for m, w in mixture)
+                    for mixture in parts)
+    return above - mp.exp(epsilon) * below
+
+
+def discrete(log_mass: Callable[[int], mpf], shift: int, real: Callable[[object], mpf]) -> mpf:
+    """H of noise on the integers, shifted."""
+    mass = {x: mp.exp(log_mass(x)) for x in range(-300, 301)}
+    excess = (max(mass[x - shift] - mp.exp(real(EPSILON)) * mass[x], mpf(0)) for x in range(shift - 300, 301))
+    return mp.fsum(excess) / mp.fsum(mass.values())
+
+
+def drawn(trials: int, q: Fraction, distance: int, sign: int = 1) -> Components:
+    return [(F(sign * n * distance), comb(trials, n) * q**n * (1 - q) ** (trials - n)) for n in range(trials + 1)]
+
+
+NOTHING = [(F(0), F(1))]
+
+
+def exact_cases(real: Callable[[object], mpf]) -> Iterator[tuple[Mechanism, str, int, mpf]]:
+    """(mechanism, relation, group size, delta at EPSILON) of every kind of step, from densities and masses."""
+    e, x = mp.exp(real(EPSILON)), real(EPSILON)
+
+    def gaussian(distance: Fraction) -> mpf:
+        return gaussian_mixtures([(distance, F(1))], NOTHING, F(1), real)
+
+    for nm in (S, V):
+        yield Gaussian(nm), "remove", 1, gaussian(1 / nm)
+        yield Gaussian(nm), "replace", 1, gaussian(2 / nm)
+        yield Gaussian(nm), "add", 3, gaussian(3 / nm)
+        yield Gaussian(sigma=nm, sensitivity=W), "replace", 1, gaussian(W / nm)
+        yield Gaussian(sigma=nm, sensitivity=W), "remove", 3, gaussian(3 * W / nm)
+        sampled = PoissonSampled(Gaussian(nm), W)
+        for size in (1, 2):
+            yield sampled, "remove", size, gaussian_mixtures(drawn(size, W, 1), NOTHING, nm, real)
+            yield sampled, "add", size, gaussian_mixtures(NOTHING, drawn(size, W, 1, -1), nm, real)
+            yield sampled, "replace", size, gaussian_mixtures(drawn(size, W, 1), drawn(size, W, 1, -1), nm, real)
+        yield PoissonSampled(GaussianDP(1 / nm), W), "remove", 1, gaussian_mixtures(drawn(1, W, 1), NOTHING, nm, real)
+        yield WithoutReplacement(Gaussian(nm), W), "replace", 1, gaussian_mixtures(drawn(1, W, 2), NOTHING, nm, real)
+        share = F(1, 7)
+        yield WithReplacement(Gaussian(nm), 3, 7), "replace", 1, gaussian_mixtures(
+            drawn(3, share, 2), drawn(3, share, 2, -1), nm, real)
+        two = [(F(0), 1 - W), (V, W / 3), (S, 2 * W / 3)]
+        yield MixtureOfGaussians(nm, tuple(m for m, _ in two), tuple(w for _, w in two)), "remove", 1, (
+            gaussian_mixtures(two, NOTHING, nm, real))
+        yield MixtureOfGaussians(nm, (F(0), S), (1 - W, W)), "remove", 1, gaussian_mixtures(
+            [(F(0), 1 - W), (S, W)], NOTHING, nm, real)
+        laplace = 1 - mp.exp((x - real(S / nm)) / 2)
+        yield Laplace(nm, S), "remove", 1, laplace
+        yield Laplace(3 * nm, S), "remove", 3, laplace
+        inner = mp.log(1 + (e - 1) / real(W))
+        yield PoissonSampled(Laplace(nm, 2 * S), W), "remove", 1, real(W) * (
+            1 - mp.exp((inner - real(2 * S / nm)) / 2))
+        yield DiscreteLaplace(nm, 2), "add", 1, discrete(lambda n, nm=nm: -abs(n) / real(nm), 2, real)
+        yield DiscreteGaussian(nm, 2), "add", 1, discrete(lambda n, nm=nm: -n * n / real(2 * nm), 2, real)
+        yield DiscreteGaussian(nm, 1), "add", 2, discrete(lambda n, nm=nm: -n * n / real(2 * nm), 2, real)
+        yield Exponential(nm), "add", 1, (1 - mp.exp((x - real(nm)) / 2)) ** 2 / (1 - mp.exp(-real(nm)))
+        yield Exponential(nm / 3), "add", 3, (1 - mp.exp((x - real(nm)) / 2)) ** 2 / (1 - mp.exp(-real(nm)))
+        odds = mp.exp(real(nm))
+        yield ApproximateDP(nm, W), "add", 1, real(W) + (1 - real(W)) * (odds - e) / (1 + odds)
+        yield RandomizedResponse(3, epsilon=nm), "replace", 1, (odds - e) / (odds + 2)
+        yield GaussianDP(nm), "add", 1, gaussian(nm)
+        yield GaussianDP(nm), "add", 2, gaussian(2 * nm)
+    yield RandomizedResponse(3, W), "replace", 1, real(1 - 2 * W / 3) - e * real(W / 3)
+    yield Finite((W, 1 - W), (W / 3, 1 - W / 3)), "remove", 1, real(W) - e * real(W / 3)
+    yield Finite((W / 3, 1 - W / 3), (W, 1 - W)), "add", 1, real(W) - e * real(W / 3)
+    mixed = (1 - W) * W / 3 + W * W
+    yield PoissonSampled(Finite((W, 1 - W), (W / 3, 1 - W / 3)), W), "remove", 1, real(mixed) - e * real(W / 3)
+
+
+@pytest.mark.theorem("T23-pair-gaussian", "T42-pair-shift", "T57-gaussian-dp", "T58-pair-mixture", "T49-sampled")
+def test_no_number_is_rounded_on_its_way_to_the_pair(oracle: ModuleType) -> None:
+    """Fifty digits of one step of every kind: a double in its place would be wrong in the seventeenth."""
+    with mp.workdps(110):
+        for mechanism, relation, size, true in exact_cases(oracle.real):
+            found = privacy_profile(mechanism, relation, group_size=size).delta(EPSILON, digits=50)
+            low, high = (oracle.real(end.as_fraction()) for end in (found.lower, found.upper))
+            slack = true * mpf("1e-90")
+            assert low - slack <= true <= high + slack, (mechanism, relation, size)
+            assert high - low <= true * mpf("1e-49"), (mechanism, relation, size)
+
+
+def test_stated_moments_keep_their_numbers() -> None:
+    assert law_of(ZCDP(S)).rho == S
+    assert law_of(Renyi((1 + S,), (W,))).corners == ((S, S * W),)
