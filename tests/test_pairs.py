@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import comb
@@ -322,6 +323,11 @@ def exact_cases(real: Callable[[object], mpf]) -> Iterator[tuple[Mechanism, str,
         laplace = 1 - mp.exp((x - real(S / nm)) / 2)
         yield Laplace(nm, S), "remove", 1, laplace
         yield Laplace(3 * nm, S), "remove", 3, laplace
+        with_zero = MixtureOfGaussians(nm, (F(0), V, S), (W / 2, W / 2, 1 - W))
+        yield PoissonSampled(with_zero, W), "remove", 1, gaussian_mixtures(
+            [(F(0), 1 - W + W * W / 2), (V, W * W / 2), (S, W * (1 - W))], NOTHING, nm, real)
+        yield PoissonSampled(MixtureOfGaussians(nm, (V, S), (W, 1 - W)), W), "remove", 1, gaussian_mixtures(
+            [(F(0), 1 - W), (V, W * W), (S, W * (1 - W))], NOTHING, nm, real)
         inner = mp.log(1 + (e - 1) / real(W))
         yield PoissonSampled(Laplace(nm, 2 * S), W), "remove", 1, real(W) * (
             1 - mp.exp((inner - real(2 * S / nm)) / 2))
@@ -357,3 +363,15 @@ def test_no_number_is_rounded_on_its_way_to_the_pair(oracle: ModuleType) -> None
 def test_stated_moments_keep_their_numbers() -> None:
     assert law_of(ZCDP(S)).rho == S
     assert law_of(Renyi((1 + S,), (W,))).corners == ((S, S * W),)
+
+
+@pytest.mark.parametrize(("mechanism", "relation"), [
+    (PoissonSampled(Laplace(1, 1), "2/7"), "remove"), (PoissonSampled(Gaussian(1), "2/7"), "remove"),
+    (PoissonSampled(MixtureOfGaussians(1, (0, 1), ("1/5", "4/5")), "2/7"), "remove"),
+    (MixtureOfGaussians(1, (0, 1, 2), ("1/5", "3/5", "1/5")), "remove"),
+    (WithoutReplacement(Gaussian(4), "2/7"), "replace"), (FourierAccountantPair(1, "2/7"), "replace")], ids=str)
+def test_the_weights_in_words_add_up_to_one(mechanism: Mechanism, relation: str) -> None:
+    for pair in describe_pairs(compose(mechanism), Relation.of(relation)):
+        own = pair.P.partition(" with ")[0]
+        weights = [F(weight) for weight in re.findall(r"(?:^|[+:] )(\S+) (?:[PQ]0|N\()", own)]
+        assert len(weights) > 1 and sum(weights) == 1, pair.P
