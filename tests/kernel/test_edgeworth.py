@@ -15,9 +15,10 @@ from mpmath import mp, mpf
 from scipy.stats import gamma, norm
 
 from verified_dp.errors import Unsupported
+from verified_dp.kernel import edgeworth_moments as moments_module
 from verified_dp.kernel import edgeworth_remainder as remainder
 from verified_dp.kernel.edgeworth import EdgeworthWitness, enclose_lifted_expansion, enclose_sum, enclose_tail
-from verified_dp.kernel.edgeworth_moments import HIGHEST, LossMoments, enclose_loss_moments
+from verified_dp.kernel.edgeworth_moments import HIGHEST, LossDensity, LossMoments, enclose_loss_moments
 from verified_dp.kernel.edgeworth_remainder import Ratios, bound_remainder
 from verified_dp.kernel.edgeworth_smooth import (
     ANGLE,
@@ -404,3 +405,85 @@ def test_the_lifted_expansion_is_its_integral(tilt: str) -> None:
         true = acb.integral(integrand, arb(1) / 3, 30).real
         found = enclose_lifted_expansion(moments, t, x, factors)
     assert found.overlaps(true) and found.rad() < arb("1e-12") and abs(true) > arb("1e-3")
+
+
+@pytest.mark.theorem("T103-loss-moments")
+def test_samples_whose_loss_has_another_form_are_refused() -> None:
+    """A base on the whole line, and one that may say "surely not": atoms and a range of the base are not all there is."""
+    masses = ((Fraction(1, 2), Fraction(1, 3)), (Fraction(1, 2), Fraction(1, 3)), (Fraction(0), Fraction(1, 3)))
+    plain = ((Fraction(0), Fraction(1)),)
+    for base in (FiniteLoss(masses, "remove"), MixtureLoss(Fraction(1), ((Fraction(1), Fraction(1)),), plain, "remove"),
+                 GaussianLoss(Fraction(1))):
+        with pytest.raises(Unsupported, match="no moments of sampled"):
+            enclose_loss_moments(SampledLoss(base, Fraction(1, 3), "remove"), Fraction(0))
+
+
+@pytest.mark.theorem("T103-loss-moments")
+def test_a_loss_that_never_varies_has_its_own_moments() -> None:
+    found = enclose_loss_moments(FiniteLoss(((Fraction(1), Fraction(1)),), "remove"), Fraction(1))
+    assert found.mean.contains(0) and all(value.is_finite() for value in (found.mass, *found.central))
+    assert found.central[2].upper() < arb("1e-20")
+
+
+@pytest.mark.theorem("T103-loss-moments")
+@pytest.mark.parametrize("part", ["left", "right", "near"])
+def test_what_the_window_leaves_out_is_added(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Laplace noise's inner density on a part of its range, with the rest as the tail; or hardly any halvings."""
+    law, tilt, scale = LaplaceLoss(Fraction(2)), arb(1) / 2, moments_module._Scale(arb(1) / 4, arb(1))
+    density = moments_module.describe_loss(law, Fraction(1, 2))
+    with ctx.workprec(160):
+        whole = moments_module._enclose_raw(density, tilt, scale, 4, 60)
+        if part == "near":
+            monkeypatch.setattr(moments_module, "BISECTIONS", 3)
+            cut = density
+        else:
+            left, right = (arb(-1), density.right) if part == "left" else (density.left, arb(1))
+            low, high = (density.left, left) if part == "left" else (right, density.right)
+
+            def rest(t: arb, centre: arb, power: int) -> arb:
+                value = acb.integral(lambda x, _: (density.point(x, False)[0] + t * x).exp() * (  # type: ignore[misc]
+                    x - centre if power == 1 else acb(1)), low, high).real
+                return abs(value) if power < 2 else 27 * value
+
+            cut = LossDensity(density.atoms, density.point, left, right, rest)
+        found = moments_module._enclose_raw(cut, tilt, scale, 4, 60)
+        for first, second in zip((*whole[0], *whole[1].values()), (*found[0], *found[1].values()), strict=True):
+            assert first.overlaps(second)
+        assert found[1][1].rad() > arb("1e-6") > whole[1][1].rad()
+
+
+@pytest.mark.theorem("T103-loss-moments")
+@pytest.mark.parametrize("power", [0, 1, 3])
+@pytest.mark.parametrize(("order", "s"), [("remove", "1"), ("add", "2"), ("symmetric", "1/2")])
+def test_the_tail_beyond_the_window_is_bounded(order: str, s: str, power: int, oracle: object) -> None:
+    """By quadrature of the densities beyond both ends."""
+    law, centre = SampledGaussianLoss(Fraction(1, 5), Fraction(s), order), mpf("0.25")
+    density = moments_module.describe_loss(law, Fraction(2))
+    P, Q = oracle.densities(order, mpf("0.2"), oracle.real(Fraction(s)))  # type: ignore[attr-defined]
+
+    def integrand(x: mpf) -> mpf:
+        loss = mp.log(P(x) / Q(x))
+        return P(x) * mp.exp(2 * loss) * abs(loss - centre) ** power
+
+    left, right = (mpf(end.str(30, radius=False)) for end in (density.left, density.right))
+    width = oracle.real(Fraction(s))  # type: ignore[attr-defined]
+    beyond = [mpmath.quad(integrand, [end + sign * width * n / 2 for n in range(9)])
+              for end, sign in ((right, 1), (left, -1))]
+    assert 0 < abs(beyond[0]) + abs(beyond[1]) <= mpf(density.tail(arb(2), arb("0.25"), power).str(30, radius=False))
+
+
+@pytest.mark.theorem("T103-loss-moments")
+def test_absolute_moments_about_another_centre() -> None:
+    """A constant 1 has E|w| = 1 about 0 and 0 about its mean; a root that may be of a negative number is one of 0."""
+    found = moments_module._recentred([arb(1)] * 7, {1: arb(1), 3: arb(1)}, moments_module._Scale(arb(0), arb(2)))
+    assert found.mean == 2 and all(value.contains(0) for value in found.absolute.values())
+    wide = moments_module._root(arb("1e-30", "2e-30"), 3)
+    assert wide.is_finite() and wide.contains(0) and wide.upper() >= arb("3e-30").root(3)
+    assert moments_module._root(arb(-1, 2), 1).upper() >= 1 and not moments_module._root(arb(-1, 2), 1) < 0
+
+
+@pytest.mark.theorem("T103-loss-moments")
+def test_the_log_of_one_component_goes_on_past_half_a_turn() -> None:
+    """log e^{2 x - 1} is 2 x - 1 wherever the logarithm of the number itself turns back."""
+    value = moments_module._log_mixture([(Fraction(1), Fraction(1))], arb(1))(acb(1, 50), False)
+    assert value.overlaps(acb(1, 100)) and value.imag.rad() < arb("1e-10")

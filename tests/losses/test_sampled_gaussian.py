@@ -146,3 +146,19 @@ def test_no_bound_without_its_condition(order: str) -> None:
     assert bound_of(law_of(order), ("2", "0"), "1/2", "-9", "-1") == np.inf
     if order == "symmetric":
         assert bound_of(law_of(order), ("-2", "0"), "1/2", "-9", "9") == np.inf
+
+
+@pytest.mark.theorem("T09-total-mass")
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("q", "s"), [("1/10", "1"), ("99/100", "3/2"), ("1/2", "1/2")])
+@pytest.mark.parametrize("exponent", ["1/4", "1", "7/2"])
+def test_moments_are_below_their_bound(oracle: ModuleType, order: str, q: str, s: str, exponent: str) -> None:
+    """E e^{lL} by quadrature: below 1 - q + q e^{l(l+1) d^2/(2s^2)}, and that itself nearly where q is nearly 1."""
+    with ctx.workprec(120):
+        bound = oracle.real(law_of(order, q, s).enclose_moment(ball(Fraction(exponent))).upper())
+    true = oracle.transform(order, Fraction(q), Fraction(s), oracle.real(Fraction(exponent))).real
+    x, distance = oracle.real(Fraction(exponent)), 2 if order == "symmetric" else 1
+    growth = oracle.mp.exp(x * (x + 1) * distance**2 / (2 * oracle.real(Fraction(s)) ** 2))
+    share = oracle.real(Fraction(q))
+    assert true * (1 - oracle.mpf("1e-25")) <= bound
+    assert abs(bound - (1 - share + share * growth)) < bound * oracle.mpf("1e-8")  # a radius has 30 bits
