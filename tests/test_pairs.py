@@ -289,6 +289,21 @@ def drawn(trials: int, q: Fraction, distance: int, sign: int = 1) -> Components:
     return [(F(sign * n * distance), comb(trials, n) * q**n * (1 - q) ** (trials - n)) for n in range(trials + 1)]
 
 
+def replaced_laplace(mu: mpf, real: Callable[[object], mpf]) -> mpf:
+    """H of Laplace noise with shift mu against shift -mu, each with probability W: cut between 0 and mu by a root."""
+    weight, alpha = real(W), mp.exp(real(EPSILON))
+
+    def density(t: mpf, shift: mpf) -> mpf:
+        return (1 - weight) * mp.exp(-t) + weight * mp.exp(-abs(t - shift))
+
+    def tail(t: mpf, shift: mpf) -> mpf:
+        moved = mp.exp(shift - t) if shift < t else 2 - mp.exp(t - shift)
+        return ((1 - weight) * mp.exp(-t) + weight * moved) / 2
+
+    cut = mp.findroot(lambda t: density(t, mu) - alpha * density(t, -mu), (mu / 3, mu / 2), tol=mpf("1e-200"))
+    return tail(cut, mu) - alpha * tail(cut, -mu)
+
+
 NOTHING = [(F(0), F(1))]
 
 
@@ -320,6 +335,9 @@ def exact_cases(real: Callable[[object], mpf]) -> Iterator[tuple[Mechanism, str,
             gaussian_mixtures(two, NOTHING, nm, real))
         yield MixtureOfGaussians(nm, (F(0), S), (1 - W, W)), "remove", 1, gaussian_mixtures(
             [(F(0), 1 - W), (S, W)], NOTHING, nm, real)
+        yield MixtureOfGaussians(nm, (W,), (1,)), "remove", 1, gaussian(W / nm)
+        yield PoissonSampled(Gaussian(nm), 1), "replace", 1, gaussian(2 / nm)
+        yield PoissonSampled(Laplace(nm, S), W), "replace", 1, replaced_laplace(real(S / nm), real)
         laplace = 1 - mp.exp((x - real(S / nm)) / 2)
         yield Laplace(nm, S), "remove", 1, laplace
         yield Laplace(3 * nm, S), "remove", 3, laplace
