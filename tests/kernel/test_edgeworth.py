@@ -409,7 +409,7 @@ def test_the_lifted_expansion_is_its_integral(tilt: str) -> None:
 
 @pytest.mark.theorem("T103-loss-moments")
 def test_samples_whose_loss_has_another_form_are_refused() -> None:
-    """A base on the whole line, and one that may say "surely not": atoms and a range of the base are not all there is."""
+    """A base on the whole line, and one that may say "surely not"."""
     masses = ((Fraction(1, 2), Fraction(1, 3)), (Fraction(1, 2), Fraction(1, 3)), (Fraction(0), Fraction(1, 3)))
     plain = ((Fraction(0), Fraction(1)),)
     for base in (FiniteLoss(masses, "remove"), MixtureLoss(Fraction(1), ((Fraction(1), Fraction(1)),), plain, "remove"),

@@ -191,7 +191,7 @@ def test_side_conditions(composed: Callable[..., ComposedLoss]) -> None:
 @pytest.mark.theorem("T102-prawitz-quadrature", "T17-gauss-legendre")
 @pytest.mark.parametrize("ellipse", ["101/100", "6/5", "3"])
 def test_the_kernels_bound_is_the_sum_over_the_panels(ellipse: str, oracle: ModuleType) -> None:
-    """r sum kappa_j (64/15) rho^{-2p} / (1 - rho^-2) with kappa_j by samples on the ellipses; near them for small ones."""
+    """r sum kappa_j (64/15) rho^{-2p} / (1 - rho^-2) with kappa_j by samples on the ellipses."""
     witness = PrawitzWitness(Fraction(2), Fraction(20), Fraction(6), 6, 3, Fraction(ellipse), (), (), 128)
     rho, half = oracle.real(witness.ellipse), oracle.real(witness.half_length)
 

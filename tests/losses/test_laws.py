@@ -320,7 +320,7 @@ def test_mixture_is_the_quadrature(epsilon: str) -> None:
 @pytest.mark.theorem("T41-laplace-tail")
 @pytest.mark.parametrize("missing", ["enclose_largest_loss", "enclose_smallest_loss"])
 def test_without_an_end_half_a_turn_says_nothing(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With both ends the value at W counts where W is at most half a turn; without one only M(c) and the bound far out."""
+    """With both ends the value at W counts where W is at most half a turn; without one only M(c) and `far`."""
     law, tilt, frequency = LaplaceLoss(F(1)), arb(1), arb(1)
 
     def far(tilt: arb, frequency: arb) -> arb:
