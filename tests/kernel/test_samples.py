@@ -20,6 +20,7 @@ from verified_dp.kernel.samples import (
     SampleValues,
     SampleWitness,
     Strip,
+    _bound_left,
     bound_aliases,
     bound_far_transforms,
     bound_outside,
@@ -220,3 +221,27 @@ def test_the_right_aliases_alone_come_near_their_bound() -> None:
         expected = [3 * (-arb(1)).exp() / ball(F(3, 5)).expm1(), 5 * (-ball(F(1, 8))).exp() / ball(F(99, 10)).expm1()]
         for found, exact in zip((both, *alone), (sum(expected), *expected), strict=True):
             assert abs(found - exact) < exact * arb("1e-15")
+
+
+@pytest.mark.theorem("T82-point-sampling")
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
+@pytest.mark.parametrize("s", [F(1), F(3, 2)])
+@pytest.mark.parametrize("period", [1 / 8, 200.0])
+def test_the_line_left_of_the_cells_is_bounded(oracle: ModuleType, order: str, s: Fraction, period: float) -> None:
+    """By quadrature at frequency 0, where nothing decays: the bound is nearly attained for long and short periods."""
+    law, height, end = law_of(order, F(1, 10), s), F(1, 2) * s**2, -F(1, 2)
+    nodes, weights = np.polynomial.legendre.leggauss(10)
+    edges = np.linspace(-float(12 * s) - 12, float(end), 2001)
+    half = (edges[1] - edges[0]) / 2
+    t = edges[:-1, None] + half + half * nodes + (-1j if order == "add" else 1j) * float(height)
+    base = oracle.log_modulus(order, 0.1, float(s), 0.1 + 0j, t)
+    turn = base - oracle.log_modulus(order, 0.1, float(s), 0.1 + 1j, t)
+    line = half * float((weights * np.exp(base) * (1 + 1 / (period * turn))).sum())
+    with ctx.workprec(100):
+        bound = float(_bound_left(law, arb("0.1"), ball(height), ball(end), arb(period)))
+        short = Strip(height, F(1, 2), -1, 40)
+        whole = bound_far_transforms(law, short, arb("0.1"), arb("0.001"), arb(period))
+        cells = bound_far_transforms(law, replace(short, first=-40), arb("0.1"), arb("0.001"), arb(period))
+    assert line <= bound * (1 + 1e-9)
+    assert order == "symmetric" or bound < 2.5 * line
+    assert float(whole) >= bound and float(cells) * 1.01 >= line
