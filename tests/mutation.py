@@ -199,8 +199,9 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Tuple(self, node: ast.Tuple) -> None:
-        if len(node.elts) == 2 and isinstance(node.ctx, ast.Load):
-            self.change(node, f"({self.text(node.elts[1])}, {self.text(node.elts[0])})")
+        texts = [self.text(item) for item in node.elts]
+        if len(texts) == 2 and isinstance(node.ctx, ast.Load) and texts[0] != texts[1]:
+            self.change(node, f"({texts[1]}, {texts[0]})")
         self.generic_visit(node)
 
 
