@@ -5,7 +5,7 @@
 A mutant is one small change of one file: a sign, an operator, a comparison, a constant, a branch, an end of a ball, a
 lost statement. The tests that import the file run first, then (without --near) all others, in a copy of the checkout
 with a limit of time and memory; tests of hashes are left out, since they notice every change. Results are lines of
-JSON; a second run goes on where the first stopped. A survivor is a test to be written, or cannot change a bound:
+JSON; a second run goes on where the first stopped, --again also tries survivors anew. A survivor is a test to be written, or cannot change a bound:
 those are listed, with the reason, in tests/mutation_survivors.md.
 """
 
@@ -328,9 +328,14 @@ def read_results(path: Path) -> list[Result]:
     return [Result(**{**row, "mutant": Mutant(**row["mutant"])}) for row in rows]
 
 
-def run(mutants: Sequence[Mutant], out: Path, *, near: int | None, seconds: float) -> Iterator[Result]:
-    """Judge those that have no result yet. Raises SystemExit where the first mutant's tests fail without it."""
-    known = {result.mutant: result for result in read_results(out)}
+def run(mutants: Sequence[Mutant], out: Path, *, near: int | None, seconds: float,
+        again: bool = False) -> Iterator[Result]:
+    """Judge those that have no result yet; `again`: and those that survived or took too long.
+
+    Raises SystemExit where the first mutant's tests fail without it.
+    """
+    results = read_results(out)  # the last one of a mutant counts
+    known = {result.mutant: result for result in results if result.verdict == "killed" or not again}
     everything = [str(test.relative_to(ROOT)) for test in sorted((ROOT / "tests").rglob("test_*.py"))]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -339,7 +344,7 @@ def run(mutants: Sequence[Mutant], out: Path, *, near: int | None, seconds: floa
             if mutant not in known:
                 first = nearest_tests(mutant.file)[:near]
                 rest = [test for test in everything if test not in first] if near is None else []
-                if not known and run_tests(folder, first, seconds=seconds)[0] != "passed":
+                if not results and run_tests(folder, first, seconds=seconds)[0] != "passed":
                     raise SystemExit(f"these tests fail without any change: {' '.join(first)}")
                 known[mutant] = judge(mutant, folder, [first, rest], seconds)
                 with out.open("a", encoding="utf-8") as file:
@@ -363,13 +368,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=900, help="for each run of tests")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutants.jsonl",
                         help="results so far, and new ones")
+    parser.add_argument("--again", action="store_true", help="judge survivors anew, with the tests of today")
     given = parser.parse_args(arguments)
     paths = [path for name in given.modules for path in (
         sorted((ROOT / name).rglob("*.py")) if (ROOT / name).is_dir() else [ROOT / name])]
     given.out.parent.mkdir(parents=True, exist_ok=True)
     mutants = choose([str(path.relative_to(ROOT)) for path in paths], given.count, given.seed)
     results = []
-    for result in run(mutants, given.out, near=given.near, seconds=given.seconds):
+    for result in run(mutants, given.out, near=given.near, seconds=given.seconds, again=given.again):
         print(shown(result), flush=True)
         results.append(result)
     counts = Counter(result.verdict for result in results)
