@@ -5,8 +5,8 @@
 A mutant is one small change of one file: a sign, an operator, a comparison, a constant, a branch, an end of a ball, a
 lost statement. The tests that import the file run first, then (without --near) all others, in a copy of the checkout
 with a limit of time and memory; tests of hashes are left out, since they notice every change. Results are lines of
-JSON; a second run goes on where the first stopped, --again also tries survivors anew. A survivor is a test to be written, or cannot change a bound:
-those are listed, with the reason, in tests/mutation_survivors.md.
+JSON; a second run goes on where the first stopped, --again also tries survivors anew. A survivor is a test to be
+written, or cannot change a bound: those are listed, with the reason, in tests/mutation_survivors.md.
 """
 
 from __future__ import annotations

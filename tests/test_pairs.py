@@ -327,6 +327,10 @@ def exact_cases(real: Callable[[object], mpf]) -> Iterator[tuple[Mechanism, str,
             yield sampled, "replace", size, gaussian_mixtures(drawn(size, W, 1), drawn(size, W, 1, -1), nm, real)
         yield PoissonSampled(GaussianDP(1 / nm), W), "remove", 1, gaussian_mixtures(drawn(1, W, 1), NOTHING, nm, real)
         yield WithoutReplacement(Gaussian(nm), W), "replace", 1, gaussian_mixtures(drawn(1, W, 2), NOTHING, nm, real)
+        yield WithoutReplacement(Gaussian(nm), 1), "replace", 1, gaussian(2 / nm)
+        yield FourierAccountantPair(nm, 1), "replace", 1, gaussian(2 / nm)
+        yield FourierAccountantPair(nm, W), "replace", 1, gaussian_mixtures(
+            drawn(1, W, 1), drawn(1, W, 1, -1), nm, real)
         share = F(1, 7)
         yield WithReplacement(Gaussian(nm), 3, 7), "replace", 1, gaussian_mixtures(
             drawn(3, share, 2), drawn(3, share, 2, -1), nm, real)
