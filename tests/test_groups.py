@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from fractions import Fraction
+from types import ModuleType
 
 import mpmath
 import numpy as np
@@ -100,7 +101,8 @@ def renyi_divergence(p: list[float], q: list[float], order: float) -> float:
 def test_the_constants_of_the_table() -> None:
     size, relation = 3, Relation.REPLACE
     stated = Gaussian(sigma=4, sensitivity=1)
-    for mechanism, distance in ((Gaussian(2), 3), (stated, F(3, 4)), (GaussianDP("1/2"), F(3, 2))):
+    for mechanism, distance in ((Gaussian(2), 3), (stated, F(3, 4)), (GaussianDP("1/2"), F(3, 2)),
+                                (Gaussian(sigma=4, sensitivity=2), F(3, 2))):
         loss = privacy_losses(compose(mechanism).for_groups(size), relation)[0]
         assert loss.mean_shift_squared == distance**2
     assert law_of(Exponential("1/2"), size).bounded_range == F(3, 2)
@@ -111,6 +113,14 @@ def test_the_constants_of_the_table() -> None:
         expected = sum(mpmath.exp(mpmath.mpf(i) / 2) for i in range(size)) / 1000
         assert float(odds.enclose_infinity_mass()) == pytest.approx(float(expected), rel=1e-14)
         assert stick(odds, float(mpmath.exp(1.5))) == pytest.approx(float(expected), rel=1e-12)
+
+
+@pytest.mark.theorem("T72-groups", "T23-pair-gaussian")
+def test_a_groups_sensitivity_is_as_many_times_that_of_one(oracle: ModuleType) -> None:
+    """Three records, sigma 4, sensitivity 2, five steps: one Gaussian of distance sqrt(5) 3 2/4; 0.850 at 1."""
+    found = privacy_profile(compose((Gaussian(sigma=4, sensitivity=2), 5)), "replace", group_size=3).delta(1)
+    true = oracle.gaussian_delta(oracle.mp.sqrt(5) * 3 / 2, 1)
+    assert oracle.inside(found, true, F(1, 10**30)) and oracle.width(found) < F(1, 10**11)
 
 
 @pytest.mark.theorem("T72-groups")
