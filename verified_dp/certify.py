@@ -29,6 +29,7 @@ from verified_dp.core.certificate.versions import current_versions
 from verified_dp.core.certificate.work import check_costs
 from verified_dp.core.dyadic import Dyadic, exact_ball
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.core.locks import alone
 from verified_dp.core.mechanisms import Claim, Spec
 from verified_dp.core.pairs.losses import NOT_PROVEN, ORDERS, describe_pairs, is_proven, privacy_losses
 from verified_dp.search.solution import Evaluation, Solution
@@ -38,6 +39,7 @@ _ROUNDINGS = 8
 _SPARE_DIGITS = 3
 
 
+@alone
 def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Document:
     """The certificate of a specification with a claim, as a plain dict.
 

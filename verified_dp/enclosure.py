@@ -16,6 +16,7 @@ from flint import ctx
 from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, exact_ball, outward_decimal
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.core.exact import exact
+from verified_dp.core.locks import alone
 
 __all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up", "maximum"]
 
@@ -78,6 +79,7 @@ class Enclosure:
         return f"{low[:cut]}[{start[cut:]}, {end[cut:]}]{e}{exponent}" if cut else f"[{low}, {high}]"
 
     @property
+    @alone
     def relative_width(self) -> Dyadic | None:
         """An upper bound of (upper - lower) / (size of the end next to 0); None if 0 or inf is within."""
         if self.lower.sign * self.upper.sign <= 0 or self.upper.is_infinite:

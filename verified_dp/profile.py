@@ -22,6 +22,7 @@ from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.locks import alone
 from verified_dp.core.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.theorems import proved_by
@@ -46,6 +47,7 @@ class PrivacyProfile:
         progress: called with a short text before long work.
     """
 
+    @alone
     def __init__(self, composition: Composition, relation: Relation | str,
                  progress: Callable[[str], None] | None = None) -> None:
         self.composition, self.relation = composition, Relation.of(relation)
@@ -55,6 +57,7 @@ class PrivacyProfile:
         self._tight = all(pair.tight for pair in self.pairs)
         self._proven = all(pair.proven for pair in self.pairs)
 
+    @alone
     def delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
@@ -67,6 +70,7 @@ class PrivacyProfile:
             return _enclosed(self.accountant(method).delta(epsilon, digits, max_seconds))
         return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
 
+    @alone
     def epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
         """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
@@ -88,6 +92,7 @@ class PrivacyProfile:
         losses = [order.loss for order in self._orders]
         return Accountant(losses, found, words, self._guess, self._progress, tight=self._tight, proven=self._proven)
 
+    @alone
     def _guess(self, target: Fraction) -> Fraction:
         """About where delta(eps) is the target, from the first-order estimate; 1 where there is no model to ask."""
         try:
@@ -95,6 +100,7 @@ class PrivacyProfile:
         except (Unsupported, ValueError):
             return Fraction(1)
 
+    @alone
     def solve_delta(self, epsilon: object, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
         """`delta` together with the evaluations that prove it."""
@@ -134,6 +140,7 @@ class PrivacyProfile:
         return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
 
+    @alone
     def solve_epsilon(self, delta: object, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
@@ -167,6 +174,7 @@ class PrivacyProfile:
                 brackets.append((order.loss.order, bracket_epsilon(order, target, digits, method, budget)))
         return brackets
 
+    @alone
     def solve_claim(self, claim: Claim, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> tuple[Solution, Solution]:
         """delta at the claimed epsilon, with as many digits as decide the claim, and epsilon at the claimed delta.

@@ -21,6 +21,7 @@ from verified_dp.core.engines.evaluate import enclose_past_support
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure, Estimate
 from verified_dp.papers.paper import PaperAnswer, PaperMethod
@@ -68,6 +69,7 @@ class Accountant:
         self._losses, self._method, self._words = tuple(losses), method, words
         self._start, self._progress, self._tight, self._proven = start, progress, tight, proven
 
+    @alone
     def delta(self, epsilon: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """delta(eps) for any real eps: the larger of both orders (T25), at eps < 0 by reversal (T16).
 
@@ -91,6 +93,7 @@ class Accountant:
         largest = {name: text for name in names if (text := _largest([a.estimates.get(name) for a in answers]))}
         return self._result(enclosure, _largest([a.estimate for a in answers]), largest, shown, budget)
 
+    @alone
     def epsilon(self, delta: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """The smallest eps >= 0 with delta(eps) <= delta: proved ends (T13), and where the estimates cross delta."""
         target, budget = exact.open_unit(delta, "delta"), Budget(max_seconds, self._progress)

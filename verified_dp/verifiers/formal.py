@@ -25,6 +25,7 @@ from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
+from verified_dp.core.locks import alone
 from verified_dp.core.mechanisms import Claim
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.core.theorems import proved_by
@@ -233,6 +234,7 @@ def is_accepted(part: FormalPart) -> bool:
 # ---------- the whole part ----------
 
 
+@alone
 def verify_formal(document: Document) -> Check:
     """Check the formal part of a certificate that is valid otherwise.
 

@@ -35,6 +35,7 @@ from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines.evaluate import Values, Witness, enclose_delta, evaluate
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.locks import alone
 from verified_dp.core.mechanisms import Spec
 from verified_dp.core.pairs.losses import NOT_PROVEN, describe_pairs, is_proven, privacy_losses
 
@@ -43,6 +44,7 @@ Losses = Mapping[str, ComposedLoss]
 _GUARD_BITS = 64
 
 
+@alone
 def verify(certificate: bytes | str | Document) -> Check:
     """Check a certificate (JSON, or the plain dict); never raises for what a certificate may hold.
 
