@@ -27,7 +27,7 @@ LAYERS: dict[str, int] = {
     for layer, names in enumerate(
         [
             ("", "core"),
-            ("enclosure", "spec", "search", "terminal"),
+            ("enclosure", "files", "spec", "search", "terminal"),
             ("papers",),
             ("profile",),
             ("certify", "verifiers", "adaptive", "papers.comparison"),

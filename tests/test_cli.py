@@ -249,9 +249,11 @@ def test_text_of_a_refutation(run: Any) -> None:
 def test_table_of_several_claims(run: Any) -> None:
     found = run("certify", "true.toml", "broken.toml", "short.toml")
     head, proved, refuted, _, counts, *conventions = found.out.splitlines()
-    assert head.split() == ["verdict", "claimed", "eps", "delta", "true", "epsilon", "slack", "claim"]
-    assert proved.split() == ["proved", "3", "1e-5", "1.9930914...", "1.00", "a", "true", "claim"]
-    assert refuted.split()[:5] == ["refuted", "1.99", "1e-5", "1.9930914...", "-0.00309"]
+    assert head.split() == ["verdict", "claimed", "eps", "delta", "true", "epsilon", "slack",
+                            "file:", "claim", "->", "certificate"]
+    assert proved.split() == ["proved", "3", "1e-5", "[1.99309,", "1.99310]", "1.00",
+                              "true.toml:", "a", "true", "claim"]
+    assert refuted.split()[:6] == ["refuted", "1.99", "1e-5", "[1.99309,", "1.99310]", "-0.00309"]
     assert refuted.endswith("a rounded claim [short by rounding]")
     assert counts == "1 not judged, 1 proved, 1 refuted"
     assert "noise_multiplier" in conventions[0] and found.code == 2

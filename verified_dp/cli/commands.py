@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.text import Judged
     from verified_dp.core.certificate.check import Check
+    from verified_dp.core.certificate.document import Document
+    from verified_dp.core.mechanisms import Claim
     from verified_dp.enclosure import Enclosure
+
 
 def run_delta(args: Namespace, out: Output) -> int:
     """verified-dp delta SPEC... --epsilon E"""
@@ -132,9 +135,12 @@ def _reason(error: Exception) -> str:
 
 
 def certify(file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
-    """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it."""
+    """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it.
+
+    A certificate of the same claim that is there already and verifies is kept.
+    """
     from verified_dp.certify import build_certificate, certificate_bytes
-    from verified_dp.cli.text import Judged
+    from verified_dp.cli.kept import read_kept
     from verified_dp.profile import privacy_profile
     from verified_dp.spec import load_spec
     from verified_dp.terminal import Progress
@@ -142,6 +148,8 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
     spec = load_spec(file)
     if spec.claim is None:
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
+    if place is not None and (kept := read_kept(place, spec, limits, formal=formal)) is not None:
+        return _judged(file, spec.claim, place, kept.certificate, kept.delta, kept.epsilon, kept=True)
     with Progress(file) as progress:
         profile = privacy_profile(spec, progress=progress)
         delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
@@ -150,10 +158,16 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
             certificate = _with_formal(certificate)
     if place is not None:
         _store(place, certificate_bytes(certificate))
+    return _judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure)
+
+
+def _judged(file: str, claim: Claim, place: str | None, certificate: Document, delta: Enclosure, epsilon: Enclosure,
+            *, kept: bool = False) -> Judged:
+    from verified_dp.cli.text import Judged
+
     return Judged(
-        file=file, claim=spec.claim, verdict=certificate["verdict"],
-        short_by_rounding=certificate["short_by_rounding"], delta=delta.enclosure, epsilon=epsilon.enclosure,
-        assumptions=tuple(certificate["assumptions"]), certificate=place)
+        file=file, claim=claim, verdict=certificate["verdict"], short_by_rounding=certificate["short_by_rounding"],
+        delta=delta, epsilon=epsilon, assumptions=tuple(certificate["assumptions"]), certificate=place, kept=kept)
 
 
 def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
@@ -163,8 +177,10 @@ def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
 
 
 def _store(place: str, data: bytes) -> None:
+    from verified_dp.files import write_atomically
+
     try:
-        Path(place).write_bytes(data)
+        write_atomically(place, data)
     except OSError as error:
         raise InvalidInput("out", place, f"a file that can be written ({_reason(error)})") from None
 
