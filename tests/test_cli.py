@@ -418,13 +418,12 @@ WRONG_ARGUMENTS = [
 WRONG_FILES = [
     ("delta nowhere.toml --epsilon 1", "file", "nowhere.toml: file must be a file that can be read (No such file or "
      "directory), got 'nowhere.toml'"),
-    ("delta . --epsilon 1", "file", ".: file must be a file that can be read (Is a directory), got '.'"),
     ("delta broken.toml --epsilon 1", "mechanism[1].noise_multiplier", "broken.toml: mechanism[1].noise_multiplier "
      "must be a positive rational number, got '-2'"),
     ("certify plain.toml", "claim", "plain.toml: claim must be a [claim] table with epsilon and delta, got nothing"),
     ("verify nowhere.json", "file", "nowhere.json: file must be a certificate that can be read (No such file or "
      "directory), got 'nowhere.json'"),
-    ("verify .", "file", ".: file must be a certificate that can be read (Is a directory), got '.'"),
+    ("verify .", "file", ".: file must be a certificate, or a folder that holds some, got '.'"),
 ]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from verified_dp.cli.arguments import UsageError, attached, parser
+from verified_dp.cli.inputs import named_files
 from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, complain
 from verified_dp.core.errors import VerifiedDPError
 
@@ -40,6 +41,8 @@ def _run(arguments: list[str]) -> int:
     out = Output(as_json="--json" in options)
     try:
         args = parser().parse_args(arguments)
+        if (suffix := getattr(args, "suffix", None)) is not None:
+            args.files = named_files(args.files, suffix)
         return int(args.run(args, out))
     except (UsageError, VerifiedDPError) as error:
         return out.error(error)

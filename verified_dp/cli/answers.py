@@ -45,8 +45,8 @@ def ends(enclosure: Enclosure) -> Row:
 
 def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
     """Ask one of the papers' methods about the specification in a file."""
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.profile import privacy_profile
-    from verified_dp.spec import load_spec
     from verified_dp.terminal import Progress
 
     with Progress(file) as progress:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.answers import ends, result_row
+from verified_dp.cli.inputs import STDIN, read_input, reason
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
 from verified_dp.core.errors import InvalidInput
 
@@ -73,8 +74,8 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
 
 
 def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.profile import privacy_profile
-    from verified_dp.spec import load_spec
     from verified_dp.terminal import Progress
 
     with Progress(file) as progress:
@@ -120,18 +121,14 @@ def certificate_paths(files: Sequence[str], folder: str | None) -> Iterator[str 
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise InvalidInput("out", folder, f"a directory that can be written ({_reason(error)})") from None
+        raise InvalidInput("out", folder, f"a directory that can be written ({reason(error)})") from None
     stems: list[str] = []
     for file in files:
-        stem, number = Path(file).stem, 1
+        stem, number = "stdin" if file == STDIN else Path(file).stem, 1
         while (name := stem if number == 1 else f"{stem}-{number}") in stems:
             number += 1
         stems.append(name)
     return iter([str(Path(folder, f"{stem}.json")) for stem in stems])
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 def certify(file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
@@ -140,9 +137,9 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
     A certificate of the same claim that is there already and verifies is kept.
     """
     from verified_dp.certify import build_certificate, certificate_bytes
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.cli.kept import read_kept
     from verified_dp.profile import privacy_profile
-    from verified_dp.spec import load_spec
     from verified_dp.terminal import Progress
 
     spec = load_spec(file)
@@ -182,7 +179,7 @@ def _store(place: str, data: bytes) -> None:
     try:
         write_atomically(place, data)
     except OSError as error:
-        raise InvalidInput("out", place, f"a file that can be written ({_reason(error)})") from None
+        raise InvalidInput("out", place, f"a file that can be written ({reason(error)})") from None
 
 
 def verdict_row(judged: Judged) -> Row:
@@ -248,12 +245,10 @@ def run_verify(args: Namespace, out: Output) -> int:
 def check(file: str, *, independent: bool, formal: bool = False) -> Check:
     """Check a certificate's file; once more by the independent checker and by the formal one where that is asked."""
     from verified_dp.core.certificate.check import verify
+    from verified_dp.core.certificate.document import MAX_BYTES
     from verified_dp.terminal import Progress
 
-    try:
-        data = Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        raise InvalidInput("file", file, f"a certificate that can be read ({_reason(error)})", file) from None
+    data = read_input(file, MAX_BYTES, "a certificate")
     with Progress(file):
         found = verify(data)
         if independent and found.valid:

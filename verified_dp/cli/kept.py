@@ -45,13 +45,14 @@ def read_kept(place: str, spec: Spec, limits: Limits, *, formal: bool) -> Kept |
 
 def _document(place: str) -> Document | None:
     """What lies at the place; None where nothing does, or a certificate that is damaged."""
-    from verified_dp.core.certificate.document import SCHEMA, parse_json, read_document
+    from verified_dp.cli.inputs import read_at_most
+    from verified_dp.core.certificate.document import MAX_BYTES, SCHEMA, parse_json, read_document
 
     path = Path(place)
     if not path.is_file() or path.stat().st_size == 0:
         return None
     try:
-        found = parse_json(path.read_bytes())
+        found = parse_json(read_at_most(place, MAX_BYTES))
     except (OSError, InvalidCertificate):
         found = None
     if type(found) is not dict or found.get("schema") != SCHEMA:
@@ -104,10 +105,10 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
 
 
 def _delta_ends(stated: list[Recorded]) -> tuple[Dyadic, Dyadic]:
-    from verified_dp.search.solution import by_order
-
-    found = by_order(one for one in stated if one.quantity == "delta").values()
-    return max(low for low, _ in found), max(high for _, high in found)
+    deltas = [one for one in stated if one.quantity == "delta"]
+    each = [[one for one in deltas if one.order == order] for order in {one.order for one in deltas}]
+    return (max(max(one.lower for one in found) for found in each),
+            max(min(one.upper for one in found) for found in each))
 
 
 def _epsilon_ends(stated: list[Recorded]) -> tuple[Dyadic, Dyadic]:
