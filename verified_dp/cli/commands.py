@@ -14,7 +14,7 @@ from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, fo
 from verified_dp.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
+    from verified_dp.cli.limits import CheckLimits, Limits
     from verified_dp.cli.text import Judged
     from verified_dp.core.certificate.check import Check
     from verified_dp.core.certificate.document import Document
@@ -233,37 +233,41 @@ class Table:
 
 def run_verify(args: Namespace, out: Output) -> int:
     """verified-dp verify [--independent] [--formal] CERT..."""
+    from verified_dp.cli.limits import CheckLimits
+
+    limits, formal = CheckLimits.of(args), args.formal or args.formal_checker is not None
 
     def work(file: str) -> int:
-        found = check(file, independent=args.independent, formal=args.formal)
+        found = check(file, limits, independent=args.independent, formal=formal, checker=args.formal_checker)
         out.result(check_row(file, found), lambda: _check_text(file, found))
         return ANSWERED if found.valid else REFUTED
 
     return for_each(args.files, work, out)
 
 
-def check(file: str, *, independent: bool, formal: bool = False) -> Check:
+def check(file: str, limits: CheckLimits, *, independent: bool, formal: bool = False,
+          checker: str | None = None) -> Check:
     """Check a certificate's file; once more by the independent checker and by the formal one where that is asked."""
-    from verified_dp.core.certificate.check import verify
     from verified_dp.core.certificate.document import MAX_BYTES
     from verified_dp.terminal import Progress
+    from verified_dp.verifiers.bounded import verify_bounded
 
     data = read_input(file, MAX_BYTES, "a certificate")
     with Progress(file):
-        found = verify(data)
+        found = verify_bounded(data, seconds=limits.seconds, megabytes=limits.megabytes)
         if independent and found.valid:
             found = _check_independently(data)
-        return _check_formally(data) if formal and found.valid else found
+        return _check_formally(data, checker) if formal and found.valid else found
 
 
-def _check_formally(data: bytes) -> Check:
+def _check_formally(data: bytes, checker: str | None) -> Check:
     from verified_dp.core.certificate.document import read_document
     from verified_dp.core.certificate.outcome import refused
     from verified_dp.core.errors import InvalidCertificate
     from verified_dp.verifiers.formal import verify_formal
 
     try:
-        return verify_formal(read_document(data))
+        return verify_formal(read_document(data), checker)
     except InvalidCertificate as error:
         return refused(error)
 
