@@ -524,16 +524,35 @@ def test_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert terminal.paint("proved", "proved") == "proved"
 
 
-def test_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(terminal, "PATIENCE", 0.01)
-    for is_terminal in (False, True):
-        monkeypatch.setattr(terminal, "is_terminal", lambda stream, answer=is_terminal: answer)
-        with terminal.Progress("claim.toml") as progress:
-            progress("contour: about 3 s")
-            terminal.time.sleep(0.1)
-        err = capsys.readouterr().err
-        assert ("claim.toml: contour: about 3 s" in err) == is_terminal
-    assert err.endswith("\r\x1b[K")
+class Rings:
+    """Stands for an event that is set after so many waits, however long these are; it keeps their lengths."""
+
+    def __init__(self, count: int) -> None:
+        self.left, self.waits = count, list[float]()
+
+    def wait(self, seconds: float) -> bool:
+        self.waits.append(seconds)
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize(("on_terminal", "count", "waits", "shown"), [
+    (True, 3, [2, 1, 1, 1], "(\\r\\x1b\\[Kclaim.toml: contour: about 3 s \\(\\d+ s so far\\)){3}\\r\\x1b\\[K"),
+    (False, 3, [5, 10, 20, 40], "(claim.toml: contour: about 3 s \\(\\d+ s so far\\)\\n){3}"),
+    (True, 0, [2], ""), (False, 0, [5], ""),
+])
+def test_progress(capsys: pytest.CaptureFixture[str], on_terminal: bool, count: int, waits: list[float],
+                  shown: str) -> None:
+    progress = terminal.Progress("claim.toml")
+    progress("contour: about 3 s")
+    progress._done = rings = Rings(count)  # type: ignore[assignment]
+    progress._show(on_terminal)
+    assert rings.waits == waits
+    assert re.fullmatch(shown, capsys.readouterr().err)
+
+
+def test_progress_cannot_steer_the_terminal() -> None:
+    assert terminal.Progress("a\x1b[2J\n.toml").line(3) == r"a\x1b[2J\n.toml: working (3 s so far)"
 
 
 # the program itself

@@ -22,7 +22,7 @@ from verified_dp.core.errors import Unsupported
 SECONDS, MEGABYTES = 10, 512
 _SLOWEST = 10
 """Wall-clock seconds allowed for each second of processor time: others may use the machine too."""
-_NO_MEMORY = 77
+_NO_MEMORY, _UNSUPPORTED = 77, 78
 _MODULE = "verified_dp.verifiers.bounded"
 
 
@@ -42,6 +42,8 @@ def verify_bounded(data: bytes, *, seconds: float = SECONDS, megabytes: int = ME
         return Check(**json.loads(done.stdout))
     if done.returncode in (_NO_MEMORY, -signal.SIGABRT, -signal.SIGSEGV):  # the arithmetic aborts without memory
         raise _needs(f"{megabytes} MB", "--max-memory")
+    if done.returncode == _UNSUPPORTED:
+        raise Unsupported(*json.loads(done.stdout))
     if done.returncode < 0:  # killed, by the limit on processor time first of all
         raise _needs(f"{limit} s of processor time", "--max-seconds")
     raise RuntimeError(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
@@ -76,6 +78,9 @@ def _main(seconds: str, megabytes: str) -> int:
         found = json.dumps(asdict(verify(sys.stdin.buffer.read())))
     except MemoryError:
         return _NO_MEMORY
+    except Unsupported as error:  # the arithmetic library's version
+        sys.stdout.write(json.dumps([error.reason, error.key]))
+        return _UNSUPPORTED
     sys.stdout.write(found)
     return 0
 
