@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,6 +22,7 @@ from verified_dp.cli.output import Output, for_each
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
 from verified_dp.core.exact import exact
+from verified_dp.search.order import SingleOrder
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAIN = 'relation = "{relation}"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
@@ -506,6 +508,41 @@ def test_interrupted(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profile.PrivacyProfile, "delta", solve)
     found = run("delta", "plain.toml", "--epsilon", "1", "--json")
     assert (found.code, found.out, found.err) == (130, "", "")
+
+
+@pytest.mark.parametrize("command", [["delta", "--epsilon", "1"], ["epsilon", "--delta", "1e-5"]])
+def test_the_first_interrupt_prints_what_is_proved(
+    run: Any, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """Pressed once in the middle of the search: bounds, no further file, 130; the next call is not affected."""
+    inner, pressed = SingleOrder._plan, list[bool]()
+
+    def plan(self: Any, *rest: Any) -> Any:
+        if not pressed:
+            pressed.append(True)
+            signal.raise_signal(signal.SIGINT)
+        return inner(self, *rest)
+
+    monkeypatch.setattr(SingleOrder, "_plan", plan)
+    name, *options = command
+    found = run(name, "sampled.toml", "plain.toml", *options, "--json")
+    (row,) = found.rows
+    assert (found.code, row["status"], pressed) == (130, "wide", [True])
+    again = run(name, "sampled.toml", *options, "--json")
+    assert again.code == 0 and again.rows[0]["status"] == "certified"
+    low, high = (exact(row[end]) for end in ("lower", "upper"))
+    assert low <= exact(again.rows[0]["lower"]) <= exact(again.rows[0]["upper"]) <= high
+
+
+def test_the_second_interrupt_stops_the_program(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def plan(*_: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(SingleOrder, "_plan", plan)
+    found = run("delta", "sampled.toml", "--epsilon", "1", "--json")
+    assert (found.code, found.out) == (130, "")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_title_cannot_steer_the_terminal(run: Any, folder: Path) -> None:

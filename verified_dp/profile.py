@@ -29,6 +29,7 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.accountant import Accountant, PaperResult
 from verified_dp.papers.paper import PAPER_METHODS, PaperMethod, check_parameters, paper_method
+from verified_dp.search.deadline import OutOfTime, ending_at
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
 from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
@@ -37,6 +38,10 @@ from verified_dp.search.solution import Evaluation, Solution, by_order
 METHODS = ("auto", "closed-form", "contour", "lattice")
 DEFAULT_DIGITS = 12
 """What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
+
+
+_RESERVE = 0.005
+"""Seconds per law and order that a bound by one moment takes."""
 
 
 class PrivacyProfile:
@@ -107,7 +112,7 @@ class PrivacyProfile:
         digits = self._digits(digits, method)
         eps, budget = exact.exact(epsilon, "epsilon"), self._budget(method, max_seconds)
         bits = digits * math.log2(10) + 1
-        with ctx.workprec(math.ceil(bits) + 64):
+        with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end):
             answers = self._enclose_largest(eps, bits, method, budget)
             evaluations = tuple(_evaluation("delta", order, one, side)
                                 for order, answer in answers for side, one in answer.by_side())
@@ -123,7 +128,7 @@ class PrivacyProfile:
             return [(order.loss.order, self._reversed(order, eps, bits, method, budget)) for order in self._orders]
         one_law = all(order.loss.equals_in_law(self._orders[0].loss) for order in self._orders)
         orders = list(self._orders) if one_law else sorted(
-            self._orders, key=lambda order: order.log_estimate(eps), reverse=True)
+            self._orders, key=lambda order: _log_estimate(order, eps), reverse=True)
         first = orders[0].enclose(eps, bits, method, budget)
         answers = [(orders[0].loss.order, first)]
         for order in orders[1:]:
@@ -146,7 +151,7 @@ class PrivacyProfile:
         """`epsilon` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
         target, budget = exact.open_unit(delta, "delta"), self._budget(method, max_seconds)
-        with ctx.workprec(4 * digits + 64):
+        with ctx.workprec(4 * digits + 64), ending_at(budget.end):
             brackets = self._bracket_largest(target, digits, method, budget)
             evaluations = _bracket_evaluations(brackets)
             lower = max((_exact_end(bracket.ends[0]) for _, bracket in brackets), default=Dyadic(0))
@@ -206,7 +211,7 @@ class PrivacyProfile:
             raise Unsupported(f"nothing is certified by {method}: use auto, and `compare` to see it beside", "method")
         if method not in METHODS:
             raise InvalidInput("method", method, "one of " + ", ".join((*METHODS, *PAPER_METHODS)))
-        return Budget(max_seconds, self._progress)
+        return Budget(max_seconds, self._progress, _RESERVE * sum(len(order.loss.laws) for order in self._orders))
 
     def _enclosure(self, quantity: str, lower: Dyadic, upper: Dyadic, order: str, used: Evaluation | None,
                    evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
@@ -227,12 +232,28 @@ def _enclosed(result: PaperResult) -> Enclosure:
     return result.enclosure
 
 
+def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
+    """The first-order estimate; -inf past the deadline: it only says which order comes first."""
+    try:
+        return order.log_estimate(eps)
+    except OutOfTime:
+        return -math.inf
+
+
+def _chernoff(order: SingleOrder, eps: Fraction) -> Answer | None:
+    """The cheap upper bound; None past the deadline."""
+    try:
+        return order.chernoff(eps, order.saddle(eps).tilt)
+    except OutOfTime:
+        return None
+
+
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
     """Enclose the order that seems smaller: by Chernoff, then with few bits, then with as many as decide or match."""
     if order.loss.parts and order.has_contour and method in ("auto", "contour") and eps < order.model.largest:
-        answer = order.chernoff(eps, order.saddle(eps).tilt)
-        if answer.bounds.upper <= first.bounds.lower:
-            return answer
+        quick = _chernoff(order, eps)
+        if quick is not None and quick.bounds.upper <= first.bounds.lower:
+            return quick
     asked = 8.0
     while True:
         answer = order.enclose(eps, asked, method, budget)
@@ -243,12 +264,12 @@ def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float,
 
 def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str, budget: Budget) -> Answer | None:
     """An answer that proves delta(eps) <= target, or None."""
-    gap = order.log_estimate(eps) - float(log_of(target))
+    gap = _log_estimate(order, eps) - float(log_of(target))
     usable = order.loss.parts and order.has_contour and method in ("auto", "contour")
     if gap < -0.5 and usable and eps < order.model.largest:
-        answer = order.chernoff(eps, order.saddle(eps).tilt)
-        if is_below(answer, target):
-            return answer
+        quick = _chernoff(order, eps)
+        if quick is not None and is_below(quick, target):
+            return quick
     for bits in (8.0, 20.0):
         answer = order.enclose(eps, bits, method, budget)
         if is_below(answer, target):

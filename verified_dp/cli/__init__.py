@@ -14,11 +14,13 @@ from verified_dp.cli.arguments import UsageError, attached, parser
 from verified_dp.cli.inputs import named_files
 from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, complain
 from verified_dp.core.errors import VerifiedDPError
+from verified_dp.search.deadline import forget_stop
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. `argv` holds the arguments after the program's name."""
     arguments = attached(sys.argv[1:] if argv is None else argv)
+    forget_stop()
     try:
         _accept_any_text()
         code = _run(arguments)
@@ -33,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(f"verified-dp: cannot write the results: {error}")
         _drop_output()
         return UNDECIDED
+    finally:
+        forget_stop()
     return code
 
 

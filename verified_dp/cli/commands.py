@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.answers import ends, result_row
 from verified_dp.cli.inputs import STDIN, read_input, reason
+from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
 from verified_dp.core.errors import InvalidInput
 
@@ -78,8 +79,9 @@ def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosur
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
-    with Progress(file) as progress:
-        profile = privacy_profile(load_spec(file), progress=progress)
+    spec = load_spec(file)
+    with Progress(file) as progress, best_so_far():
+        profile = privacy_profile(spec, progress=progress)
         solve = profile.delta if quantity == "delta" else profile.epsilon
         return solve(at, limits.digits, limits.method, limits.max_seconds)
 
@@ -147,7 +149,7 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
     if place is not None and (kept := read_kept(place, spec, limits, formal=formal)) is not None:
         return _judged(file, spec.claim, place, kept.certificate, kept.delta, kept.epsilon, kept=True)
-    with Progress(file) as progress:
+    with Progress(file) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
         certificate = build_certificate(spec, delta, epsilon)
