@@ -30,6 +30,7 @@ from verified_dp.core.certificate.work import check_work
 from verified_dp.core.composition import Claim, Spec
 from verified_dp.core.dyadic import Dyadic, exact_ball
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import ORDERS, describe_pairs, privacy_losses
 from verified_dp.core.words import assumptions
 from verified_dp.search.solution import Evaluation, Solution
@@ -39,6 +40,7 @@ _ROUNDINGS = 8
 _SPARE_DIGITS = 3
 
 
+@alone
 def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Document:
     """The certificate of a specification with a claim, as a plain dict.
 

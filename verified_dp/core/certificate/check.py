@@ -36,6 +36,7 @@ from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values, Witness, evaluate
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
 from verified_dp.core.words import assumptions
 
@@ -62,6 +63,7 @@ def refused(error: InvalidCertificate) -> Check:
     return Check(False, None, error.field or None, error.reason)
 
 
+@alone
 def verify(certificate: bytes | str | Document) -> Check:
     """Check a certificate (JSON, or the plain dict); never raises for what a certificate may hold.
 
