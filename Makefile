@@ -28,7 +28,7 @@ certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets
 test: $(VENV)/installed-test  ## run the tests
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
-test-long: $(VENV)/installed-test  ## run the longer checks
+test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where the proofs are compiled
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)
 
 lint: $(VENV)/installed-lint  ## ruff, and mypy on the package

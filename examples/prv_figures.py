@@ -60,7 +60,7 @@ def many_steps(count: int) -> Row:
     mu = few(0.001 * sqrt(count * expm1(1 / 0.8**2)))
     return {"truth": float(profile.epsilon(DELTA, 6).upper), **ends("prv", found),
             "estimate": float(found.estimate.value) if found.estimate is not None else 0.0,
-            "RDP": float(profile.epsilon(DELTA, 3, "renyi").upper),
+            "RDP": float(accountant(profile, "renyi").epsilon(DELTA, 3).enclosure.upper),
             "GDP": float(privacy_profile(GaussianDP(mu), "remove").epsilon(DELTA, 6).upper)}
 
 

@@ -27,8 +27,11 @@ CITATION = re.compile(r"^(Rests on a citation: .+?)(?=\n\n|\Z)", re.MULTILINE | 
 class Function(Protocol):
     """A proved function: its module and its theorems."""
 
-    module: str
-    theorems: tuple[str, ...]
+    @property
+    def module(self) -> str: ...
+
+    @property
+    def theorems(self) -> tuple[str, ...]: ...
 
 
 def sections(text: str, *wanted: str) -> str:

@@ -17,6 +17,7 @@ from flint import arb, ctx
 from mpmath import mpf
 
 from verified_dp.core.balls import ball
+from verified_dp.core.composition import Composition, PoissonSampled, compose
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.fixed_batch import FixedBatchLoss
@@ -25,8 +26,7 @@ from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.mechanisms import Composition, PoissonSampled, compose
-from verified_dp.core.releases import Finite, RandomizedResponse
+from verified_dp.core.mechanisms import Finite, RandomizedResponse
 from verified_dp.profile import privacy_profile
 
 F = Fraction

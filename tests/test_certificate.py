@@ -21,6 +21,7 @@ from verified_dp.core.certificate.statement import claimed_text, printed_unit
 from verified_dp.core.certificate.verdict import Recorded, decimals, judge
 from verified_dp.core.certificate.witness import KINDS, number_text, read_number, read_witness, witness_record
 from verified_dp.core.certificate.work import MAX_PRECISION, check_work
+from verified_dp.core.composition import Claim, Spec
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Witness
 from verified_dp.core.engines.grid import LawGrid
@@ -32,7 +33,6 @@ from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.exact import exact
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mechanisms import Claim, Spec
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.profile import privacy_profile
 from verified_dp.search.solution import Evaluation

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,6 +22,7 @@ from verified_dp.cli.output import Output, for_each
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
 from verified_dp.core.exact import exact
+from verified_dp.search.order import SingleOrder
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAIN = 'relation = "{relation}"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
@@ -251,8 +253,9 @@ def test_text_of_a_refutation(run: Any) -> None:
 def test_table_of_several_claims(run: Any) -> None:
     found = run("certify", "true.toml", "broken.toml", "short.toml")
     head, proved, refuted, _, counts, *conventions = found.out.splitlines()
-    assert head.split() == ["verdict", "claimed", "eps", "delta", "true", "epsilon", "slack", "claim"]
-    assert proved.split() == ["proved", "3", "1e-5", "1.993091[4,", "5]", "1.00", "a", "true", "claim"]
+    assert head.split() == ["verdict", "claimed", "eps", "delta", "true", "epsilon", "slack",
+                            "file:", "claim", "->", "certificate"]
+    assert proved.split() == ["proved", "3", "1e-5", "1.993091[4,", "5]", "1.00", "true.toml:", "a", "true", "claim"]
     assert refuted.split()[:6] == ["refuted", "1.99", "1e-5", "1.993091[4,", "5]", "-0.00309"]
     assert refuted.endswith("a rounded claim [short by rounding]")
     assert counts == "1 not judged, 1 proved, 1 refuted"
@@ -418,13 +421,12 @@ WRONG_ARGUMENTS = [
 WRONG_FILES = [
     ("delta nowhere.toml --epsilon 1", "file", "nowhere.toml: file must be a file that can be read (No such file or "
      "directory), got 'nowhere.toml'"),
-    ("delta . --epsilon 1", "file", ".: file must be a file that can be read (Is a directory), got '.'"),
     ("delta broken.toml --epsilon 1", "mechanism[1].noise_multiplier", "broken.toml: mechanism[1].noise_multiplier "
      "must be a positive rational number, got '-2'"),
     ("certify plain.toml", "claim", "plain.toml: claim must be a [claim] table with epsilon and delta, got nothing"),
     ("verify nowhere.json", "file", "nowhere.json: file must be a certificate that can be read (No such file or "
      "directory), got 'nowhere.json'"),
-    ("verify .", "file", ".: file must be a certificate that can be read (Is a directory), got '.'"),
+    ("verify .", "file", ".: file must be a certificate, or a folder that holds some, got '.'"),
 ]
 
 
@@ -509,6 +511,41 @@ def test_interrupted(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.code, found.out, found.err) == (130, "", "")
 
 
+@pytest.mark.parametrize("command", [["delta", "--epsilon", "1"], ["epsilon", "--delta", "1e-5"]])
+def test_the_first_interrupt_prints_what_is_proved(
+    run: Any, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """Pressed once in the middle of the search: bounds, no further file, 130; the next call is not affected."""
+    inner, pressed = SingleOrder._plan, list[bool]()
+
+    def plan(self: Any, *rest: Any) -> Any:
+        if not pressed:
+            pressed.append(True)
+            signal.raise_signal(signal.SIGINT)
+        return inner(self, *rest)
+
+    monkeypatch.setattr(SingleOrder, "_plan", plan)
+    name, *options = command
+    found = run(name, "sampled.toml", "plain.toml", *options, "--json")
+    (row,) = found.rows
+    assert (found.code, row["status"], pressed) == (130, "wide", [True])
+    again = run(name, "sampled.toml", *options, "--json")
+    assert again.code == 0 and again.rows[0]["status"] == "certified"
+    low, high = (exact(row[end]) for end in ("lower", "upper"))
+    assert low <= exact(again.rows[0]["lower"]) <= exact(again.rows[0]["upper"]) <= high
+
+
+def test_the_second_interrupt_stops_the_program(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def plan(*_: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(SingleOrder, "_plan", plan)
+    found = run("delta", "sampled.toml", "--epsilon", "1", "--json")
+    assert (found.code, found.out) == (130, "")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_title_cannot_steer_the_terminal(run: Any, folder: Path) -> None:
     text = (folder / "true.toml").read_text(encoding="utf-8")
     (folder / "evil.toml").write_text(text.replace("a true", "\\u001b[2J\\n Jälkö"), encoding="utf-8")
@@ -525,16 +562,35 @@ def test_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert terminal.paint("proved", "proved") == "proved"
 
 
-def test_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(terminal, "PATIENCE", 0.01)
-    for is_terminal in (False, True):
-        monkeypatch.setattr(terminal, "is_terminal", lambda stream, answer=is_terminal: answer)
-        with terminal.Progress("claim.toml") as progress:
-            progress("contour: about 3 s")
-            terminal.time.sleep(0.1)
-        err = capsys.readouterr().err
-        assert ("claim.toml: contour: about 3 s" in err) == is_terminal
-    assert err.endswith("\r\x1b[K")
+class Rings:
+    """Stands for an event that is set after so many waits, however long these are; it keeps their lengths."""
+
+    def __init__(self, count: int) -> None:
+        self.left, self.waits = count, list[float]()
+
+    def wait(self, seconds: float) -> bool:
+        self.waits.append(seconds)
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize(("on_terminal", "count", "waits", "shown"), [
+    (True, 3, [2, 1, 1, 1], "(\\r\\x1b\\[Kclaim.toml: contour: about 3 s \\(\\d+ s so far\\)){3}\\r\\x1b\\[K"),
+    (False, 3, [5, 10, 20, 40], "(claim.toml: contour: about 3 s \\(\\d+ s so far\\)\\n){3}"),
+    (True, 0, [2], ""), (False, 0, [5], ""),
+])
+def test_progress(capsys: pytest.CaptureFixture[str], on_terminal: bool, count: int, waits: list[float],
+                  shown: str) -> None:
+    progress = terminal.Progress("claim.toml")
+    progress("contour: about 3 s")
+    progress._done = rings = Rings(count)  # type: ignore[assignment]
+    progress._show(on_terminal)
+    assert rings.waits == waits
+    assert re.fullmatch(shown, capsys.readouterr().err)
+
+
+def test_progress_cannot_steer_the_terminal() -> None:
+    assert terminal.Progress("a\x1b[2J\n.toml").line(3) == r"a\x1b[2J\n.toml: working (3 s so far)"
 
 
 # the program itself

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from types import ModuleType
 
+import mpmath
 import numpy as np
 import pytest
 
-from verified_dp.core.mechanisms import Gaussian, Mechanism, PoissonSampled, Relation, compose
+from verified_dp.core.composition import Mechanism, PoissonSampled, Relation, compose
+from verified_dp.core.mechanisms import Finite, Gaussian, Laplace, MixtureOfGaussians, RandomizedResponse
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
@@ -220,3 +222,52 @@ def test_losses_merge_what_is_the_same() -> None:
             assert loss.mean_shift_squared == distance**2 * (4 * Fraction(1, 4) + 5 * Fraction(1, 16))
             assert law.order == loss.order
     assert [loss.order for loss in privacy_losses(steps, Relation.ADD_OR_REMOVE)] == ["remove", "add"]
+
+
+@pytest.mark.theorem("T25-composition", "T07-ends")
+@pytest.mark.parametrize("relation", ["remove", "add"])
+def test_two_mechanisms_of_one_law_are_two_steps(oracle: ModuleType, relation: str) -> None:
+    """A sampled Gaussian and the same law stated as a mixture: delta by conditioning on the first step."""
+    steps = compose(PoissonSampled(Gaussian(2), "1/10"), MixtureOfGaussians(4, (0, 2), ("9/10", "1/10")))
+    ((_, count),) = privacy_losses(steps, Relation.of(relation))[0].parts
+    assert count == 2
+    for epsilon in ("1/25", "3/20"):
+        true = oracle.two_step_delta(relation, ("1/10", "2"), ("1/10", "2"), Fraction(epsilon))
+        found = privacy_profile(steps, relation).delta(epsilon)
+        assert oracle.inside(found, true, Fraction(1, 10**7)) and oracle.width(found) < Fraction(1, 10**10)
+
+
+@pytest.mark.theorem("T25-composition", "T07-ends")
+def test_equal_ratios_of_noise_are_one_law_whatever_their_scale() -> None:
+    """Two and three steps of Laplace noise of ratio 1/10, in other units, are five; so are answers stated in two ways.
+
+    Of two answers each (3/4, 1/4) is what epsilon = log 3 says; losses of five answers are binomial.
+    """
+    stated = compose((Laplace(10, 1), 2), (Laplace(20, 2), 3))
+    for relation in Relation:
+        for loss in privacy_losses(stated, relation):
+            assert [count for _, count in loss.parts] == [5]
+    first = privacy_profile(stated, "add-or-remove").delta("1/5")
+    alone = privacy_profile(compose((Laplace(10, 1), 5)), "add-or-remove").delta("1/5")
+    assert (first.lower, first.upper) == (alone.lower, alone.upper)
+    answers = compose((RandomizedResponse(2, "1/2"), 2), (Finite(("3/4", "1/4"), ("1/4", "3/4")), 3))
+    own = sum(max(math.comb(5, n) * (Fraction(3) ** n - 4 * Fraction(3) ** (5 - n)), Fraction(0)) for n in range(6))
+    with mpmath.workdps(40):
+        near = Fraction(str(mpmath.log(4)))
+    found = privacy_profile(answers, "replace").delta(near)
+    assert float(found.lower) == pytest.approx(float(own / 4**5), abs=1e-12)
+    assert float(found.upper) == pytest.approx(float(own / 4**5), abs=1e-12)
+
+
+@pytest.mark.theorem("T25-composition", "T72-groups")
+def test_copies_and_counts_multiply() -> None:
+    """Groups of two, two and three answers: ten answers in all, each right with probability 3/4."""
+    answers = compose((RandomizedResponse(2, "1/2"), 2), (RandomizedResponse(2, "0.5"), 3)).for_groups(2)
+    ((_, count),) = privacy_losses(answers, Relation.REPLACE)[0].parts
+    assert count == 10
+    own = sum(max(math.comb(10, n) * (Fraction(3) ** n - 4 * Fraction(3) ** (10 - n)), Fraction(0)) for n in range(11))
+    with mpmath.workdps(40):
+        near = Fraction(str(mpmath.log(4)))
+    found = privacy_profile(answers, "replace").delta(near)
+    assert float(found.lower) == pytest.approx(float(own / 4**10), abs=1e-12)
+    assert float(found.upper) == pytest.approx(float(own / 4**10), abs=1e-12)

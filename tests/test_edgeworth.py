@@ -16,10 +16,10 @@ from scipy.stats import binom, norm
 
 from verified_dp import ApproximateDP, Exponential, Gaussian, Laplace, PoissonSampled, RandomizedResponse, compose
 from verified_dp import privacy_profile as profile_of
+from verified_dp.core.composition import Mechanism
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import Mechanism
 from verified_dp.papers import accountant
 from verified_dp.papers.edgeworth.bounds import EdgeworthWitness, Ratios, bound_remainder, enclose_sum
 from verified_dp.papers.edgeworth.method import EdgeworthAccountant

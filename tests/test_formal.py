@@ -5,13 +5,18 @@ Tests that run the extracted checker are skipped where `make proofs` has not bui
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,8 +29,10 @@ from verified_dp.core.certificate.document import Document, sealed
 from verified_dp.core.errors import InvalidCertificate, Unsupported
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.verifiers import formal as formal_module
 from verified_dp.verifiers.formal import (
     CHECKER,
+    HASH,
     FormalPart,
     check_purpose,
     is_above,
@@ -45,8 +52,9 @@ ABOVE, BELOW = (build_part(LAW, "remove", COUNT, side, EPSILON, TARGET, STEP) fo
 PROFILE = privacy_profile(
     Spec(Relation.REMOVE, Composition(((PoissonSampled(Gaussian(noise_multiplier="2"), "0.1"), COUNT),))))
 
+BUILT = CHECKER.is_file() and HASH.is_file()
 needs_checker = pytest.mark.skipif(
-    not CHECKER.is_file(), reason="the extracted checker is not built: run `make proofs` (it needs Coq and OCaml)")
+    not BUILT, reason="the extracted checker is not built: run `make proofs` (it needs Coq and OCaml)")
 
 
 def changed_mass(part: FormalPart, index: int, by: int) -> FormalPart:
@@ -128,7 +136,7 @@ def test_integers_bracket_an_exact_convolution(count: int) -> None:
         bounds[side] = arithmetic.delta(composed, epsilon, step)
         part = FormalPart("remove", side, epsilon, count, step, bits, 200, -2, infinity, tuple(masses), tuple(products),
                           bounds[side])
-        assert not CHECKER.is_file() or is_accepted(part)
+        assert not BUILT or is_accepted(part)
     scaled = exact * (1 << bits)
     assert arb(bounds["below"]) <= scaled <= arb(bounds["above"])
     assert bounds["above"] - bounds["below"] < 1 << 12
@@ -261,12 +269,69 @@ def test_command_line(tmp_path: Path, proved: Document, capsys: pytest.CaptureFi
     formal.write_text(json.dumps(proved))
     assert main(["verify", "--formal", str(plain)]) == 3
     assert "no formal part" in capsys.readouterr().err
-    if CHECKER.is_file():
+    if BUILT:
         assert main(["verify", "--formal", str(formal)]) == 0
         assert "Trusted" in capsys.readouterr().out
-    monkeypatch.setenv("VERIFIED_DP_FORMAL_CHECKER", str(tmp_path / "nothing"))
+    monkeypatch.setattr(formal_module, "CHECKER", tmp_path / "nothing")
+    monkeypatch.setenv("VERIFIED_DP_FORMAL_CHECKER", str(tmp_path / "plain.json"))
     assert main(["verify", "--formal", str(formal)]) == 3
     assert "make proofs" in capsys.readouterr().err
+    assert main(["verify", "--formal-checker", str(tmp_path / "nothing"), str(formal)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def program(place: Path, words: str) -> Path:
+    """A program of our own in the place of the extracted one."""
+    place.write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
+    place.chmod(0o755)
+    return place
+
+
+def test_another_program_is_named_in_the_answer(
+    tmp_path: Path, proved: Document, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "formal.json").write_text(json.dumps(proved))
+    yes = program(tmp_path / "yes", "cat > /dev/null; echo accepted")
+    assert main(["verify", "--formal-checker", str(yes), str(tmp_path / "formal.json"), "--json"]) == 0
+    assert f"accepted by the program {yes}" in json.loads(capsys.readouterr().out)["reason"]
+    no = program(tmp_path / "no", "cat > /dev/null; echo rejected; exit 1")
+    assert main(["verify", "--formal-checker", str(no), str(tmp_path / "formal.json")]) == 1
+
+
+def test_only_the_program_that_was_built_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = program(tmp_path / "built", "cat > /dev/null; echo accepted")
+    monkeypatch.setattr(formal_module, "CHECKER", built)
+    monkeypatch.setattr(formal_module, "HASH", tmp_path / "built.sha256")
+    with pytest.raises(Unsupported, match="not built"):
+        is_accepted(ABOVE)
+    (tmp_path / "built.sha256").write_text(hashlib.sha256(built.read_bytes()).hexdigest() + "\n", encoding="ascii")
+    assert is_accepted(ABOVE)
+    program(built, "echo accepted  # something else")
+    with pytest.raises(Unsupported, match="not the program"):
+        is_accepted(ABOVE)
+
+
+def test_the_checker_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that wants more memory or time than it may have decides nothing."""
+    assert formal_module.MAX_SECONDS <= 900 and formal_module.MAX_MEMORY <= 8192
+    large = program(tmp_path / "large", f'exec "{sys.executable}" -c "print(len(bytes(300 << 20)) and \'accepted\')"')
+    assert is_accepted(ABOVE, str(large))
+    monkeypatch.setattr(formal_module, "MAX_MEMORY", 200)
+    with pytest.raises(Unsupported, match="failed"):
+        is_accepted(ABOVE, str(large))
+    monkeypatch.setattr(formal_module, "MAX_SECONDS", 0.2)
+    with pytest.raises(Unsupported, match="did not finish"):
+        is_accepted(ABOVE, str(program(tmp_path / "slow", "exec sleep 60")))
+
+
+def test_the_build_keeps_the_niceness_it_was_given(load: Callable[..., ModuleType]) -> None:
+    assert load(COQ / "build.py", "coq_build").run("nice", cwd=COQ).stdout.strip() == str(os.nice(0))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("coqchk") is None or not BUILT, reason="needs Coq, and `make proofs`")
+def test_coqchk_accepts_what_is_compiled(load: Callable[..., ModuleType]) -> None:
+    assert load(COQ / "build.py", "coq_build").recheck() is None
 
 
 CLAIM = """relation = "remove"

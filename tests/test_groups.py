@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from fractions import Fraction
+from types import ModuleType
 
 import mpmath
 import numpy as np
@@ -14,11 +15,20 @@ from flint import ctx
 from verified_dp.certify import build_certificate
 from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import verify
+from verified_dp.core.composition import PoissonSampled, Relation, WithReplacement, compose
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.law import Law
-from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation, WithReplacement, compose, convention
+from verified_dp.core.mechanisms import (
+    ZCDP,
+    ApproximateDP,
+    DiscreteGaussian,
+    Exponential,
+    Gaussian,
+    GaussianDP,
+    RandomizedResponse,
+)
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.releases import ZCDP, ApproximateDP, DiscreteGaussian, Exponential, GaussianDP, RandomizedResponse
+from verified_dp.core.words import convention
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 
@@ -91,7 +101,8 @@ def renyi_divergence(p: list[float], q: list[float], order: float) -> float:
 def test_the_constants_of_the_table() -> None:
     size, relation = 3, Relation.REPLACE
     stated = Gaussian(sigma=4, sensitivity=1)
-    for mechanism, distance in ((Gaussian(2), 3), (stated, F(3, 4)), (GaussianDP("1/2"), F(3, 2))):
+    for mechanism, distance in ((Gaussian(2), 3), (stated, F(3, 4)), (GaussianDP("1/2"), F(3, 2)),
+                                (Gaussian(sigma=4, sensitivity=2), F(3, 2))):
         loss = privacy_losses(compose(mechanism).for_groups(size), relation)[0]
         assert loss.mean_shift_squared == distance**2
     assert law_of(Exponential("1/2"), size).bounded_range == F(3, 2)
@@ -102,6 +113,14 @@ def test_the_constants_of_the_table() -> None:
         expected = sum(mpmath.exp(mpmath.mpf(i) / 2) for i in range(size)) / 1000
         assert float(odds.enclose_infinity_mass()) == pytest.approx(float(expected), rel=1e-14)
         assert stick(odds, float(mpmath.exp(1.5))) == pytest.approx(float(expected), rel=1e-12)
+
+
+@pytest.mark.theorem("T72-groups", "T23-pair-gaussian")
+def test_a_groups_sensitivity_is_as_many_times_that_of_one(oracle: ModuleType) -> None:
+    """Three records, sigma 4, sensitivity 2, five steps: one Gaussian of distance sqrt(5) 3 2/4; 0.850 at 1."""
+    found = privacy_profile(compose((Gaussian(sigma=4, sensitivity=2), 5)), "replace", group_size=3).delta(1)
+    true = oracle.gaussian_delta(oracle.mp.sqrt(5) * 3 / 2, 1)
+    assert oracle.inside(found, true, F(1, 10**30)) and oracle.width(found) < F(1, 10**11)
 
 
 @pytest.mark.theorem("T72-groups")

@@ -17,6 +17,7 @@ from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import sealed
 from verified_dp.core.certificate.work import check_work
+from verified_dp.core.composition import Claim, Mechanism, Relation, Spec, WithoutReplacement, compose
 from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
@@ -31,16 +32,16 @@ from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.laplace import LaplaceLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.mechanisms import Claim, Gaussian, Mechanism, Relation, Spec, WithoutReplacement, compose
-from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.core.releases import (
+from verified_dp.core.mechanisms import (
     ApproximateDP,
     DiscreteGaussian,
     Finite,
+    Gaussian,
     Laplace,
     MixtureOfGaussians,
     RandomizedResponse,
 )
+from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.enclosure import Dyadic, Enclosure
 from verified_dp.search.solution import Evaluation, Solution
 

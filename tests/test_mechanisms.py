@@ -5,17 +5,12 @@ from fractions import Fraction
 
 import pytest
 
+from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, binomial_weights, compose
 from verified_dp.core.errors import InexactInput, InvalidInput
-from verified_dp.core.mechanisms import (
-    Claim,
-    Composition,
-    Gaussian,
-    PoissonSampled,
-    Relation,
-    compose,
-    convention,
-)
+from verified_dp.core.mechanisms import Gaussian, Laplace
+from verified_dp.core.pairs.plain import mean_distance
 from verified_dp.core.theorems import REGISTRY, proved_by
+from verified_dp.core.words import convention
 
 
 def test_gaussian_is_exact():
@@ -28,8 +23,19 @@ def test_gaussian_is_exact():
 def test_distance_of_means_follows_the_convention():
     scaled, stated = Gaussian("1/2"), Gaussian(sigma="4", sensitivity="1")
     for relation in Relation:
-        assert scaled.mean_distance(relation) == (4 if relation is Relation.REPLACE else 2)
-        assert stated.mean_distance(relation) == Fraction(1, 4)
+        assert mean_distance(scaled, relation) == (4 if relation is Relation.REPLACE else 2)
+        assert mean_distance(stated, relation) == Fraction(1, 4)
+
+
+def test_laplace_ratio_is_sensitivity_over_scale():
+    assert Laplace(scale="2", sensitivity="3").ratio == Fraction(3, 2)
+
+
+def test_binomial_weights_are_those_of_repeated_draws():
+    share, weights = Fraction(2, 7), [Fraction(1)]
+    for _ in range(5):
+        weights = [stay * (1 - share) + come * share for stay, come in zip([*weights, 0], [0, *weights], strict=True)]
+    assert binomial_weights(5, share) == tuple(weights)
 
 
 @pytest.mark.parametrize(

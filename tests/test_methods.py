@@ -11,6 +11,7 @@ import pytest
 from flint import arb
 
 from verified_dp.core.bounds import Bounds
+from verified_dp.core.composition import Composition, PoissonSampled, compose
 from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
@@ -18,7 +19,7 @@ from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
 from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
+from verified_dp.core.mechanisms import Gaussian
 from verified_dp.papers import accountant
 from verified_dp.profile import PrivacyProfile, privacy_profile
 from verified_dp.search import order as single

@@ -4,31 +4,46 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import comb
+from types import ModuleType
 
 import mpmath
 import numpy as np
 import pytest
 from flint import ctx
+from mpmath import mp, mpf
 
 from verified_dp.core.balls import ball
+from verified_dp.core.composition import (
+    Mechanism,
+    PoissonSampled,
+    Relation,
+    WithoutReplacement,
+    WithReplacement,
+    compose,
+)
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, WithReplacement, compose
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.releases import (
+from verified_dp.core.mechanisms import (
+    ZCDP,
     ApproximateDP,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     Finite,
+    Gaussian,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
     RandomizedResponse,
+    Renyi,
 )
+from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.papers.fourier.pairs import FourierAccountantPair, published_profile
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
@@ -239,3 +254,146 @@ def test_laplace_is_not_drawn_without_replacement() -> None:
     sampling = 'sampling = { scheme = "without-replacement", probability = 0.1 }'
     with pytest.raises(Unsupported, match="Gaussian only"):
         parse_spec(REPLACE + 'kind = "laplace"\nscale = 1\nsensitivity = 1\n' + sampling)
+
+
+S, V = F("1.10123456789012345678901234567890123456789012345678901234567"), F("1.1")
+W = F("0.2718281828459045235360287471352662497757247093699959574966967")
+"""A noise, a sensitivity and a probability that no double holds, nor their quotients."""
+EPSILON = F("0.2345678901234567890123456789012345678901234567890123456789")
+Components = list[tuple[Fraction, Fraction]]
+
+
+def gaussian_mixtures(first: Components, second: Components, s: Fraction, real: Callable[[object], mpf]) -> mpf:
+    """H of mixtures of N(mean, s^2), (mean, weight), whose ratio grows: tails from where it crosses e^eps."""
+    width, epsilon = real(s), real(EPSILON)
+    parts = [[(real(mean), real(weight)) for mean, weight in mixture] for mixture in (first, second)]
+
+    def loss(t: mpf) -> mpf:
+        p, q = (mp.fsum(w * mp.exp((2 * t * m - m * m) / (2 * width**2)) for m, w in mixture) for mixture in parts)
+        return mp.log(p / q)
+
+    cut = mp.findroot(lambda t: loss(t) - epsilon, (mpf(0), mpf(1)), tol=mpf("1e-180"))
+    above, below = (mp.fsum(w * mp.erfc((cut - m) / (width * mp.sqrt(2))) / 2 for m, w in mixture)
+                    for mixture in parts)
+    return above - mp.exp(epsilon) * below
+
+
+def discrete(log_mass: Callable[[int], mpf], shift: int, real: Callable[[object], mpf]) -> mpf:
+    """H of noise on the integers, shifted."""
+    mass = {x: mp.exp(log_mass(x)) for x in range(-300, 301)}
+    excess = (max(mass[x - shift] - mp.exp(real(EPSILON)) * mass[x], mpf(0)) for x in range(shift - 300, 301))
+    return mp.fsum(excess) / mp.fsum(mass.values())
+
+
+def drawn(trials: int, q: Fraction, distance: int, sign: int = 1) -> Components:
+    return [(F(sign * n * distance), comb(trials, n) * q**n * (1 - q) ** (trials - n)) for n in range(trials + 1)]
+
+
+def replaced_laplace(mu: mpf, real: Callable[[object], mpf]) -> mpf:
+    """H of Laplace noise with shift mu against shift -mu, each with probability W: cut between 0 and mu by a root."""
+    weight, alpha = real(W), mp.exp(real(EPSILON))
+
+    def density(t: mpf, shift: mpf) -> mpf:
+        return (1 - weight) * mp.exp(-t) + weight * mp.exp(-abs(t - shift))
+
+    def tail(t: mpf, shift: mpf) -> mpf:
+        moved = mp.exp(shift - t) if shift < t else 2 - mp.exp(t - shift)
+        return ((1 - weight) * mp.exp(-t) + weight * moved) / 2
+
+    cut = mp.findroot(lambda t: density(t, mu) - alpha * density(t, -mu), (mu / 3, mu / 2), tol=mpf("1e-200"))
+    return tail(cut, mu) - alpha * tail(cut, -mu)
+
+
+NOTHING = [(F(0), F(1))]
+
+
+def exact_cases(real: Callable[[object], mpf]) -> Iterator[tuple[Mechanism, str, int, mpf]]:
+    """(mechanism, relation, group size, delta at EPSILON) of every kind of step, from densities and masses."""
+    e, x = mp.exp(real(EPSILON)), real(EPSILON)
+
+    def gaussian(distance: Fraction) -> mpf:
+        return gaussian_mixtures([(distance, F(1))], NOTHING, F(1), real)
+
+    for nm in (S, V):
+        yield Gaussian(nm), "remove", 1, gaussian(1 / nm)
+        yield Gaussian(nm), "replace", 1, gaussian(2 / nm)
+        yield Gaussian(nm), "add", 3, gaussian(3 / nm)
+        yield Gaussian(sigma=nm, sensitivity=W), "replace", 1, gaussian(W / nm)
+        yield Gaussian(sigma=nm, sensitivity=W), "remove", 3, gaussian(3 * W / nm)
+        sampled = PoissonSampled(Gaussian(nm), W)
+        for size in (1, 2):
+            yield sampled, "remove", size, gaussian_mixtures(drawn(size, W, 1), NOTHING, nm, real)
+            yield sampled, "add", size, gaussian_mixtures(NOTHING, drawn(size, W, 1, -1), nm, real)
+            yield sampled, "replace", size, gaussian_mixtures(drawn(size, W, 1), drawn(size, W, 1, -1), nm, real)
+        yield PoissonSampled(GaussianDP(1 / nm), W), "remove", 1, gaussian_mixtures(drawn(1, W, 1), NOTHING, nm, real)
+        yield WithoutReplacement(Gaussian(nm), W), "replace", 1, gaussian_mixtures(drawn(1, W, 2), NOTHING, nm, real)
+        yield WithoutReplacement(Gaussian(nm), 1), "replace", 1, gaussian(2 / nm)
+        yield FourierAccountantPair(nm, 1), "replace", 1, gaussian(2 / nm)
+        yield FourierAccountantPair(nm, W), "replace", 1, gaussian_mixtures(
+            drawn(1, W, 1), drawn(1, W, 1, -1), nm, real)
+        share = F(1, 7)
+        yield WithReplacement(Gaussian(nm), 3, 7), "replace", 1, gaussian_mixtures(
+            drawn(3, share, 2), drawn(3, share, 2, -1), nm, real)
+        two = [(F(0), 1 - W), (V, W / 3), (S, 2 * W / 3)]
+        yield MixtureOfGaussians(nm, tuple(m for m, _ in two), tuple(w for _, w in two)), "remove", 1, (
+            gaussian_mixtures(two, NOTHING, nm, real))
+        yield MixtureOfGaussians(nm, (F(0), S), (1 - W, W)), "remove", 1, gaussian_mixtures(
+            [(F(0), 1 - W), (S, W)], NOTHING, nm, real)
+        yield MixtureOfGaussians(nm, (W,), (1,)), "remove", 1, gaussian(W / nm)
+        yield PoissonSampled(Gaussian(nm), 1), "replace", 1, gaussian(2 / nm)
+        yield PoissonSampled(Laplace(nm, S), W), "replace", 1, replaced_laplace(real(S / nm), real)
+        laplace = 1 - mp.exp((x - real(S / nm)) / 2)
+        yield Laplace(nm, S), "remove", 1, laplace
+        yield Laplace(3 * nm, S), "remove", 3, laplace
+        with_zero = MixtureOfGaussians(nm, (F(0), V, S), (W / 2, W / 2, 1 - W))
+        yield PoissonSampled(with_zero, W), "remove", 1, gaussian_mixtures(
+            [(F(0), 1 - W + W * W / 2), (V, W * W / 2), (S, W * (1 - W))], NOTHING, nm, real)
+        yield PoissonSampled(MixtureOfGaussians(nm, (V, S), (W, 1 - W)), W), "remove", 1, gaussian_mixtures(
+            [(F(0), 1 - W), (V, W * W), (S, W * (1 - W))], NOTHING, nm, real)
+        inner = mp.log(1 + (e - 1) / real(W))
+        yield PoissonSampled(Laplace(nm, 2 * S), W), "remove", 1, real(W) * (
+            1 - mp.exp((inner - real(2 * S / nm)) / 2))
+        yield DiscreteLaplace(nm, 2), "add", 1, discrete(lambda n, nm=nm: -abs(n) / real(nm), 2, real)
+        yield DiscreteGaussian(nm, 2), "add", 1, discrete(lambda n, nm=nm: -n * n / real(2 * nm), 2, real)
+        yield DiscreteGaussian(nm, 1), "add", 2, discrete(lambda n, nm=nm: -n * n / real(2 * nm), 2, real)
+        yield Exponential(nm), "add", 1, (1 - mp.exp((x - real(nm)) / 2)) ** 2 / (1 - mp.exp(-real(nm)))
+        yield Exponential(nm / 3), "add", 3, (1 - mp.exp((x - real(nm)) / 2)) ** 2 / (1 - mp.exp(-real(nm)))
+        odds = mp.exp(real(nm))
+        yield ApproximateDP(nm, W), "add", 1, real(W) + (1 - real(W)) * (odds - e) / (1 + odds)
+        yield RandomizedResponse(3, epsilon=nm), "replace", 1, (odds - e) / (odds + 2)
+        yield GaussianDP(nm), "add", 1, gaussian(nm)
+        yield GaussianDP(nm), "add", 2, gaussian(2 * nm)
+    yield RandomizedResponse(3, W), "replace", 1, real(1 - 2 * W / 3) - e * real(W / 3)
+    yield Finite((W, 1 - W), (W / 3, 1 - W / 3)), "remove", 1, real(W) - e * real(W / 3)
+    yield Finite((W / 3, 1 - W / 3), (W, 1 - W)), "add", 1, real(W) - e * real(W / 3)
+    mixed = (1 - W) * W / 3 + W * W
+    yield PoissonSampled(Finite((W, 1 - W), (W / 3, 1 - W / 3)), W), "remove", 1, real(mixed) - e * real(W / 3)
+
+
+@pytest.mark.theorem("T23-pair-gaussian", "T42-pair-shift", "T57-gaussian-dp", "T58-pair-mixture", "T49-sampled")
+def test_no_number_is_rounded_on_its_way_to_the_pair(oracle: ModuleType) -> None:
+    """Fifty digits of one step of every kind: a double in its place would be wrong in the seventeenth."""
+    with mp.workdps(110):
+        for mechanism, relation, size, true in exact_cases(oracle.real):
+            found = privacy_profile(mechanism, relation, group_size=size).delta(EPSILON, digits=50)
+            low, high = (oracle.real(end.as_fraction()) for end in (found.lower, found.upper))
+            slack = true * mpf("1e-90")
+            assert low - slack <= true <= high + slack, (mechanism, relation, size)
+            assert high - low <= true * mpf("1e-49"), (mechanism, relation, size)
+
+
+def test_stated_moments_keep_their_numbers() -> None:
+    assert law_of(ZCDP(S)).rho == S
+    assert law_of(Renyi((1 + S,), (W,))).corners == ((S, S * W),)
+
+
+@pytest.mark.parametrize(("mechanism", "relation"), [
+    (PoissonSampled(Laplace(1, 1), "2/7"), "remove"), (PoissonSampled(Gaussian(1), "2/7"), "remove"),
+    (PoissonSampled(MixtureOfGaussians(1, (0, 1), ("1/5", "4/5")), "2/7"), "remove"),
+    (MixtureOfGaussians(1, (0, 1, 2), ("1/5", "3/5", "1/5")), "remove"),
+    (WithoutReplacement(Gaussian(4), "2/7"), "replace"), (FourierAccountantPair(1, "2/7"), "replace")], ids=str)
+def test_the_weights_in_words_add_up_to_one(mechanism: Mechanism, relation: str) -> None:
+    for pair in describe_pairs(compose(mechanism), Relation.of(relation)):
+        own = pair.P.partition(" with ")[0]
+        weights = [F(weight) for weight in re.findall(r"(?:^|[+:] )(\S+) (?:[PQ]0|N\()", own)]
+        assert len(weights) > 1 and sum(weights) == 1, pair.P

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from verified_dp.core.composition import Claim, Composition, PoissonSampled, Spec, compose
 from verified_dp.core.errors import InexactInput, InvalidInput
-from verified_dp.core.mechanisms import Claim, Composition, Gaussian, PoissonSampled, Spec, compose
-from verified_dp.core.releases import Finite, Laplace
+from verified_dp.core.mechanisms import Finite, Gaussian, Laplace
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant
 from verified_dp.papers.comparison import compare
@@ -213,8 +213,8 @@ def test_bad_arguments_are_refused(digits: object, method: str, epsilon: object)
 @pytest.mark.parametrize("digits", [0, -1, True, 2.5, "12"])
 @pytest.mark.parametrize("way", [
     lambda profile, digits: profile.delta("1", digits), lambda profile, digits: profile.epsilon("1e-5", digits),
-    lambda profile, digits: profile.delta("1", digits, "prv"),
-    lambda profile, digits: profile.epsilon("1e-5", digits, "renyi"),
+    lambda profile, digits: accountant(profile, "prv").delta("1", digits),
+    lambda profile, digits: accountant(profile, "renyi").epsilon("1e-5", digits),
     lambda profile, digits: accountant(profile, "fourier").delta("-1", digits),
     lambda profile, digits: accountant(profile, "saddlepoint").epsilon("1e-5", digits),
     lambda profile, digits: profile.solve_claim(Claim("a", "b", Fraction(1), Fraction(1, 9), "1", "1/9"), digits),

@@ -16,8 +16,9 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from verified_dp.core.bounds import Bounds
+from verified_dp.core.composition import Composition, PoissonSampled, compose
 from verified_dp.core.engines import evaluate
-from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
+from verified_dp.core.mechanisms import Gaussian
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 from verified_dp.search.line import LinePlan, choose_line, choose_nodes, plan_line

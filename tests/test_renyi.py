@@ -28,8 +28,8 @@ from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.mechanisms import Finite, RandomizedResponse
 from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.core.releases import Finite, RandomizedResponse
 from verified_dp.papers.renyi.method import CONVERSIONS, RenyiAccountant, enclose_renyi_divergence
 from verified_dp.search.order import Budget
 from verified_dp.search.renyi import MomentModel

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
+from verified_dp.core.composition import Composition, PoissonSampled, compose
 from verified_dp.core.laws.atomic import FiniteLoss
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
-from verified_dp.core.releases import ApproximateDP, Finite, Laplace
+from verified_dp.core.mechanisms import ApproximateDP, Finite, Gaussian, Laplace
 from verified_dp.profile import privacy_profile
 
 TELLS = Finite(("1/3", "2/3", "0"), ("0", "0", "1"))

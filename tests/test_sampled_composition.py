@@ -13,6 +13,15 @@ from flint import arb, ctx
 from verified_dp.certify import build_certificate
 from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import verify
+from verified_dp.core.composition import (
+    Composition,
+    Mechanism,
+    PoissonSampled,
+    Relation,
+    WithoutReplacement,
+    WithReplacement,
+    compose,
+)
 from verified_dp.core.engines.closed_law import ClosedFormLaw, finite_product
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
@@ -21,18 +30,6 @@ from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.mechanisms import (
-    Composition,
-    Gaussian,
-    Mechanism,
-    PoissonSampled,
-    Relation,
-    WithoutReplacement,
-    WithReplacement,
-    compose,
-    convention,
-)
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.releases import (
     RELEASES,
     ZCDP,
     ApproximateDP,
@@ -40,6 +37,7 @@ from verified_dp.core.releases import (
     DiscreteLaplace,
     Exponential,
     Finite,
+    Gaussian,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
@@ -47,6 +45,8 @@ from verified_dp.core.releases import (
     Release,
     Renyi,
 )
+from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.words import convention
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.first_independent import verify as verify_independently

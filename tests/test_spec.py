@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verified_dp.core.composition import PoissonSampled, Relation
 from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
-from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation
+from verified_dp.core.mechanisms import Gaussian
 from verified_dp.spec import load_spec, parse_spec
 
 RELATION = 'relation = "add-or-remove"\n'
@@ -125,7 +126,7 @@ def test_a_mistake_is_one_line(text, key, words):
     assert len(str(error.value)) < 340
 
 
-@pytest.mark.parametrize("scheme", ["sequential", "poison", "shuffle", "fixed-size"])
+@pytest.mark.parametrize("scheme", ["sequential", "shuffled", "shuffle", "fixed-size"])
 def test_other_sampling_is_unsupported_with_the_reason(scheme):
     with pytest.raises(Unsupported) as error:
         parse_spec(PLAIN + f"sampling = {{ scheme = '{scheme}', batch = 256 }}", file="a.toml")

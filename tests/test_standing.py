@@ -14,18 +14,17 @@ import pytest
 from verified_dp import cli
 from verified_dp.certify import build_certificate
 from verified_dp.core.certificate.check import verify
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.mechanisms import (
+from verified_dp.core.composition import (
     Claim,
     Composition,
-    Gaussian,
     PoissonSampled,
     Relation,
     Spec,
     WithoutReplacement,
     compose,
 )
-from verified_dp.core.releases import ApproximateDP, Exponential, GaussianDP, Laplace
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.mechanisms import ApproximateDP, Exponential, Gaussian, GaussianDP, Laplace
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.fourier.pairs import FourierAccountantPair, PublishedProfile, load_spec, published_profile
 from verified_dp.profile import privacy_profile

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, compose
-from verified_dp.core.releases import Laplace
+from verified_dp.core.composition import Composition, PoissonSampled, compose
+from verified_dp.core.mechanisms import Gaussian, Laplace
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 

@@ -39,10 +39,10 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.core.errors":
         "InconsistentEnclosures InexactInput InvalidCertificate InvalidInput Undecided Unsupported VerifiedDPError",
     "verified_dp.core.exact": "Number",
+    "verified_dp.core.composition":
+        "Claim Composition PoissonSampled Relation Spec WithReplacement WithoutReplacement compose",
     "verified_dp.core.mechanisms":
-        "Claim Composition Gaussian PoissonSampled Relation Spec WithReplacement WithoutReplacement compose",
-    "verified_dp.core.releases":
-        "ApproximateDP DiscreteGaussian DiscreteLaplace Exponential Finite GaussianDP Laplace "
+        "ApproximateDP DiscreteGaussian DiscreteLaplace Exponential Finite Gaussian GaussianDP Laplace "
         "MixtureOfGaussians RandomizedResponse Renyi ZCDP",
     "verified_dp.enclosure": "Enclosure Estimate",
     "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair",

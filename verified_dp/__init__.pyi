@@ -1,4 +1,12 @@
 from verified_dp.core import errors as errors
+from verified_dp.core.composition import Claim as Claim
+from verified_dp.core.composition import Composition as Composition
+from verified_dp.core.composition import PoissonSampled as PoissonSampled
+from verified_dp.core.composition import Relation as Relation
+from verified_dp.core.composition import Spec as Spec
+from verified_dp.core.composition import WithoutReplacement as WithoutReplacement
+from verified_dp.core.composition import WithReplacement as WithReplacement
+from verified_dp.core.composition import compose as compose
 from verified_dp.core.dyadic import Dyadic as Dyadic
 from verified_dp.core.errors import (
     InconsistentEnclosures as InconsistentEnclosures,
@@ -24,66 +32,18 @@ from verified_dp.core.errors import (
 from verified_dp.core.exact import (
     Number as Number,
 )
-from verified_dp.core.mechanisms import (
-    Claim as Claim,
-)
-from verified_dp.core.mechanisms import (
-    Composition as Composition,
-)
-from verified_dp.core.mechanisms import (
-    Gaussian as Gaussian,
-)
-from verified_dp.core.mechanisms import (
-    PoissonSampled as PoissonSampled,
-)
-from verified_dp.core.mechanisms import (
-    Relation as Relation,
-)
-from verified_dp.core.mechanisms import (
-    Spec as Spec,
-)
-from verified_dp.core.mechanisms import (
-    WithoutReplacement as WithoutReplacement,
-)
-from verified_dp.core.mechanisms import (
-    WithReplacement as WithReplacement,
-)
-from verified_dp.core.mechanisms import (
-    compose as compose,
-)
-from verified_dp.core.releases import (
-    ZCDP as ZCDP,
-)
-from verified_dp.core.releases import (
-    ApproximateDP as ApproximateDP,
-)
-from verified_dp.core.releases import (
-    DiscreteGaussian as DiscreteGaussian,
-)
-from verified_dp.core.releases import (
-    DiscreteLaplace as DiscreteLaplace,
-)
-from verified_dp.core.releases import (
-    Exponential as Exponential,
-)
-from verified_dp.core.releases import (
-    Finite as Finite,
-)
-from verified_dp.core.releases import (
-    GaussianDP as GaussianDP,
-)
-from verified_dp.core.releases import (
-    Laplace as Laplace,
-)
-from verified_dp.core.releases import (
-    MixtureOfGaussians as MixtureOfGaussians,
-)
-from verified_dp.core.releases import (
-    RandomizedResponse as RandomizedResponse,
-)
-from verified_dp.core.releases import (
-    Renyi as Renyi,
-)
+from verified_dp.core.mechanisms import ZCDP as ZCDP
+from verified_dp.core.mechanisms import ApproximateDP as ApproximateDP
+from verified_dp.core.mechanisms import DiscreteGaussian as DiscreteGaussian
+from verified_dp.core.mechanisms import DiscreteLaplace as DiscreteLaplace
+from verified_dp.core.mechanisms import Exponential as Exponential
+from verified_dp.core.mechanisms import Finite as Finite
+from verified_dp.core.mechanisms import Gaussian as Gaussian
+from verified_dp.core.mechanisms import GaussianDP as GaussianDP
+from verified_dp.core.mechanisms import Laplace as Laplace
+from verified_dp.core.mechanisms import MixtureOfGaussians as MixtureOfGaussians
+from verified_dp.core.mechanisms import RandomizedResponse as RandomizedResponse
+from verified_dp.core.mechanisms import Renyi as Renyi
 from verified_dp.enclosure import Enclosure as Enclosure
 from verified_dp.enclosure import Estimate as Estimate
 from verified_dp.papers.fourier.pairs import FourierAccountantDraws as FourierAccountantDraws

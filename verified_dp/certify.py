@@ -22,15 +22,17 @@ from flint import arb, ctx
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.certificate.document import SCHEMA, Document, canonical, sealed
 from verified_dp.core.certificate.evaluation import Entry, budget_text, entry_record
-from verified_dp.core.certificate.statement import assumptions, claim_record, input_record
+from verified_dp.core.certificate.statement import claim_record, input_record
 from verified_dp.core.certificate.theorems import pairs_record, theorems_record
 from verified_dp.core.certificate.verdict import Recorded, judge
 from verified_dp.core.certificate.versions import current_versions
 from verified_dp.core.certificate.work import check_work
+from verified_dp.core.composition import Claim, Spec
 from verified_dp.core.dyadic import Dyadic, exact_ball
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.core.mechanisms import Claim, Spec
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import ORDERS, describe_pairs, privacy_losses
+from verified_dp.core.words import assumptions
 from verified_dp.search.solution import Evaluation, Solution
 
 _WIDTH_SHARE = 30  # bits
@@ -38,6 +40,7 @@ _ROUNDINGS = 8
 _SPARE_DIGITS = 3
 
 
+@alone
 def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Document:
     """The certificate of a specification with a claim, as a plain dict.
 

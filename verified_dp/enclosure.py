@@ -17,6 +17,7 @@ from flint import ctx
 from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, exact_ball, outward_decimal
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.core.exact import Number, exact
+from verified_dp.core.locks import alone
 
 __all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up"]
 
@@ -107,6 +108,7 @@ class Enclosure:
         return near if near >= self.upper else math.nextafter(near, math.inf)
 
     @property
+    @alone
     def relative_width(self) -> Dyadic | None:
         """An upper bound of (upper - lower) / (size of the end next to 0); None if 0 or inf is within."""
         if self.lower.sign * self.upper.sign <= 0 or self.upper.is_infinite:

@@ -21,15 +21,18 @@ from flint import ctx
 from verified_dp.core import exact
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import reverse_bounds
+from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.mechanisms import Claim, Composition, Mechanism, Relation, Spec, compose, convention
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
+from verified_dp.search.deadline import OutOfTime, ending_at
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
 from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
@@ -38,6 +41,10 @@ from verified_dp.search.solution import Ends, Evaluation, Solution, by_order, la
 METHODS = ("auto", "closed-form", "contour", "lattice")
 DEFAULT_DIGITS = 12
 """What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
+
+
+_RESERVE = 0.005
+"""Seconds per law and order that a bound by one moment takes."""
 
 
 class PrivacyProfile:
@@ -51,6 +58,7 @@ class PrivacyProfile:
 
     proven = True
 
+    @alone
     def __init__(self, composition: Composition, relation: Relation | str,
                  progress: Callable[[str], None] | None = None) -> None:
         self.composition, self.relation, self.progress = composition, Relation.of(relation), progress
@@ -84,6 +92,7 @@ class PrivacyProfile:
                  "convention": convention(self.composition, self.relation)}
         return html_table({"": "privacy profile", **words})
 
+    @alone
     def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
@@ -94,6 +103,7 @@ class PrivacyProfile:
         """
         return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
 
+    @alone
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
         """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
@@ -102,6 +112,7 @@ class PrivacyProfile:
         """
         return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
 
+    @alone
     def guess_epsilon(self, target: Fraction) -> Fraction:
         """About where delta(eps) is the target, from the first-order estimate; 1 where there is no model to ask."""
         try:
@@ -109,13 +120,14 @@ class PrivacyProfile:
         except (Unsupported, ValueError):
             return Fraction(1)
 
+    @alone
     def solve_delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
         """`delta` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
         eps, budget = exact.exact(epsilon, "epsilon"), self._budget(method, max_seconds)
         bits = digits * math.log2(10) + 1
-        with ctx.workprec(math.ceil(bits) + 64):
+        with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end):
             answers = self._enclose_largest(eps, bits, method, budget)
             evaluations = tuple(_evaluation("delta", order, one, side)
                                 for order, answer in answers for side, one in answer.by_side())
@@ -131,7 +143,7 @@ class PrivacyProfile:
             return [(order.loss.order, self._reversed(order, eps, bits, method, budget)) for order in self._orders]
         one_law = all(order.loss.equals_in_law(self._orders[0].loss) for order in self._orders)
         orders = list(self._orders) if one_law else sorted(
-            self._orders, key=lambda order: order.log_estimate(eps), reverse=True)
+            self._orders, key=lambda order: _log_estimate(order, eps), reverse=True)
         first = orders[0].enclose(eps, bits, method, budget)
         answers = [(orders[0].loss.order, first)]
         for order in orders[1:]:
@@ -148,12 +160,13 @@ class PrivacyProfile:
         return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
 
+    @alone
     def solve_epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
         target, budget = exact.open_unit(delta, "delta"), self._budget(method, max_seconds)
-        with ctx.workprec(4 * digits + 64):
+        with ctx.workprec(4 * digits + 64), ending_at(budget.end):
             brackets = self._bracket_largest(target, digits, method, budget)
             evaluations = _bracket_evaluations(brackets)
             lower = max((_exact_end(bracket.ends[0]) for _, bracket in brackets), default=Dyadic(0))
@@ -181,6 +194,7 @@ class PrivacyProfile:
                 brackets.append((order.loss.order, bracket_epsilon(order, target, digits, method, budget)))
         return brackets
 
+    @alone
     def solve_claim(self, claim: Claim, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> tuple[Solution, Solution]:
         """delta at the claimed epsilon, with as many digits as decide the claim, and epsilon at the claimed delta.
@@ -211,7 +225,7 @@ class PrivacyProfile:
         if method not in METHODS:
             raise InvalidInput("method", method, f"one of {', '.join(METHODS)}; ask verified_dp.papers.accountant for "
                                "a paper's method")
-        return Budget(max_seconds, self.progress)
+        return Budget(max_seconds, self.progress, _RESERVE * sum(len(loss.laws) for loss in self.losses))
 
     def _shown(self, quantity: str, ends: Ends, order: str, used: Evaluation | None,
                evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
@@ -254,12 +268,28 @@ _words.register(Fraction, exact.fraction_text)
 _words.register(Composition, summary)
 
 
+def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
+    """The first-order estimate; -inf past the deadline: it only says which order comes first."""
+    try:
+        return order.log_estimate(eps)
+    except OutOfTime:
+        return -math.inf
+
+
+def _chernoff(order: SingleOrder, eps: Fraction) -> Answer | None:
+    """The cheap upper bound; None past the deadline."""
+    try:
+        return order.chernoff(eps, order.saddle(eps).tilt)
+    except OutOfTime:
+        return None
+
+
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
     """Enclose the order that seems smaller: by Chernoff, then with few bits, then with as many as decide or match."""
     if order.loss.parts and order.has_contour and method in ("auto", "contour") and eps < order.model.largest:
-        answer = order.chernoff(eps, order.saddle(eps).tilt)
-        if answer.bounds.upper <= first.bounds.lower:
-            return answer
+        quick = _chernoff(order, eps)
+        if quick is not None and quick.bounds.upper <= first.bounds.lower:
+            return quick
     asked = 8.0
     while True:
         answer = order.enclose(eps, asked, method, budget)
@@ -270,12 +300,12 @@ def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float,
 
 def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str, budget: Budget) -> Answer | None:
     """An answer that proves delta(eps) <= target, or None."""
-    gap = order.log_estimate(eps) - float(log_of(target))
+    gap = _log_estimate(order, eps) - float(log_of(target))
     usable = order.loss.parts and order.has_contour and method in ("auto", "contour")
     if gap < -0.5 and usable and eps < order.model.largest:
-        answer = order.chernoff(eps, order.saddle(eps).tilt)
-        if is_below(answer, target):
-            return answer
+        quick = _chernoff(order, eps)
+        if quick is not None and is_below(quick, target):
+            return quick
     for bits in (8.0, 20.0):
         answer = order.enclose(eps, bits, method, budget)
         if is_below(answer, target):

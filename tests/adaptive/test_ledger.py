@@ -25,8 +25,9 @@ from verified_dp.adaptive.filters import (
     IndividualRenyiFilter,
     RenyiFilter,
 )
-from verified_dp.adaptive.ledger import Entry, InvalidLedger, Ledger, LedgerBusy
+from verified_dp.adaptive.ledger import Entry, Ledger
 from verified_dp.adaptive.odometers import GDPOdometer, IndividualGDPOdometer, IndividualRenyiOdometer, RenyiOdometer
+from verified_dp.adaptive.storage import InvalidLedger, LedgerBusy
 from verified_dp.adaptive.sums import Verdict
 from verified_dp.core.errors import InvalidInput
 

@@ -7,8 +7,6 @@ those whose file or text holds the word. The short one keeps the list current.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +16,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from mutation import copy_checkout, run_tests  # noqa: E402
+
 FOLDER = Path("verified_dp") / "individual"
 TESTS = ["tests/individual/test_audit_interpolation.py", "tests/individual/test_audit_integers.py",
          "tests/individual/test_audit_losses.py", "tests/test_individual_losses.py", "tests/individual/test_alone.py",
@@ -267,7 +269,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("turn = sqrt(2 * min(value", "turn = sqrt(min(value"),
         ('return 0.0, float("inf"), 0.0, float("inf")', "return 0.0, 0.0, 0.0, 0.0"),
         ("return 0.0, most, 0.0, steepest", "return most, most, 0.0, steepest"),
-        ("if enclose_delta(mu, Fraction(0))[1] <= delta", "if enclose_delta(mu, Fraction(0))[1] / 2 <= delta"),
+        ("if mu.delta(Fraction(0))[1] <= delta", "if mu.delta(Fraction(0))[1] / 2 <= delta"),
         ("double_below(hazards[0]), double_above(hazards[1])",
          "double_below(hazards[0]), double_above(hazards[1]) / 2"),
         ("place = epsilon / ball(mu) + ball(mu / 2)", "place = epsilon / ball(mu) - ball(mu / 2)"),
@@ -287,20 +289,13 @@ def survives(mutant: tuple[str, str, str]) -> bool:
     """Whether the tests pass on a copy of the package with this one change."""
     name, old, new = mutant
     with tempfile.TemporaryDirectory() as folder:
-        for part in ("verified_dp", "tests"):
-            shutil.copytree(ROOT / part, Path(folder) / part, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        copy_checkout(Path(folder))
         path = Path(folder) / FOLDER / name
         path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-W", "ignore",
-                   *sorted(TESTS, key=lambda path: NEAREST.get(name, "audit_losses") not in path)]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": folder}
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
-        last = (done.stdout.strip().splitlines() or [done.stderr[-300:]])[-1]
-        found = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-        said = "SURVIVED" if done.returncode == 0 else "caught"
-        print(said, mutant, *(line[:150] for line in found or [last]), flush=True)
-        return done.returncode == 0
+        tests = sorted(TESTS, key=lambda path: NEAREST.get(name, "audit_losses") not in path)
+        verdict, by = run_tests(Path(folder), tests, gigabytes=16)
+        print("SURVIVED" if verdict == "passed" else "caught", mutant, by, flush=True)
+        return verdict == "passed"
 
 
 def survivors(mutants: list[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
+from verified_dp.core.balls import ball
 from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.contour import LineWitness, _enclose_direct_on_line
 from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.atomic import OddsLoss
@@ -20,6 +21,7 @@ from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss
 from verified_dp.search.order import Answer, Budget, SingleOrder
 
 F = Fraction
@@ -118,3 +120,17 @@ def test_the_contour_needs_a_transform_of_every_law() -> None:
     assert not loss.has_transform
     with pytest.raises(InvalidInput):
         evaluate(loss, LineWitness(F(1), F(1), 10, (), (), F(2), F(0), 64))
+
+
+@pytest.mark.theorem("T61-sampled-laplace")
+@pytest.mark.parametrize(("step", "count"), [(8, 16), (F(1, 3), 60)])
+def test_one_rule_serves_the_whole_line(step: object, count: int) -> None:
+    """Its error holds at every m step up to count step, wide steps too: against the transform one by one."""
+    law, tilt = SampledLaplaceLoss(LaplaceLoss(F(2)), F(1, 2), "remove"), arb(1)
+    with ctx.workprec(40):
+        values, error = _enclose_direct_on_line(law, tilt, ball(F(step)), count)
+    with ctx.workprec(120):
+        for m, value in enumerate(values):
+            exact = law.enclose_transform(acb(tilt, m * ball(F(step))))
+            assert (value - exact).abs_lower() <= error
+    assert len(values) == count + 1

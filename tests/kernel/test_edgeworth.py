@@ -25,6 +25,7 @@ from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.papers.edgeworth import bounds as remainder
+from verified_dp.papers.edgeworth import bounds_moments as moments_module
 from verified_dp.papers.edgeworth.bounds import (
     EdgeworthWitness,
     Ratios,
@@ -33,7 +34,7 @@ from verified_dp.papers.edgeworth.bounds import (
     enclose_sum,
     enclose_tail,
 )
-from verified_dp.papers.edgeworth.bounds_moments import HIGHEST, LossMoments, enclose_loss_moments
+from verified_dp.papers.edgeworth.bounds_moments import HIGHEST, LossDensity, LossMoments, enclose_loss_moments
 from verified_dp.papers.edgeworth.bounds_smooth import (
     ANGLE,
     bound_modulus,
@@ -294,6 +295,67 @@ def test_every_main_term_is_counted() -> None:
     assert all(bound_remainder(found, Fraction(free)) == arb.pos_inf() for free in ("1/3", "0"))
 
 
+def near_integral(decay: mpf, left: mpf, right: mpf) -> mpf:
+    """The integral of u^2 e^{-decay u^2} from left to right."""
+    return mpmath.quad(lambda u: u * u * mp.exp(-decay * u * u), mpmath.linspace(left, right, 25))
+
+
+def statement(skew: mpf, third: mpf, tilde: mpf, fourth: mpf, count: int | None, free: mpf) -> mpf:
+    """T104's bound from the article's formulas, integrals by quadrature; count: one law, None: any laws."""
+    psi, gap, lam, x = mpf("1.0253") / mp.pi, (1 - 3 * free) ** 2, skew, fourth
+    moment = {d: mpmath.quad(lambda t, d=d: t ** (d + 1) * mp.exp(-t * t / 2), mpmath.linspace(0, 30, 31))
+              for d in (5, 6, 7, 8)}
+    end = 2 / tilde
+    start = min(mp.sqrt(2 * free) / x ** mpf("0.25"), end)
+    e_3 = mp.exp(free**2 / 6 + free**2 / (2 * gap))
+    if count is None:
+        p_1 = (144 + 48 * free + 4 * free**2 + 96 * mp.sqrt(2 * free) + 32 * free
+               + 16 * mp.sqrt(2) * free ** mpf("1.5")) / 576
+        growth, slope = mp.exp(free**2 * (mpf(1) / 6 + 2 * p_1 / gap)), x * (mpf(1) / 24 + p_1 / (2 * gap))
+        squares = (x ** mpf("1.25") * moment[5] / 6 + x ** mpf("1.5") * moment[6] * (mpf(1) / 36 + mpf(1) / 24)
+                   + x ** mpf("1.75") * moment[7] / 72 + x**2 * moment[8] / 576) / (2 * gap)
+        rest = squares + growth * (slope**2 / 2 + lam * slope / 6) * moment[8]
+        decay = (1 - 4 * mpf("0.0991619136") - mp.sqrt(x)) / 2
+        middle = (near_integral(decay, start, end) if decay > 0
+                  else mp.exp(-decay * end * end) * (end**3 - start**3) / 3)
+        extra, main_growth = mpf(0), growth
+    else:
+        p_2 = (48 * free * mp.sqrt(x) + 4 * free**2 * x + 96 * mp.sqrt(2 * free) * lam / x ** mpf("0.25")
+               + 32 * free * lam**2 / mp.sqrt(x) + 16 * mp.sqrt(2) * x ** mpf("0.25") * lam * free ** mpf("1.5"))
+        e_2, q = e_3 * mp.exp(2 * free**2 * p_2 / (576 * gap)), count * x / 12 + 1 / (4 * gap) + p_2 / (576 * gap)
+        squares = (lam * moment[5] / 6 + (lam**2 / 36 + x / 24) * moment[6] + lam * x * moment[7] / 72
+                   + x**2 * moment[8] / 576) / (2 * gap * count)
+        rest = squares + e_2 * (max(q, q * q) * moment[8] / (8 * count**2) + lam * q * moment[7] / (12 * count))
+        middle = near_integral(mpf(1) / 8, start, end)
+        extra, main_growth = mpf("1.306") * (e_2 - e_3) * lam**2 / 36, e_3
+    root = mpmath.quad(lambda v: mp.sqrt(v) * mp.exp(-v), mpmath.linspace(start, end, 25))
+    main = (mpf("0.1995") * tilde + mpf("0.031") * tilde**2 + mpf("0.327") * x * (mpf(1) / 12 + 1 / (4 * gap))
+            + mpf("0.054") * lam * tilde + mpf("0.037") * main_growth * lam**2)
+    u = tilde / (2 * mp.pi)
+    last = (mpf("14.1961") + mpf("67.0415")) * u**4 + mpf("4.3394") * lam * u**3
+    return main + last + psi * (rest + third / 6 * middle) + lam * root + extra
+
+
+PLACES = [("0.03", "0.2", "0.31", "0.002"), ("0.4", "0.9", "1.3", "0.3"), ("0.001", "0.02", "0.03", "0.0004"),
+          ("0.2", "0.3", "0.35", "0.8"), ("0.3", "1", "1.9", "0.9")]
+"""skew, third, tilde, fourth; in the last nothing lies between the two frequencies."""
+
+
+@pytest.mark.theorem("T104-edgeworth-remainder")
+@pytest.mark.parametrize("count", [None, 3, 1000])
+@pytest.mark.parametrize("free", ["0.1", "0.02", "0.3"])
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_every_term_of_the_statement(place: tuple[str, ...], free: str, count: int | None) -> None:
+    """The whole bound is that of the formulas, terms that hardly matter included."""
+    with mp.workdps(30), ctx.workprec(128):
+        found, e = Ratios(*(arb(value) for value in place), count), arb(free)
+        bound = (remainder._bound_identical if count else remainder._bound_independent)(found, e)
+        true = statement(*(mpf(value) for value in place), count, mpf(free))
+        assert abs(mpf(bound.str(35, radius=False)) / true - 1) < mpf("1e-24")
+        least = min(remainder._bound_independent(found, e), remainder._bound_identical(found, e), key=float)
+        assert abs(bound_remainder(found, Fraction(free)) - (least if count else bound)) < bound * arb("1e-30")
+
+
 @pytest.mark.theorem("T104-edgeworth-remainder")
 @pytest.mark.parametrize("decay", ["0.3", "-0.2"])
 def test_the_middle_integral(decay: str) -> None:
@@ -349,3 +411,85 @@ def test_the_lifted_expansion_is_its_integral(tilt: str) -> None:
         true = acb.integral(integrand, arb(1) / 3, 30).real
         found = enclose_lifted_expansion(moments, t, x, factors)
     assert found.overlaps(true) and found.rad() < arb("1e-12") and abs(true) > arb("1e-3")
+
+
+@pytest.mark.theorem("T103-loss-moments")
+def test_samples_whose_loss_has_another_form_are_refused() -> None:
+    """A base on the whole line, and one that may say "surely not"."""
+    masses = ((Fraction(1, 2), Fraction(1, 3)), (Fraction(1, 2), Fraction(1, 3)), (Fraction(0), Fraction(1, 3)))
+    plain = ((Fraction(0), Fraction(1)),)
+    for base in (FiniteLoss(masses, "remove"), MixtureLoss(Fraction(1), ((Fraction(1), Fraction(1)),), plain, "remove"),
+                 GaussianLoss(Fraction(1))):
+        with pytest.raises(Unsupported, match="no moments of sampled"):
+            enclose_loss_moments(SampledLoss(base, Fraction(1, 3), "remove"), Fraction(0))
+
+
+@pytest.mark.theorem("T103-loss-moments")
+def test_a_loss_that_never_varies_has_its_own_moments() -> None:
+    found = enclose_loss_moments(FiniteLoss(((Fraction(1), Fraction(1)),), "remove"), Fraction(1))
+    assert found.mean.contains(0) and all(value.is_finite() for value in (found.mass, *found.central))
+    assert found.central[2].upper() < arb("1e-20")
+
+
+@pytest.mark.theorem("T103-loss-moments")
+@pytest.mark.parametrize("part", ["left", "right", "near"])
+def test_what_the_window_leaves_out_is_added(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Laplace noise's inner density on a part of its range, with the rest as the tail; or hardly any halvings."""
+    law, tilt, scale = LaplaceLoss(Fraction(2)), arb(1) / 2, moments_module._Scale(arb(1) / 4, arb(1))
+    density = moments_module.describe_loss(law, Fraction(1, 2))
+    with ctx.workprec(160):
+        whole = moments_module._enclose_raw(density, tilt, scale, 4, 60)
+        if part == "near":
+            monkeypatch.setattr(moments_module, "BISECTIONS", 3)
+            cut = density
+        else:
+            left, right = (arb(-1), density.right) if part == "left" else (density.left, arb(1))
+            low, high = (density.left, left) if part == "left" else (right, density.right)
+
+            def rest(t: arb, centre: arb, power: int) -> arb:
+                value = acb.integral(lambda x, _: (density.point(x, False)[0] + t * x).exp() * (  # type: ignore[misc]
+                    x - centre if power == 1 else acb(1)), low, high).real
+                return abs(value) if power < 2 else 27 * value
+
+            cut = LossDensity(density.atoms, density.point, left, right, rest)
+        found = moments_module._enclose_raw(cut, tilt, scale, 4, 60)
+        for first, second in zip((*whole[0], *whole[1].values()), (*found[0], *found[1].values()), strict=True):
+            assert first.overlaps(second)
+        assert found[1][1].rad() > arb("1e-6") > whole[1][1].rad()
+
+
+@pytest.mark.theorem("T103-loss-moments")
+@pytest.mark.parametrize("power", [0, 1, 3])
+@pytest.mark.parametrize(("order", "s"), [("remove", "1"), ("add", "2"), ("symmetric", "1/2")])
+def test_the_tail_beyond_the_window_is_bounded(order: str, s: str, power: int, oracle: object) -> None:
+    """By quadrature of the densities beyond both ends."""
+    law, centre = SampledGaussianLoss(Fraction(1, 5), Fraction(s), order), mpf("0.25")
+    density = moments_module.describe_loss(law, Fraction(2))
+    P, Q = oracle.densities(order, mpf("0.2"), oracle.real(Fraction(s)))  # type: ignore[attr-defined]
+
+    def integrand(x: mpf) -> mpf:
+        loss = mp.log(P(x) / Q(x))
+        return P(x) * mp.exp(2 * loss) * abs(loss - centre) ** power
+
+    left, right = (mpf(end.str(30, radius=False)) for end in (density.left, density.right))
+    width = oracle.real(Fraction(s))  # type: ignore[attr-defined]
+    beyond = [mpmath.quad(integrand, [end + sign * width * n / 2 for n in range(9)])
+              for end, sign in ((right, 1), (left, -1))]
+    assert 0 < abs(beyond[0]) + abs(beyond[1]) <= mpf(density.tail(arb(2), arb("0.25"), power).str(30, radius=False))
+
+
+@pytest.mark.theorem("T103-loss-moments")
+def test_absolute_moments_about_another_centre() -> None:
+    """A constant 1 has E|w| = 1 about 0 and 0 about its mean; a root that may be of a negative number is one of 0."""
+    found = moments_module._recentred([arb(1)] * 7, {1: arb(1), 3: arb(1)}, moments_module._Scale(arb(0), arb(2)))
+    assert found.mean == 2 and all(value.contains(0) for value in found.absolute.values())
+    wide = moments_module._root(arb("1e-30", "2e-30"), 3)
+    assert wide.is_finite() and wide.contains(0) and wide.upper() >= arb("3e-30").root(3)
+    assert moments_module._root(arb(-1, 2), 1).upper() >= 1 and not moments_module._root(arb(-1, 2), 1) < 0
+
+
+@pytest.mark.theorem("T103-loss-moments")
+def test_the_log_of_one_component_goes_on_past_half_a_turn() -> None:
+    """log e^{2 x - 1} is 2 x - 1 wherever the logarithm of the number itself turns back."""
+    value = moments_module._log_mixture([(Fraction(1), Fraction(1))], arb(1))(acb(1, 50), False)
+    assert value.overlaps(acb(1, 100)) and value.imag.rad() < arb("1e-10")

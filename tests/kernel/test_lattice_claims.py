@@ -13,6 +13,7 @@ from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import sealed
+from verified_dp.core.composition import PoissonSampled, Relation, WithoutReplacement, compose
 from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.sparse import SparseWitness
@@ -21,9 +22,8 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import LaplaceLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.mechanisms import Gaussian, PoissonSampled, Relation, WithoutReplacement, compose
+from verified_dp.core.mechanisms import Gaussian, Laplace
 from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.core.releases import Laplace
 from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice import plan_lattice
 from verified_dp.search.lattice_engine import LatticeEngine

@@ -219,3 +219,26 @@ def test_the_bound_is_attained_where_the_deviation_is_constant() -> None:
     moments = TiltedMoments(arb(1), arb(0), [arb(0), arb(4), arb(0), arb(16)])
     assert bound_third_moment(moments) >= 8 and bound_third_moment(moments) < arb("8.0000001")
     assert [value.unique_fmpz() for value in central_moments(moments)] == [4, 0, 16]
+
+
+@pytest.mark.theorem("T94-tilted-moments")
+@pytest.mark.parametrize(("law", "tilt"), [(LaplaceLoss(Fraction(6)), "2"), (BoundedRangeLoss(Fraction(4)), "3/2"),
+                                           (LaplaceLoss(Fraction(1, 2)), "5")])
+@pytest.mark.parametrize("points", [4, 6])
+def test_the_circles_error_is_that_of_the_larger_end(law: object, tilt: str, points: int, oracle: ModuleType) -> None:
+    """B R^-i / (4^N - 1), B = e^{R|c|} max M(t +- R), in units of M(t): M by quadrature; it grows with its argument."""
+    t, radius = Fraction(tilt), Fraction(1)
+    table = tabulate_moments(one(law), [MomentRule(radius, points=points)], 192)
+    found = enclose_moments(table, 0, ball(t), 1)
+    mu = oracle.real(law.largest_loss())  # type: ignore[attr-defined]
+    atom, density = ((mpf(1) / 2, mp.exp(-mu / 2) / 4) if isinstance(law, LaplaceLoss)
+                     else (mpf(0), 1 / (4 * mp.sinh(mu / 2))))
+
+    def mass(x: mpf) -> mpf:
+        inner = mpmath.quad(lambda l_: density * mp.exp((x + mpf(1) / 2) * l_), mpmath.linspace(-mu, mu, 9))
+        return inner + atom * (mp.exp(x * mu) + mp.exp(-(1 + x) * mu))
+
+    below, above = mass(oracle.real(t - radius)), mass(oracle.real(t + radius))
+    assert below < above
+    wrap = mp.exp(abs(oracle.real(found.centre))) * above / (4**points - 1)
+    assert oracle.real(found.mass.rad()) == pytest.approx(float(wrap), rel=1e-6)

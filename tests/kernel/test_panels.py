@@ -310,3 +310,14 @@ def test_inadmissible_rules_leave_the_unit_interval(composed: Build) -> None:
     blind = replace(witness, ray_nodes=(high,))
     bounds = evaluate(composed("remove", "1/2", 1, 2), blind).delta(Fraction(1, 5))
     assert bounds.lower == 0 and bounds.upper == 1
+
+
+@pytest.mark.theorem("T12-powers")
+def test_errors_are_charged_at_the_smallest_kernel_of_the_ball(composed: Build) -> None:
+    """A wide point: its transform's errors count with the largest |weight / (z(z+1))| that it holds."""
+    wide = acb(arb(3, 0.5), arb(4, 0.5))
+    values = panels._assemble(composed("remove", "1/10", 1), [wide], [acb(2)], [[acb(1)]], [(arb("1e-3"), arb("1e-4"))],
+                              [], [], [])
+    least = abs(acb(2.5, 3.5) * acb(3.5, 3.5))
+    assert values.quadrature[0] >= arb("1e-3") * 2 / least * (1 - arb("1e-12"))
+    assert values.node_tail[0] >= arb("1e-4") * 2 / least * (1 - arb("1e-12"))

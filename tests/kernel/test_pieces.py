@@ -10,9 +10,11 @@ from math import comb, prod
 
 import mpmath
 import pytest
-from flint import ctx
+from flint import arb, ctx
 
+from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines import truncated
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_exact
 from verified_dp.core.engines.pieces import count_pieces
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
@@ -212,3 +214,20 @@ def test_many_releases_of_small_loss() -> None:
             part = (epsilon / 2).exp() * sum(enclose_tail(place - epsilon, weights) for place, weights in pieces)
             rest = bound_rest(LaplaceLoss(F(1, 10)), 60, kept, epsilon)
             assert part < whole < part + rest and rest < 40 * (whole - part)
+
+
+@pytest.mark.theorem("T59-truncated-pieces")
+@pytest.mark.parametrize("kept", [0, 2, 5, 9])
+@pytest.mark.parametrize("epsilon", ["1/2", "2"])
+def test_the_rest_covers_what_few_pieces_leave_out(kept: int, epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far fewer continuous steps than are chosen: the whole answer lies inside, and the part alone is too small."""
+    law, count = LaplaceLoss(F(1, 2)), 20
+    loss = composed((law, count))
+    whole = enclosed(loss, epsilon)
+    with ctx.workprec(120):
+        eps = ball(F(epsilon))
+        rest = truncated.bound_rest(law, count, kept, eps)
+        monkeypatch.setattr(truncated, "_choose_kept", lambda *_: (kept, rest))
+        found = truncated.enclose_truncated(loss, eps)
+        assert found.lower() <= whole.lower and whole.upper <= found.upper()
+        assert found.lower() < whole.lower - arb("1e-6") * whole.lower

@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import acb, arb, ctx
-from mpmath import mp, mpf
+from mpmath import mp, mpc, mpf
 
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
@@ -22,6 +22,8 @@ from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import LaplaceLoss
 from verified_dp.papers.prawitz.bounds import (
+    PrawitzWitness,
+    _bound_kernels,
     enclose_by_prawitz,
     enclose_variation,
     enclose_window,
@@ -184,3 +186,25 @@ def test_side_conditions(composed: Callable[..., ComposedLoss]) -> None:
     for change in wrong:
         with pytest.raises(InvalidInput):
             evaluate_prawitz(loss, replace(good, **change))
+
+
+@pytest.mark.theorem("T102-prawitz-quadrature", "T17-gauss-legendre")
+@pytest.mark.parametrize("ellipse", ["101/100", "6/5", "3"])
+def test_the_kernels_bound_is_the_sum_over_the_panels(ellipse: str, oracle: ModuleType) -> None:
+    """r sum kappa_j (64/15) rho^{-2p} / (1 - rho^-2) with kappa_j by samples on the ellipses."""
+    witness = PrawitzWitness(Fraction(2), Fraction(20), Fraction(6), 6, 3, Fraction(ellipse), (), (), 128)
+    rho, half = oracle.real(witness.ellipse), oracle.real(witness.half_length)
+
+    def kernels(s: mpc) -> mpf:
+        u, z, t, top = s / 20, 2 + 1j * s, mpf(2), mpf(20)
+        turn = (t / (1 + t)) ** z
+        rise = 2 * t / z * turn - 2 * (t + 1) / (z + 1) * turn * t / (1 + t) - (t - z) / (z * (z + 1))
+        return abs(window(u) / (mp.pi * z * (z + 1))) + abs((1 - u) * rise / top)
+
+    points = [half * (rho * mp.expjpi(mpf(k) / 12) + mp.expjpi(-mpf(k) / 12) / rho) / 2 for k in range(24)]
+    sizes = (max(kernels(half * (2 * panel + 1) + point) for point in points) for panel in range(witness.panels))
+    least = half * mp.fsum(sizes) * 64 / 15 * rho ** (-2 * witness.points) / (1 - rho**-2)
+    with ctx.workprec(128):
+        bound = oracle.real(_bound_kernels(witness))
+    assert least <= bound
+    assert ellipse == "3" or bound < 3 * least

@@ -7,17 +7,22 @@ from fractions import Fraction
 from types import ModuleType
 
 import mpmath
+import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, Relation, compose
 from verified_dp.core.balls import ball
+from verified_dp.core.bounds import bound_chernoff_factor
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.papers.fourier.bounds_samples import (
+    SampleValues,
     SampleWitness,
     Strip,
+    _bound_left,
+    bound_aliases,
     bound_far_transforms,
     bound_outside,
     enclose_by_samples,
@@ -142,3 +147,101 @@ def test_side_conditions() -> None:
         with pytest.raises(InvalidInput, match="side conditions"):
             evaluate_samples(loss, replace(good, **change))  # type: ignore[arg-type]
     assert isinstance(good, SampleWitness)
+
+
+@pytest.mark.theorem("T82-point-sampling")
+@pytest.mark.parametrize(("order", "q", "s"), CASES)
+@pytest.mark.parametrize("cells", [1, 2, 16])
+def test_wide_cells_bound_the_whole_line(oracle: ModuleType, order: str, q: Fraction, s: Fraction, cells: int) -> None:
+    """Every cell is charged for its slowest decay: the exact integrand of (3) over the line, by quadrature."""
+    law, c, height = law_of(order, q, s), 1.0, F(3, 4) * s**2
+    wide = Strip(height, s / cells, -9 * cells, 24 * cells)
+    nodes, weights = np.polynomial.legendre.leggauss(10)
+    edges = np.linspace(float(wide.first * wide.width), float(wide.last * wide.width), 3001)
+    half = (edges[1] - edges[0]) / 2
+    t = edges[:-1, None] + half + half * nodes
+    side = -1j if order == "add" else 1j
+
+    def size(z: complex) -> np.ndarray:
+        return oracle.log_modulus(order, float(q), float(s), z, t + side * float(height))
+
+    base, decay = size(complex(c)), size(complex(c)) - size(complex(c, 1))
+    for frequency, period in ((3.0, 7.0), (25.0, 50.0), (90.0, 4.0)):
+        line = half * float((weights * np.exp(base - frequency * decay) * (1 + 1 / (period * decay))).sum())
+        with ctx.workprec(100):
+            bound = bound_far_transforms(law, wide, arb(c), arb(frequency), arb(period))
+        assert line <= float(bound) * (1 + 1e-9)
+        assert cells < 16 or frequency > 25 or float(bound) < 10 * line
+
+
+@pytest.mark.theorem("T84-sampled-enclosure", "T82-point-sampling")
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_aliases_of_both_sides_are_charged(count: int) -> None:
+    """B(Omega) + B(Omega - w) of T82 for every frequency that is summed, w at most m0 pi / L."""
+    law, line = law_of("remove", F(1, 10), F(1)), strip(law_of("remove", F(1, 10), F(1)), F(2, 5))
+    loss = privacy_losses(compose(PoissonSampled(Gaussian("1"), "0.1")), Relation.of("remove"))[0]
+    witness = SampleWitness(F(20), 128, F(1), ((-64, 400),), (line,), (line,), F(2), F(1, 2), count, 120)
+    values = evaluate_samples(loss, witness)
+    with ctx.workprec(120):
+        period, eta = 2 * arb.pi() / ball(witness.step), arb.pi() / 20
+        sides = sum((bound_far_transforms(law, line, arb(1), frequency, period)
+                     for frequency in (period, period - count * eta)), arb(0))
+        expected = sum(((2 if r else 1) * sides / abs(acb(1, r * eta) * acb(2, r * eta)) for r in range(count + 1)),
+                       arb(0))
+        assert values.aliases >= expected * (1 - arb("1e-12")) and values.aliases <= expected * (1 + arb("1e-12"))
+
+
+@pytest.mark.theorem("T04-alias-bounds")
+@pytest.mark.parametrize(("tilt", "left", "right"), [("19/10", "0", "2"), ("1/10", "0", "2"), ("1", "1/2", "6")])
+def test_aliases_of_delta_on_either_side(oracle: ModuleType, tilt: str, left: str, right: str) -> None:
+    """The sum of e^{2 c L m} D(eps + 2 L m) over m != 0 of a Gaussian loss: what one side may add, and both."""
+    shift, half_length, line = F(1), F(3), Strip(F(1), F(1), 0, 1)
+    witness = SampleWitness(half_length, 8, F(tilt), ((0, 1),), (line,), (line,), F(right), F(left), 1, 64)
+
+    def mass(exponent: Fraction) -> arb:
+        """C(l) M(l); 1 at 0."""
+        log_mass = ball(exponent * (exponent + 1) * shift / 2)
+        return log_mass.exp() * bound_chernoff_factor(ball(exponent)) if exponent else arb(1)
+
+    with ctx.workprec(64):
+        bound = bound_aliases(SampleValues(witness, [], arb(0), arb(0), arb(0), mass(F(right)), mass(F(left))), F(1, 2))
+    sides = [mpmath.fsum(mpmath.exp(2 * oracle.real(F(tilt) * half_length) * m) * oracle.gaussian_delta(
+        1, F(1, 2) + 2 * half_length * m) for m in range(sign, 60 * sign, sign)) for sign in (-1, 1)]
+    assert sum(sides) <= oracle.real(bound)
+
+
+@pytest.mark.theorem("T04-alias-bounds")
+def test_the_right_aliases_alone_come_near_their_bound() -> None:
+    """C(l) M(l) e^{-l eps} / (e^{2 (l - c) L} - 1) on the right, the same on the left: neither is forgotten."""
+    line = Strip(F(1), F(1), 0, 1)
+    witness = SampleWitness(F(3), 8, F(19, 10), ((0, 1),), (line,), (line,), F(2), F(1, 4), 1, 64)
+    with ctx.workprec(64):
+        both, *alone = (bound_aliases(SampleValues(witness, [], arb(0), arb(0), arb(0), right, left), F(1, 2))
+                        for right, left in ((arb(3), arb(5)), (arb(3), arb(0)), (arb(0), arb(5))))
+        expected = [3 * (-arb(1)).exp() / ball(F(3, 5)).expm1(), 5 * (-ball(F(1, 8))).exp() / ball(F(99, 10)).expm1()]
+        for found, exact in zip((both, *alone), (sum(expected), *expected), strict=True):
+            assert abs(found - exact) < exact * arb("1e-15")
+
+
+@pytest.mark.theorem("T82-point-sampling")
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
+@pytest.mark.parametrize("s", [F(1), F(3, 2)])
+@pytest.mark.parametrize("period", [1 / 8, 200.0])
+def test_the_line_left_of_the_cells_is_bounded(oracle: ModuleType, order: str, s: Fraction, period: float) -> None:
+    """By quadrature at frequency 0, where nothing decays: the bound is nearly attained for long and short periods."""
+    law, height, end = law_of(order, F(1, 10), s), F(1, 2) * s**2, -F(1, 2)
+    nodes, weights = np.polynomial.legendre.leggauss(10)
+    edges = np.linspace(-float(12 * s) - 12, float(end), 2001)
+    half = (edges[1] - edges[0]) / 2
+    t = edges[:-1, None] + half + half * nodes + (-1j if order == "add" else 1j) * float(height)
+    base = oracle.log_modulus(order, 0.1, float(s), 0.1 + 0j, t)
+    turn = base - oracle.log_modulus(order, 0.1, float(s), 0.1 + 1j, t)
+    line = half * float((weights * np.exp(base) * (1 + 1 / (period * turn))).sum())
+    with ctx.workprec(100):
+        bound = float(_bound_left(law, arb("0.1"), ball(height), ball(end), arb(period)))
+        short = Strip(height, F(1, 2), -1, 40)
+        whole = bound_far_transforms(law, short, arb("0.1"), arb("0.001"), arb(period))
+        cells = bound_far_transforms(law, replace(short, first=-40), arb("0.1"), arb("0.001"), arb(period))
+    assert line <= bound * (1 + 1e-9)
+    assert order == "symmetric" or bound < 2.5 * line
+    assert float(whole) >= bound and float(cells) * 1.01 >= line

@@ -252,3 +252,18 @@ def test_side_conditions(composed: Callable[..., ComposedLoss], change: dict[str
     assert not bad.applies(loss)
     with pytest.raises(InvalidInput):
         evaluate(loss, bad)
+
+
+@pytest.mark.theorem("T78-lattice-frequency-tail")
+@pytest.mark.parametrize("tilt", ["1/10", "1/2", "3", "8"])
+@pytest.mark.parametrize("room", ["0", "1/30", "1/10"])
+@pytest.mark.parametrize("frequency", [1, 17, 50])
+def test_the_bound_of_the_kernel_is_the_sum_of_both_moduli(tilt: str, room: str, frequency: int) -> None:
+    """|e^{-zu} / (1 - e^{-zh})| + |e^{-(z+1)u} / (1 - e^{-(z+1)h})| where the sine is that of the frequency."""
+    with ctx.workprec(128):
+        h, c, u = ball(STEP), ball(Fraction(tilt)), ball(Fraction(room))
+        z = acb(c, 2 * arb.pi() * frequency / (101 * h))
+        terms = ((-w * u).exp() / (1 - (-w * h).exp()) for w in (z, z + 1))
+        exact = sum((abs(term) for term in terms), arb(0))
+        bound = bound_kernel(c, h, u, (arb.pi() * frequency / 101).sin())
+        assert abs(bound - exact) < exact * arb("1e-30")

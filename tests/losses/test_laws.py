@@ -21,7 +21,7 @@ from verified_dp.core.laws.discrete_gaussian import (
 )
 from verified_dp.core.laws.fixed_batch import FixedBatchLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss, bound_past_half_turn
 from verified_dp.core.laws.law import DirectLaw, Law
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
@@ -315,3 +315,19 @@ def test_mixture_is_the_quadrature(epsilon: str) -> None:
     exact = mpmath.quad(lambda t: max(density(DRAWN.above, t) - alpha * density(DRAWN.below, t), 0),
                         mpmath.linspace(-40, 60, 200))
     assert float(stick(DRAWN, F(epsilon))) == pytest.approx(float(exact), abs=1e-6)
+
+
+@pytest.mark.theorem("T41-laplace-tail")
+@pytest.mark.parametrize("missing", ["enclose_largest_loss", "enclose_smallest_loss"])
+def test_without_an_end_half_a_turn_says_nothing(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both ends the value at W counts where W is at most half a turn; without one only M(c) and `far`."""
+    law, tilt, frequency = LaplaceLoss(F(1)), arb(1), arb(1)
+
+    def far(tilt: arb, frequency: arb) -> arb:
+        return law.enclose_moment(tilt) * (arb(99) / 100 if frequency < 1.5 else arb(1) / 2)
+
+    with ctx.workprec(80):
+        both = bound_past_half_turn(law, tilt, frequency, far)
+        assert both < far(tilt, frequency) and both >= law.enclose_transform(acb(1, 1)).abs_lower()
+        monkeypatch.setattr(LaplaceLoss, missing, lambda self: None)
+        assert abs(bound_past_half_turn(law, tilt, frequency, far) - far(tilt, frequency)) < arb("1e-20")

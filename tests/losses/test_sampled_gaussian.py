@@ -23,12 +23,13 @@ def law_of(order: str, q: str = "1/10", s: str = "1") -> SampledGaussianLoss:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("t", [(-3.0, 0.5), (0.25, -2.0), (2.0, 3.0), (9.0, 1.0)])
-def test_exponents_are_those_of_the_densities(oracle: ModuleType, order: str, t: tuple[float, float]) -> None:
+@pytest.mark.parametrize("s", ["1", "7/5"])
+def test_exponents_are_those_of_the_densities(oracle: ModuleType, order: str, t: tuple[float, float], s: str) -> None:
     """exp(base) = P(t) and exp(v) = P(t)/Q(t), at complex t inside the strip."""
-    P, Q = oracle.densities(order, oracle.mpf("0.1"), oracle.mpf(1))
+    P, Q = oracle.densities(order, oracle.mpf("0.1"), oracle.real(Fraction(s)))
     point = oracle.mpmath.mpc(*t)
     with ctx.workprec(150):
-        ((base, loss),) = law_of(order).exponents([acb(*t)])
+        ((base, loss),) = law_of(order, s=s).exponents([acb(*t)])
         for found, exact in ((base.exp(), P(point)), (loss.exp(), P(point) / Q(point))):
             error = found - acb(arb(oracle.mpmath.nstr(exact.real, 38)), arb(oracle.mpmath.nstr(exact.imag, 38)))
             assert error.abs_upper() <= found.abs_upper() * arb(10) ** -36
@@ -48,9 +49,10 @@ def test_losses_have_non_negative_imaginary_part_on_their_side(order: str) -> No
 @pytest.mark.theorem("T19-line-integral")
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("t", [(-2.0, 1.0), (0.5, 1.5), (3.0, 0.25)])
-def test_expansions_are_values_and_derivatives(order: str, t: tuple[float, float]) -> None:
+@pytest.mark.parametrize("s", ["1", "7/5"])
+def test_expansions_are_values_and_derivatives(order: str, t: tuple[float, float], s: str) -> None:
     """Values as `exponents`; derivatives against differences; the second ones hold over the whole cell."""
-    law, point = law_of(order), acb(t[0], SIDE[order] * t[1])
+    law, point = law_of(order, s=s), acb(t[0], SIDE[order] * t[1])
     radius, tiny = arb("0.125"), arb(2) ** -60
     with ctx.workprec(250):
         (cell,) = law.expansions([point], radius)
@@ -146,3 +148,19 @@ def test_no_bound_without_its_condition(order: str) -> None:
     assert bound_of(law_of(order), ("2", "0"), "1/2", "-9", "-1") == np.inf
     if order == "symmetric":
         assert bound_of(law_of(order), ("-2", "0"), "1/2", "-9", "9") == np.inf
+
+
+@pytest.mark.theorem("T09-total-mass")
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("q", "s"), [("1/10", "1"), ("99/100", "3/2"), ("1/2", "1/2")])
+@pytest.mark.parametrize("exponent", ["1/4", "1", "7/2"])
+def test_moments_are_below_their_bound(oracle: ModuleType, order: str, q: str, s: str, exponent: str) -> None:
+    """E e^{lL} by quadrature: below 1 - q + q e^{l(l+1) d^2/(2s^2)}, and that itself nearly where q is nearly 1."""
+    with ctx.workprec(120):
+        bound = oracle.real(law_of(order, q, s).enclose_moment(ball(Fraction(exponent))).upper())
+    true = oracle.transform(order, Fraction(q), Fraction(s), oracle.real(Fraction(exponent))).real
+    x, distance = oracle.real(Fraction(exponent)), 2 if order == "symmetric" else 1
+    growth = oracle.mp.exp(x * (x + 1) * distance**2 / (2 * oracle.real(Fraction(s)) ** 2))
+    share = oracle.real(Fraction(q))
+    assert true * (1 - oracle.mpf("1e-25")) <= bound
+    assert abs(bound - (1 - share + share * growth)) < bound * oracle.mpf("1e-8")  # a radius has 30 bits

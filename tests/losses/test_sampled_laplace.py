@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
+from verified_dp.core.composition import Composition, PoissonSampled, Relation
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss, _inner_nodes, _layers, _sinc_beyond
-from verified_dp.core.mechanisms import Composition, PoissonSampled, Relation
+from verified_dp.core.mechanisms import Exponential, Laplace
 from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.core.releases import Exponential, Laplace
 from verified_dp.search.order import Answer, Budget, SingleOrder, width_bits
 
 F = Fraction
@@ -218,3 +219,22 @@ def test_a_sample_of_many_orders_keeps_its_precision() -> None:
         excess = law.enclose_moment(arb(1)) - 1
         variance = ball(F(1, 10**24)) * (LaplaceLoss(F(1, 100)).enclose_transform(acb(1)).real - 1)
         assert (excess / variance - 1).contains(0) and excess.rad() < excess * arb(2) ** -50
+
+
+@pytest.mark.theorem("T62-sampled-laplace-beyond")
+@laws
+def test_floors_lie_under_the_tilted_density(law: SampledLaplaceLoss) -> None:
+    """Where the density falls and rises within a piece its least value there is below both ends."""
+    turned = 0
+    with ctx.workprec(150):
+        for tilt in (arb(0.1), arb(2), arb(8), arb(40), arb(300)):
+            for count in (1, 4, 7):
+                places = [ball(law._ratio * (2 * n - count) / count) for n in range(count + 1)]
+                heights = law._tilted_density(tilt, places)
+                floors = law._bound_pieces(tilt, places, heights)
+                for (left, right), (a, b), floor in zip(pairwise(places), pairwise(heights), floors, strict=True):
+                    inner = law._tilted_density(tilt, [left + (right - left) * n / 200 for n in range(201)])
+                    assert all(floor <= height.upper() for height in inner), (tilt, count)
+                    assert floor >= a.min(b) * (3 * (left - right) / 2).exp() * (1 - arb(2) ** -100)
+                    turned += any(height < a and height < b for height in inner)
+    assert turned or law.order == "add" or law.probability < F(1, 1000)

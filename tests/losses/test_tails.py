@@ -27,6 +27,7 @@ MIXTURE = MixtureLoss(F(1), ((F(0), F(1, 5)), (F(1), F(3, 5)), (F(2), F(1, 5))),
 DRAWN = MixtureLoss(F(3), ((F(0), F(1, 2)), (F(2), F(1, 2))), ((F(-2), F(1, 2)), (F(0), F(1, 2))), "symmetric")
 TWO_ORDERS: list[Law] = [
     FiniteLoss(PAIR, "remove"), MIXTURE, SampledGaussianLoss(F(1, 10), F(1), "remove"),
+    SampledGaussianLoss(F(2, 5), F(3, 2), "remove"),
     SampledLoss(LaplaceLoss(F(1)), F(1, 2), "remove"), SampledLoss(FiniteLoss(PAIR, "remove"), F(1, 3), "remove"),
     SampledLoss(BoundedRangeLoss(F(1)), F(1, 3), "remove"),
     SampledLoss(DiscreteGaussianLoss(F(4), 2), F(1, 5), "remove"),
@@ -37,6 +38,7 @@ LAWS: list[Law] = [
     OddsLoss(F(1), F(0), 3), OddsLoss(F(1, 2), F(1, 10), 0), DiscreteLaplaceLoss(F(2), 4),
     DiscreteLaplaceLoss(F(1, 3), 1), DiscreteGaussianLoss(F(25, 4), 3), DiscreteGaussianLoss(F(1, 3), 1), DRAWN,
     FixedBatchLoss(F(1, 10), F(3, 2)), SampledGaussianLoss(F(1, 10), F(1), "symmetric"),
+    SampledGaussianLoss(F(2, 5), F(1, 2), "symmetric"), SampledGaussianLoss(F(1, 10), F(5, 3), "symmetric"),
     *TWO_ORDERS, *(law.in_order("add") for law in TWO_ORDERS),
 ]  # fmt: skip
 laws = pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -209,3 +211,24 @@ def test_density_near_the_end_of_a_sample_is_bounded(order: str) -> None:
             wide = law.enclose_density(end + arb(0, radius))
             inner = law.enclose_density(end + (1 if order == "remove" else -1) * arb(radius))
             assert wide.overlaps(inner) and wide.upper() < 1e6 and not wide.lower() > 0
+
+
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("s", [F(1, 2), F(2, 3), F(3, 2)])
+@pytest.mark.parametrize("radius", ["1e-12", "1e-5", "1/200"])
+def test_density_near_the_end_of_a_sample_holds_every_value(order: str, s: Fraction, radius: str) -> None:
+    """A ball over the end of the support: the density at its inner end is nearly the bound."""
+    q, sign = F(1, 10), 1 if order == "remove" else -1
+    law = SampledGaussianLoss(q, s, order)
+    with ctx.workprec(100), mpmath.workdps(30):
+        reach = ball(F(radius))
+        wide = law.enclose_density(sign * ((1 - ball(q)).log() + arb(0, reach)))
+        for share in (1.0, 0.9, 0.5, 0.1):
+            place = sign * (mpmath.log1p(-mpmath.mpf(1) / 10) + share * mpmath.mpf(F(radius).numerator)
+                            / F(radius).denominator)
+            odds = mpmath.expm1(sign * place) * 10 + 1  # e^X
+            width = mpmath.mpf(s.numerator) / s.denominator
+            t = width**2 * mpmath.log(odds) + mpmath.mpf(1) / 2
+            mixed = mpmath.mpf(9) / 10 + odds / 10
+            exact = mpmath.npdf(t, 0, width) * (mixed if order == "remove" else 1) * width**2 * mixed / (odds / 10)
+            assert arb(mpmath.nstr(exact, 25)) <= wide.upper() * (1 + arb("1e-9")), share

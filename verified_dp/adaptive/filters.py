@@ -44,9 +44,9 @@ from verified_dp.adaptive.budgets import (
 from verified_dp.adaptive.sums import Decision, Filter, ForAll, GDPCost, GDPCosts, PerRecord, RenyiCosts, set_fields
 from verified_dp.core import exact
 from verified_dp.core.balls import ball
+from verified_dp.core.composition import Relation
 from verified_dp.core.errors import InvalidInput
-from verified_dp.core.mechanisms import Relation
-from verified_dp.core.releases import Renyi
+from verified_dp.core.mechanisms import Renyi
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import PrivacyProfile, privacy_profile

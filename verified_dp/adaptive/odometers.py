@@ -29,7 +29,7 @@ from typing import ClassVar, Self
 
 from verified_dp.adaptive.budgets import DEFAULT_DIGITS, gdp_delta, gdp_epsilon
 from verified_dp.adaptive.sums import Decision, GDPCost, GDPCosts, Odometer, OneSum, PerRecord, RenyiCosts, RenyiOrder
-from verified_dp.core.mechanisms import Relation
+from verified_dp.core.composition import Relation
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import PrivacyProfile

@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from verified_dp.adaptive.budgets import above_one
 from verified_dp.core import exact
+from verified_dp.core.composition import Relation
 from verified_dp.core.errors import InvalidInput
-from verified_dp.core.mechanisms import Relation
-from verified_dp.core.releases import Renyi
+from verified_dp.core.mechanisms import Renyi
 from verified_dp.core.theorems import proved_by
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
@@ -130,7 +130,7 @@ class PerRecord(RunningSum):
     @classmethod
     def _zeros(cls, records: Iterable[Hashable]) -> Mapping[Hashable, Fraction]:
         """Record -> 0. InvalidInput where one is named twice."""
-        counted = Counter(records)
+        counted = Counter(iter(records))  # of a mapping, its keys
         if len(counted) < counted.total():
             raise InvalidInput("records", counted.most_common(1)[0][0], "named once")
         return dict.fromkeys(counted, Fraction(0))

@@ -45,8 +45,9 @@ def ends(enclosure: Enclosure) -> Row:
 
 def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
     """Ask one of the papers' methods about the specification in a file."""
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.papers.ask import accountant
-    from verified_dp.papers.fourier.pairs import load_spec, published_profile
+    from verified_dp.papers.fourier.pairs import published_profile
     from verified_dp.terminal import Progress
 
     with Progress(file) as progress:

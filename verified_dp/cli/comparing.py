@@ -39,8 +39,9 @@ def run_compare(args: Namespace, out: Output) -> int:
 
 
 def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: Limits) -> Comparison:
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.papers.comparison import ALL, compare
-    from verified_dp.papers.fourier.pairs import load_spec, published_profile
+    from verified_dp.papers.fourier.pairs import published_profile
     from verified_dp.terminal import Progress
 
     methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else ALL

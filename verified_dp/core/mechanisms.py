@@ -1,34 +1,45 @@
-"""What was run, as frozen data with exact numbers: mechanisms, compositions, relations, claims."""
+"""What one step is: mechanisms as frozen data with exact numbers; `kind` is their name in specifications.
+
+The fields of each class are its keys in a specification and in a certificate. A field is an exact number, an
+integer, or a tuple of exact numbers; `None` where it is not stated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from math import comb  # exact: integers
+from typing import ClassVar
 
 from verified_dp.core import exact
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import Number
-from verified_dp.core.releases import Release
+
+MAX_OUTCOMES = 4096
+"""Outcomes of a discrete mechanism, and integer sensitivities: beyond, sums over them take too long."""
 
 
-class Relation(StrEnum):
-    """Which data sets are neighbours. `Relation.of` reads one from text."""
+@dataclass(frozen=True)
+class Release:
+    """What all of them share. not_sampled: why it may not run on a Poisson sample; empty where it may.
 
-    ADD_OR_REMOVE = "add-or-remove"
-    ADD = "add"
-    REMOVE = "remove"
-    ZERO_OUT = "zero-out"
-    REPLACE = "replace"
+    adds_up: the field that the records of a group add up in.
+    """
+
+    kind: ClassVar[str]
+    convention: ClassVar[str]
+    assumption: ClassVar[str]
+    not_sampled: ClassVar[str] = "no theorem for that is implemented"
+    adds_up: ClassVar[str] = "sensitivity"
 
     @classmethod
-    def of(cls, value: object, key: str = "relation") -> Relation:
-        """The relation of that name; InvalidInput lists the names otherwise."""
-        if not isinstance(value, str) or value not in set(cls):
-            raise InvalidInput(key, value, "one of " + ", ".join(cls))
-        return cls(value)
+    def keys(cls) -> tuple[str, ...]:
+        """The names of the fields."""
+        return tuple(field.name for field in fields(cls))
+
+    def _set(self, **values: object) -> None:
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
 
 
 @dataclass(frozen=True)
@@ -54,250 +65,273 @@ class Gaussian:
         for key, value in stated.items():
             object.__setattr__(self, key, None if value is None else _scale(value, key))
 
-    def mean_distance(self, relation: Relation) -> Fraction:
-        """Distance between the two means in units of sigma, before any sampling.
-
-        One norm per record that contributes: 1 / noise_multiplier, under replace 2 / noise_multiplier;
-        sensitivity / sigma in the other form, where the sensitivity is already that of the relation.
-        """
-        if self.noise_multiplier is not None:
-            return (2 if relation is Relation.REPLACE else 1) / self.noise_multiplier
-        return Fraction(self.sensitivity or 0) / Fraction(self.sigma or 1)  # both are set in this form
-
 
 @dataclass(frozen=True)
-class PoissonSampled:
-    """A mechanism on a batch which each record enters independently with `probability`, in [0, 1].
+class Laplace(Release):
+    """Laplace noise of the given scale on one real number that neighbours change by at most `sensitivity`.
 
-    A composition: one batch is drawn, and all its releases are made from that same batch.
+    >>> Laplace("20", 1).ratio
+    Fraction(1, 20)
     """
 
-    mechanism: Gaussian | Release | Composition
-    probability: Fraction
+    kind = "laplace"
+    not_sampled = ""
+    convention = "laplace: one real number, which neighbours change by at most the stated sensitivity"
+    assumption = "laplace: exact Laplace noise of the stated scale, fresh in each release"
+    scale: Fraction
+    sensitivity: Fraction
 
-    def __init__(self, mechanism: Gaussian | Release | Composition, probability: Number) -> None:
-        _check_sampled(mechanism)
-        object.__setattr__(self, "mechanism", mechanism)
-        object.__setattr__(self, "probability", exact.probability(probability, "probability"))
+    def __init__(self, scale: Number, sensitivity: Number) -> None:
+        self._set(scale=exact.positive(scale, "scale"), sensitivity=exact.positive(sensitivity, "sensitivity"))
 
-
-@dataclass(frozen=True)
-class WithoutReplacement:
-    """A Gaussian on a batch of fixed size drawn without replacement; `probability` = batch size / number of records."""
-
-    mechanism: Gaussian
-    probability: Fraction
-
-    def __init__(self, mechanism: Gaussian, probability: Number) -> None:
-        _check_gaussian(mechanism)
-        object.__setattr__(self, "mechanism", mechanism)
-        object.__setattr__(self, "probability", exact.probability(probability, "probability"))
+    @property
+    def ratio(self) -> Fraction:
+        """sensitivity / scale: the pure epsilon of one release."""
+        return self.sensitivity / self.scale
 
 
 @dataclass(frozen=True)
-class WithReplacement:
-    """A Gaussian on `draws` records drawn with replacement from `population` records; a record may enter repeatedly."""
+class DiscreteLaplace(Release):
+    """Noise of mass proportional to e^{-|x| / scale} on one integer, changed by at most `sensitivity`."""
 
-    mechanism: Gaussian
-    draws: int
-    population: int
+    kind = "discrete-laplace"
+    not_sampled = ""
+    convention = "discrete-laplace: one integer, which neighbours change by at most the stated sensitivity"
+    assumption = "discrete-laplace: exact noise of the stated scale, fresh in each release"
+    scale: Fraction
+    sensitivity: int
 
-    def __init__(self, mechanism: Gaussian, draws: Number, population: Number) -> None:
-        _check_gaussian(mechanism)
-        object.__setattr__(self, "mechanism", mechanism)
-        object.__setattr__(self, "draws", read_draws(draws))
-        object.__setattr__(self, "population", exact.count(population, "population"))
-
-    def multiplicities(self, group_size: int = 1) -> tuple[Fraction, ...]:
-        """The probabilities that records of a group are drawn 0, 1, ..., draws times together."""
-        return binomial_weights(self.draws, Fraction(group_size, self.population))
+    def __init__(self, scale: Number, sensitivity: Number) -> None:
+        self._set(scale=exact.positive(scale, "scale"), sensitivity=_small(sensitivity, "sensitivity"))
 
 
-def binomial_weights(trials: int, probability: Fraction) -> tuple[Fraction, ...]:
-    """P(Bin(trials, probability) = n) for n = 0..trials.
+@dataclass(frozen=True)
+class DiscreteGaussian(Release):
+    """Noise of mass ~ e^{-x^2 / (2 sigma_squared)} on one integer that neighbours change by at most `sensitivity`."""
 
-    >>> binomial_weights(2, Fraction(1, 2))
-    (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
+    kind = "discrete-gaussian"
+    not_sampled = ""
+    convention = "discrete-gaussian: one integer, which neighbours change by at most the stated sensitivity"
+    assumption = "discrete-gaussian: exact noise of the stated parameter sigma_squared, fresh in each release"
+    sigma_squared: Fraction
+    sensitivity: int
+
+    def __init__(self, sigma_squared: Number, sensitivity: Number) -> None:
+        squared = exact.positive(sigma_squared, "sigma_squared")
+        self._set(sigma_squared=squared, sensitivity=_small(sensitivity, "sensitivity"))
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(Release):
+    """One person's answer among `categories`, in exactly one of two forms.
+
+    noise_probability p: with probability p replaced by a uniformly random category (which may be the true one).
+    epsilon: the true answer e^epsilon times as likely as any other.
     """
-    rest = 1 - probability
-    return tuple(comb(trials, n) * probability**n * rest ** (trials - n) for n in range(trials + 1))
+
+    kind = "randomized-response"
+    not_sampled = "an answer that is missing shows who was not asked; leave sampling out, which overstates the loss"
+    convention = "randomized-response: every neighbour answers, one of them differently"
+    assumption = "randomized-response: every answer is drawn afresh with exactly the stated probabilities"
+    categories: int
+    noise_probability: Fraction | None = None
+    epsilon: Fraction | None = None
+
+    def __init__(
+        self, categories: Number, noise_probability: Number | None = None, epsilon: Number | None = None
+    ) -> None:
+        number = exact.count(categories, "categories")
+        if number < 2:
+            raise InvalidInput("categories", categories, "an integer from 2 to 10^12")
+        if (noise_probability is None) == (epsilon is None):
+            raise InvalidInput("noise_probability", noise_probability, "given, or epsilon instead (not both)")
+        if epsilon is not None:
+            self._set(categories=number, noise_probability=None, epsilon=exact.positive(epsilon, "epsilon"))
+        else:
+            noise = exact.probability(noise_probability, "noise_probability")
+            self._set(categories=number, noise_probability=noise, epsilon=None)
+
+    @property
+    def truth(self) -> Fraction:
+        """The probability of the true answer in the first form."""
+        noise = Fraction(self.noise_probability or 0)
+        return 1 - noise + noise / self.categories
 
 
-MAX_DRAWS = 512
-"""More draws, or records of a group on a sample, would take too long: every one adds a component to the mixture."""
+@dataclass(frozen=True)
+class Finite(Release):
+    """Finitely many outcomes: `P` their probabilities with the record (replace: for one neighbour), `Q` without it."""
+
+    kind = "finite"
+    not_sampled = ""
+    convention = "finite: P is the outcome's law with the record, Q without it (replace: of either neighbour)"
+    assumption = "finite: the outcome has exactly the law P or Q, whatever was released before"
+    P: tuple[Fraction, ...]
+    Q: tuple[Fraction, ...]
+
+    def __init__(self, P: Sequence[Number], Q: Sequence[Number]) -> None:
+        self._set(P=_distribution(P, "P"), Q=_distribution(Q, "Q"))
+        if len(self.P) != len(self.Q):
+            raise InvalidInput("Q", len(self.Q), f"a list of {len(self.P)} numbers, as P is")
+
+    def masses(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """(P, Q) of the outcomes, those of equal ratio put together, in order of the ratio."""
+        merged: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+        for p, q in zip(self.P, self.Q, strict=True):
+            if p or q:
+                ratio = p / q if q else None
+                old = merged.get(ratio, (Fraction(0), Fraction(0)))
+                merged[ratio] = (old[0] + p, old[1] + q)
+        return tuple(merged[ratio] for ratio in sorted(merged, key=lambda r: (r is None, r or 0)))  # exact: fractions
+
+    def is_symmetric(self) -> bool:
+        """Whether the swapped pair is the same one."""
+        return {(p, q) for p, q in self.masses()} == {(q, p) for p, q in self.masses()}
 
 
-def read_draws(value: object, key: str = "draws") -> int:
-    """The value as an integer from 1 to MAX_DRAWS."""
+@dataclass(frozen=True)
+class ApproximateDP(Release):
+    """Anything known to be (epsilon, delta)-differentially private between neighbours, in both directions."""
+
+    kind = "approximate-dp"
+    not_sampled = ""
+    convention = "approximate-dp: the guarantee holds between neighbours of this relation in both directions"
+    assumption = "approximate-dp: the stated guarantee holds whatever was released before"
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        self._set(epsilon=exact.non_negative(epsilon, "epsilon"), delta=exact.probability(delta, "delta"))
+        if self.delta == 1:
+            raise InvalidInput("delta", delta, "a rational number in [0, 1): 1 states nothing")
+
+
+@dataclass(frozen=True)
+class GaussianDP(Release):
+    """Anything known to be mu-GDP between neighbours: no easier to tell apart than N(0, 1) and N(mu, 1)."""
+
+    kind = "gaussian-dp"
+    adds_up = "mu"
+    not_sampled = ""
+    convention = "gaussian-dp: the guarantee holds between neighbours of this relation in both directions"
+    assumption = "gaussian-dp: the stated guarantee holds whatever was released before"
+    mu: Fraction
+
+    def __init__(self, mu: Number) -> None:
+        self._set(mu=exact.positive(mu, "mu"))
+
+
+@dataclass(frozen=True)
+class MixtureOfGaussians(Release):
+    """Noise N(0, sigma^2 I) on a sum; the record adds a norm of at most sensitivities[i] with probabilities[i]."""
+
+    kind = "mixture-of-gaussians"
+    not_sampled = ""
+    convention = (
+        "mixture-of-gaussians: which sensitivity applies is drawn independently of the data and not revealed")
+    assumption = "mixture-of-gaussians: exact noise; what other records add is independent of the draw"
+    sigma: Fraction
+    sensitivities: tuple[Fraction, ...]
+    probabilities: tuple[Fraction, ...]
+
+    def __init__(self, sigma: Number, sensitivities: Sequence[Number], probabilities: Sequence[Number]) -> None:
+        norms, weights = _numbers(sensitivities, "sensitivities"), _distribution(probabilities, "probabilities")
+        if len(norms) != len(weights):
+            raise InvalidInput("probabilities", len(weights), f"a list of {len(norms)} numbers, as sensitivities is")
+        merged: dict[Fraction, Fraction] = {}
+        for norm, weight in zip(norms, weights, strict=True):
+            merged[norm] = merged.get(norm, Fraction(0)) + weight
+        kept = sorted((norm, weight) for norm, weight in merged.items() if weight)  # exact: fractions
+        self._set(sigma=exact.positive(sigma, "sigma"), sensitivities=tuple(norm for norm, _ in kept),
+                  probabilities=tuple(weight for _, weight in kept))
+
+
+@dataclass(frozen=True)
+class Exponential(Release):
+    """A selection of bounded range: log(P/Q) between neighbours stays, over outcomes, in an interval of that length.
+
+    The exponential mechanism with weights e^{epsilon u / (2 D)}, D the sensitivity of u, has bounded range epsilon.
+    """
+
+    kind = "exponential"
+    adds_up = "bounded_range"
+    not_sampled = ""
+    convention = "exponential: bounded_range bounds max - min over outcomes of log(P/Q) between neighbours"
+    assumption = "exponential: the stated range holds whatever was released before"
+    bounded_range: Fraction
+
+    def __init__(self, bounded_range: Number) -> None:
+        self._set(bounded_range=exact.positive(bounded_range, "bounded_range"))
+
+
+@dataclass(frozen=True)
+class ZCDP(Release):
+    """Anything known to be rho-zCDP: Renyi divergences at most rho times their order, for every order above 1."""
+
+    kind = "zcdp"
+    convention = "zcdp: the bound on all Renyi divergences holds between neighbours of this relation in both directions"
+    assumption = "zcdp: the stated bounds hold whatever was released before"
+    rho: Fraction
+
+    def __init__(self, rho: Number) -> None:
+        self._set(rho=exact.non_negative(rho, "rho"))
+
+
+@dataclass(frozen=True)
+class Renyi(Release):
+    """Anything known by Renyi divergences: that of order renyi_orders[i] > 1 is at most epsilons[i].
+
+    >>> Renyi(["2", "8"], ["0.1", "0.5"]).divergences
+    ((Fraction(2, 1), Fraction(1, 10)), (Fraction(8, 1), Fraction(1, 2)))
+    """
+
+    kind = "renyi"
+    convention = "renyi: each bound on a Renyi divergence holds between neighbours of this relation in both directions"
+    assumption = "renyi: the stated bounds hold whatever was released before"
+    renyi_orders: tuple[Fraction, ...]
+    epsilons: tuple[Fraction, ...]
+
+    def __init__(self, renyi_orders: Sequence[Number], epsilons: Sequence[Number]) -> None:
+        orders, bounds = _numbers(renyi_orders, "renyi_orders"), _numbers(epsilons, "epsilons")
+        if len(orders) != len(bounds):
+            raise InvalidInput("epsilons", len(bounds), f"a list of {len(orders)} numbers, as renyi_orders is")
+        for i, order in enumerate(orders, 1):
+            if order <= 1:
+                raise InvalidInput(f"renyi_orders[{i}]", order, "a rational number above 1")
+        self._set(renyi_orders=orders, epsilons=bounds)
+
+    @property
+    def divergences(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The pairs (order, bound)."""
+        return tuple(zip(self.renyi_orders, self.epsilons, strict=True))
+
+
+RELEASES: dict[str, type[Release]] = {
+    release.kind: release
+    for release in (Laplace, DiscreteLaplace, DiscreteGaussian, RandomizedResponse, Finite, ApproximateDP,
+                    GaussianDP, MixtureOfGaussians, Exponential, ZCDP, Renyi)
+}
+"""kind -> class."""
+
+
+def _small(value: object, key: str) -> int:
     number = exact.count(value, key)
-    if number > MAX_DRAWS:
-        raise InvalidInput(key, value, f"an integer from 1 to {MAX_DRAWS}")
+    if number > MAX_OUTCOMES:
+        raise InvalidInput(key, value, f"an integer from 1 to {MAX_OUTCOMES}")
     return number
 
 
-Sampled = PoissonSampled | WithoutReplacement | WithReplacement
-
-SCHEMES: Mapping[str, tuple[Callable[..., Sampled], Mapping[str, Callable[..., object]]]] = {
-    "poisson": (PoissonSampled, {"probability": exact.probability}),
-    "without-replacement": (WithoutReplacement, {"probability": exact.probability}),
-    "with-replacement": (WithReplacement, {"draws": read_draws, "population": exact.count}),
-}
-"""scheme -> (class, its numbers and how to read them)."""
+def _numbers(values: object, key: str) -> tuple[Fraction, ...]:
+    if isinstance(values, str) or not isinstance(values, Sequence) or not 1 <= len(values) <= MAX_OUTCOMES:
+        raise InvalidInput(key, values, f"a list of 1 to {MAX_OUTCOMES} numbers")
+    return tuple(exact.non_negative(value, f"{key}[{i}]") for i, value in enumerate(values, 1))
 
 
-@dataclass(frozen=True)
-class Grouped:
-    """A mechanism as neighbours see it that differ in a group of `size` > 1 records; `Composition.for_groups` makes it.
-
-    A type of its own, so that nothing that knows only single records takes it for the mechanism.
-    """
-
-    mechanism: Gaussian | Sampled | Release
-    size: int
-
-
-Mechanism = Gaussian | Sampled | Release | Grouped
-
-
-@dataclass(frozen=True)
-class Composition:
-    """Mechanisms run on the same data, each `count` times; `compose` builds one conveniently."""
-
-    parts: tuple[tuple[Mechanism, int], ...]
-
-    def __post_init__(self) -> None:
-        if not self.parts:
-            raise InvalidInput("parts", None, "at least one mechanism")
-        object.__setattr__(self, "parts", tuple((_mechanism(m), exact.count(k)) for m, k in self.parts))
-        if len({_size_of(mechanism) for mechanism, _ in self.parts}) > 1:
-            raise InvalidInput("group_size", None, "one for the whole composition: neighbours are the same throughout")
-
-    @property
-    def group_size(self) -> int:
-        """In how many records neighbours differ; 1 unless `for_groups` says more."""
-        return _size_of(self.parts[0][0])
-
-    def for_groups(self, group_size: Number) -> Composition:
-        """The same mechanisms for neighbours that differ in a group of `group_size` records (1: in one).
-
-        >>> compose(Gaussian("1")).for_groups(3).group_size
-        3
-        """
-        size = exact.count(group_size, "group_size")
-        bare = ((m.mechanism if isinstance(m, Grouped) else m, k) for m, k in self.parts)
-        return Composition(tuple((Grouped(m, size) if size > 1 else m, k) for m, k in bare))
-
-    def bare(self) -> Iterator[Gaussian | Release]:
-        """Every mechanism that adds noise, on samples or not, those inside of sampled compositions too."""
-        for mechanism, _ in self.parts:
-            yield from _bare(mechanism)
-
-    def schemes(self) -> set[type]:
-        """The classes of the sampling schemes in use."""
-        inner = (m.mechanism if isinstance(m, Grouped) else m for m, _ in self.parts)
-        return {type(mechanism) for mechanism in inner if isinstance(mechanism, Sampled)}
-
-    def merged(self) -> tuple[tuple[Mechanism, int], ...]:
-        """The parts with equal mechanisms put together, counts added, in order of first appearance."""
-        counts: dict[Mechanism, int] = {}
-        for mechanism, count in self.parts:
-            counts[mechanism] = counts.get(mechanism, 0) + count
-        return tuple(counts.items())
-
-
-def compose(*parts: Mechanism | tuple[Mechanism, Number] | Composition) -> Composition:
-    """The composition of the parts, each a mechanism, a (mechanism, count), or a composition (flattened).
-
-    >>> compose(Gaussian("1"), (Gaussian("2"), 3)).parts[1][1]
-    3
-    """
-    return Composition(tuple(pair for part in parts for pair in _pairs(part)))
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A published statement "(epsilon, delta)-DP", exact, with both numbers also as they were typed."""
-
-    title: str
-    source: str
-    epsilon: Fraction
-    delta: Fraction
-    epsilon_text: str
-    delta_text: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact.non_negative(self.epsilon, "epsilon"))
-        object.__setattr__(self, "delta", exact.open_unit(self.delta, "delta"))
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What a specification file states; `claim` is None where it states none."""
-
-    relation: Relation
-    composition: Composition
-    claim: Claim | None = None
-
-
-def convention(composition: Composition, relation: Relation) -> str:
-    """Words on what noise and sensitivities are relative to, printed with every result: libraries disagree on it."""
-    bare, schemes = list(composition.bare()), composition.schemes()
-    gaussians = [mechanism for mechanism in bare if isinstance(mechanism, Gaussian)]
-    releases = dict.fromkeys(mechanism.convention for mechanism in bare if isinstance(mechanism, Release))
-    texts = []
-    if composition.group_size > 1:
-        texts.append(f"group_size {composition.group_size}: {_GROUPS[relation]}; {_FOR_ONE}")
-    if any(gaussian.noise_multiplier is not None for gaussian in gaussians):
-        texts.append(f"{_MULTIPLIER}; {_per_record(composition, relation)}")
-    elif releases and composition.group_size == 1:
-        texts.append(_NEIGHBOURS[relation].partition(":")[0])
-    texts += [words for kind, words in _SCHEMES.items() if kind in schemes]
-    if any(gaussian.sigma is not None for gaussian in gaussians):
-        texts.append(f"with sigma, sensitivity is the query's L2 sensitivity under {relation} itself")
-    if releases and PoissonSampled in schemes:
-        texts.append(_ON_SAMPLES[relation is Relation.REPLACE])
-    return "; ".join([*texts, *releases])
-
-
-def _per_record(composition: Composition, relation: Relation) -> str:
-    if composition.group_size == 1:
-        return _NEIGHBOURS[relation]
-    norms = "two such norms" if relation is Relation.REPLACE else "one such norm"
-    return f"each record of the group moves the means by up to {norms}"
-
-
-_ON_SAMPLES = (
-    "on a Poisson sample, stated sensitivities and guarantees compare a batch with the record and without it",
-    "on a Poisson sample, stated sensitivities compare a batch with the record and without it: two records that "
-    "replace each other may differ by twice that",
-)
-_FOR_ONE = "norms, sensitivities and guarantees are stated for one record"
-_GROUPS = {
-    Relation.ADD_OR_REMOVE: "up to that many records are added, or removed, all together (the worse of the two orders)",
-    Relation.ADD: "up to that many records are added",
-    Relation.REMOVE: "up to that many records are removed",
-    Relation.ZERO_OUT: "up to that many records are replaced by ones that contribute zero",
-    Relation.REPLACE: "up to that many records are replaced by others",
-}
-
-
-_SCHEMES: dict[type, str] = {
-    PoissonSampled: "Poisson sampling: records enter each batch independently, batches are not revealed",
-    WithoutReplacement: "sampling without replacement: batches have a fixed size and are not revealed",
-    WithReplacement: "sampling with replacement: each draw is uniform and independent, draws are not revealed",
-}
-
-
-_MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
-_ONE_NORM = "the means of the noise with and without the record differ by one such norm"
-_NEIGHBOURS = {
-    Relation.ADD_OR_REMOVE: f"one record is added or removed (the worse of the two orders): {_ONE_NORM}",
-    Relation.ADD: f"one record is added: {_ONE_NORM}",
-    Relation.REMOVE: f"one record is removed: {_ONE_NORM}",
-    Relation.ZERO_OUT: f"one record is replaced by one that contributes zero: {_ONE_NORM}",
-    Relation.REPLACE: "one record is replaced by another, both contribute: means differ by two such norms",
-}
-"""Up to the colon: who neighbours are."""
+def _distribution(values: object, key: str) -> tuple[Fraction, ...]:
+    numbers = _numbers(values, key)
+    if sum(numbers) != 1:
+        raise InvalidInput(key, sum(numbers), "a list of numbers whose sum is exactly 1")
+    return numbers
 
 
 def _check_form(noise_multiplier: object, sigma: object, sensitivity: object) -> None:
@@ -324,57 +358,3 @@ _ZERO_MEANS = {
     "sigma": "no noise, hence no finite guarantee",
     "sensitivity": "that no record has any influence, hence nothing to protect",
 }
-
-
-def _mechanism(value: object) -> Mechanism:
-    if not isinstance(value, Mechanism):
-        raise InvalidInput("mechanism", value, "a mechanism such as Gaussian or PoissonSampled, or (mechanism, count)")
-    return value
-
-
-def _size_of(mechanism: Mechanism) -> int:
-    return mechanism.size if isinstance(mechanism, Grouped) else 1
-
-
-def _bare(mechanism: Mechanism | Composition) -> Iterator[Gaussian | Release]:
-    if isinstance(mechanism, Composition):
-        yield from mechanism.bare()
-    elif isinstance(mechanism, Sampled | Grouped):
-        yield from _bare(mechanism.mechanism)
-    else:
-        yield mechanism
-
-
-def _check_sampled(mechanism: object) -> None:
-    """A Gaussian in its first form, a release that a theorem lets run on samples, or a composition of such."""
-    if isinstance(mechanism, Composition):
-        for part, _ in mechanism.parts:
-            if not isinstance(part, Gaussian | Release):
-                raise InvalidInput("mechanism", part, "a mechanism without sampling of its own inside of a sample")
-            _check_sampled(part)
-    elif isinstance(mechanism, Release):
-        if mechanism.not_sampled:
-            raise Unsupported(f"{mechanism.kind} on a Poisson sample: {mechanism.not_sampled}", "sampling")
-    elif not isinstance(mechanism, Gaussian):
-        raise InvalidInput("mechanism", mechanism, "a Gaussian, another release, or a composition of such")
-    elif mechanism.sigma is not None:
-        raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")
-
-
-def _check_gaussian(mechanism: object) -> None:
-    if isinstance(mechanism, Release | Composition):
-        name = mechanism.kind if isinstance(mechanism, Release) else "a composition"
-        raise Unsupported(f"{name} on batches of fixed size: a theorem covers the Gaussian only", "sampling")
-    if not isinstance(mechanism, Gaussian):
-        raise InvalidInput("mechanism", mechanism, "a Gaussian")
-    _check_sampled(mechanism)
-
-
-def _pairs(part: object) -> Iterator[tuple[Mechanism, int]]:
-    """The (mechanism, count) pairs of one argument of `compose`."""
-    if isinstance(part, Composition):
-        yield from part.parts
-    elif isinstance(part, tuple) and len(part) == 2:
-        yield _mechanism(part[0]), exact.count(part[1])
-    else:
-        yield _mechanism(part), 1

@@ -21,6 +21,7 @@ from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure, Estimate
 from verified_dp.papers.paper import PaperAnswer, PaperMethod, check_parameters, paper_method
@@ -65,6 +66,7 @@ class Accountant:
     def __init__(self, profile: PrivacyProfile, method: PaperMethod) -> None:
         self._profile, self._losses, self._method = profile, profile.losses, method
 
+    @alone
     def delta(self, epsilon: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """delta(eps) for any real eps: the larger of both orders (T25), at eps < 0 by reversal (T16).
 
@@ -88,6 +90,7 @@ class Accountant:
         largest = {name: text for name in names if (text := _largest([a.estimates.get(name) for a in answers]))}
         return self._result(enclosure, _largest([a.estimate for a in answers]), largest, shown, budget)
 
+    @alone
     def epsilon(self, delta: object, digits: int | None = None, max_seconds: float | None = None) -> PaperResult:
         """The smallest eps >= 0 with delta(eps) <= delta: proved ends (T13), and where the estimates cross delta."""
         target, budget = exact.open_unit(delta, "delta"), Budget(max_seconds, self._profile.progress)

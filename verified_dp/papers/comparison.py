@@ -13,6 +13,7 @@ from flint import arb, ctx
 from verified_dp.core.dyadic import exact_ball
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import Number
+from verified_dp.core.locks import alone
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.ask import accountant
 from verified_dp.papers.paper import PAPER_METHODS
@@ -51,6 +52,7 @@ class Comparison:
     refused: Mapping[str, str]
 
 
+@alone
 def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequence[str] = ALL,
             parameters: Mapping[str, Mapping[str, object]] | None = None, digits: int | None = None,
             max_seconds: float | None = None) -> Comparison:

@@ -25,6 +25,7 @@ from verified_dp.core.engines.support import SupportWitness, enclose_past_suppor
 from verified_dp.core.errors import InconsistentEnclosures, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.search.deadline import OutOfTime, is_stopped, without_deadline
 from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import as_float, choose_line, choose_nodes, dyadic, plan_line
@@ -82,9 +83,12 @@ class Answer:
 class Budget:
     """Wall-clock limit of one question; `spent` becomes true when it is over."""
 
-    def __init__(self, seconds: float | None, progress: Callable[[str], None] | None = None) -> None:
+    def __init__(self, seconds: float | None, progress: Callable[[str], None] | None = None,
+                 reserve: float = 0.0) -> None:
+        """reserve: seconds to leave for a cheap bound, at most half of those stated."""
         self.start, self._progress = time.perf_counter(), progress
-        self.seconds = DEFAULT_SECONDS if seconds is None else seconds
+        self.seconds = DEFAULT_SECONDS if seconds is None else seconds - min(reserve, seconds / 2)
+        self.end = math.inf if seconds is None else self.start + self.seconds
 
     @property
     def elapsed(self) -> float:
@@ -93,15 +97,15 @@ class Budget:
     @property
     def left(self) -> float:
         """Seconds left, at least a little."""
-        return max(self.seconds - self.elapsed, 0.05)
+        return 0.05 if is_stopped() else max(self.seconds - self.elapsed, 0.05)
 
     @property
     def spent(self) -> bool:
-        return self.elapsed > self.seconds
+        return is_stopped() or self.elapsed > self.seconds
 
     def allows(self, seconds: float) -> bool:
         """Whether work of this predicted length should start."""
-        return self.elapsed + seconds <= self.seconds or seconds < 0.05
+        return (self.elapsed + seconds <= self.seconds and not is_stopped()) or seconds < 0.05
 
     def say(self, text: str) -> None:
         """Tell the caller what is about to run."""
@@ -175,9 +179,26 @@ class SingleOrder:
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """Enclose delta(eps) to a relative width of 2^-bits if the budget allows; the best that was found otherwise.
 
+        Past a stated deadline, what one moment proves.
+
         Raises Unsupported where numbers are too large or too small for the search (`search.magnitudes`); plain Gaussian
         steps and a single step take any.
         """
+        try:
+            return self._enclose(epsilon, bits, method, budget)
+        except OutOfTime:
+            return self.hurried(epsilon, method)
+
+    def hurried(self, epsilon: Fraction, method: str) -> Answer:
+        """Some bounds on delta(eps) at little cost: one moment's where every method may be used, else 0 and 1."""
+        with without_deadline():
+            if method == "auto" and not self.is_trivial:
+                with suppress(Unsupported):
+                    run = self.moments.quick(epsilon)
+                    return Answer(epsilon, "renyi", run.witness, run.values, run.bounds)
+            return self.evaluate(epsilon, SupportWitness(256), "closed-form")
+
+    def _enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         if self.loss.only_moments:
             return self._by_moments(epsilon, method)
         past = self._past_support(epsilon, bits)

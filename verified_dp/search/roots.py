@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +13,9 @@ from flint import arb, ctx
 from verified_dp.core.balls import ball
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.errors import Unsupported
 from verified_dp.core.theorems import proved_by
+from verified_dp.search.deadline import OutOfTime, without_deadline
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.magnitudes import why_no_floats
 from verified_dp.search.order import Answer, Budget, SingleOrder, width_bits
@@ -53,14 +56,28 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget.
 
     Where plain Gaussians are too large or too small to search for it (`search.magnitudes`), only whether it is 0 is
-    told; Unsupported is raised where other steps are.
+    told; Unsupported is raised where other steps are. Past a stated deadline, no end is infinite where a moment exists.
     """
+    try:
+        found = _bracket(order, target, digits, method, budget)
+    except OutOfTime:
+        found = Bracket(None, None)
+    by_mass = found.lower is not None and found.lower.epsilon == FAR_OUT
+    if found.upper is not None or by_mass or method != "auto" or not budget.spent or order.is_trivial:
+        return found
+    with ctx.workprec(max(64, 4 * digits)), without_deadline(), suppress(Unsupported):
+        return Bracket(found.lower, _bracket_by_moments(order, target, method).upper)
+    return found
+
+
+def _bracket(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     with ctx.workprec(max(64, 4 * digits)):
         far_out = order.evaluate(FAR_OUT, SupportWitness(256), "closed-form")
         if is_above(far_out, target):  # by the mass at infinity, which no eps takes away (T44)
             return Bracket(far_out, None)
         if order.loss.only_moments:
-            return _bracket_by_moments(order, target, method, budget)
+            at_zero = order.enclose(Fraction(0), 1.0, method, budget)
+            return Bracket(None, at_zero) if is_below(at_zero, target) else _bracket_by_moments(order, target, method)
         if method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
             return _bracket_on_lattice(order, target, digits, budget)
         blind = why_no_floats(order.loss) is not None
@@ -73,15 +90,14 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
         return _bracket_positive(order, target, digits, method, budget)
 
 
-def _bracket_by_moments(order: SingleOrder, target: Fraction, method: str, budget: Budget) -> Bracket:
+def _bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bracket:
     """The least eps that one Renyi order proves, a little above where the bound reaches the target; no lower end."""
-    at_zero = order.enclose(Fraction(0), 1.0, method, budget)
-    room = ball(target) - at_zero.bounds.lower  # the lower end is the mass at infinity
-    if is_below(at_zero, target) or not room > 0:
-        return Bracket(None, at_zero if room > 0 else None)
+    room = ball(target) - order.evaluate(FAR_OUT, SupportWitness(256), "closed-form").bounds.lower  # infinity mass
+    if not room > 0:
+        return Bracket(None, None)
     guess = order.moments.guess_epsilon(float(room.log()))
-    for slack in (1e-9, 1e-6, 1e-3):
-        answer = order.enclose(dyadic(guess * (1 + slack), 52), 1.0, method, budget)
+    for slack in (1e-9, 1e-6, 1e-3, 0.01, 0.1):
+        answer = order.hurried(dyadic(guess * (1 + slack), 52), method)
         if is_below(answer, target):
             return Bracket(None, answer)
     return Bracket(None, None)

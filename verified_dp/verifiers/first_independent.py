@@ -22,10 +22,12 @@ from verified_dp.core.certificate.check import Check, refused
 from verified_dp.core.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
 from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.verdict import Recorded, decimals, judge
+from verified_dp.core.composition import Composition, PoissonSampled, Relation
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.exact import exact as read_exact
-from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, Relation
+from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.pairs.plain import mean_distance
 from verified_dp.verifiers import first_independent_line as contour
 from verified_dp.verifiers.first_independent_closed import enclose_closed
 from verified_dp.verifiers.first_independent_line import Values
@@ -120,7 +122,7 @@ def model_of(composition: Composition, relation: Relation, order: str) -> Model:
             key = mechanism.probability, Fraction(plain.noise_multiplier or 0)
             counts[key] = counts.get(key, 0) + count
         else:
-            shift_squared += count * plain.mean_distance(relation) ** 2
+            shift_squared += count * mean_distance(plain, relation) ** 2
     laws = tuple(Law(q, s, k, order) for (q, s), k in sorted(counts.items()) if q > 0)
     return Model(order, laws, shift_squared)
 

@@ -26,17 +26,19 @@ from flint import ctx
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
 from verified_dp.core.certificate.evaluation import Entry, is_budget_for, read_entries
-from verified_dp.core.certificate.statement import assumptions, read_spec
+from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.theorems import pairs_record, theorems_record
 from verified_dp.core.certificate.verdict import judge
 from verified_dp.core.certificate.versions import VERSIONS, current_versions
 from verified_dp.core.certificate.work import check_work
+from verified_dp.core.composition import Spec
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values, Witness, evaluate
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mechanisms import Spec
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
+from verified_dp.core.words import assumptions
 
 Losses = Mapping[str, ComposedLoss]
 
@@ -61,6 +63,7 @@ def refused(error: InvalidCertificate) -> Check:
     return Check(False, None, error.field or None, error.reason)
 
 
+@alone
 def verify(certificate: bytes | str | Document) -> Check:
     """Check a certificate (JSON, or the plain dict); never raises for what a certificate may hold.
 

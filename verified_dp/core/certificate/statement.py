@@ -13,25 +13,20 @@ from fractions import Fraction
 from typing import Any
 
 from verified_dp.core.certificate.document import Document, check_equal, check_keys
-from verified_dp.core.errors import InvalidCertificate, InvalidInput
-from verified_dp.core.exact import exact, fraction_text
-from verified_dp.core.mechanisms import (
+from verified_dp.core.composition import (
     SCHEMES,
     Claim,
     Composition,
-    Gaussian,
     Grouped,
     Mechanism,
-    PoissonSampled,
     Relation,
     Sampled,
     Spec,
-    WithoutReplacement,
-    WithReplacement,
     compose,
-    convention,
 )
-from verified_dp.core.releases import RELEASES, Release
+from verified_dp.core.errors import InvalidCertificate, InvalidInput
+from verified_dp.core.exact import exact, fraction_text
+from verified_dp.core.mechanisms import RELEASES, Gaussian, Release
 
 _TYPED = re.compile(r"\+?([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,20}))?")
 _MAX_INPUT_TEXT = 500_000
@@ -233,65 +228,6 @@ def _located(path: str) -> Iterator[None]:
         yield
     except InvalidInput as error:
         raise InvalidCertificate(f"{path}.{error.key}", f"must be {error.expected}") from None
-
-
-def assumptions(composition: Composition, relation: Relation) -> list[str]:
-    """What is taken for granted, in words: no certificate can check how the mechanism was run."""
-    bare, schemes = list(composition.bare()), composition.schemes()
-    gaussians = [mechanism for mechanism in bare if isinstance(mechanism, Gaussian)]
-    kinds = dict.fromkeys(type(mechanism) for mechanism in bare if isinstance(mechanism, Release))
-    holds: list[tuple[bool, str]] = [
-        (True, f"neighbours and noise: {convention(composition, relation)}"),
-        (PoissonSampled in schemes, _SAMPLING),
-        (WithoutReplacement in schemes, _WITHOUT),
-        (WithReplacement in schemes, _WITH),
-        (any(g.noise_multiplier is not None for g in gaussians), _CLIPPING),
-        (any(g.sigma is not None for g in gaussians), _SENSITIVITY),
-        (bool(gaussians), _NOISE),
-        *((True, kind.assumption) for kind in kinds),
-        (True, _RELEASED),
-        (True, _PARAMETERS),
-        (True, _REALS),
-    ]
-    return [words for applies, words in holds if applies]
-
-
-_SAMPLING = (
-    "sampling: every record enters each batch with exactly the stated probability, independently of "
-    "all other records, of the data, of the noise and of the other steps (Poisson sampling)"
-)
-_WITHOUT = (
-    "sampling: every batch is a uniformly random subset of the stated share of the records, fresh in each "
-    "step, independent of the data, of the noise and of the other steps (sampling without replacement)"
-)
-_WITH = (
-    "sampling: every batch is the stated number of uniformly random records, drawn independently, fresh in each "
-    "step, independent of the data, of the noise and of the other steps (sampling with replacement)"
-)
-_CLIPPING = (
-    "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which "
-    "noise_multiplier is relative to; a record that is absent or zero contributes nothing"
-)
-_SENSITIVITY = (
-    "sensitivity: where sigma is stated, the answers on neighbours differ by at most the stated "
-    "sensitivity in L2 norm"
-)
-_NOISE = (
-    "noise: every step adds Gaussian noise of exactly the stated standard deviation, in every "
-    "coordinate independently, fresh in each step and independent of all else"
-)
-_RELEASED = (
-    "release: every step's noisy sum and what is computed from such sums alone; nothing else that "
-    "depends on the data (such as batches or their sizes) is revealed"
-)
-_PARAMETERS = (
-    "parameters: noise, sensitivity, sampling probabilities and counts are fixed in advance, not "
-    "chosen from the data or from releases; what a step queries may depend on earlier releases"
-)
-_REALS = (
-    "arithmetic: sums and noise are those of exact real numbers; noise sampled in floating point is "
-    "not covered"
-)
 
 
 def read_spec(document: Document) -> Spec:

@@ -18,9 +18,9 @@ from fractions import Fraction
 
 from verified_dp.core.certificate.document import Document
 from verified_dp.core.certificate.statement import claimed_text, printed_unit
+from verified_dp.core.composition import Claim
 from verified_dp.core.dyadic import Dyadic, decimal_down, decimal_up
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
-from verified_dp.core.mechanisms import Claim
 from verified_dp.core.theorems import proved_by
 
 SIDES = {"delta": ("both", "lower", "upper"), "epsilon": ("lower", "upper")}

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import NoReturn
 
 from flint import ctx
 
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.exact import fraction_text as shown
-from verified_dp.core.laws.groups import GroupOddsLoss
-from verified_dp.core.mechanisms import (
+from verified_dp.core.composition import (
     MAX_DRAWS,
-    Gaussian,
     Grouped,
     PoissonSampled,
     Relation,
     WithoutReplacement,
     WithReplacement,
 )
-from verified_dp.core.pairs.plain import Step, pair_in_order, step_of, with_replacement
-from verified_dp.core.pairs.sampled import Setting, sampled_step
-from verified_dp.core.releases import (
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.exact import fraction_text as shown
+from verified_dp.core.laws.groups import GroupOddsLoss
+from verified_dp.core.mechanisms import (
     MAX_OUTCOMES,
     ZCDP,
     ApproximateDP,
@@ -31,6 +28,7 @@ from verified_dp.core.releases import (
     DiscreteLaplace,
     Exponential,
     Finite,
+    Gaussian,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
@@ -38,6 +36,8 @@ from verified_dp.core.releases import (
     Release,
     Renyi,
 )
+from verified_dp.core.pairs.plain import Step, pair_in_order, step_of, with_replacement
+from verified_dp.core.pairs.sampled import Setting, sampled_step
 from verified_dp.core.theorems import proved_by
 
 THEOREM = "T72-groups"
@@ -82,8 +82,8 @@ def _gaussian(mechanism: Gaussian, size: int, order: str, relation: Relation) ->
 @group_step.register(GaussianDP)
 @proved_by("T72-groups")
 def _multiplied(mechanism: Release, size: int, order: str, relation: Relation) -> Step:
-    """Sensitivities, ranges and distances add up: `size` times the last field."""
-    key = fields(mechanism)[-1].name
+    """Sensitivities, ranges and distances add up."""
+    key = mechanism.adds_up
     total = size * getattr(mechanism, key)
     if isinstance(mechanism, DiscreteLaplace | DiscreteGaussian) and total > MAX_OUTCOMES:
         _refuse_group(mechanism, size, relation, f"sums over more than {MAX_OUTCOMES} outcomes take too long")

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from flint import fmpz
 
+from verified_dp.core.composition import Composition, Relation
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
-from verified_dp.core.mechanisms import Composition, Relation
 from verified_dp.core.pairs.groups import group_step  # noqa: F401  (registers groups, and samples, with step_of)
 from verified_dp.core.pairs.plain import DominatingPair, Step, step_of
 from verified_dp.core.theorems import proved_by

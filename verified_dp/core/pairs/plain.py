@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NoReturn
 
+from verified_dp.core.composition import Mechanism, Relation, WithoutReplacement, WithReplacement
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.exact import fraction_text as shown
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
@@ -18,19 +19,13 @@ from verified_dp.core.laws.mixture import Component, MixtureLoss
 from verified_dp.core.laws.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.mechanisms import (
-    Gaussian,
-    Mechanism,
-    Relation,
-    WithoutReplacement,
-    WithReplacement,
-)
-from verified_dp.core.releases import (
     ZCDP,
     ApproximateDP,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     Finite,
+    Gaussian,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
@@ -86,9 +81,20 @@ def step_of(mechanism: Mechanism, order: str, relation: Relation) -> Step:
 @step_of.register
 @proved_by("T23-pair-gaussian")
 def _gaussian(mechanism: Gaussian, order: str, relation: Relation) -> Step:
-    shift = mechanism.mean_distance(relation)
+    shift = mean_distance(mechanism, relation)
     theorems = ("T23-pair-gaussian", *zero_out(relation))
     return Step(DominatingPair(order, f"N({shown(shift)}, 1)", "N(0, 1)", theorems, True), shift_squared=shift**2)
+
+
+def mean_distance(mechanism: Gaussian, relation: Relation) -> Fraction:
+    """Distance between the two means in units of sigma, before any sampling.
+
+    One norm per record that contributes: 1 / noise_multiplier, under replace 2 / noise_multiplier;
+    sensitivity / sigma in the other form, where the sensitivity is already that of the relation.
+    """
+    if mechanism.noise_multiplier is not None:
+        return (2 if relation is Relation.REPLACE else 1) / mechanism.noise_multiplier
+    return Fraction(mechanism.sensitivity or 0) / Fraction(mechanism.sigma or 1)  # both are set in this form
 
 
 def zero_out(relation: Relation) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NoReturn
 
+from verified_dp.core.composition import Composition, PoissonSampled, Relation, binomial_weights
 from verified_dp.core.engines.closed_law import AtomicProduct, ClosedFormLaw, finite_product
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.exact import SquareRoot, square_root
@@ -20,17 +21,17 @@ from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.laws.sampled_laplace import LARGEST_RATIO, SampledLaplaceLoss
 from verified_dp.core.laws.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss, LaplaceMixtureLoss
-from verified_dp.core.mechanisms import Composition, Gaussian, PoissonSampled, Relation, binomial_weights
-from verified_dp.core.pairs.plain import DominatingPair, Step, mixture_step, pair_in_order, refuse, step_of, zero_out
-from verified_dp.core.releases import (
+from verified_dp.core.mechanisms import (
     MAX_OUTCOMES,
     DiscreteGaussian,
     DiscreteLaplace,
+    Gaussian,
     GaussianDP,
     Laplace,
     MixtureOfGaussians,
     Release,
 )
+from verified_dp.core.pairs.plain import DominatingPair, Step, mixture_step, pair_in_order, refuse, step_of, zero_out
 from verified_dp.core.theorems import proved_by
 
 MAX_BASE_WORK = 200
@@ -50,6 +51,10 @@ class Setting:
     def is_plain(self) -> bool:
         """One record which is there or not: what T49 covers."""
         return self.order != "symmetric" and self.records == 1
+
+    def pair(self, P: str, Q: str, *theorems: str, tight: bool = True) -> DominatingPair:
+        """P and Q as of the remove order, with what the relation needs besides."""
+        return pair_in_order(self.order, P, Q, *theorems, *zero_out(self.relation), tight=tight)
 
     def mixtures(self, shift: Fraction | int) -> tuple[tuple[Component, ...], tuple[Component, ...]]:
         """Means and weights of (P, Q) where each sampled record of the group moves the mean by `shift` (T72, T74)."""
@@ -94,8 +99,7 @@ def _refuse_sample(kind: str, setting: Setting) -> NoReturn:
 def _mixed_pair(base: DominatingPair, setting: Setting, *theorems: str) -> DominatingPair:
     q = setting.probability
     mixed = f"{shown(1 - q)} Q0 + {shown(q)} P0 with P0 = {base.P}, Q0 = {base.Q}"
-    return pair_in_order(setting.order, mixed, base.Q, *theorems, *base.theorems, *zero_out(setting.relation),
-                         tight=base.tight)
+    return setting.pair(mixed, base.Q, *theorems, *base.theorems, tight=base.tight)
 
 
 def _sample(law: Law | None, setting: Setting) -> Law | None:
@@ -146,11 +150,7 @@ def gaussian_sample(s: Fraction | SquareRoot, setting: Setting, *theorems: str, 
     above, below = setting.mixtures(1)
     if setting.records > 1:
         theorems = (*theorems, "T72-groups")
-    if setting.order == "symmetric":
-        pair = DominatingPair("symmetric", _words(above, s), _words(below, s), theorems, tight)
-    else:
-        pair = pair_in_order(setting.order, _words(above, s), _words(below, s), *theorems,
-                             *zero_out(setting.relation), tight=tight)
+    pair = setting.pair(_words(above, s), _words(below, s), *theorems, tight=tight)
     if setting.probability in (0, 1):
         return _all_or_none(pair, (above[-1][0] - below[0][0]) ** 2 / _square(s), setting.probability)
     if setting.records == 1:
@@ -220,12 +220,8 @@ def _random_shift(inner: Laplace | DiscreteLaplace | DiscreteGaussian, setting: 
     above, below = setting.mixtures(distance)
     noise = f"n + {inner.kind} noise"
     n = f"n = {shown(distance)} Bin({setting.records}, {shown(setting.probability)})"
-    theorems = ("T74-sampled-shifts", "T42-pair-shift")
-    if setting.order == "symmetric":
-        pair = DominatingPair("symmetric", f"{noise}, {n}", f"-n + {inner.kind} noise, {n}", theorems, False)
-    else:
-        pair = pair_in_order(setting.order, f"{noise}, {n}", f"{inner.kind} noise", *theorems,
-                             *zero_out(setting.relation), tight=False)
+    other = f"-n + {inner.kind} noise, {n}" if setting.order == "symmetric" else f"{inner.kind} noise"
+    pair = setting.pair(f"{noise}, {n}", other, "T74-sampled-shifts", "T42-pair-shift", tight=False)
     if setting.probability == 0:
         return Step(pair)
     return Step(pair, _ordered(_shift_law(inner, above, below, setting), setting))

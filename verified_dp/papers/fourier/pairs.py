@@ -16,15 +16,16 @@ from os import PathLike
 
 from verified_dp import spec
 from verified_dp.core import exact
+from verified_dp.core.composition import Composition, Mechanism, Relation, Spec, binomial_weights
 from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import Number
 from verified_dp.core.exact import fraction_text as shown
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import Composition, Mechanism, Relation, Spec, binomial_weights
+from verified_dp.core.mechanisms import MAX_OUTCOMES, RELEASES, Release
 from verified_dp.core.pairs.losses import ORDERS, DominatingPair, compose_steps
 from verified_dp.core.pairs.plain import Step, refuse, step_of
-from verified_dp.core.releases import MAX_OUTCOMES, RELEASES, Release
 from verified_dp.core.theorems import proved_by
 from verified_dp.profile import PrivacyProfile
 
@@ -101,7 +102,8 @@ class PublishedProfile(PrivacyProfile):
 
 
 def published_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,
-                      progress: Callable[[str], None] | None = None, group_size: object = None) -> PrivacyProfile:
+                      progress: Callable[[str], None] | None = None,
+                      group_size: Number | None = None) -> PrivacyProfile:
     """`verified_dp.privacy_profile`, which also takes the paper's pairs; answers with them have status "estimate"."""
     return PublishedProfile.of(what, relation, progress, group_size)
 

@@ -22,10 +22,11 @@ from verified_dp.adaptive.budgets import decide, largest_decimal
 from verified_dp.adaptive.sums import Verdict
 from verified_dp.core import exact
 from verified_dp.core.balls import ball, ball_of
+from verified_dp.core.composition import Composition, Mechanism, Relation, compose
 from verified_dp.core.dyadic import Dyadic, outward_decimal
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.gaussian import enclose_gaussian_profile
-from verified_dp.core.mechanisms import Composition, Mechanism, Relation, compose
+from verified_dp.core.locks import alone
 from verified_dp.enclosure import Estimate
 from verified_dp.profile import privacy_profile
 
@@ -74,6 +75,7 @@ def is_below_gaussian(curve: Curve, mu_squared: Fraction) -> bool:
     return all(decide(lambda cell=cell: gap(*cell)) is True for cell in curve)  # type: ignore[misc]
 
 
+@alone
 def blackwell_mu(steps: Composition | Mechanism, relation: Relation | str, epsilons: EpsilonRange | None = None,
                  digits: int = 4) -> Estimate:
     """A mu of so many digits, smallest up to rounding and the grid, for which (5.1) holds on the range of eps.
