@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import acb, arb, ctx
+from flint import acb, arb, arb_poly, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, integer_above, kept, largest, lower_end, plus_minus, upper_end
+from verified_dp.core.balls import BOUND_BITS, ball, integer_above, kept, lower_dyadic, largest, lower_end, plus_minus, upper_end
 from verified_dp.core.engines.powers import enclose_power
 from verified_dp.core.exact import SquareRoot
-from verified_dp.core.laws.lognormal import Hats, Majorant, choose_majorant, enclose_hats, enclose_nodes
+from verified_dp.core.laws.lognormal import Hats, Majorant, Nodes, choose_majorant, enclose_hats, enclose_nodes
 from verified_dp.core.theorems import proved_by
 
 
@@ -138,11 +138,59 @@ class PutValues:
     def enclose(self, strike: arb, power: int) -> arb:
         """Enclose (1/2 pi i) int phi^t e^{Kz} z^{-n} dz for every K > 0 of the ball."""
         total = sum((weight * (strike * z).exp() / z**power for z, weight in self.terms), acb(0)).imag
+        return total + plus_minus(self.bound_errors(strike, power))
+
+    @proved_by("T132-hyperbola")
+    def bound_errors(self, strike: arb, power: int) -> arb:
+        """Bound aliases and what is dropped, for every K > 0 of the ball."""
         with ctx.workprec(BOUND_BITS):
             aliases = sum((piece.bound(strike, power) for piece in self.aliases), arb(0))
             dropped = sum((piece.bound_sum(strike, power, self.share) for piece in self.dropped), arb(0))
-            error = (aliases * self.damping + dropped) / arb.pi()
-        return total + plus_minus(error)
+            return upper_end((aliases * self.damping + dropped) / arb.pi())
+
+
+@dataclass(frozen=True)
+class PutSeries:
+    """Taylor polynomials of put, put' and put'' (power 2, 1, 0) about a strike, and their errors within a reach of it.
+
+    sharp: whether cutting the polynomials off adds little to the errors that there are anyway.
+    """
+
+    middle: arb
+    reach: arb
+    polynomials: dict[int, arb_poly]
+    errors: dict[int, arb]
+    sharp: bool
+
+    @proved_by("T132-hyperbola")
+    def enclose(self, strike: arb, power: int) -> arb | None:
+        """Enclose the function at every K of the ball; None where they are not within reach."""
+        away = strike - self.middle
+        if not abs(away) <= self.reach:
+            return None
+        return self.polynomials[power](away) + plus_minus(self.errors[power])
+
+
+@proved_by("T132-hyperbola")
+def expand(values: PutValues, middle: arb, reach: arb, length: int) -> PutSeries:
+    """The polynomials of so many terms: e^{zd} is its own up to |zd|^N e^{|z| |d|} / N!, |d| <= reach < middle."""
+    sums, shifted = [acb(0)] * (length + 2), [(weight * (middle * z).exp(), z) for z, weight in values.terms]
+    for weight, z in shifted:
+        term = weight / (z * z)
+        for n in range(length + 2):
+            sums[n] += term
+            term = term * z / (n + 1)
+    coefficients = [total.imag for total in sums]
+    polynomials, errors, sharp = {}, {}, True
+    for power in (2, 1, 0):
+        polynomials[power] = arb_poly(coefficients[:length])
+        coefficients = [n * coefficients[n] for n in range(1, len(coefficients))]
+        with ctx.workprec(BOUND_BITS):
+            lost = sum((weight.abs_upper() * ((z.abs_upper() * reach).exp() * (z.abs_upper() * reach) ** length
+                                              / z.abs_lower() ** power) for weight, z in shifted), arb(0))
+            own, lost = values.bound_errors((middle - reach).union(middle + reach), power), lost / arb(length).fac()
+            errors[power], sharp = upper_end(own + lost), sharp and bool(lost <= 8 * values.bound_errors(middle, power))
+    return PutSeries(middle, reach, polynomials, errors, sharp)
 
 
 _MOST_CELLS = 96
@@ -221,7 +269,11 @@ def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
     return best
 
 
-_BLOCKS = 3
+_SPARE = 32
+"""Bits for squarings in a row and for long sums."""
+_BLOCKS = 4
+_SHARP = 40
+"""Bits of put besides half of those in use: what rounding leaves of it is for the differences that the laws take."""
 _DEEPEST = 100
 
 
@@ -232,16 +284,21 @@ def _bits_of(x: arb) -> int:
 
 @kept(64)
 def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction) -> PutValues:
-    """The values of a hyperbola chosen for K = strike, good to about 2^-prec of put."""
-    bits = ctx.prec
+    """The values of a hyperbola chosen for K = strike, good to about 2^-(prec/2) of put."""
+    bits = _SHARP + ctx.prec // 2
     with ctx.workprec(BOUND_BITS):
         spread, aim = 1 / ball(noise), lower_end(ball(strike))
         reach = integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt())
         depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2)).min(arb(_DEEPEST))) + 6
-        chosen = choose_plan(rounds, enclose_hats(spread, depth, reach), aim, bits)
+        chosen = choose_plan(rounds, _hats(noise, depth, reach), aim, bits)
         step = 2 * arb.pi() * _margin(chosen.path) / (bits * arb.const_log2() + 2 + chosen.wasted)
         held = count_held(chosen, aim, bits)
     return put_values(chosen, noise, lower_end(step), held, bits)
+
+
+@kept(8)
+def _hats(noise: Fraction | SquareRoot, depth: int, reach: int) -> Hats:
+    return enclose_hats(1 / ball(noise), depth, reach)
 
 
 def _margin(path: Arm) -> arb:
@@ -258,10 +315,10 @@ def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, held: int,
         count = integer_above(held * ball(CELL) / step)
         deeper = _bits_of(path.rounds / path.hats.bound(path.scale)) + 4
         growth = ((arb.pi() / 2 + path.angle) / path.hats.spread) ** 2 / 2
-        spare = integer_above(growth / arb.const_log2()) + deeper + 16
+        spare = integer_above(growth / arb.const_log2()) + deeper + _SPARE
         share = upper_end(step / ball(CELL))
     with ctx.workprec(bits + spare):
-        terms = sum_terms(path, noise, step, count, bits + deeper)
+        terms = sum_terms(path, sector_rules(noise, lower_dyadic(path.angle).as_fraction(), bits + deeper), step, count)
     return PutValues(terms, chosen.aliases, damping, chosen.parts[held:], share)
 
 
@@ -275,23 +332,49 @@ def count_held(chosen: Plan, strike: arb, bits: int) -> int:
     return held
 
 
-@proved_by("T132-hyperbola")
-def sum_terms(path: Arm, noise: Fraction | SquareRoot, step: arb, count: int, bits: int) -> list[tuple[acb, acb]]:
-    """(z, h z' phi^t / pi) at z(jh), half of it at j = 0, j = 0..count."""
-    spread, widest, terms = 1 / ball(noise), arb.pi() / 2 + path.angle, []
+@kept(8)
+def sector_rules(noise: Fraction | SquareRoot, angle: Fraction, bits: int) -> list[Nodes]:
+    """Rules for neighbouring sectors from the real axis to pi/2 + angle."""
+    widest = arb.pi() / 2 + ball(angle)
     half = upper_end(widest / (2 * _BLOCKS) + arb((1, -30)))
-    centres = [lower_end(widest * (2 * i + 1) / (2 * _BLOCKS)) for i in range(_BLOCKS)]
-    blocks = [enclose_nodes(spread, centre, half, bits) for centre in centres]
+    return [enclose_nodes(1 / ball(noise), lower_end(widest * (2 * i + 1) / (2 * _BLOCKS)), half, bits)
+            for i in range(_BLOCKS)]
+
+
+@proved_by("T132-hyperbola")
+def sum_terms(path: Arm, rules: list[Nodes], step: arb, count: int) -> list[tuple[acb, acb]]:
+    """(z, h z' phi^t / pi) at z(jh), half of it at j = 0, j = 0..count."""
+    terms = []
     for j in range(count + 1):
         z = path.point(j * step)
         turn = z.arg()
-        block = next((block for block in blocks if turn <= block.centre + block.half), blocks[-1])
+        rule = next((rule for rule in rules if turn <= rule.centre + rule.half), rules[-1])
         share = step * path.speed(j * step) / arb.pi() / (1 if j else 2)
-        terms.append((z, share * enclose_power(block.enclose(z), path.rounds)))
+        terms.append((z, share * enclose_power(rule.enclose(z), path.rounds)))
     return terms
 
 
+_TERMS = 48
+
+
+@kept(256)
+def expanded_put(rounds: int, noise: Fraction | SquareRoot, near: Fraction, middle: Fraction, reach: Fraction) -> PutSeries:
+    """The polynomials about a strike, from the values for one near it."""
+    return expand(evaluate_put(rounds, noise, near), ball(middle), ball(reach), _TERMS + ctx.prec // 6)
+
+
+@dataclass(frozen=True)
+class Band:
+    """Strikes that share values, those of a hyperbola for K = near, and those among them within reach of the middle."""
+
+    near: Fraction
+    middle: Fraction
+    reach: Fraction
+
+
 @proved_by("T132-hyperbola")
-def enclose_put(rounds: int, noise: Fraction | SquareRoot, strike: arb, power: int, near: Fraction) -> arb:
-    """Enclose E (K - S)_+ (power 2), P(S < K) (1) or the density of S at K (0), K > 0, by values for a strike near it."""
-    return evaluate_put(rounds, noise, near).enclose(strike, power)
+def enclose_put(rounds: int, noise: Fraction | SquareRoot, strike: arb, power: int, band: Band) -> arb:
+    """Enclose E (K - S)_+ (power 2), P(S < K) (1) or the density of S at K (0), K > 0, by what the band shares."""
+    series = expanded_put(rounds, noise, band.near, band.middle, band.reach)
+    found = series.enclose(strike, power) if series.sharp else None
+    return evaluate_put(rounds, noise, band.near).enclose(strike, power) if found is None else found

@@ -16,10 +16,12 @@ from verified_dp.core.theorems import proved_by
 
 @dataclass(frozen=True)
 class Nodes:
-    """|phi(z) - sum_j weights_j e^{-z places_j}| <= error wherever |arg z - centre| <= half."""
+    """|phi(z) - sum of weights e^{-z places}| <= error wherever |arg z - centre| <= half.
 
-    places: list[acb]
-    weights: list[acb]
+    chains: a place X and the weights of X, 2X, 4X, ..: e^{-2zX} is the square of e^{-zX}.
+    """
+
+    chains: list[tuple[acb, list[acb]]]
     centre: arb
     half: arb
     error: arb
@@ -29,27 +31,46 @@ class Nodes:
         """Enclose phi(z); everything where z is not certainly in the rule's sector."""
         if not abs((z * acb(0, -self.centre).exp()).arg()) <= self.half:
             return disc(arb.pos_inf())
-        terms = (weight * (-z * place).exp() for weight, place in zip(self.weights, self.places, strict=True))
-        return sum(terms, acb(0)) + disc(self.error)
+        return self.sum_at(z) + disc(self.error)
+
+    def sum_at(self, z: acb) -> acb:
+        """The sum over all nodes."""
+        total = acb(0)
+        for place, weights in self.chains:
+            power = (-z * place).exp()
+            for weight in weights:
+                total += weight * power
+                power *= power
+        return total
+
+
+_CHAIN = 16
+"""Squarings in a row: each costs a bit or two."""
 
 
 @proved_by("T131-lognormal-transform")
 def enclose_nodes(spread: arb, centre: arb, half: arb, bits: int) -> Nodes:
     """The trapezoidal rule on the line Im u = -A, sA = centre, half-width b of the strip at most (pi/2 - half) / s.
 
-    error = (e^{(A+b)^2/2} + e^{(A-b)^2/2}) / (e^{2 pi b/h} - 1) + 2 e^{A^2/2} P(u > n h), about 2^-bits.
+    error = (e^{(A+b)^2/2} + e^{(A-b)^2/2}) / (e^{2 pi b/h} - 1) + 2 e^{A^2/2} P(u > n h), about 2^-bits. The step is
+    h = log 2 / (s m), m an integer: the place of node j + m is twice that of node j.
     """
-    depth, nats = centre / spread, bits * arb.const_log2() + 2
+    depth, nats, double = centre / spread, bits * arb.const_log2() + 2, arb.const_log2() / spread
     width = ((arb.pi() / 2 - half) / spread).min((depth**2 + 2 * nats).sqrt())
-    step = lower_end(2 * arb.pi() * width / (nats + (depth + width) ** 2 / 2))
+    period = integer_above(double * (nats + (depth + width) ** 2 / 2) / (2 * arb.pi() * width))
+    step = double / period
     alias = (((depth + width) ** 2 / 2).exp() + ((depth - width) ** 2 / 2).exp()) / (
         2 * arb.pi() * width / step).expm1()
     count = integer_above((2 * nats + depth**2).sqrt() / step)
     dropped = 2 * (depth**2 / 2).exp() * normal_tail(count * step)
     line = [acb(j * step, -depth) for j in range(-count, count + 1)]
     weights = [step * (-u * u / 2).exp() / (2 * arb.pi()).sqrt() for u in line]
-    places = [(spread * u - spread**2 / 2).exp() for u in line]
-    return Nodes(places, weights, centre, half, upper_end(alias + dropped))
+    chains = []
+    for first in range(0, len(line), _CHAIN * period):
+        last = first + _CHAIN * period
+        chains += [((spread * line[i] - spread**2 / 2).exp(), weights[i:last:period])
+                   for i in range(first, first + period) if i < len(line)]
+    return Nodes(chains, centre, half, upper_end(alias + dropped))
 
 
 @dataclass(frozen=True)

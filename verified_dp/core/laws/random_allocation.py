@@ -11,15 +11,16 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, lower_dyadic, lower_end
+from verified_dp.core.balls import BOUND_BITS, ball, integer_below, kept, lower_dyadic, lower_end, upper_dyadic
 from verified_dp.core.exact import SquareRoot, square
-from verified_dp.core.laws.allocation_contour import enclose_put
+from verified_dp.core.laws.allocation_contour import Band, enclose_put
 from verified_dp.core.laws.law import Priced, Unbounded
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import EXPONENTIAL, words
 
-_COARSEST = 3
-"""Strikes that share a hyperbola differ by at most e^(2^-3)."""
+_FINE = 4
+"""Polynomials cover cells of 2^-4 at most."""
+_HALF_AND_MORE = Fraction(17, 32)
 _FARTHEST = 10**6
 
 
@@ -40,20 +41,15 @@ class RandomAllocationLoss(Unbounded, Priced):
         return self.rounds * (x if self.order == "remove" else -x).exp()
 
     def _enclose(self, x: arb, power: int) -> arb:
-        """put, its first or second derivative (power 2, 1, 0) at K, by the values of a strike near it."""
-        strike, near = self._strike(x), self._near(x)
-        if near is None or not strike.is_finite():
+        """put, its first or second derivative (power 2, 1, 0) at K, by what a band of strikes shares."""
+        strike, place = self._strike(x), lower_end(x if self.order == "remove" else -x)
+        if not strike.is_finite() or not abs(place) < _FARTHEST:
             return arb(0).union(arb.pos_inf())
-        return enclose_put(self.rounds, self.noise_multiplier, strike, power, near)
-
-    def _near(self, x: arb) -> Fraction | None:
-        """A strike that many x near this one share: t e^y, y within about a standard deviation of log(S/t)."""
         with ctx.workprec(BOUND_BITS):
-            if not x.is_finite() or not abs(x) < _FARTHEST:
-                return None
-            deviation = ((1 / ball(square(self.noise_multiplier))).expm1() / self.rounds).sqrt()
-            mesh = lower_end(arb(2) ** (deviation.log() / arb.const_log2()).min(arb(-_COARSEST)).floor())
-            return lower_dyadic(self._strike(lower_end((x / mesh).floor()) * mesh)).as_fraction()
+            level = _level(self.noise_multiplier, self.rounds, integer_below(8 * place))
+            finer = max(level, _FINE)  # exact: integers
+            band = _band(self.rounds, level, finer, integer_below(place * arb((1, finer))))
+        return enclose_put(self.rounds, self.noise_multiplier, strike, power, band)
 
     @proved_by("T133-random-allocation")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -94,6 +90,23 @@ class RandomAllocationLoss(Unbounded, Priced):
         spare = 4 * square(self.noise_multiplier).__ceil__()
         nodes = _points(prec) * (2 + (1 / square(self.noise_multiplier)).__ceil__())
         return _points(prec) * nodes * EXPONENTIAL * words(prec + spare)
+
+
+@kept(1024)
+def _level(noise: Fraction | SquareRoot, rounds: int, eighth: int) -> int:
+    """Strikes t e^y share a hyperbola for y in cells of 2^-level: about a deviation of log(S/t), wider far out."""
+    deviation = ((1 / ball(square(noise))).expm1() / rounds).sqrt()
+    wide = deviation.max(arb(eighth) / 64).min(arb(1) / 2)
+    return -integer_below(wide.log() / arb.const_log2())
+
+
+@kept(4096)
+def _band(rounds: int, level: int, finer: int, index: int) -> Band:
+    """Around the cell `index` of level `finer`, with the hyperbola of the cell of `level` that holds it."""
+    start, end = (rounds * (arb(n) * arb((1, -finer))).exp() for n in (index, index + 1))
+    near = rounds * (arb(index >> finer - level) * arb((1, -level))).exp()
+    middle = lower_dyadic((start + end) / 2).as_fraction()
+    return Band(lower_dyadic(near).as_fraction(), middle, upper_dyadic((end - start) * ball(_HALF_AND_MORE)).as_fraction())
 
 
 def _points(prec: int) -> int:
