@@ -81,7 +81,8 @@ EDITS = [
          seen_by="test_the_table_has_a_law_and_its_words_or_a_reason"),
     Edit("_square", "s**2", "Fraction(float(s)**2)", "T73-sampled-composition", banned=True),
     # laws
-    Edit("SWAPPED", '"remove": "add"', '"remove": "remove"', "T16-reversal"),
+    Edit("SWAPPED", '"remove": "add"', '"remove": "remove"', "T16-reversal",
+         seen_by="test_the_swapped_order_exchanges_the_pair"),
     Edit("mirrored", "-mean, weight", "mean, weight", "T22-pair-poisson-replace",
          seen_by="test_values_of_other_libraries"),
     Edit("MixtureLoss._rows", "(2 * variance)", "variance", "T51-mixtures", seen_by="test_wide_balls_hold_every_value"),
