@@ -22,6 +22,7 @@ from verified_dp.core.laws.discrete_gaussian import (
 from verified_dp.core.laws.fixed_batch import FixedBatchLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss, bound_past_half_turn
+from verified_dp.core.laws.law import SWAPPED as CORE_SWAPPED
 from verified_dp.core.laws.law import DirectLaw, Law
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
@@ -63,6 +64,15 @@ def test_reversal_ties_the_two_orders(law: Law) -> None:
             alpha, value = ball(epsilon).exp(), stick(law, epsilon)
             assert value.overlaps(1 - alpha + alpha * stick(swapped, -epsilon)), epsilon
             assert value.rad() < 1e-30 * (1 + alpha)
+
+
+@pytest.mark.theorem("T16-reversal")
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
+def test_the_swapped_order_exchanges_the_pair(order: str) -> None:
+    """T16 with the order that the package itself takes for (Q, P)."""
+    law = SampledGaussianLoss(F(1, 10), F(1), order)
+    alpha, value = ball(F(1, 3)).exp(), stick(law, F(1, 3))
+    assert value.overlaps(1 - alpha + alpha * stick(law.in_order(CORE_SWAPPED[order]), -F(1, 3)))
 
 
 @laws
