@@ -71,12 +71,16 @@ class Ball:
     def __init__(self, m: int, r: int = 0, e: int = 0) -> None:
         excess = m.bit_length() - _state[0]
         if r:
-            excess = max(excess, r.bit_length() - _RADIUS_BITS)
-        if excess > 0:
-            if r or m & ((1 << excess) - 1):
-                r = (r >> excess) + 2
+            wide = r.bit_length() - _RADIUS_BITS
+            if wide > excess:
+                excess = wide
+            if excess > 0:
+                m, r, e = m >> excess, (r >> excess) + 2, e + excess
+        elif excess > 0:
+            if m & ((1 << excess) - 1):
+                r = 2
             m, e = m >> excess, e + excess
-        self.m, self.r, self.e = int(m), int(r), e
+        self.m, self.r, self.e = m, r, e
 
     def __repr__(self) -> str:
         return f"Ball({self.m}, {self.r}, {self.e})"
@@ -109,10 +113,10 @@ class Ball:
         return _raw(-self.m, self.r, self.e)
 
     def __add__(self, other: Number) -> Ball:
-        a, b = self, ball(other)
-        if a.e < b.e:
-            a, b = b, a
+        a, b = self, other if type(other) is Ball else ball(other)
         shift = a.e - b.e
+        if shift < 0:
+            a, b, shift = b, a, -shift
         if shift <= 4 * _state[0] + 256:
             return Ball((a.m << shift) + b.m, (a.r << shift) + b.r, b.e)
         if not a.m and not a.r:
@@ -123,14 +127,18 @@ class Ball:
         return Ball((a.m << a.e - unit) + (b.m >> unit - b.e), (a.r << a.e - unit) + (b.r >> unit - b.e) + 2, unit)
 
     def __mul__(self, other: Number) -> Ball:
-        b = ball(other)
-        return Ball(self.m * b.m, abs(self.m) * b.r + self.r * (abs(b.m) + b.r) if self.r or b.r else 0, self.e + b.e)
+        b = other if type(other) is Ball else ball(other)
+        if self.r or b.r:
+            return Ball(self.m * b.m, abs(self.m) * b.r + self.r * (abs(b.m) + b.r), self.e + b.e)
+        return Ball(self.m * b.m, 0, self.e + b.e)
 
     def __truediv__(self, other: Number) -> Ball:
-        b = ball(other)
+        b = other if type(other) is Ball else ball(other)
         size = abs(b.m) - b.r
         if size <= 0:
             raise Unknown("division by what may be 0")
+        if not self.m and not self.r:
+            return self
         shift = max(0, _state[0] + 8 + b.m.bit_length() - self.m.bit_length())
         quotient, rest = divmod(self.m << shift, b.m)
         if not (rest or self.r or b.r):
@@ -191,7 +199,7 @@ def _raw(m: int, r: int, e: int) -> Ball:
 
 
 def _exactly(m: int, e: int) -> Ball:
-    return _raw(int(m), 0, e)
+    return _raw(m, 0, e)
 
 
 def ball(value: Number) -> Ball:
@@ -247,10 +255,7 @@ def largest(values: Iterable[Ball]) -> Ball:
 
 
 def total(values: Iterable[Ball]) -> Ball:
-    result = Ball(0)
-    for value in values:
-        result = result + value
-    return result
+    return sum(values, Ball(0))
 
 
 # ---------- elementary functions ----------

@@ -89,11 +89,11 @@ class MixtureLoss(MixturePair):
 
     def loss(self, t: Ball) -> tuple[Ball, Ball]:
         """(loss, its derivative) at t."""
-        variance, rows = square_of(self.sigma), []
-        for mixture in (self.above, self.below):
-            shares = [(exp((2 * t * m - m * m) / (2 * variance)) * w, m) for m, w in mixture]
+        rows = []
+        for terms in _rows(self, bits()):
+            shares = [(factor * exp(slope * t) if slope else factor, slope) for factor, slope in terms]
             size = total(share for share, _ in shares)
-            rows.append((log(size), total(share * m for share, m in shares) / size / variance))
+            rows.append((log(size), total(share * slope for share, slope in shares if slope) / size))
         return rows[0][0] - rows[1][0], rows[0][1] - rows[1][1]
 
     def ends(self, x: Ball) -> int | None:
@@ -104,42 +104,63 @@ class MixtureLoss(MixturePair):
         return 1 if smallest is not None and x <= smallest else None
 
     def cut(self, x: Ball) -> Ball | int:
-        """Enclose the t where the loss is x; 1 for x at or below all losses, 0 at or above all."""
+        """Enclose the t where the loss is x; 1 for x at or below all losses, 0 at or above all.
+
+        Interval Newton: the root in t +- room lies in t - (loss(t) - x)/slope(t +- room), too.
+        """
         found = self.ends(x)
         if found is not None:
             return found
         t = self.near(x)
-        for _ in range(max(bits() // 20, 8).bit_length()):
-            loss, slope = self.loss(t)
-            t = _middle(t - (loss - x) / slope)
-        scale = value_of(self.sigma).top() + max(t.top() - value_of(self.sigma).top(), 0)
-        for spare in range(16, bits() + 16, 16):
-            room = Ball(1, 0, scale - bits() + spare)
-            if self.loss(t - room)[0] < x and self.loss(t + room)[0] > x:
-                return between(t - room, t + room)
+        room = Ball(1, 0, max(t.top(), value_of(self.sigma).top()) - 48)
+        goal = max(t.top(), value_of(self.sigma).top()) + 24 - bits()
+        for _ in range(2 * bits().bit_length()):
+            with precision(min(bits(), 96)):
+                slope = self.loss(t + plus_minus(room))[1]
+            root = t - (self.loss(t)[0] - x) / slope
+            if not (root - t).magnitude() < room:
+                room = room.shifted(8)
+                continue
+            if root.radius().top() < goal:
+                return root
+            t, room = _middle(root), root.radius().shifted(2)
         raise Unknown("where the loss has a value")
 
     def near(self, x: Ball) -> Ball:
-        """A place with a loss near x, exact: doubling, then Newton's steps kept between ends that move in."""
+        """A place with a loss near x, exact; it is only a start: Newton's steps from where the last search ended."""
         with precision(96):
             step = _middle(value_of(self.sigma))
-            low, high = -step, step
-            for _ in range(200):
-                below, above = self.loss(low)[0] < x, self.loss(high)[0] > x
-                if below and above:
-                    break
-                low, high = (low if below else low.shifted(1)), (high if above else high.shifted(1))
-            else:
-                raise Unknown("where the loss has a value")
-            t = _middle((low + high).shifted(-1))
-            for _ in range(96):
+            t, before = _LAST.get(self, Ball(0)), Ball(0)
+            for _ in range(12):
                 loss, slope = self.loss(t)
-                low, high = (t if loss < x else low), (t if loss > x else high)
-                newton = _middle(t - (loss - x) / slope)
-                before, t = t, newton if low < newton < high else _middle((low + high).shifted(-1))
+                t, before = _middle(t - (loss - x) / slope), t
                 if (t - before).magnitude() < step.shifted(-40):
                     break
+                if (t - before).magnitude() > step.shifted(2):
+                    return self._search(x, step)
+            else:
+                return self._search(x, step)
+            _LAST[self] = t
             return t
+
+    def _search(self, x: Ball, step: Ball) -> Ball:
+        """Doubling, then Newton's steps kept between ends that move in."""
+        low, high = -step, step
+        for _ in range(200):
+            below, above = self.loss(low)[0] < x, self.loss(high)[0] > x
+            if below and above:
+                break
+            low, high = (low if below else low.shifted(1)), (high if above else high.shifted(1))
+        t = _middle((low + high).shifted(-1))
+        for _ in range(96):
+            loss, slope = self.loss(t)
+            low, high = (t if loss < x else low), (t if loss > x else high)
+            newton = _middle(t - (loss - x) / slope)
+            before, t = t, newton if low < newton < high else _middle((low + high).shifted(-1))
+            if (t - before).magnitude() < step.shifted(-40):
+                break
+        _LAST[self] = t
+        return t
 
     def largest(self) -> Ball | None:
         (a, w), (b, v) = self.above[-1], self.below[-1]
@@ -153,6 +174,17 @@ class MixtureLoss(MixturePair):
         factor = exponent * (exponent + 1) / (2 * square_of(self.sigma))
         single = [total(w * exp(factor * (a - b) ** 2) for a, w in self.above) for b, _ in self.below]
         return least_moment(exponent, single, self.below)
+
+
+_LAST: dict[Any, Ball] = {}
+
+
+@lru_cache(maxsize=64)
+def _rows(law: MixtureLoss, prec: int) -> list[list[tuple[Ball, Ball | None]]]:
+    """(w e^{-m^2/(2 s^2)}, m/s^2) of the components of P and of Q."""
+    variance = square_of(law.sigma)
+    return [[(exp(-m * m / (2 * variance)) * w, ball(m / variance) if m else None) for m, w in mixture]
+            for mixture in (law.above, law.below)]
 
 
 def _middle(x: Ball) -> Ball:
