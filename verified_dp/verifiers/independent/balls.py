@@ -482,8 +482,16 @@ def scaled_by(a: Complex, factor: Number) -> Complex:
 
 
 def inverse(a: Complex) -> Complex:
-    size = a[0] * a[0] + a[1] * a[1]
-    return a[0] / size, -a[1] / size
+    """1/a; of a wide box that of the middle m, up to |1/z - 1/m| = |z - m|/(|z| |m|)."""
+    (x, y), wide = a, max(part.r.bit_length() + part.e for part in a)
+    if wide < max(part.m.bit_length() + part.e for part in a) - 40:
+        size = x * x + y * y
+        return x / size, -y / size
+    middle = Ball(x.m, 0, x.e), Ball(y.m, 0, y.e)
+    size = middle[0] * middle[0] + middle[1] * middle[1]
+    low = sqrt(x.mignitude() * x.mignitude() + y.mignitude() * y.mignitude()).lower()
+    room = plus_minus(sqrt(x.radius() * x.radius() + y.radius() * y.radius()) / (low * sqrt(size)))
+    return middle[0] / size + room, -middle[1] / size + room
 
 
 def modulus(a: Complex) -> Ball:

@@ -35,7 +35,7 @@ from .balls import (
     times,
     total,
 )
-from .laws import SampledGaussianLoss, square_of, value_of
+from .laws import SampledGaussianLoss, square_of, union, value_of
 
 
 @dataclass(frozen=True)
@@ -271,14 +271,13 @@ def _expansions(law: SampledGaussianLoss, height: Fraction, start: Fraction, spa
     a = -height if law.order == "add" else height
     turn, norm = cos_sin(ball(a / s2)), -log(value_of(law.noise_multiplier) * sqrt(2 * pi()))
     back, rest = (turn[0], -turn[1]), 1 - q
-    cell = exp(plus_minus(ball(span / (2 * count * s2))))
+    width = ball(span / (2 * count * s2))
 
     def log_ratio(u: Ball, turn: Complex) -> _Complex3:
-        part = scaled_by(turn, q * exp((2 * u - 1) / (2 * s2)))
-        m = rest + part[0], part[1]
-        wide = rest + part[0] * cell, part[1] * cell
-        share, spread = scaled_by(inverse(m), rest), scaled_by(inverse(wide), rest)
-        curve = scaled_by(times(spread, (1 - spread[0], -spread[1])), 1 / (s2 * s2))
+        size = q * exp((2 * u - 1) / (2 * s2))
+        m = rest + size * turn[0], size * turn[1]
+        share = scaled_by(inverse(m), rest)
+        curve = scaled_by(_curve(rest, size, turn, width), 1 / (s2 * s2))
         return complex_log(m), ((1 - share[0]) / s2, -share[1] / s2), curve
 
     for j in range(count):
@@ -295,3 +294,25 @@ def _expansions(law: SampledGaussianLoss, height: Fraction, start: Fraction, spa
         there = log_ratio(-u, back)
         yield base, tuple((p[0] + sign * t[0], p[1] + sign * t[1])  # type: ignore[misc]
                           for p, t, sign in zip(here, there, (-1, 1, -1), strict=True))
+
+
+def _curve(rest: Ball, size: Ball, turn: Complex, width: Ball, depth: int = 10) -> Complex:
+    """r(1-r), r = rest/m, m = rest + p turn, for all p from size e^-width to size e^width, |turn| = 1.
+
+    Its derivative in log p is r(1-r)(2r-1); by halves where that leaves too much open.
+    """
+    m, away = (rest + size * turn[0], size * turn[1]), (rest - size * turn[0], -(size * turn[1]))
+    grown = expm1(width)
+    least = modulus(m) - size * grown
+    if least > 0:
+        one = inverse(m)
+        middle = scaled_by(times(times(one, one), turn), rest * size)
+        slope = rest * size * (grown + 1) * (modulus(away) + size * grown) / (least * least * least)
+        room = plus_minus(width * slope)
+        if not depth or not 3 * room.magnitude() > modulus(middle).lower():
+            return middle[0] + room, middle[1] + room
+    if not depth:
+        raise Unknown("a cell that is too wide")
+    half = width.shifted(-1)
+    low, high = (_curve(rest, size * exp(sign * half), turn, half, depth - 1) for sign in (-1, 1))
+    return union(low[0], high[0]), union(low[1], high[1])
