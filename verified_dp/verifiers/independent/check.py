@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .balls import Ball, Unknown, precision, time_limit
+from .balls import Ball, precision, time_limit
 from .contour import Bounds
 from .document import (
     Document,
@@ -122,7 +122,7 @@ def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: dict[
                 known[key] = witness.evaluate(loss)
             bounds: Bounds = known[key].enclose(statement.at)
             return bounds
-    except (Unknown, OverflowError, ZeroDivisionError) as error:
+    except (ArithmeticError, LookupError, ValueError) as error:
         return str(error)
 
 

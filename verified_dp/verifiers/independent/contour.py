@@ -23,6 +23,7 @@ from .balls import (
     cos_sin,
     entry,
     exp,
+    exp_row,
     expm1,
     inverse,
     larger,
@@ -312,11 +313,10 @@ class BlockValues:
         giant: list[Row] = []
         baby: list[Row] = []
         for v, weight in zip(nodes.losses, nodes.weights(first), strict=True):
-            row = [entry(complex_exp(times(v, offset))) for offset in offsets]
-            top = top_of([row])
-            baby.append([(re, im, e - top, error) for re, im, e, error in row])
-            re, im, e, error = entry(weight)
-            giant.append(row_times(powers(complex_exp(times(v, stride)), self.block.panels), (re, im, e + top, error)))
+            row, size = exp_row(v, offsets)
+            baby.append(row)
+            leaps = powers(complex_exp(times(v, stride)), self.block.panels)
+            giant.append(row_times(leaps, entry(scaled_by(weight, size))))
         columns = transposed(giant)
         rows = transposed(baby)
         found: list[Complex] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from .balls import (
     Ball,
@@ -15,6 +16,7 @@ from .balls import (
     Unknown,
     argument,
     ball,
+    bits,
     complex_exp,
     complex_log,
     cos_sin,
@@ -54,6 +56,7 @@ class Nodes:
     """A law's nodes on the line of a rule; points only where asked for."""
 
     def __init__(self, law: SampledGaussianLoss, rule: Rule) -> None:
+        _require(rule.first <= rule.last and rule.step > 0)
         self.law, self.rule = law, rule
         self.q, self.s = ball(law.sampling_probability), value_of(law.noise_multiplier)
         self.twice = 2 * square_of(law.noise_multiplier)
@@ -263,37 +266,43 @@ _Complex3 = tuple[Complex, Complex, Complex]
 
 def _expansions(law: SampledGaussianLoss, height: Fraction, start: Fraction, span: Fraction,
                 count: int) -> Iterator[tuple[_Real3, _Complex3]]:
-    """Of each cell: Re log phi_s e^u and v at the centre, their derivatives there, their second ones on the cell.
-
-    With r = (1-q)/m: l' = (1-r)/s^2, l'' = r(1-r)/s^4.
-    """
-    q, s2 = ball(law.sampling_probability), square_of(law.noise_multiplier)
-    a = -height if law.order == "add" else height
-    turn, norm = cos_sin(ball(a / s2)), -log(value_of(law.noise_multiplier) * sqrt(2 * pi()))
-    back, rest = (turn[0], -turn[1]), 1 - q
-    width = ball(span / (2 * count * s2))
-
-    def log_ratio(u: Ball, turn: Complex) -> _Complex3:
-        size = q * exp((2 * u - 1) / (2 * s2))
-        m = rest + size * turn[0], size * turn[1]
-        share = scaled_by(inverse(m), rest)
-        curve = scaled_by(_curve(rest, size, turn, width), 1 / (s2 * s2))
-        return complex_log(m), ((1 - share[0]) / s2, -share[1] / s2), curve
-
+    """Of each cell: Re log phi_s e^u and v at the centre, their derivatives there, their second ones on the cell."""
     for j in range(count):
-        u = ball(start + span * (2 * j + 1) / (2 * count))
-        gauss = norm + (a * a - u * u) / (2 * s2), -u / s2, ball(-1 / s2)
-        here = log_ratio(u, turn)
-        if law.order == "add":
-            yield gauss, tuple((-x, -y) for x, y in here)  # type: ignore[misc]
-            continue
-        base = gauss[0] + here[0][0], gauss[1] + here[1][0], gauss[2] + here[2][0]
-        if law.order == "remove":
-            yield base, here
-            continue
-        there = log_ratio(-u, back)
-        yield base, tuple((p[0] + sign * t[0], p[1] + sign * t[1])  # type: ignore[misc]
-                          for p, t, sign in zip(here, there, (-1, 1, -1), strict=True))
+        yield _expansion(law, height, start + span * (2 * j + 1) / (2 * count), span / (2 * count), bits())
+
+
+@lru_cache(maxsize=2**14)
+def _expansion(law: SampledGaussianLoss, height: Fraction, centre: Fraction, half: Fraction,
+               prec: int) -> tuple[_Real3, _Complex3]:
+    """With r = (1-q)/m: l' = (1-r)/s^2, l'' = r(1-r)/s^4. Rules of other windows have the same cells: kept."""
+    s2, u = square_of(law.noise_multiplier), ball(centre)
+    a = -height if law.order == "add" else height
+    norm, turn = _line_constants(law, a, prec)
+    gauss = norm + (a * a - u * u) / (2 * s2), -u / s2, ball(-1 / s2)
+    here = _log_ratio(law, u, turn, half)
+    if law.order == "add":
+        return gauss, tuple((-x, -y) for x, y in here)  # type: ignore[return-value]
+    base = gauss[0] + here[0][0], gauss[1] + here[1][0], gauss[2] + here[2][0]
+    if law.order == "remove":
+        return base, here
+    there = _log_ratio(law, -u, (turn[0], -turn[1]), half)
+    return base, tuple((p[0] + sign * t[0], p[1] + sign * t[1])  # type: ignore[return-value]
+                       for p, t, sign in zip(here, there, (-1, 1, -1), strict=True))
+
+
+@lru_cache(maxsize=64)
+def _line_constants(law: SampledGaussianLoss, height: Fraction, prec: int) -> tuple[Ball, Complex]:
+    turn = cos_sin(ball(height / square_of(law.noise_multiplier)))
+    return -log(value_of(law.noise_multiplier) * sqrt(2 * pi())), turn
+
+
+def _log_ratio(law: SampledGaussianLoss, u: Ball, turn: Complex, half: Fraction) -> _Complex3:
+    q, s2 = ball(law.sampling_probability), square_of(law.noise_multiplier)
+    rest, size = 1 - q, q * exp((2 * u - 1) / (2 * s2))
+    m = rest + size * turn[0], size * turn[1]
+    share = scaled_by(inverse(m), rest)
+    curve = scaled_by(_curve(rest, size, turn, ball(half / s2)), 1 / (s2 * s2))
+    return complex_log(m), ((1 - share[0]) / s2, -share[1] / s2), curve
 
 
 def _curve(rest: Ball, size: Ball, turn: Complex, width: Ball, depth: int = 10) -> Complex:
