@@ -279,9 +279,16 @@ def _check_formally(data: bytes, checker: str | None) -> Check:
 
 
 def _check_independently(data: bytes) -> Check:
-    from verified_dp.verifiers.first_independent import verify
+    from dataclasses import asdict
 
-    return verify(data)
+    from verified_dp.core.certificate.check import Check
+    from verified_dp.core.errors import Unsupported
+    from verified_dp.verifiers.independent import OutOfTime, TooMuch, verify
+
+    try:
+        return Check(**asdict(verify(data)))
+    except (OutOfTime, TooMuch) as error:
+        raise Unsupported(f"could not be checked independently: {error}", "independent") from None
 
 
 def check_row(file: str, found: Check) -> Row:
