@@ -18,6 +18,7 @@ from verified_dp.core.laws.allocation_contour import (
     choose_plan,
     count_held,
     evaluate_put,
+    expand,
     plan,
     put_values,
 )
@@ -196,6 +197,34 @@ def test_errors_are_not_far_from_what_is_stated() -> None:
         pretended = PutValues(coarse.terms, half.aliases, half.damping, half.dropped, half.share)
         assert coarse.enclose(strike, 2).overlaps(truth) and half.enclose(strike, 2).overlaps(truth)
         assert not pretended.enclose(strike, 2).overlaps(truth)
+
+
+@hyperbola
+@pytest.mark.parametrize("length", [3, 12, 60])
+def test_polynomials_enclose_the_sums(length: int) -> None:
+    """Of any length and reach: within their own errors of the values that they stand for."""
+    with ctx.workprec(80):
+        values, middle = evaluate_put(20, F(1), F(30)), arb(30)
+        reaches = [arb(30) / 8, arb(30) / 32]
+        for series in (expand(values, middle, reach, length) for reach in reaches):
+            for share in (-1, F(-1, 3), 0, F(1, 2), 1):
+                strike = middle + series.reach * ball(F(share))
+                for power in (2, 1, 0):
+                    found = series.enclose(strike, power)
+                    assert found is not None and found.overlaps(values.enclose(strike, power))
+        assert series.enclose(middle + 2 * series.reach, 2) is None
+        errors = [float(expand(values, middle, reach, length).errors[2]) for reach in reaches]
+        assert length == 60 or errors[1] < errors[0] / 3**length
+
+
+@hyperbola
+def test_short_polynomials_need_their_error() -> None:
+    """Without what is stated for the cut the polynomial of three terms would miss."""
+    with ctx.workprec(80):
+        values = evaluate_put(20, F(1), F(30))
+        series = expand(values, arb(30), arb(2), 3)
+        miss = abs(series.polynomials[2](arb(2)) - values.enclose(arb(32), 2))
+        assert 0 < miss <= series.errors[2] and miss > values.bound_errors(arb(30), 2)
 
 
 def curve(t: int, noise: Fraction | SquareRoot, order: str, epsilon: str, bits: int) -> arb:
