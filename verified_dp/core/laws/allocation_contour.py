@@ -100,7 +100,8 @@ class Arm:
         place, square = corners[1], self.hats.spread**2
         guess = (square * place.imag / (1 + square * place.imag)).min(self.angle)
         rate = (place.real * guess.cos() + place.imag * guess.sin()).max(arb(0))
-        turns = [lower_end((square * place.imag * self.hats.mean(rate)).min(self.angle)), self.angle]
+        best = (square * place.imag * self.hats.mean(rate)).min(self.angle)
+        turns = [lower_end(best).max(arb(0)), self.angle]
         found = [choose_majorant(self.hats, self.angle, turn, corners) for turn in turns]
         return found[0] if found[0].log_bound(place) < found[1].log_bound(place) else found[1]
 

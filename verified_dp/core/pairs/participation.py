@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import singledispatch
 
 from verified_dp.core.composition import Mechanism, PoissonSampled, Relation
+from verified_dp.core.errors import Unsupported
 from verified_dp.core.exact import SquareRoot, square, square_root
 from verified_dp.core.exact import fraction_text as shown
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss
@@ -16,6 +17,10 @@ from verified_dp.core.participation import CyclicPoisson, RandomAllocation
 from verified_dp.core.theorems import proved_by
 
 THEOREM = "T130-participation-patterns"
+
+
+LEAST, LARGEST = Fraction(1, 20), 64
+"""Beyond such noise multipliers the transform takes too many nodes, or too many bits."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,9 @@ def _placed(mechanism: Placement, order: str, relation: Relation) -> Step:
     if order == "symmetric":
         refuse("random allocation", relation, "no theorem covers two records that both contribute; use add-or-remove")
     s, t = mechanism.noise_multiplier, mechanism.rounds
+    if t > 1 and not LEAST**2 <= square(s) <= LARGEST**2:
+        raise Unsupported(f"random allocation has its contour for noise multipliers (of kept batches: over sqrt(epochs)) "
+                          f"from {shown(LEAST)} to {LARGEST}", "noise_multiplier")
     variance = f"({shown(square(s))}) I"
     pair = pair_in_order(order, f"N(e_j, {variance}) with j uniform on 1..{t}" if t > 1 else f"N(1, {variance})",
                          f"N(0, {variance})", THEOREM, "T133-random-allocation", tight=mechanism.tight)
