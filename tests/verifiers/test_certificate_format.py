@@ -1,4 +1,4 @@
-"""proofs/CERTIFICATE.md: its example is recomputed, its texts are those of the code, its schema fits every certificate."""
+"""proofs/CERTIFICATE.md: its example is recomputed, its texts are the code's, its schema fits every certificate."""
 
 from __future__ import annotations
 
