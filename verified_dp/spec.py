@@ -208,7 +208,7 @@ def _claim(table: object) -> Claim | None:
         _check_keys(table, ("title", "source", "epsilon", "delta"))
         title, source = (_text(table.get(key, ""), key) for key in ("title", "source"))
         epsilon, delta = table.get("epsilon"), table.get("delta")
-        numbers = exact.non_negative(epsilon, "epsilon"), exact.open_unit(delta, "delta")
+        numbers = exact.non_negative(epsilon, "epsilon"), exact.claimed_delta(delta, "delta")
         return Claim(title, source, *numbers, epsilon_text=str(epsilon), delta_text=str(delta))
 
 

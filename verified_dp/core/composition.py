@@ -193,7 +193,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact.non_negative(self.epsilon, "epsilon"))
-        object.__setattr__(self, "delta", exact.open_unit(self.delta, "delta"))
+        object.__setattr__(self, "delta", exact.claimed_delta(self.delta, "delta"))
 
 
 @dataclass(frozen=True)

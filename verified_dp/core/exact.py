@@ -65,6 +65,13 @@ def probability(value: object, key: str = "value") -> Fraction:
     return _checked(value, key, expected="a rational number in [0, 1]", accepts=lambda x: 0 <= x <= 1)
 
 
+def claimed_delta(value: object, key: str = "delta") -> Fraction:
+    """The delta of a claim as an exact rational number in [0, 1); 0 states pure differential privacy."""
+    if exact(value, key, expected="a rational number in [0, 1)") >= 1:
+        raise InvalidInput(key, value, "in [0, 1): 1 or more holds for every mechanism, so states nothing")
+    return _checked(value, key, expected="a rational number in [0, 1)", accepts=lambda x: x >= 0)
+
+
 def open_unit(value: object, key: str = "delta") -> Fraction:
     """The value, a delta, as an exact rational number in (0, 1); the messages say what 0 and 1 would mean."""
     number = exact(value, key, expected="a rational number in (0, 1)")
