@@ -247,7 +247,7 @@ class PrivacyProfile:
                evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
         """`used` is the evaluation whose method and budget are shown; None where the time allowed none."""
         return self.enclosure(
-            quantity, ends, order=order, method=used.method if used else method, digits=digits, spent=budget,
+            quantity, ends, order=order, method=used.method if used else "auto", digits=digits, spent=budget,
             methods=tuple(dict.fromkeys(evaluation.method for evaluation in evaluations)),
             sources=used.budget if used else {})
 
@@ -357,7 +357,7 @@ def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
     proved = [order for order, bracket in brackets if bracket.lower is not None and all(
         other == order or _upper_end(rest) <= _lower_end(bracket) for other, rest in brackets)]
     alone = [order for order, bracket in brackets if bracket.lower is not None]
-    return proved[0] if proved else alone[0] if len(alone) == 1 else "both"
+    return proved[0] if len(proved) == 1 else alone[0] if len(alone) == 1 else "both"
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,

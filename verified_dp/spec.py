@@ -19,7 +19,7 @@ Other kinds, with their keys:
     gaussian-dp             mu
     mixture-of-gaussians    sigma, sensitivities = [..], probabilities = [..]
     exponential             bounded_range
-    zcdp                    rho
+    zcdp                    rho, and xi where divergences are at most xi + rho a
     renyi                   renyi_orders = [..], epsilons = [..]
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 

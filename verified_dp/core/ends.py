@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal  # exact: correctly rounded, for readers outside only
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.errors import InvalidInput
@@ -17,6 +17,8 @@ _NEAR = 4000
 
 class Ratio(Fraction):
     """A rational number that is no dyadic one, with what `Dyadic` offers to readers; `end_of` makes it.
+
+    A Dyadic beside it compares: that has exponents of any size, and infinity.
 
     >>> str(Ratio(1, 10)), Ratio(1, 10).near() < Fraction(1, 10), f"{Ratio(1, 10):.2e}"
     ('1/10', True, '1.00e-01')
@@ -42,7 +44,25 @@ class Ratio(Fraction):
 
     def to_decimal(self, digits: int = 28, rounding: str = decimal.ROUND_HALF_EVEN) -> decimal.Decimal:
         """The number rounded once to that many significant digits, for people."""
-        return decimal.Context(digits, rounding).divide(decimal.Decimal(self.numerator), decimal.Decimal(self.denominator))
+        top, bottom = decimal.Decimal(self.numerator), decimal.Decimal(self.denominator)
+        return decimal.Context(digits, rounding).divide(top, bottom)
+
+    def __eq__(self, other: object) -> bool:
+        return NotImplemented if isinstance(other, Dyadic) else super().__eq__(other)
+
+    def __lt__(self, other: Any) -> bool:
+        return NotImplemented if isinstance(other, Dyadic) else super().__lt__(other)
+
+    def __le__(self, other: Any) -> bool:
+        return NotImplemented if isinstance(other, Dyadic) else super().__le__(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return NotImplemented if isinstance(other, Dyadic) else super().__gt__(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return NotImplemented if isinstance(other, Dyadic) else super().__ge__(other)
+
+    __hash__ = Fraction.__hash__
 
     def __str__(self) -> str:
         return fraction_text(self)

@@ -44,7 +44,7 @@ def past_answer(order: SingleOrder) -> Answer | None:
 def pair_at_end(order: SingleOrder, target: Fraction) -> Pair | None:
     """Where the target is the infinity mass, as for the pure epsilon: from the largest loss on, or never."""
     loss = order.loss
-    if loss.only_moments or exact_infinity_mass(loss) != target:
+    if loss.only_moments or target == 1 or exact_infinity_mass(loss) != target:
         return None
     end, witness = enclose_end(loss), EndWitness(ctx.prec + _SPARE)
     if end is None and loss.enclose_largest_loss() is None:

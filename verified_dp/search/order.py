@@ -23,7 +23,7 @@ from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
 from verified_dp.core.engines.rational import ExactWitness
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.errors import InconsistentEnclosures, Undecided, Unsupported
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
 from verified_dp.search.deadline import OutOfTime, is_stopped, without_deadline
@@ -247,7 +247,7 @@ class SingleOrder:
     def exactly(self, epsilon: Fraction) -> Answer | None:
         """delta(eps) as a rational number, where it is known as one."""
         witness = ExactWitness(max(ctx.prec, 64) + 64)
-        with suppress(Undecided):
+        with suppress(Undecided, InvalidInput):
             return self.evaluate(epsilon, witness, "closed-form")
         return None
 

@@ -87,12 +87,12 @@ def _bracket_exactly(order: SingleOrder, target: Fraction) -> Bracket | None:
     for answer in (far_out, order.exactly(FAR_OUT)):
         if answer is not None and is_above(answer, target):  # by the mass at infinity, which no eps takes away (T44)
             return Bracket(answer, None, never=True)
-    pair = pair_at_end(order, target)
-    if pair is not None:
-        return Bracket(*pair, never=pair[1] is None)
     at_zero = order.exactly(Fraction(0)) or order.evaluate(Fraction(0), SupportWitness(256), "closed-form")
     if is_below(at_zero, target):
         return Bracket(None, at_zero)
+    pair = pair_at_end(order, target)
+    if pair is not None:
+        return Bracket(*pair, never=pair[1] is None)
     return Bracket(None, None) if target == 0 else None
 
 

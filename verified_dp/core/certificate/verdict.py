@@ -178,7 +178,7 @@ def _epsilon_ends(orders: Sequence[str], entries: Sequence[Recorded]) -> tuple[E
         for order in lows
         if all(other == order or end <= lows[order] for other, end in zip(orders, ends, strict=True))
     ]
-    return low, high, proved[0] if proved else next(iter(lows)) if len(lows) == 1 else "both"
+    return low, high, proved[0] if len(proved) == 1 else next(iter(lows)) if len(lows) == 1 else "both"
 
 
 def _rounds_to_claim(claim: Claim, low: End, high: End) -> bool:

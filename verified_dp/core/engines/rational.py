@@ -215,7 +215,9 @@ class ExactValues:
 
 @proved_by("T127-support-end")
 def is_within_support(loss: ComposedLoss, epsilon: Fraction) -> bool:
-    """Whether eps is certainly at most the largest finite loss, or there is none: then delta falls up to eps."""
+    """Whether some losses are finite and eps is certainly at most their supremum: then delta falls up to eps."""
+    if not loss.enclose_infinity_mass() < 1:
+        return False
     exact = loss.largest_loss()
     if exact is not None:
         return epsilon <= exact
@@ -225,7 +227,7 @@ def is_within_support(loss: ComposedLoss, epsilon: Fraction) -> bool:
 
 @dataclass(frozen=True)
 class EndWitness:
-    """delta(x) exceeds the infinity mass at every x < eps, as eps is at most the largest finite loss (T127).
+    """delta(x) exceeds the infinity mass, below 1, at every x < eps: eps is at most the largest finite loss (T127).
 
     prec: the bits of the comparison.
     """
