@@ -20,7 +20,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify test test-long lint bench bench-individual proofs clean help FORCE
+.PHONY: certify test test-long mutants lint bench bench-individual proofs clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -30,6 +30,10 @@ test: $(VENV)/installed-test  ## run the tests
 
 test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where the proofs are compiled
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)
+
+mutants: $(VENV)/installed-test  ## random mutants of core: which do the tests miss? (hours; goes on where it stopped)
+	mkdir -p build
+	$(BIN)/python tests/mutation.py --count 300 --seed 1 --modules verified_dp/core
 
 lint: $(VENV)/installed-lint  ## ruff, and mypy on the package
 	$(BIN)/python -m ruff check .

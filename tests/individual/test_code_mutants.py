@@ -22,7 +22,8 @@ from mutation import copy_checkout, run_tests  # noqa: E402
 
 FOLDER = Path("verified_dp") / "individual"
 TESTS = ["tests/individual/test_audit_interpolation.py", "tests/individual/test_audit_integers.py",
-         "tests/individual/test_audit_losses.py", "tests/test_individual_losses.py", "tests/individual/test_alone.py",
+         "tests/individual/test_audit_losses.py", "tests/individual/test_individual_losses.py",
+         "tests/individual/test_alone.py",
          "tests/individual/test_full_batch.py", "tests/individual/test_input.py", "tests/individual/test_end_to_end.py"]
 NEAREST = {"squares.py": "integers", "statements.py": "integers", "input.py": "integers", "counts.py": "integers",
            "doubles.py": "test_individual", "interpolation.py": "interpolation", "alone.py": "alone",

@@ -20,7 +20,7 @@ from verified_dp.papers.saddlepoint.method import enclose_composed_cgf, estimate
 from verified_dp.papers.symbolic.series import enclose_exponent_derivatives
 from verified_dp.search.order import Budget, SingleOrder
 
-ERRATA = (Path(__file__).resolve().parents[1] / "proofs" / "ERRATA.md").read_text(encoding="utf-8")
+ERRATA = (Path(__file__).resolve().parents[2] / "proofs" / "ERRATA.md").read_text(encoding="utf-8")
 SECTION = ERRATA.partition("## Paper 003")[2].partition("\n## ")[0]
 
 

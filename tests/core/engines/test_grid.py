@@ -9,7 +9,15 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.grid import LawGrid, bound_cells, bound_start, enclose_step, is_below, join_cells
+from verified_dp.core.engines.grid import (
+    LawGrid,
+    bound_cells,
+    bound_start,
+    enclose_step,
+    is_below,
+    join_cells,
+    total_shift,
+)
 from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.law import Law
@@ -177,3 +185,8 @@ def test_atoms_on_a_shifted_grid_are_kept_exactly() -> None:
             assert abs(side[2] - exact[0]) < arb("1e-15") and abs(side[3] - exact[1]) < arb("1e-15")
             assert all(mass < arb("1e-15") for n, mass in enumerate(side) if n not in (2, 3))
         assert abs(masses.infinity_above - arb("0.01")) < arb("1e-30")
+
+
+def test_the_grid_of_a_sum_is_shifted_once_for_every_step() -> None:
+    grids = [LawGrid(-1, ((2, 1),), shift=Fraction(1, 3)), LawGrid(-1, ((2, 1),), shift=Fraction(1, 4))]
+    assert total_shift(grids, [3, 2]) == Fraction(3, 2)

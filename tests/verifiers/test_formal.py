@@ -44,7 +44,7 @@ from verified_dp.verifiers.formal import (
 )
 from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, with_formal
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 COQ = ROOT / "proofs" / "coq"
 LAW = SampledGaussianLoss(Fraction(1, 10), Fraction(2), "remove")
 COUNT, EPSILON, TARGET, STEP = 22, Fraction(1), Fraction(1, 1000), Fraction(1, 32)

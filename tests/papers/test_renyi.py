@@ -35,7 +35,7 @@ from verified_dp.search.order import Budget
 from verified_dp.search.renyi import MomentModel
 from verified_dp.spec import parse_spec
 
-PEERS = json.loads((Path(__file__).parent / "data" / "peer_divergences.json").read_text(encoding="utf-8"))
+PEERS = json.loads((Path(__file__).resolve().parents[1] / "data" / "peer_divergences.json").read_text(encoding="utf-8"))
 TF_PRIVACY_ORDERS = [1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 3.5, 4, 4.5, *range(5, 64), 128, 256, 512]
 OPACUS_ORDERS = [*(1 + x / 10 for x in range(1, 100)), *range(12, 64)]
 

@@ -18,7 +18,7 @@ from verified_dp.cli import main
 from verified_dp.core.certificate.check import verify
 from verified_dp.files import SUFFIX, write_atomically
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CLAIM = """relation = "add-or-remove"
 [[mechanism]]
 kind = "gaussian"

@@ -163,6 +163,18 @@ def test_wide_balls_give_wide_answers_that_hold(law: Law) -> None:
             assert all(a.overlaps(b) for a, b in zip(tails, law.enclose_tails(arb(point)), strict=True))
 
 
+@pytest.mark.theorem("T75-random-shifts")
+def test_a_cut_among_hundreds_of_outcomes_holds_every_curve() -> None:
+    """Noise so wide that a ball of eps leaves the cut unknown: nothing is summed, and all values are held."""
+    law = DiscreteGaussianMixtureLoss(F(1000), ((F(0), F(1, 2)), (F(1), F(1, 2))), NONE, "remove")
+    wide = arb(0.0003, 0.0002)
+    delta, tails = law.enclose_hockey_stick(wide), law.enclose_tails(wide)
+    assert delta.rad() > 0.4 and all(tail.rad() > 0.4 for tail in tails)
+    for point in (0.00015, 0.0003, 0.00045):
+        assert delta.contains(law.enclose_hockey_stick(arb(point)))
+        assert all(a.contains(b) for a, b in zip(tails, law.enclose_tails(arb(point)), strict=True))
+
+
 @pytest.mark.theorem("T74-sampled-shifts")
 @pytest.mark.parametrize("index", range(3), ids=["laplace", "discrete-laplace", "discrete-gaussian"])
 @pytest.mark.parametrize("records", [1, 2])

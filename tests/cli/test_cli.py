@@ -24,7 +24,7 @@ from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undeci
 from verified_dp.core.exact import exact
 from verified_dp.search.order import SingleOrder
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PLAIN = 'relation = "{relation}"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
 CLAIM = '[claim]\ntitle = "{title}"\nsource = "a test"\nepsilon = "{epsilon}"\ndelta = "1e-5"\n'
 TRUE = "1.993091404415"  # epsilon of PLAIN at delta = 1e-5 is 1.99309140441511963..., by bisection in mpmath
