@@ -27,7 +27,6 @@ from verified_dp.core.mechanisms import (
     Laplace,
     MixtureOfGaussians,
 )
-from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 
@@ -92,7 +91,7 @@ def test_a_gaussian_has_no_pure_epsilon(certify: Callable[[Spec], dict[str, Any]
 
 @pytest.mark.parametrize("delta", ["1", "1.5", "-0.1"])
 def test_other_deltas_are_no_claims(delta: str) -> None:
-    with pytest.raises(InvalidInput, match="claim.delta must be"):
+    with pytest.raises(InvalidInput, match=r"claim\.delta must be"):
         parse_spec('relation = "add"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = 1\n'
                    f'[claim]\nepsilon = 1\ndelta = "{delta}"\n')
 

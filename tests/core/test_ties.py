@@ -218,7 +218,7 @@ def test_a_ratio_reads_as_a_dyadic_does() -> None:
     assert (tenth.is_infinite, tenth.sign, str(tenth), f"{tenth:.3e}") == (False, 1, "1/10", "1.000e-01")
     assert str(tenth.to_decimal(3)) == "0.1" and type(tenth.as_fraction()) is Fraction
     assert tenth.near() < tenth < tenth.near() + Dyadic(1, -3000)
-    assert Dyadic(1, -4) < tenth < Dyadic(1, -3) and tenth < Dyadic.infinity() and not tenth == Dyadic.infinity()
+    assert Dyadic(1, -4) < tenth < Dyadic(1, -3) and tenth < Dyadic.infinity() and tenth != Dyadic.infinity()
     for huge in (Dyadic(1, 10**9), Dyadic.infinity()):
         assert tenth < huge and tenth <= huge and huge > tenth and tenth != huge and max(tenth, huge) is huge
     assert tenth > Dyadic(1, -(10**9)) and tenth >= Dyadic(0) and hash(tenth) == hash(Fraction(1, 10))
