@@ -24,6 +24,7 @@ from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.verdict import Recorded, decimals, judge
 from verified_dp.core.composition import Composition, PoissonSampled, Relation
 from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import read_end
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.exact import exact as read_exact
 from verified_dp.core.mechanisms import Gaussian
@@ -140,10 +141,11 @@ def _read_entry(table: Any, path: str) -> Entry:
     check_equal(type(table["witness"]) is dict, True, f"{path}.witness", "must be an object")
     enclosure = table["enclosure"]
     check_keys(enclosure, ("lower", "upper", "lower_decimal", "upper_decimal"), f"{path}.enclosure")
-    lower, upper = Dyadic.parse(enclosure["lower"]), Dyadic.parse(enclosure["upper"])
+    lower, upper = read_end(enclosure["lower"]), read_end(enclosure["upper"])
     texts = dict(zip(("lower_decimal", "upper_decimal"), decimals(lower, upper), strict=True))
     check_equal({key: enclosure[key] for key in texts}, texts, f"{path}.enclosure", "not the decimal of the dyadic")
-    stated = Recorded(table["quantity"], table["order"], read_exact(table["at"]), table["side"], lower, upper)
+    stated = Recorded(table["quantity"], table["order"], read_exact(table["at"]), table["side"], lower, upper,
+                      falls=table["witness"].get("kind") == "end")
     return Entry(stated, table["witness"], path)
 
 
