@@ -41,7 +41,7 @@ FOLDER = Path(independent.__file__).parent
 def step(kind: str, **numbers: object) -> str:
     """A [[mechanism]] table; q: the probability of Poisson sampling."""
     q = numbers.pop("q", None)
-    lines = [f"{key} = {value if isinstance(value, int | list) else json.dumps(value)}" for key, value in numbers.items()]
+    lines = [f"{key} = {v if isinstance(v, int | list) else json.dumps(v)}" for key, v in numbers.items()]
     sampling = [f'sampling = {{ scheme = "poisson", probability = "{q}" }}'] if q else []
     return "\n".join(["[[mechanism]]", f'kind = "{kind}"', *lines, *sampling, ""])
 
@@ -191,7 +191,8 @@ def test_it_runs_with_nothing_else(packed: bool, tmp_path: Path, certificates: C
     assert json.loads(done.stdout)["valid"] is True
 
 
-def test_exit_codes(tmp_path: Path, certificates: Callable[[str], Document], capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_codes(
+        tmp_path: Path, certificates: Callable[[str], Document], capsys: pytest.CaptureFixture[str]) -> None:
     from verified_dp.verifiers.independent.__main__ import main
 
     (tmp_path / "good.json").write_bytes(canonical(certificates("Gaussian")))
@@ -222,12 +223,14 @@ def refused(document: Document) -> bool:
 
 
 @pytest.mark.parametrize(("path", "value"), [
-    (("claim", "epsilon"), "0.4"), (("claim", "delta"), "2e-3"), (("claim", "epsilon"), "00.5"), (("verdict",), "refuted"),
+    (("claim", "epsilon"), "0.4"), (("claim", "delta"), "2e-3"), (("claim", "epsilon"), "00.5"),
+    (("verdict",), "refuted"),
     (("short_by_rounding",), True), (("pairs", 0, "P"), "N(0, 1)"), (("pairs", 0, "tight"), False),
     (("assumptions", 0), "none"), (("input", "relation"), "remove"), (("input", "mechanisms", 0, "count"), 99),
     (("input", "mechanisms", 0, "noise_multiplier"), "12/10"), (("input", "mechanisms", 0, "noise_multiplier"), "6/5"),
     (("theorems",), ["T07-ends", "T03-chernoff"]), (("theorems",), ["x"]), (("versions", "python"), ""),
-    (("result", "delta", "upper"), "0"), (("result", "epsilon", "order"), "both"), (("evaluations", 0, "method"), "lattice"),
+    (("result", "delta", "upper"), "0"), (("result", "epsilon", "order"), "both"),
+    (("evaluations", 0, "method"), "lattice"),
     (("evaluations", 0, "order"), "add"), (("evaluations", 0, "side"), "lower"), (("evaluations", 0, "at"), "1/3"),
     (("evaluations", 0, "error_budget", "aliasing"), "0"), (("evaluations", 0, "error_budget", "more"), "0"),
     (("evaluations", 0, "witness", "kind"), "support"), (("evaluations", 0, "witness", "tilt"), 1.5),
@@ -235,7 +238,8 @@ def refused(document: Document) -> bool:
     (("evaluations", 0, "witness", "prec"), 10**9), (("evaluations", 0, "enclosure", "lower"), "1*2^0"),
     (("more",), 1), (("schema",), "x"),
 ])
-def test_an_altered_field_is_refused(path: tuple[Any, ...], value: Any, certificates: Callable[[str], Document]) -> None:
+def test_an_altered_field_is_refused(
+        path: tuple[Any, ...], value: Any, certificates: Callable[[str], Document]) -> None:
     document = copy.deepcopy(certificates("line"))
     place: Any = document
     for key in path[:-1]:
@@ -313,7 +317,7 @@ def check_mutants(document: Document, kind: str, mutants: ModuleType, count: int
             check_size(witness)
             with balls.time_limit(60):
                 bounds = evaluated(document, index, witness)
-        except (Unknown, Invalid, independent.TooMuch, independent.OutOfTime, OverflowError, ZeroDivisionError):
+        except (Invalid, independent.TooMuch, independent.OutOfTime, ArithmeticError, ValueError, TypeError):
             continue
         assert number(bounds.lower.lower()) <= high and number(bounds.upper.upper()) >= low, witness
         proved += number(bounds.upper) < 1
@@ -337,7 +341,8 @@ def test_mutated_witnesses_prove_nothing_false(
 @pytest.mark.long
 @pytest.mark.parametrize("kind", (*MUTABLE, "sparse"))
 def test_many_mutated_witnesses_prove_nothing_false(
-        kind: str, certificates: Callable[[str], Document], request: pytest.FixtureRequest, mutants: ModuleType) -> None:
+        kind: str, certificates: Callable[[str], Document], request: pytest.FixtureRequest,
+        mutants: ModuleType) -> None:
     document = request.getfixturevalue("sparse") if kind == "sparse" else certificates(ENGINES[kind])
     assert check_mutants(document, kind, mutants, 500) > 50
 
@@ -448,7 +453,8 @@ def test_turn_sums_enclose(terms: list[tuple[Fraction, ...]], count: int) -> Non
             assert holds(real, true.real) and holds(imaginary, true.imag) and real.radius().top() < 60 - BITS
 
 
-@given(a=st.lists(st.integers(0, 2**70), min_size=1, max_size=30), b=st.lists(st.integers(0, 2**40), min_size=1, max_size=9))
+@given(a=st.lists(st.integers(0, 2**70), min_size=1, max_size=30),
+       b=st.lists(st.integers(0, 2**40), min_size=1, max_size=9))
 def test_products_of_polynomials_are_exact(a: list[int], b: list[int]) -> None:
     expected = [0] * (len(a) + len(b) - 1)
     for i, x in enumerate(a):

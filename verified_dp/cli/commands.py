@@ -32,9 +32,9 @@ def run_delta(args: Namespace, out: Output) -> int:
 
 def run_epsilon(args: Namespace, out: Output) -> int:
     """verified-dp epsilon SPEC... --delta D"""
-    from verified_dp.core.exact import open_unit
+    from verified_dp.core.exact import probability
 
-    return _answers(args, out, "epsilon", "delta", open_unit(args.delta, "delta"))
+    return _answers(args, out, "epsilon", "delta", probability(args.delta, "delta"))
 
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:

@@ -10,6 +10,6 @@ It imports Python's standard library and mpmath, and nothing of the rest of this
 
 from .balls import OutOfTime
 from .check import Check, verify
-from .witnesses import TooMuch
+from .document import TooMuch
 
 __all__ = ["Check", "OutOfTime", "TooMuch", "verify"]

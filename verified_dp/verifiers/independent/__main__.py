@@ -1,4 +1,4 @@
-"""python -m verified_dp.verifiers.independent [--json] [--max-seconds S] CERT...   (exit codes as `verified-dp verify`)."""
+"""python -m verified_dp.verifiers.independent [--json] [--max-seconds S] CERT...: exit codes are those of `verify`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _WORST_FIRST = (WRONG_INPUT, INVALID, UNSUPPORTED, VALID)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="verify", description="Check certificates independently of the program that wrote them.")
+    parser = argparse.ArgumentParser(
+        prog="verify", description="Check certificates independently of the program that wrote them.")
     parser.add_argument("files", nargs="+", metavar="CERT", help="a certificate (- is standard input)")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     parser.add_argument("--max-seconds", type=float, metavar="S", help="give a certificate up after S seconds")

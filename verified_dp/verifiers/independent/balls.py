@@ -587,12 +587,12 @@ def powers(base: Complex, count: int) -> Row:
     """base^0, ..., base^(count-1), each from two of about half its exponent.
 
     Every product is cut to `bits` bits: base^n is right up to n times the relative error of base and n - 1 times that
-    of cutting, 3 2^-bits; together at most twice their sum, while that is below 1.
+    of cutting, 3 2^-bits; together at most twice their sum of what is found, while that is below 2^-8.
     """
     bits = _state[0]
     re, im, e, error = entry(base)
     relative = (error << bits) // max(abs(re), abs(im), 1) + 4  # in units of 2^-bits
-    if 2 * count * relative >> bits:
+    if 2 * count * relative >> bits - 8:
         raise Unknown("powers of a number that is hardly known")
     table = [(1 << bits, 0, -bits, 0), (re, im, e, error)][:count]
     for n in range(2, count):
@@ -626,7 +626,7 @@ def exp_row(v: Complex, offsets: Sequence[Complex]) -> tuple[Row, Ball]:
     row = []
     for x, y, room in found:
         size, (cosine, sine) = int(exp_fixed(x - most, places)), cos_sin_fixed(y, places)
-        error = (4 << _EXTRA) + 4 * (room + periods)
+        error = (4 << _EXTRA) + 6 * (room + periods)
         row.append((size * int(cosine) >> places, size * int(sine) >> places, -places, error))
     return row, exp(Ball(most, 0, -places))
 

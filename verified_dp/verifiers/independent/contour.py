@@ -199,7 +199,8 @@ class LineValues:
         scale = exp(-(tilt * eps))
         prefactor = scale * step / (2 * pi())
         found = prefactor * total(times(term, phase)[0] for term, phase in zip(self.terms, phases, strict=True))
-        errors = {"quadrature": (prefactor * self.quadrature).upper(), "node_tail": (prefactor * self.node_tail).upper(),
+        errors = {"quadrature": (prefactor * self.quadrature).upper(),
+                  "node_tail": (prefactor * self.node_tail).upper(),
                   "frequency_tail": (scale * self.beyond / (pi() * step * line.count)).upper()}
         period = 2 * pi() / step
         aliases = (self.right_mass * exp(-(line.right * eps)) / expm1((line.right - tilt) * period)
@@ -385,7 +386,8 @@ class Chernoff:
 
     def evaluate(self, loss: ComposedLoss) -> ChernoffValues:
         require(self.exponent > 0 and loss.has_transform and not loss.only_moments)
-        return ChernoffValues(self.exponent, bound_mass(loss, all_nodes(loss, self.nodes), self.exponent), loss.infinity())
+        mass = bound_mass(loss, all_nodes(loss, self.nodes), self.exponent)
+        return ChernoffValues(self.exponent, mass, loss.infinity())
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """One step's loss on a grid x_i = (i + shift) h: a dominating and a dominated discrete law (T26, T27).
 
-With a = e^x, D(a) = H_a(P || Q) - P(L = inf) is convex, D(0) = 1 - P(L = inf), D >= 0. A polyline with kinks at a_i that
-is constant after the last one is the curve of the masses a_i (jump of its slope) at the losses x_i.
+With a = e^x, D(a) = H_a(P || Q) - P(L = inf) is convex, D(0) = 1 - P(L = inf), D >= 0. A polyline with kinks at a_i
+that is constant after the last one is the curve of the masses a_i (jump of its slope) at the losses x_i.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PLACES = (Fraction(1, 2), 1 - Fraction(1, 2**40))
 
 @dataclass(frozen=True)
 class Grid:
-    """first vertex's index, blocks (cells, stride), start: what is left of it goes to the safe side, shift in [0, 1)."""
+    """The first vertex, blocks (cells, stride); start: what is left of it goes to the safe side; shift in [0, 1)."""
 
     first: int
     blocks: tuple[tuple[int, int], ...]

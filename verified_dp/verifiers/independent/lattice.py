@@ -1,4 +1,4 @@
-"""Lattice witnesses: every step's loss on one grid, composed exactly in integers, from above and from below (T28 to T31).
+"""Lattice witnesses: every step's loss on one grid, composed in integers, from above and from below (T28 to T31).
 
 A measure has the mass weights[n] 2^exponent e^{-c h (low + n)} at (low + n) h. Products of weights are products of
 polynomials with natural coefficients; these are written one after the other into one decimal number, as Python's
@@ -162,7 +162,7 @@ class LatticeValues:
                  for (law, _), grid in zip(loss.laws, witness.grids, strict=True)]
         self.sides = Side(witness, up=True), Side(witness, up=False)
         self.above, self.below = (
-            side.compose([side.tilted(step, grid.start) for step, grid in zip(steps, witness.grids, strict=True)], counts)
+            side.compose([side.tilted(step, g.start) for step, g in zip(steps, witness.grids, strict=True)], counts)
             for side in self.sides)
         self.infinities = infinities(steps, counts)
         self.shift = total_shift(witness.grids, counts)

@@ -132,7 +132,8 @@ def words(value: object) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(words, value))}{',' * (len(value) == 1)})"
     if is_dataclass(value):
-        return f"{type(value).__name__}({', '.join(f'{f.name}={words(getattr(value, f.name))}' for f in fields(value))})"
+        named = (f"{field.name}={words(getattr(value, field.name))}" for field in fields(value))
+        return f"{type(value).__name__}({', '.join(named)})"
     return repr(value)
 
 

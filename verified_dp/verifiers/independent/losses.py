@@ -57,8 +57,9 @@ class ComposedLoss:
         ends = [(law.largest(), count) for law, count in self.laws]
         if any(end is None for end, _ in ends):
             return None
-        if all(isinstance(end, Fraction) for end, _ in ends):
-            return sum((end * count for end, count in ends), Fraction(0))  # type: ignore[operator, misc]
+        exact = [end * count for end, count in ends if isinstance(end, Fraction)]
+        if len(exact) == len(ends):
+            return sum(exact, Fraction(0))
         return total(ball(end) * count for end, count in ends)  # type: ignore[arg-type]
 
     def smallest(self) -> Ball | None:

@@ -1,4 +1,4 @@
-"""The transform of a sampled Gaussian as a sum over nodes, and its errors (CERTIFICATE.md, "Node rules"; T08 to T11, T19).
+"""The transform of a sampled Gaussian as a sum over nodes (CERTIFICATE.md, "Node rules"; T08 to T11, T19).
 
     M(z) = sum_j W_j(z) + error,   W_j(z) = e^{b_j + z v_j},   t_j = j h + i A  (-A in the add order)
 """
@@ -151,7 +151,8 @@ class Nodes:
         """|M(z) - sum_j W_j(z)| at any z: (quadrature, dropped nodes) (T19)."""
         self.inside()
         rule, geometric = self.rule, self._geometric()
-        upper, lower = (line_integrals(self.law, rule, rule.height + side * rule.half_width, corners) for side in (1, -1))
+        upper, lower = (line_integrals(self.law, rule, height, corners)
+                        for height in (rule.height + rule.half_width, rule.height - rule.half_width))
         return [(((a + b) / geometric).upper(), self.tails(z)) for a, b, z in zip(upper, lower, corners, strict=True)]
 
     def bounds(self, corners: Sequence[Complex]) -> list[Ball]:

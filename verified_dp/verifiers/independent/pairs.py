@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, isqrt
@@ -19,7 +19,7 @@ from .atoms import (
     finite_product,
 )
 from .balls import precision
-from .document import Document, Invalid
+from .document import Document, Invalid, TooMuch
 from .document import fraction_text as shown
 from .inputs import MAX_DRAWS, MAX_OUTCOMES, Input, Mechanism, merged
 from .laws import (
@@ -132,7 +132,8 @@ def step_of(step: Mechanism, setting: Setting) -> Step:
 
 
 def _plain(step: Mechanism, setting: Setting) -> Step:
-    return globals()["_" + step.kind.replace("-", "_")](step, setting)  # type: ignore[no-any-return]
+    found: Step = _PLAIN[step.kind](step, setting)
+    return found
 
 
 def _gaussian(step: Mechanism, setting: Setting) -> Step:
@@ -169,7 +170,8 @@ def _discrete_gaussian(step: Mechanism, setting: Setting) -> Step:
 def _randomized_response(step: Mechanism, setting: Setting) -> Step:
     if setting.relation != "replace":
         refuse("randomised response where an answer may be missing")
-    k, law = step.get("categories"), None
+    k = step.get("categories")
+    law: Any = None
     if step.get("epsilon") is not None:
         law = OddsLoss(step.number("epsilon"), Fraction(0), k - 2)
     else:
@@ -178,7 +180,7 @@ def _randomized_response(step: Mechanism, setting: Setting) -> Step:
         if true != false:
             neutral = ((k - 2) * false,) * 2
             masses = [*sorted([(true, false), (false, true)]), *([neutral] if neutral[0] else [])]
-            law = FiniteLoss(tuple(masses), "symmetric")  # type: ignore[assignment, arg-type]
+            law = FiniteLoss(tuple(masses), "symmetric")
     return Step(setting.order, f"answers of category 1 of {k}", f"answers of category 2 of {k}",
                 ("T54-randomized-response",), True, law)
 
@@ -250,6 +252,12 @@ def _unknown(setting: Setting, bounds: str, law: Any) -> Step:
                 ("T65-renyi-composition", "T66-moment-laws"), False, law)
 
 
+_PLAIN: dict[str, Callable[[Mechanism, Setting], Step]] = {
+    "gaussian": _gaussian, "gaussian-dp": _gaussian_dp, "laplace": _laplace, "discrete-laplace": _discrete_laplace,
+    "discrete-gaussian": _discrete_gaussian, "randomized-response": _randomized_response, "finite": _finite,
+    "approximate-dp": _approximate_dp, "mixture-of-gaussians": _mixture_of_gaussians, "exponential": _exponential,
+    "zcdp": _zcdp, "renyi": _renyi}
+
 # ---------- groups ----------
 
 _ADDED = {"laplace": "sensitivity", "discrete-laplace": "sensitivity", "discrete-gaussian": "sensitivity",
@@ -306,7 +314,8 @@ def _without(step: Mechanism, setting: Setting) -> Step:
     if setting.records > 1:
         refuse("groups on batches without replacement")
     q, s = step.sampling.probability if step.sampling else Fraction(0), step.number("noise_multiplier")
-    found = Step(setting.order, f"for alpha >= 1: {shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N(2, ({shown(s)})^2)",
+    mixed = f"{shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N(2, ({shown(s)})^2)"
+    found = Step(setting.order, f"for alpha >= 1: {mixed}",
                  f"for alpha >= 1: N(0, ({shown(s)})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
     if q == 1:
         return replace(found, shift_squared=(2 / s) ** 2)
@@ -327,6 +336,9 @@ def _with(step: Mechanism, setting: Setting) -> Step:
 
 
 def binomial(trials: int, p: Fraction) -> list[Fraction]:
+    """P(Bin(trials, p) = n) for n = 0..trials."""
+    if trials * trials * p.denominator.bit_length() > 2**26:
+        raise TooMuch("very many components of long numbers")
     return [comb(trials, n) * p**n * (1 - p) ** (trials - n) for n in range(trials + 1)]
 
 

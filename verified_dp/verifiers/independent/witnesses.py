@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from .balls import Ball, ball, larger, smaller
 from .contour import Bounds, Chernoff, Line, Path, RenyiOrder
-from .document import Invalid, check_keys, read_number
+from .document import Invalid, TooMuch, check_keys, read_number
 from .grid import Grid
 from .lattice import Lattice
 from .losses import ComposedLoss
@@ -21,12 +21,8 @@ from .sparse import Sparse
 MAX_PRECISION = 50_000
 MAX_CELLS = 2**31
 """Nodes times frequencies, or atoms times frequencies."""
-MAX_LENGTH = 2**24
+MAX_LENGTH = 2**22
 """Of any list that is made: nodes, frequencies, weights of a measure."""
-
-
-class TooMuch(Exception):
-    """A witness asks for more work or memory than this checker spends; that does not make it wrong."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,8 @@ def _read(value: Any, kind: Any, path: str) -> Any:
         expected = (kinds[0],) * len(value) if kinds[-1] is Ellipsis else kinds
         if len(value) != len(expected):
             raise Invalid(path, f"must have {len(expected)} entries")
-        return tuple(_read(item, one, f"{path}[{i}]") for i, (item, one) in enumerate(zip(value, expected, strict=True)))
+        pairs = enumerate(zip(value, expected, strict=True))
+        return tuple(_read(item, one, f"{path}[{i}]") for i, (item, one) in pairs)
     if kind is Fraction:
         return read_number(value, path)
     if kind is int:
