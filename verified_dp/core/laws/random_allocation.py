@@ -58,7 +58,7 @@ class RandomAllocationLoss(Unbounded, Priced):
         found = put * epsilon.exp() / self.rounds if self.order == "add" else put / self.rounds - epsilon.expm1()
         return found.max(least).min(arb(1)) if found.is_finite() else least.union(arb(1))
 
-    @proved_by("T133-random-allocation", "T60-tails")
+    @proved_by("T133-random-allocation")
     def enclose_tails(self, x: arb) -> tuple[arb, arb]:
         """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - P(S < K)), 1 - P(S < K); add P(S < K), that - H over e^x."""
         stick, below = self.enclose_hockey_stick(x), self._enclose(x, 1)
@@ -66,7 +66,7 @@ class RandomAllocationLoss(Unbounded, Priced):
             return below, (below - stick) * (-x).exp()
         return stick + x.exp() * (1 - below), 1 - below
 
-    @proved_by("T133-random-allocation", "T60-tails")
+    @proved_by("T133-random-allocation")
     def enclose_density(self, x: arb) -> arb:
         """Enclose K f(K), f the density of S: under Q of the remove order, under P of the add order."""
         under = self._strike(x) * self._enclose(x, 0)
