@@ -350,7 +350,7 @@ def test_unsupported(run: Any) -> None:
 
 def test_the_papers_methods(run: Any) -> None:
     (row,) = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--json").rows
-    assert (row["status"], row["lower"], row["upper"]) == ("estimate", None, None)
+    assert 0 < float(row["lower"]) < float(row["upper"]) < 1.001 * float(row["lower"])
     assert NUMBER.fullmatch(row["estimate"]) and set(row["estimates"]) >= {"MSD0", "MSD1"} and row["reason"]
     (row,) = run("epsilon", "sampled.toml", "--delta", "1e-3", "--method", "berry-esseen", "--json").rows
     assert row["method"] == "berry-esseen" and float(row["lower"]) < float(row["upper"]) and row["parameters"]
