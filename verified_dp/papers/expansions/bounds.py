@@ -8,7 +8,7 @@ The derivatives of K and the q_l are sympy's stored polynomials, evaluated on ba
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -30,24 +30,40 @@ HIGHEST = 4
 
 
 @dataclass(frozen=True)
-class ExpansionWitness:
-    """tilt: t > 0. order: n. ends: 0 < w_1 < ... < w_N of the cells [0, w_1], ..., the last is W. rules: for |w| > W.
+class Ray:
+    """|w| > start, with one far rule per law."""
 
-    rules: one per law, of T11's modulus rule for sampled Gaussian steps, else None.
+    start: Fraction
+    rules: tuple[NodeRule | None, ...]
+
+
+@dataclass(frozen=True)
+class ExpansionWitness:
+    """tilt: t > 0. order: n. ends: 0 < w_1 < ... < w_N of the cells [0, w_1], ..., the last is W.
+
+    rays: (start, rules) by start, the first W: from there to the next start |psi| is bounded by its bound beyond the
+    start; rules: one per law, of T11's modulus rule for sampled Gaussian steps, else None.
     """
 
     tilt: Fraction
     order: int
     ends: tuple[Fraction, ...]
-    rules: tuple[NodeRule | None, ...]
+    rays: tuple[Ray, ...]
 
     def __post_init__(self) -> None:
         if self.order not in range(HIGHEST + 1):
             raise InvalidInput("expansion.order", self.order, f"a whole number from 0 to {HIGHEST}")
         if not self.tilt > 0:
             raise InvalidInput("expansion.tilt", self.tilt, "positive")
-        if not self.ends or not all(low < high for low, high in zip((0, *self.ends), self.ends, strict=False)):
+        if not self.ends or not _increasing((Fraction(0), *self.ends)):
             raise InvalidInput("expansion.ends", len(self.ends), "increasing positive numbers")
+        starts = tuple(ray.start for ray in self.rays)
+        if starts[:1] != self.ends[-1:] or not _increasing(starts):
+            raise InvalidInput("expansion.rays", len(self.rays), "increasing numbers from the last end of a cell on")
+
+
+def _increasing(numbers: tuple[Fraction, ...]) -> bool:
+    return all(low < high for low, high in zip(numbers, numbers[1:], strict=False))
 
 
 @proved_by("T141-certified-expansions")
@@ -90,14 +106,27 @@ def _ladder(rate: arb, gap: arb, variance: arb, highest: int) -> list[arb]:
 
 
 @proved_by("T141-certified-expansions")
-def bound_ray(table: MomentTable, steps: Steps, witness: ExpansionWitness) -> arb:
-    """Bound the integral of |psi| / (|t+iw| |1+t+iw|) over w > W: sup |psi| atan(t/W)/t."""
-    start, tilt = ball(witness.ends[-1]), steps.tilt
+def bound_rays(table: MomentTable, steps: Steps, rays: Sequence[Ray]) -> arb:
+    """Bound the integral of |psi| / (|t+iw| |1+t+iw|) over w > W: from w_0 to w_1 sup |psi| (atan t/w_0 - atan t/w_1)/t.
+
+    The last ray has no end.
+    """
+    tilt = steps.tilt
+    angles = [*((tilt / ball(ray.start)).atan() for ray in rays), arb(0)]
+    total = sum((bound_beyond(table, steps, ray) * (wide - narrow)
+                 for ray, wide, narrow in zip(rays, angles, angles[1:], strict=False)), arb(0))
+    return upper_end(total / tilt)
+
+
+@proved_by("T141-certified-expansions")
+def bound_beyond(table: MomentTable, steps: Steps, ray: Ray) -> arb:
+    """Bound |psi(w)| for every w beyond the ray's start: a product over the steps, each factor at most 1."""
+    start = ball(ray.start)
     log_modulus = -steps.shift * start * start / 2
-    for (law, count), rule, spread in zip(table.loss.parts, witness.rules, steps.laws, strict=True):
-        share = upper_end(_bound_beyond(law, rule, tilt, start) / spread.mass)
+    for (law, count), rule, spread in zip(table.loss.parts, ray.rules, steps.laws, strict=True):
+        share = upper_end(_bound_beyond(law, rule, steps.tilt, start) / spread.mass)
         log_modulus += count * share.log() if 0 < share < 1 else arb(0)
-    return upper_end(log_modulus.exp() * (tilt / start).atan() / tilt)
+    return upper_end(log_modulus.exp())
 
 
 def _bound_beyond(law: Law, rule: NodeRule | None, tilt: arb, start: arb) -> arb:
@@ -150,6 +179,6 @@ def _errors(table: MomentTable, steps: Steps, witness: ExpansionWitness, factors
     if not steps.cumulants[2] > 0:
         return {"cells": arb.pos_inf()}
     ends = [ball(end) for end in witness.ends]
-    parts = {"cells": bound_cells(steps, witness.order, factors, ends), "ray": bound_ray(table, steps, witness),
+    parts = {"cells": bound_cells(steps, witness.order, factors, ends), "rays": bound_rays(table, steps, witness.rays),
              "expansion_tail": bound_far_expansion(steps, factors, ends[-1])}
     return {name: upper_end(size / arb.pi()) for name, size in parts.items()}

@@ -42,24 +42,47 @@ class Steps:
     laws: list[Spread]
 
 
+TERMS = 4
+"""Of the Taylor polynomials of g^(i)."""
+
+
 def moment_count(order: int) -> int:
-    """Moments of each law that order n reads: up to n + 4, rounded up to even."""
-    return order + 4 + order % 2
+    """Moments of each law that order n reads: up to n + 3 + TERMS, rounded up to even."""
+    return order + 3 + TERMS + (order + 3 + TERMS) % 2
+
+
+@proved_by("T141-certified-expansions")
+def _enclose_derivatives(law: Spread, order: int, frequency: arb) -> list[acb]:
+    """Enclose g^(i)(v) / i^i = E[Y^i e^{ivY}], i = 0..order, for every v >= 0 of the ball.
+
+    sum_{r<R} (iv)^r m_{i+r} / r! +- v^R E|Y|^{i+R} / R! with the R <= TERMS of the smallest error.
+    """
+    turn, last = acb(0, frequency), upper_end(frequency)
+    powers, sizes = [acb(1)], [arb(1)]
+    for r in range(1, TERMS + 1):
+        powers.append(powers[-1] * turn / r)
+        sizes.append(upper_end(sizes[-1] * last / r))
+    return [_taylor(law, i, powers, [upper_end(sizes[r] * law.absolute(i + r)) for r in range(1, TERMS + 1)])
+            for i in range(order + 1)]
+
+
+def _taylor(law: Spread, i: int, powers: Sequence[acb], errors: Sequence[arb]) -> acb:
+    """The shortest sum whose error no longer one undercuts; errors[R-1] that of R terms."""
+    best = 0
+    for longer in range(1, TERMS):
+        best = longer if errors[longer] < errors[best] else best
+    return sum((powers[r] * law.moments[i + r] for r in range(best + 1)), disc(errors[best]))
 
 
 @proved_by("T141-certified-expansions")
 def bound_derivative(law: Spread, order: int, frequency: arb) -> arb:
-    """Bound |K_1^(j)(t+iv)|, j = order, for |v| <= frequency, one step; +inf where M might have a zero there.
+    """Bound |K_1^(j)(t+iv)|, j = order, of one step for every v of the ball; +inf where M might be 0 there.
 
-    K^(j) is sympy's polynomial in g^(i)/g, g^(i)(v) = E[Y^i e^{ivY}] in m_i +- |v| E|Y|^{i+1}, and for i = 0 in
-    1 +- (|v| |m_1| + v^2 m_2/2).
+    K^(j) is sympy's polynomial in g^(i)/g.
     """
-    slip = upper_end(frequency * (abs(law.moments[1]) + frequency * law.moments[2] / 2))
-    if not slip < 1:
-        return arb.pos_inf()
-    inverse = 1 / (1 + disc(slip))
-    ratios = {i: (law.moments[i] + disc(frequency * law.absolute(i + 1))) * inverse for i in range(1, order + 1)}
-    return upper_end(evaluate(CUMULANTS[order], ratios).abs_upper())
+    whole, *parts = _enclose_derivatives(law, order, frequency)
+    inverse = 1 / whole
+    return upper_end(evaluate(CUMULANTS[order], dict(enumerate([part * inverse for part in parts], 1))).abs_upper())
 
 
 @proved_by("T141-certified-expansions")
@@ -94,42 +117,49 @@ class _Cell:
     sizes: dict[int, arb]
 
     @proved_by("T141-certified-expansions")
-    def bound_structured(self, low: arb, high: arb, normal: arb) -> arb:
-        """Bound e^{-tau w^2/2} (e^{Re a} (e^{|rho|} - 1) + e^{A(w)} - sum |q|_l w^l), every part at its worse end."""
-        order, steps = self.order + 3, self.steps
-        rho = sum((law.count * bound_derivative(law, order, high) for law in steps.laws), arb(0))
-        for _ in range(order):
-            rho *= high
-        real = upper_end(_sum_of_powers(self.even, low.union(high)))
-        first = real.exp() * (rho / fmpz.fac_ui(order)).expm1()
-        beyond = _sum_of_powers(self.exponent, high).exp() - _sum_of_powers(self.positive, high)
-        return upper_end(normal * (upper_end(first) + upper_end(beyond)))
+    def bound_structured(self, low: arb, high: arb, worst: arb, modulus: arb, normal: arb) -> arb:
+        """Bound |psi - e^{-tau w^2/2 + a}| + e^{-tau w^2/2} |e^a - sum q_l (iw)^l|, every part at its worse end.
+
+        The first is at most e^{-tau w^2/2 + Re a} (e^{|rho|} - 1), and |rho| max(e^{-tau w^2/2 + Re a}, |psi|); the
+        second e^{-tau w^2/2} (e^{A(w)} - sum |q|_l w^l). worst: of |K^(n+3)(t+iv)| for |v| <= high.
+        """
+        rho = worst
+        for j in range(1, self.order + 4):
+            rho = upper_end(rho * high / j)
+        size = upper_end(normal * upper_end(_sum_of_powers(self.even, low.union(high))).exp())
+        first = upper_end(size * rho.expm1()).min(upper_end(rho * size.max(modulus)))
+        return upper_end(first + normal * (_sum_of_powers(self.exponent, high).exp() - _sum_of_powers(self.positive, high)))
 
     @proved_by("T141-certified-expansions")
-    def bound_apart(self, low: arb, high: arb, normal: arb) -> arb:
-        """Bound |psi| + |psi_n|."""
-        return upper_end(bound_modulus(self.steps, low, high) + normal * _sum_of_powers(self.sizes, high))
-
-    @proved_by("T141-certified-expansions")
-    def bound(self, low: arb, high: arb) -> arb:
-        """Bound the integral over low <= w <= high."""
+    def bound(self, low: arb, high: arb, worst: arb) -> arb:
+        """Bound the integral over low <= w <= high; |psi - psi_n| is also at most |psi| + |psi_n|."""
         square, tilt = low * low, self.steps.tilt
-        normal = upper_end((-self.steps.cumulants[2] * square / 2).exp())
-        size = self.bound_apart(low, high, normal)
-        size = size.min(self.bound_structured(low, high, normal))
+        normal, modulus = upper_end((-self.steps.cumulants[2] * square / 2).exp()), bound_modulus(self.steps, low, high)
+        apart = upper_end(modulus + normal * _sum_of_powers(self.sizes, high))
+        size = apart.min(self.bound_structured(low, high, worst, modulus, normal)) if worst.is_finite() else apart
         return upper_end(size * (high - low) / ((tilt * tilt + square) * ((1 + tilt) * (1 + tilt) + square)).sqrt())
 
 
 @proved_by("T141-certified-expansions")
 def bound_cells(steps: Steps, order: int, factors: Mapping[int, arb], ends: Sequence[arb]) -> arb:
     """Bound the integral over 0 < w < W, cut at the ends; factors: l -> q_l."""
+    cell, total, worst = _cell(steps, order, factors), arb(0), arb(0)
+    for low, high in zip([arb(0), *ends], ends, strict=False):
+        if worst.is_finite():
+            between = low.union(high)
+            here = sum((law.count * bound_derivative(law, order + 3, between) for law in steps.laws), arb(0))
+            worst = worst.max(upper_end(here))
+        total += cell.bound(low, high, worst)
+    return upper_end(total)
+
+
+def _cell(steps: Steps, order: int, factors: Mapping[int, arb]) -> _Cell:
     used = range(3, order + 3)
     sizes = [arb(0), arb(0), arb(0), *(abs(steps.cumulants[j]) for j in used)]
     exponent = {0: arb(0)} | {j: sizes[j] / fmpz.fac_ui(j) for j in used}
     even = {0: arb(0)} | {j: (-1) ** (j // 2) * steps.cumulants[j] / fmpz.fac_ui(j) for j in used if j % 2 == 0}
-    cell = _Cell(steps, order, exponent, even, hermite_coefficients(sizes, order),
+    return _Cell(steps, order, exponent, even, hermite_coefficients(sizes, order),
                  {power: abs(factor) for power, factor in factors.items()})
-    return upper_end(sum((cell.bound(low, high) for low, high in zip([arb(0), *ends], ends, strict=False)), arb(0)))
 
 
 @proved_by("T141-certified-expansions")

@@ -12,7 +12,7 @@ from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.papers.edgeworth.choose import modulus_rules
-from verified_dp.papers.expansions.bounds import ExpansionWitness, bound_ray, enclose_steps
+from verified_dp.papers.expansions.bounds import ExpansionWitness, Ray, bound_beyond, enclose_steps
 from verified_dp.papers.expansions.bounds_remainder import Steps, moment_count
 from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, tabulate_moments
 from verified_dp.papers.saddlepoint.choose import choose_moment_rules, choose_prec
@@ -23,6 +23,8 @@ BITS = 80.0
 FINE, CENTRE, GROWTH = 0.125, 9.0, 1.08
 """Cells of this many standard deviations of psi up to the centre's end; beyond, each is longer by this factor."""
 MOST_CELLS = 400
+MOST_RAYS, SMALL = 6, 1e-15
+"""So many, each from twice the start of the one before, while |psi| may be larger than this there."""
 
 
 def choose_tilt(model: FloatLoss, epsilon: float, saddle: float) -> float:
@@ -45,24 +47,25 @@ def choose_table(loss: ComposedLoss, model: FloatLoss, tilt: float, order: int) 
 
 
 def choose_witness(table: MomentTable, tilt: Fraction, order: int) -> ExpansionWitness:
-    """Choose W where the moments' bound of |psi| is least, cells up to it, and the best far rules there."""
+    """Choose W where the moments' bound of |psi| is least, cells up to it, and rays from there on."""
     with ctx.workprec(table.prec):
         steps = enclose_steps(table, ball(tilt), order)
         ends = choose_ends(steps)
         options = [modulus_rules(law, tilt) if isinstance(law, SampledGaussianLoss) else [None]
                    for law, _ in table.loss.parts]
-    chosen: list[NodeRule | None] = []
-    for index, rules in enumerate(options):
-        chosen.append(min(rules, key=lambda rule: _ray_alone(table, steps, index, rule, (tilt, order, ends))))
-    return ExpansionWitness(tilt, order, ends, tuple(chosen))
+        rays = [choose_ray(table, steps, ends[-1], options)]
+        while len(rays) < MOST_RAYS and bound_beyond(table, steps, rays[-1]) > SMALL:
+            rays.append(choose_ray(table, steps, 2 * rays[-1].start, options))
+    return ExpansionWitness(tilt, order, ends, tuple(rays))
 
 
-def _ray_alone(table: MomentTable, steps: Steps, index: int, rule: NodeRule | None,
-               about: tuple[Fraction, int, tuple[Fraction, ...]]) -> float:
-    """The bound of the ray where only the law of that index has a rule."""
-    rules = tuple(rule if i == index else None for i in range(len(table.loss.parts)))
-    tilt, order, ends = about
-    return float(bound_ray(table, steps, ExpansionWitness(tilt, order, ends, rules)))
+def choose_ray(table: MomentTable, steps: Steps, start: Fraction, options: list[list[NodeRule | None]]) -> Ray:
+    """Choose the best rule of every law, each alone."""
+    alone = [[Ray(start, tuple(rule if i == index else None for i in range(len(options)))) for rule in rules]
+             for index, rules in enumerate(options)]
+    best = [min(rays, key=lambda ray: float(bound_beyond(table, steps, ray))) if len(rays) > 1 else rays[0]
+            for rays in alone]
+    return Ray(start, tuple(ray.rules[index] for index, ray in enumerate(best)))
 
 
 def choose_ends(steps: Steps) -> tuple[Fraction, ...]:
