@@ -178,8 +178,8 @@ class EdgeworthCurve:
         used = [tilt] if self._form == TILTED else [UNDER_P, UNDER_Q]
         free = ", ".join(f"{float(self.sum(t)[1]):.2f}" for t in used)
         left = ", ".join(self.sum(t)[0].remainder.str(3, radius=False) for t in used)
-        return {"form": self._form, "order": str(self.method.order), "tilt": f"{float(tilt):.4g}", "free_parameter": free,
-                "remainder": left}
+        return {"form": self._form, "order": str(self.method.order), "tilt": f"{float(tilt):.4g}",
+                "free_parameter": free, "remainder": left}
 
 
 def estimate_tail(moments: SumMoments, x: arb, order: int) -> arb:

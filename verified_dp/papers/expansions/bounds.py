@@ -1,6 +1,7 @@
 """The uniform tilted expansion of order n, and the interval of delta around it (T141).
 
-    D(eps) = e^{K(t) - t eps} (1/2 pi) int psi(w) e^{iwx} / ((t+iw)(1+t+iw)) dw,   psi(w) = e^{K(t+iw) - K(t) - iw K'(t)}
+    D(eps) = e^{K(t) - t eps} (1/2 pi) int psi(w) e^{iwx} / ((t+iw)(1+t+iw)) dw
+    psi(w) = e^{K(t+iw) - K(t) - iw K'(t)}
     psi_n(w) = e^{-tau w^2/2} sum_l q_l (iw)^l,   x = K'(t) - eps,   tau = K''(t)
 
 The derivatives of K and the q_l are sympy's stored polynomials, evaluated on balls.
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb, ctx
 
@@ -63,7 +65,7 @@ class ExpansionWitness:
 
 
 def _increasing(numbers: tuple[Fraction, ...]) -> bool:
-    return all(low < high for low, high in zip(numbers, numbers[1:], strict=False))
+    return all(low < high for low, high in pairwise(numbers))
 
 
 @proved_by("T141-certified-expansions")
@@ -107,14 +109,14 @@ def _ladder(rate: arb, gap: arb, variance: arb, highest: int) -> list[arb]:
 
 @proved_by("T141-certified-expansions")
 def bound_rays(table: MomentTable, steps: Steps, rays: Sequence[Ray]) -> arb:
-    """Bound the integral of |psi| / (|t+iw| |1+t+iw|) over w > W: from w_0 to w_1 sup |psi| (atan t/w_0 - atan t/w_1)/t.
+    """Bound the integral of |psi| / (|t+iw| |1+t+iw|) over w > W.
 
-    The last ray has no end.
+    From w_0 to w_1 it is at most sup |psi| (atan(t/w_0) - atan(t/w_1)) / t; the last ray has no end.
     """
     tilt = steps.tilt
     angles = [*((tilt / ball(ray.start)).atan() for ray in rays), arb(0)]
     total = sum((bound_beyond(table, steps, ray) * (wide - narrow)
-                 for ray, wide, narrow in zip(rays, angles, angles[1:], strict=False)), arb(0))
+                 for ray, (wide, narrow) in zip(rays, pairwise(angles), strict=True)), arb(0))
     return upper_end(total / tilt)
 
 
@@ -138,18 +140,16 @@ def _bound_beyond(law: Law, rule: NodeRule | None, tilt: arb, start: arb) -> arb
 
 @dataclass(frozen=True)
 class TiltedExpansion:
-    """What does not depend on eps. factors: l -> q_l. errors: what is left out, over e^{K - t eps}; mass: P(S = inf)."""
+    """What does not depend on eps.
+
+    factors: l -> q_l. errors: what is left out, over e^{K - t eps}. mass: P(S = inf).
+    """
 
     steps: Steps
     factors: dict[int, arb]
     errors: dict[str, arb]
     mass: arb
     prec: int
-
-    @property
-    def error(self) -> arb:
-        """The sum of all errors; +inf where K'' is not known to be positive."""
-        return upper_end(sum(self.errors.values(), arb(0)))
 
     @proved_by("T141-certified-expansions", "T03-chernoff")
     def enclose_delta(self, epsilon: Fraction) -> tuple[Bounds, arb]:

@@ -1,11 +1,11 @@
-"""Bound what an expansion leaves out: the integral of |psi - psi_n| / (|t+iw| |1+t+iw|) over w > 0, cell by cell (T141)."""
+"""Bound what an expansion leaves out, cell by cell: int |psi - psi_n| / (|t+iw| |1+t+iw|) dw over w > 0 (T141)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flint import acb, arb, fmpz
+from flint import acb, arb
 
 from verified_dp.core.balls import disc, upper_end
 from verified_dp.core.theorems import proved_by
@@ -128,7 +128,8 @@ class _Cell:
             rho = upper_end(rho * high / j)
         size = upper_end(normal * upper_end(_sum_of_powers(self.even, low.union(high))).exp())
         first = upper_end(size * rho.expm1()).min(upper_end(rho * size.max(modulus)))
-        return upper_end(first + normal * (_sum_of_powers(self.exponent, high).exp() - _sum_of_powers(self.positive, high)))
+        beyond = _sum_of_powers(self.exponent, high).exp() - _sum_of_powers(self.positive, high)
+        return upper_end(first + normal * beyond)
 
     @proved_by("T141-certified-expansions")
     def bound(self, low: arb, high: arb, worst: arb) -> arb:
@@ -156,8 +157,8 @@ def bound_cells(steps: Steps, order: int, factors: Mapping[int, arb], ends: Sequ
 def _cell(steps: Steps, order: int, factors: Mapping[int, arb]) -> _Cell:
     used = range(3, order + 3)
     sizes = [arb(0), arb(0), arb(0), *(abs(steps.cumulants[j]) for j in used)]
-    exponent = {0: arb(0)} | {j: sizes[j] / fmpz.fac_ui(j) for j in used}
-    even = {0: arb(0)} | {j: (-1) ** (j // 2) * steps.cumulants[j] / fmpz.fac_ui(j) for j in used if j % 2 == 0}
+    exponent = {0: arb(0)} | {j: sizes[j] / arb.fac_ui(j) for j in used}
+    even = {0: arb(0)} | {j: (-1) ** (j // 2) * steps.cumulants[j] / arb.fac_ui(j) for j in used if j % 2 == 0}
     return _Cell(steps, order, exponent, even, hermite_coefficients(sizes, order),
                  {power: abs(factor) for power, factor in factors.items()})
 
