@@ -1,7 +1,7 @@
 """Pages in a real browser, offline: nothing but the file is asked for, nothing overlaps, all can be read.
 
-Needs Chromium of the system (Debian: chromium) and playwright; `make pages` runs it. With VERIFIED_DP_SCREENSHOTS set to a
-folder, screenshots are kept there to be looked at.
+Needs Chromium of the system (Debian: chromium) and playwright; `make pages` runs it. With VERIFIED_DP_SCREENSHOTS set
+to a folder, screenshots are kept there to be looked at.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ MEASURE = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A page of each claim, and their index."""
     folder = tmp_path_factory.mktemp("pages")
-    options = ["--max-seconds", "2", "--no-peers", "--methods", "closed-form,contour,berry-esseen,edgeworth,renyi,saddlepoint"]
+    methods = "closed-form,contour,berry-esseen,edgeworth,renyi,saddlepoint"
+    options = ["--max-seconds", "4", "--no-peers", "--methods", methods]
     assert main(["report", str(FOLDER), "--html", str(folder / "all.html"), *options]) == 1  # one claim is refuted
     return {path.stem: path for path in (folder / "all.html", *sorted((folder / "all").glob("*.html")))}
 
@@ -53,21 +54,22 @@ def browser() -> Iterator[Any]:
 def test_page(name: str, width: int, scheme: str, script: bool, pages: dict[str, Path], browser: Any) -> None:
     address = pages[name].as_uri()
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
-    with_script = context.new_page()
+    tab = context.new_page()
     complaints: list[str] = []
-    with_script.on("console", lambda message: complaints.append(message.text))
-    with_script.on("pageerror", lambda error: complaints.append(str(error)))
-    with_script.on("request", lambda request: None if request.url in (address, "data:,")
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("request", lambda request: None if request.url in (address, "data:,")
                    else complaints.append(request.url))
     if not script:  # the page's own is taken away: the measuring one needs the browser's
-        with_script.route("**/*", lambda route: route.fulfill(
+        tab.route("**/*", lambda route: route.fulfill(
             body=re.sub(r"<script>.*?</script>", "", pages[name].read_text(encoding="utf-8"), flags=re.DOTALL),
             content_type="text/html; charset=utf-8"))
-    with_script.goto(address)
-    with_script.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    found = with_script.evaluate(MEASURE)
+    tab.goto(address)
+    tab.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    found = tab.evaluate(MEASURE)
     if folder := os.environ.get("VERIFIED_DP_SCREENSHOTS"):
-        with_script.screenshot(path=Path(folder, f"{name}-{width}-{scheme}{'' if script else '-plain'}.png"), full_page=True)
+        file = f"{name}-{width}-{scheme}{'' if script else '-plain'}.png"
+        tab.screenshot(path=Path(folder, file), full_page=True)
     context.close()
     assert complaints == []
     assert found == {"overlaps": [], "wide": [], "faint": [], "unnamed": [], "texts": found["texts"]}
@@ -81,7 +83,8 @@ def test_search_and_sort(pages: dict[str, Path], browser: Any) -> None:
     assert tab.locator("li.claim:visible").count() == 1
     tab.get_by_label("Search").fill("")
     tab.get_by_label("Sort by").select_option("epsilon")
-    values = [float(one) for one in tab.locator("li.claim").evaluate_all("rows => rows.map(row => row.dataset.epsilon)")]
+    texts = tab.locator("li.claim").evaluate_all("rows => rows.map(row => row.dataset.epsilon)")
+    values = [float(one) for one in texts]
     assert values == sorted(values) and len(values) == len(CLAIMS)
     tab.close()
 
@@ -117,8 +120,10 @@ def test_prints(pages: dict[str, Path], browser: Any, tmp_path: Path) -> None:
 
 def test_measuring_sees_faults(browser: Any) -> None:
     tab = browser.new_page(viewport={"width": 380, "height": 600})
-    tab.set_content("""<p style="margin:0;height:4px">one line of words</p><p style="margin:0">another line of words</p>
-        <div style="width:900px">wide</div><p style="color:#ccc;background:#fff">faint words</p><svg role="img"></svg>""")
+    tab.set_content("""
+        <p style="margin:0;height:4px">one line of words</p><p style="margin:0">another line of words</p>
+        <div style="width:900px">wide</div><p style="color:#ccc;background:#fff">faint words</p>
+        <svg role="img"></svg>""")
     found = tab.evaluate(MEASURE)
     assert all(found[key] for key in ("overlaps", "wide", "faint", "unnamed"))
     tab.close()

@@ -25,7 +25,7 @@ def add_report(command: ArgumentParser) -> None:
     """The options."""
     command.set_defaults(run=run_report, suffix=".toml")
     command.add_argument("files", nargs="+", metavar="SPEC|CERT",
-                         help="specification with a [claim] (.toml), certificate (.json), or a folder of specifications")
+                         help="specification with a [claim] (.toml), a folder of them, or certificate (.json)")
     command.add_argument("--html", required=True, metavar="FILE",
                          help="write this file; for several claims an index, and their pages in a folder beside it")
     command.add_argument("--methods", metavar="M,...", help="compare only these, with commas between them (all)")

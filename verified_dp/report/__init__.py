@@ -1,15 +1,9 @@
 """Pages about claims: one self-contained HTML file per certificate, and an index of several.
 
-    from verified_dp.report import judge, page
+    from verified_dp.report.facts import judge
+    from verified_dp.report.pages import page
 
-Names are loaded when they are first used; rendering needs jinja2 (extra `report`).
+    Path("claim.html").write_text(page(judge(load_spec("claim.toml"), "claim")), encoding="utf-8")
+
+Rendering needs jinja2 (extra `report`).
 """
-
-from __future__ import annotations
-
-from verified_dp import lazy
-
-__all__, __getattr__ = lazy(__name__, {
-    "verified_dp.report.facts": "Judged judge read_certificate",
-    "verified_dp.report.pages": "index page",
-})

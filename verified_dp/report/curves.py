@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from time import monotonic
 
 from flint import arb, ctx
 
@@ -34,26 +35,44 @@ class Point:
 
 
 def delta_curve(profile: PrivacyProfile, epsilons: Sequence[Fraction], seconds: float) -> list[Point]:
-    """delta at each epsilon, the seconds shared among them; a point that cannot be enclosed is left out."""
-    found = []
+    """delta at each epsilon, in ascending order; a point that cannot be enclosed is left out."""
+    found, clock = [], _Clock(seconds, len(epsilons))
     for eps in epsilons:
         with suppress(Unsupported, Undecided):
-            delta = profile.delta(eps, DIGITS, max_seconds=seconds / len(epsilons))
+            delta = profile.delta(eps, DIGITS, max_seconds=clock.share())
             found.append(Point(eps, delta.lower, delta.upper))
-    return found
+    return rising(found[::-1])[::-1]
+
+
+def rising(points: Sequence[Point]) -> list[Point]:
+    """The points of a curve that never falls, each end as good as those of its neighbours make it."""
+    lows = accumulate((point.lower for point in points), max)
+    highs = [*accumulate((point.upper for point in reversed(points)), min)][::-1]
+    return [Point(point.at, low, high) for point, low, high in zip(points, lows, highs, strict=True)]
+
+
+class _Clock:
+    """Seconds for many questions: each may take four times its share while there is enough left."""
+
+    def __init__(self, seconds: float, questions: int) -> None:
+        self._end, self._share = monotonic() + seconds, seconds / questions
+
+    def share(self) -> float:
+        """For the next question."""
+        return min(max(self._end - monotonic(), self._share / 4), 4 * self._share)
 
 
 def step_curve(profile: PrivacyProfile, delta: Fraction, parts: int, seconds: float) -> list[Point]:
     """epsilon at delta after 1/parts, 2/parts, ... of every mechanism's steps; `at` counts steps."""
-    found = []
-    for count in sorted({-(-steps * i // parts) for i in range(1, parts + 1)
-                         for steps in [sum(k for _, k in profile.composition.parts)]}):
+    total = sum(k for _, k in profile.composition.parts)
+    found, clock = [], _Clock(seconds, parts)
+    for count in sorted({-(-total * i // parts) for i in range(1, parts + 1)}):
         composition = shortened(profile.composition, count)
         with suppress(Unsupported, Undecided):
             some = PrivacyProfile(composition, profile.relation)
-            eps = some.epsilon(delta, DIGITS, max_seconds=seconds / parts)
+            eps = some.epsilon(delta, DIGITS, max_seconds=clock.share())
             found.append(Point(Fraction(sum(k for _, k in composition.parts)), eps.lower, eps.upper))
-    return found
+    return rising(found)
 
 
 def shortened(composition: Composition, count: int) -> Composition:
@@ -67,8 +86,8 @@ def tradeoff_curve(profile: PrivacyProfile, points: Sequence[Point], rates: Iter
                    seconds: float) -> list[Point]:
     """The smallest false negative rate at each false positive rate that delta(eps) allows, from enclosures of delta.
 
-    f(a) = sup over real eps of 1 - delta(eps) - e^eps a. Every eps gives a lower end. For the upper one delta is bounded
-    from below between two eps: it falls, and it is convex in e^eps.
+    f(a) = sup over real eps of 1 - delta(eps) - e^eps a. Every eps gives a lower end. For the upper one delta is
+    bounded from below between two eps: it falls, and it is convex in e^eps.
     """
     with ctx.workprec(BITS):
         known = [*_mirrored(profile, points, seconds), *_bounded(points)]

@@ -115,6 +115,21 @@ def plain(digits: tuple[int, ...], power: int, negative: bool = False) -> str:
     return "-" * negative + shown
 
 
+def round_step(least: Fraction) -> Fraction:
+    """The smallest number of two digits or fewer, such as 0.12 or 5, that is at least so large.
+
+    >>> round_step(Fraction(1, 9)), round_step(Fraction(301, 100))
+    (Fraction(3, 25), Fraction(4, 1))
+    """
+    unit = Fraction(1)
+    while unit > least:
+        unit /= 10
+    while unit * 10 <= least:
+        unit *= 10
+    return next(unit * Fraction(n, 10) for n in (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+                if unit * Fraction(n, 10) >= least)
+
+
 def as_decimal(number: Fraction, significant: int = 6) -> str:
     """A fraction as a decimal of so many digits, with "about" where that is not exact."""
     from decimal import Context, Decimal, Inexact

@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from verified_dp import __version__
+from verified_dp.core.composition import Spec
 from verified_dp.core.dyadic import decimal_down, decimal_up
 from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
-from verified_dp.core.composition import Spec
 from verified_dp.papers.comparison import ALL, Comparison, compare
 from verified_dp.report import plots
 from verified_dp.report.curves import Point, delta_curve, step_curve, tradeoff_curve
-from verified_dp.report.facts import Judged, as_decimal, outward, rounded
+from verified_dp.report.facts import Judged, as_decimal, outward, round_step, rounded
 from verified_dp.report.peers import Peer, ask_peers
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def _summary(judged: Judged) -> dict[str, Any]:
     """What page and index say first."""
     certificate, claim = judged.certificate, judged.claim
     ends = {name: certificate["result"][name] for name in ("epsilon", "delta")}
+    smallest = outward(ends["epsilon"]["lower"], ends["epsilon"]["upper"])
     return {"title": judged.title, "name": judged.name, "source": claim.source, "verdict": certificate["verdict"],
             "sentence": _sentence(judged), "epsilon": claim.epsilon_text, "delta": claim.delta_text,
-            "true_epsilon": outward(ends["epsilon"]["lower"], ends["epsilon"]["upper"]),
-            "true_delta": outward(ends["delta"]["lower"], ends["delta"]["upper"]),
+            "best": f"true ε {smallest}" if judged.tight else f"ε = {_proved(ends['epsilon'])} is proved",
             "sort_epsilon": ends["epsilon"]["upper"], "ends": ends, "tight": judged.tight,
             "by_rounding": certificate["short_by_rounding"], "relation": certificate["input"]["relation"]}
 
@@ -89,13 +89,17 @@ def _sentence(judged: Judged) -> str:
     smallest = outward(ends["lower"], ends["upper"])
     if judged.certificate["verdict"] == "proved":
         words = (f"the smallest ε at this δ is {smallest}" if judged.tight
-                 else f"even ε = {rounded(ends['upper'], 6, up=True)} is proved at this δ")
-        return f"What was run is {claimed} differentially private; {words}."
+                 else f"even ε = {_proved(ends)} is proved at this δ")
+        return f"What was run is {claimed} differentially private; {words}"
     if judged.certificate["verdict"] == "refuted":
-        rounding = "; the claim is the true ε rounded to nearest, not up" if judged.certificate["short_by_rounding"] else ""
-        return f"What was run is not {claimed} differentially private: the smallest ε at this δ is {smallest}{rounding}."
+        rounding = " (the claim is the true ε rounded to nearest, not up)" * judged.certificate["short_by_rounding"]
+        return f"What was run is not {claimed} differentially private; at this δ the smallest ε is {smallest}{rounding}"
     return (f"These bounds neither prove nor refute {claimed}: the smallest ε at this δ that they prove is "
-            f"{rounded(ends['upper'], 6, up=True)}.")
+            f"{_proved(ends)}")
+
+
+def _proved(ends: Mapping[str, str]) -> str:
+    return rounded(ends["upper"], 6, up=True)
 
 
 def _used(judged: Judged) -> dict[str, Any]:
@@ -133,11 +137,13 @@ def _pictures(judged: Judged, seconds: float) -> dict[str, Any]:
     """All that is asked beyond the certificate."""
     claim, profile = judged.claim, judged.profile
     upper = judged.certificate["result"]["epsilon"]["upper"]
-    widest = max(claim.epsilon * Fraction(5, 4), Fraction(upper) * Fraction(5, 4) if upper != "inf" else 0, Fraction(1, 10))
-    curve = delta_curve(profile, [widest * i / POINTS for i in range(POINTS + 1)], seconds)
+    farthest = max(claim.epsilon, Fraction(0 if upper == "inf" else upper), Fraction(1, 10))
+    step = round_step(farthest * Fraction(5, 4) / POINTS)
+    curve = delta_curve(profile, [step * i for i in range(int(farthest * Fraction(5, 4) / step) + 2)], seconds)
     trade = tradeoff_curve(profile, curve, RATES, seconds) if len(curve) > 1 else []
     steps = step_curve(profile, claim.delta, PARTS, seconds) if judged.steps > 1 else []
     finite = [point for point in steps if not point.upper.is_infinite]
+    line = f"claimed {_short(claim.epsilon_text)}"
     claimed = f"claim ({_short(claim.epsilon_text)}, {_short(claim.delta_text)})"
     return {
         "delta_plot": plots.delta_plot(curve, claim.epsilon, claim.delta, claimed) if len(curve) > 1 else "",
@@ -145,7 +151,7 @@ def _pictures(judged: Judged, seconds: float) -> dict[str, Any]:
         "tradeoff_plot": plots.tradeoff_plot(trade) if trade else "",
         "tradeoff_rows": [_row(point, 4) for point in trade if point.at in SHOWN_RATES],
         "advantage": _row(curve[0], 4) if curve and curve[0].at == 0 else None,
-        "steps_plot": plots.steps_plot(finite, claim.epsilon, f"claimed {_short(claim.epsilon_text)}") if finite else "",
+        "steps_plot": plots.steps_plot(finite, claim.epsilon, line) if finite else "",
         "steps_rows": [_row(point) for point in steps]}
 
 
@@ -186,22 +192,25 @@ def _methods(found: Comparison | None, judged: Judged) -> dict[str, Any]:
     for row in found.rows if found else ():
         if (enclosure := row.enclosure) is not None:
             low, high = decimal_down(enclosure.lower, 6), decimal_up(enclosure.upper, 6)
-            rows.append({"method": row.method, "answer": low if low == high else f"{low} to {high}", "kind": "proved"})
+            rows.append({"method": row.method, "ends": {"lower": low, "upper": high}, "kind": "proved"})
             drawn.append((row.method.split()[0], low, high, True))
         else:
-            value = str(row.estimate)
+            value = _cut(str(row.estimate))
             kind = "estimate, outside of what is proved" if row.outside else "estimate"
-            rows.append({"method": row.method, "answer": f"about {value[:14]}{_exponent(value)}", "kind": kind})
-            drawn.append((row.method.replace("saddlepoint ", ""), value, value, False))
+            rows.append({"method": row.method, "ends": {"lower": value, "upper": value}, "kind": kind})
+            drawn.append((row.method if len(row.method) < 18 else row.method.split()[-1], value, value, False))
     unit = judged.certificate["result"]["delta"]["upper"]
     picture = plots.intervals_plot(drawn, rounded(unit, 4, up=True)) if drawn and unit != "0" else ""
+    refused = found.refused if found else {}
     return {"method_rows": rows, "methods_plot": picture,
-            "refused": [{"method": name, "reason": reason} for name, reason in (found.refused if found else {}).items()]}
+            "refused": [{"method": name, "reason": reason} for name, reason in refused.items()]}
 
 
-def _exponent(text: str) -> str:
+def _cut(text: str) -> str:
+    """An estimate with fewer digits, cut."""
     mantissa, e, power = text.partition("e")
-    return e + power if len(mantissa) > 14 else ""
+    kept = len(mantissa) - len(mantissa.lstrip("-0.")) + 7
+    return mantissa[:kept] + e + power
 
 
 def _certificate(judged: Judged) -> dict[str, Any]:

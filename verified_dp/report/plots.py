@@ -32,10 +32,12 @@ def delta_plot(points: Sequence[Point], epsilon: Fraction, delta: Fraction, clai
     lower, upper = ([(across.at(float(p.at)), up.at(y)) for p, y in zip(points, ys, strict=True)]
                     for ys in (lows, highs))
     x, y = across.at(float(epsilon)), up.at(claim)
-    side = "end" if x > 270 else "start"
+    half = 3.6 * len(claimed)
+    middle = min(max(x, svg.LEFT + half), svg.RIGHT - half)
+    below = any(p.at >= epsilon and p.lower > delta for p in points)
     content = (svg.frame(across, up, "ε", "δ") + svg.band(lower, upper) + svg.line(lower, "curve")
                + svg.line(upper, "curve") + svg.dot(x, y, "dot claim")
-               + svg.words(x + (-9 if side == "end" else 9), y - 9, claimed, side, "tag halo"))
+               + svg.words(middle, y + 20 if below and y < 220 else y - 10, claimed, "middle", "tag halo"))
     return svg.picture("delta", "δ over ε", f"The proved curve of delta over epsilon falls from left to right; "
                        f"the claim {claimed} is a point.", content)
 
@@ -50,8 +52,8 @@ def tradeoff_plot(points: Sequence[Point]) -> str:
     corner = [(across.at(0), up.at(0)), (across.at(1), up.at(0))]
     content = (svg.frame(across, up, "false positive rate", "false negative rate")
                + svg.rule(across.at(0), up.at(1), across.at(1), up.at(0), "guess")
-               + f'<polygon class="closed" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in [*lower, *corner[::-1]])}"/>'
-               + svg.band(lower, upper) + svg.line(lower, "curve") + svg.line(upper, "curve")
+               + svg.band(lower, corner, "closed") + svg.band(lower, upper)
+               + svg.line(lower, "curve") + svg.line(upper, "curve")
                + svg.words(across.at(0.58), up.at(0.56), "guessing", "start", "tag halo"))
     return svg.picture("tradeoff", "Trade-off curve", "The smallest false negative rate of an attack at each false "
                        "positive rate, between its proved ends; guessing is the diagonal.", content)

@@ -68,10 +68,10 @@ def line(points: Iterable[tuple[float, float]], css: str) -> str:
     return f'<polyline class="{css}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
-def band(lower: Sequence[tuple[float, float]], upper: Sequence[tuple[float, float]]) -> str:
+def band(lower: Sequence[tuple[float, float]], upper: Sequence[tuple[float, float]], css: str = "band") -> str:
     """What lies between two curves."""
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*lower, *reversed(upper)])
-    return f'<polygon class="band" points="{points}"/>'
+    return f'<polygon class="{css}" points="{points}"/>'
 
 
 def words(x: float, y: float, text: str, anchor: str = "start", css: str = "") -> str:
