@@ -73,7 +73,7 @@ def index(all_judged: Sequence[tuple[Judged, str]], errors: Mapping[str, str]) -
 def _summary(judged: Judged) -> dict[str, Any]:
     """What page and index say first."""
     certificate, claim = judged.certificate, judged.claim
-    ends = {name: certificate["result"][name] for name in ("epsilon", "delta")}
+    ends = {name: _readable(certificate["result"][name]) for name in ("epsilon", "delta")}
     smallest = outward(ends["epsilon"]["lower"], ends["epsilon"]["upper"])
     return {"title": judged.title, "name": judged.name, "source": claim.source, "verdict": certificate["verdict"],
             "sentence": _sentence(judged), "epsilon": claim.epsilon_text, "delta": claim.delta_text,
@@ -96,6 +96,12 @@ def _sentence(judged: Judged) -> str:
         return f"What was run is not {claimed} differentially private; at this δ the smallest ε is {smallest}{rounding}"
     return (f"These bounds neither prove nor refute {claimed}: the smallest ε at this δ that they prove is "
             f"{_proved(ends)}")
+
+
+def _readable(ends: Mapping[str, str]) -> dict[str, str]:
+    """Two decimals, rounded outward where they are too long to be read."""
+    return {side: text if len(text) < 25 else rounded(text, 18, up=side == "upper")
+            for side, text in ends.items() if side != "order"}
 
 
 def _proved(ends: Mapping[str, str]) -> str:
@@ -138,13 +144,13 @@ def _pictures(judged: Judged, seconds: float) -> dict[str, Any]:
     claim, profile = judged.claim, judged.profile
     upper = judged.certificate["result"]["epsilon"]["upper"]
     farthest = max(claim.epsilon, Fraction(0 if upper == "inf" else upper), Fraction(1, 10))
-    step = round_step(farthest * Fraction(5, 4) / POINTS)
-    curve = delta_curve(profile, [step * i for i in range(int(farthest * Fraction(5, 4) / step) + 2)], seconds)
+    step = round_step(farthest * Fraction(3, 2) / POINTS)
+    curve = delta_curve(profile, [step * i for i in range(int(farthest * Fraction(3, 2) / step) + 2)], seconds)
     trade = tradeoff_curve(profile, curve, RATES, seconds) if len(curve) > 1 else []
     steps = step_curve(profile, claim.delta, PARTS, seconds) if judged.steps > 1 else []
     finite = [point for point in steps if not point.upper.is_infinite]
     line = f"claimed {_short(claim.epsilon_text)}"
-    claimed = f"claim ({_short(claim.epsilon_text)}, {_short(claim.delta_text)})"
+    claimed = f"({_short(claim.epsilon_text)}, {_short(claim.delta_text)})"
     return {
         "delta_plot": plots.delta_plot(curve, claim.epsilon, claim.delta, claimed) if len(curve) > 1 else "",
         "delta_rows": [_row(point) for point in curve[:: POINTS // 8]],
@@ -196,7 +202,7 @@ def _methods(found: Comparison | None, judged: Judged) -> dict[str, Any]:
             drawn.append((row.method.split()[0], low, high, True))
         else:
             value = _cut(str(row.estimate))
-            kind = "estimate, outside of what is proved" if row.outside else "estimate"
+            kind = "estimate, outside" if row.outside else "estimate"
             rows.append({"method": row.method, "ends": {"lower": value, "upper": value}, "kind": kind})
             drawn.append((row.method if len(row.method) < 18 else row.method.split()[-1], value, value, False))
     unit = judged.certificate["result"]["delta"]["upper"]

@@ -32,14 +32,23 @@ def delta_plot(points: Sequence[Point], epsilon: Fraction, delta: Fraction, clai
     lower, upper = ([(across.at(float(p.at)), up.at(y)) for p, y in zip(points, ys, strict=True)]
                     for ys in (lows, highs))
     x, y = across.at(float(epsilon)), up.at(claim)
-    half = 3.6 * len(claimed)
-    middle = min(max(x, svg.LEFT + half), svg.RIGHT - half)
-    below = any(p.at >= epsilon and p.lower > delta for p in points)
+    below = any(p.at >= epsilon and p.upper > delta for p in points)
     content = (svg.frame(across, up, "ε", "δ") + svg.band(lower, upper) + svg.line(lower, "curve")
                + svg.line(upper, "curve") + svg.dot(x, y, "dot claim")
-               + svg.words(middle, y + 20 if below and y < 220 else y - 10, claimed, "middle", "tag halo"))
+               + _tag(x, y, ("claim", claimed), below))
     return svg.picture("delta", "δ over ε", f"The proved curve of delta over epsilon falls from left to right; "
                        f"the claim {claimed} is a point.", content)
+
+
+def _tag(x: float, y: float, lines: Sequence[str], below: bool) -> str:
+    """Words beside a point: on the side away from a falling curve that passes above it or below it."""
+    width = 7.2 * max(map(len, lines))
+    if below and x - 10 - width > svg.LEFT:
+        place, anchor, first = x - 10, "end", y + 6
+    else:
+        place, anchor, first = min(x + 10, svg.RIGHT - width), "start", y + 16 if below else y - 20
+    first = min(max(first, svg.TOP + 12), svg.BOTTOM - 8 - 15 * (len(lines) - 1))
+    return "".join(svg.words(place, first + 15 * i, line, anchor, "tag halo") for i, line in enumerate(lines))
 
 
 def tradeoff_plot(points: Sequence[Point]) -> str:
