@@ -13,7 +13,10 @@ import pytest
 from verified_dp import Gaussian, PrivacyProfile, privacy_profile
 from verified_dp.cli import main
 from verified_dp.core.certificate.check import verify
-from verified_dp.report.curves import delta_curve, shortened, step_curve, tradeoff_curve
+from verified_dp.core.composition import Relation
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.report import peers
+from verified_dp.report.curves import Point, delta_curve, rising, shortened, step_curve, tradeoff_curve
 from verified_dp.report.facts import judge, outward, rounded
 from verified_dp.report.pages import index, page
 from verified_dp.spec import parse_spec
@@ -136,6 +139,34 @@ def test_shortened_keeps_every_part() -> None:
     spec = parse_spec(CLAIMS["sampled"])
     assert [count for _, count in shortened(spec.composition, 7000).parts] == [7000]
     assert shortened(spec.composition, 14063) == spec.composition
+
+
+def test_peers_answer_or_say_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(steps: list[peers.Step], delta: float) -> float:
+        raise ValueError(f"no {steps[0][2]} steps at {delta}")
+
+    relations = (Relation.ADD_OR_REMOVE,)
+    monkeypatch.setattr(peers, "_PEERS", (
+        ("pytest", relations, lambda steps, delta: steps[0][1], "its noise multiplier"),
+        ("pytest", relations, fail, ""), ("no-such-package", relations, fail, ""),
+        ("pytest", (Relation.REPLACE,), fail, "")))
+    spec = parse_spec(CLAIMS["sampled"])
+    assert spec.claim
+    found = [(peer.epsilon, peer.remark) for peer in peers.ask_peers(spec, spec.claim)]
+    assert found == [("1.1", "its noise multiplier"), ("none", "ValueError: no 14063 steps at 1e-05")]
+
+
+def test_peers_are_asked_about_gaussians_alone() -> None:
+    spec = parse_spec(CLAIMS["laplace"])
+    assert spec.claim and list(peers.ask_peers(spec, spec.claim)) == []
+    assert peers.steps_of(parse_spec(CLAIMS["sampled"]).composition) == [(256 / 60000, 1.1, 14063)]
+
+
+def test_a_curve_that_falls_tightens_its_points() -> None:
+    ends = [(5, 9), (2, 6), (3, 7), (1, 4)]
+    points = [Point(Fraction(i), Dyadic(low), Dyadic(high)) for i, (low, high) in enumerate(ends)]
+    found = [(int(point.lower), int(point.upper)) for point in rising(points[::-1])[::-1]]
+    assert found == [(5, 9), (3, 6), (3, 6), (1, 4)]
 
 
 @pytest.mark.parametrize(("lower", "upper", "shown"), [
