@@ -273,7 +273,7 @@ def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
 _SPARE = 32
 """Bits for squarings in a row and for long sums."""
 _BLOCKS = 4
-_SHARP = 40
+_SHARP = 16
 """Bits of put besides half of those in use: what rounding leaves of it is for the differences that the laws take."""
 _DEEPEST = 100
 

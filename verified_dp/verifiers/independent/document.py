@@ -38,7 +38,7 @@ class Invalid(Exception):
 
 
 class TooMuch(Exception):
-    """More work or memory is asked for than this checker spends; that does not make the certificate wrong."""
+    """More is asked for than this checker spends, or knows; that does not make the certificate wrong."""
 
 
 # ---------- JSON ----------
