@@ -16,7 +16,7 @@ from verified_dp.core.mechanisms import Gaussian, Laplace
 from verified_dp.profile import privacy_profile
 from verified_dp.search.buckets import buckets, round_schedule
 
-TICK = Fraction(1, 5000)
+TICK = Fraction(1, 3000)
 
 
 def schedule(*steps: tuple[str, str, int]) -> Composition:
@@ -34,7 +34,7 @@ THREE = schedule(("1.1", "0.02", 3), ("1.3", "0.01", 5), ("1.2", "0.03", 2))
 
 @pytest.mark.theorem("T140-bucketed-schedule")
 @pytest.mark.parametrize("eps", ["0", "1/20", "-1/20"])
-@pytest.mark.parametrize("relation", ["remove", "add", "replace", "zero-out"])
+@pytest.mark.parametrize("relation", ["remove", "add", "replace"])
 def test_a_schedule_lies_between_its_roundings(relation: str, eps: str) -> None:
     less, more = round_schedule(THREE, 1)
     below, truth, above = (privacy_profile(one, relation).delta(eps, 15) for one in (less, THREE, more))
@@ -47,9 +47,10 @@ def test_of_groups_the_noise_alone_is_rounded() -> None:
     below, above = round_schedule(group, 1)
     assert below.group_size == above.group_size == 2
     assert {m.mechanism.probability for m, _ in below.parts} == {m.probability for m, _ in THREE.parts}  # type: ignore[union-attr]
-    same = compose((PoissonSampled(Gaussian("1.1"), "0.02"), 3), (PoissonSampled(Gaussian("1.2"), "0.02"), 3))
-    low, high = round_schedule(same.for_groups(2), 1)
-    ends = [privacy_profile(one, "remove").delta("1/2", 4) for one in (low, same.for_groups(2), high)]
+    equally_often = schedule(("1.1", "0.2", 3), ("1.2", "0.2", 1)).for_groups(2)
+    assert round_schedule(equally_often, 1)[1] == schedule(("1.1", "0.2", 4)).for_groups(2)
+    ends = [privacy_profile(schedule((noise, "0.2", 1)).for_groups(2), "remove").delta("1/2", 4)
+            for noise in ("1.2", "1.15", "1.1")]
     assert ends[0].upper < ends[1].lower and ends[1].upper < ends[2].lower
 
 
@@ -82,7 +83,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[itertools.count[int]]:
     yield ticks
 
 
-@pytest.mark.parametrize("steps", [100, 300])
+@pytest.mark.parametrize("steps", [40, 200])
 def test_both_ends_are_useful_soon(clock: itertools.count[int], steps: int) -> None:
     profile = privacy_profile(falling(steps), "add-or-remove")
     epsilon = profile.epsilon("1e-5", max_seconds=1)
