@@ -14,7 +14,8 @@ from typing import Protocol
 
 BEGIN, END = "<!-- index: written by record_hashes.py -->", "<!-- end of index -->"
 ROOMS = {
-    "core": "what a certificate rests on, and what proposes its windows",
+    "core": "what a certificate rests on",
+    "search": "what proposes windows, and bounds that nothing is certified with",
     "papers": "the papers' methods",
     "adaptive": "filters, odometers, ledgers",
     "individual": "the losses of every record",

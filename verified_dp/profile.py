@@ -34,6 +34,7 @@ from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privac
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
+from verified_dp.search.buckets import enclose_in_buckets
 from verified_dp.search.deadline import OutOfTime, ending_at
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
@@ -47,6 +48,13 @@ DEFAULT_DIGITS = 12
 
 _RESERVE = 0.005
 """Seconds per law and order that a bound by one moment takes."""
+_MANY_LAWS = 20
+"""Of all orders: from so many on a schedule is also enclosed in buckets where its own laws give wide ends."""
+_LEAST_PER_LAW = 0.05
+"""Seconds below which a schedule's own laws are not asked at all."""
+_IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
+"""Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
+Ask = Callable[["PrivacyProfile", int, float | None], Enclosure]
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,8 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
-        return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
+        return self._answer("delta", lambda profile, digits, seconds: profile.solve_delta(
+            epsilon, digits, method, seconds).enclosure, digits, method, max_seconds)
 
     @alone
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
@@ -126,7 +135,38 @@ class PrivacyProfile:
 
         Ensures and raises as `delta`.
         """
-        return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
+        return self._answer("epsilon", lambda profile, digits, seconds: profile.solve_epsilon(
+            delta, digits, method, seconds).enclosure, digits, method, max_seconds)
+
+    def _answer(self, quantity: str, ask: Ask, digits: int | None, method: str,
+                max_seconds: float | None) -> Enclosure:
+        """What is asked, of many laws also in buckets: instead where time is short, else where the ends are wide."""
+        laws = sum(len(loss.laws) for loss in self.losses)
+        digits, budget = self._digits(digits, method), Budget(max_seconds)
+        if method != "auto" or laws < _MANY_LAWS or any(loss.only_moments for loss in self.losses):
+            return ask(self, digits, max_seconds)
+        stated = max_seconds is not None
+        if stated and budget.seconds < laws * _LEAST_PER_LAW:
+            found = self._in_buckets(quantity, ask, digits, budget.left)
+            return ask(self, digits, max_seconds) if found is None else found
+        found = ask(self, digits, (1 - _BUCKET_SHARE) * budget.seconds if stated else None)
+        if found.status == "certified":
+            return found
+        more = self._in_buckets(quantity, ask, digits, budget.left if stated else _IN_BUCKETS)
+        return found if more is None else found.intersect(more)
+
+    def _in_buckets(self, quantity: str, ask: Ask, digits: int, seconds: float) -> Enclosure | None:
+        """Between two schedules of few steps; None where there are none."""
+        def ask_schedule(composition: Composition, seconds: float) -> Enclosure:
+            return ask(type(self)(composition, self.relation), min(digits, _BUCKET_DIGITS), seconds)
+
+        spent = Budget(seconds, self.progress)
+        found = enclose_in_buckets(self.composition, ask_schedule, spent)
+        if found is None:
+            return None
+        lower, upper, methods = found
+        return self.enclosure(quantity, (lower, upper), order="both" if len(self.losses) > 1 else self.losses[0].order,
+                              method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
 
     @alone
     def guess_epsilon(self, target: Fraction) -> Fraction:

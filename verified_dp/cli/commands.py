@@ -80,7 +80,7 @@ def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosur
     from verified_dp.terminal import Progress
 
     spec = load_spec(file)
-    with Progress(file) as progress, best_so_far():
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         solve = profile.delta if quantity == "delta" else profile.epsilon
         return solve(at, limits.digits, limits.method, limits.max_seconds)
@@ -153,7 +153,7 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
     if place is not None and (kept := read_kept(place, spec, limits, formal=formal)) is not None:
         return _judged(file, spec.claim, place, kept.certificate, kept.delta, kept.epsilon, kept=True)
-    with Progress(file) as progress, best_so_far():
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
         certificate = build_certificate(spec, delta, epsilon)
