@@ -38,6 +38,12 @@ def built(record: Any) -> Any:
     return None if cls is None or any(each is None for each in nested) else cls(**{k: fields[k] for k in known})
 
 
+def ledger_of(event: Any, count: int) -> Any:
+    builder = peer.DpEventBuilder()
+    builder.compose(event, count)
+    return builder.build()
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(EVENTS)
 def test_supports_is_truthful(record: Any) -> None:
@@ -50,7 +56,7 @@ def test_supports_is_truthful(record: Any) -> None:
             accountant.compose(event, 2)
             assert 0 <= accountant.get_delta(0.5) <= 1
             assert accountant.get_epsilon(0.01) >= 0
-            assert accountant.ledger == peer.DpEventBuilder().compose(event, 2).build()
+            assert accountant.ledger == ledger_of(event, 2)
         else:
             with pytest.raises(peer.UnsupportedEventError, match=record["class_name"]):
                 accountant.compose(event)

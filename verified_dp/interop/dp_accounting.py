@@ -71,8 +71,8 @@ class VerifiedAccountant(peer.PrivacyAccountant):
         return upper_epsilon(self.profile, self._reading.number(target_delta, "target_delta"), *self._precision)
 
     def get_delta(self, target_epsilon: float) -> float:
-        """A double >= delta(target_epsilon); of an infinite epsilon, what holds from 2^20 on."""
-        asked = 2.0**20 if target_epsilon == math.inf else target_epsilon
+        """A double >= delta(target_epsilon); of an infinite epsilon, what holds from 256 on."""
+        asked = 256.0 if target_epsilon == math.inf else target_epsilon
         return upper_delta(self.profile, self._reading.number(asked, "target_epsilon"), *self._precision)
 
     def get_true_positive_rates(self, false_positive_rates: Any) -> Any:
