@@ -20,7 +20,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify test test-long lint bench bench-individual proofs clean help FORCE
+.PHONY: certify test test-long peers lint bench bench-individual proofs clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -30,6 +30,9 @@ test: $(VENV)/installed-test  ## run the tests
 
 test-long: $(VENV)/installed-test  ## run the longer checks
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)
+
+peers: $(VENV)/installed-peers  ## other libraries, pinned: their numbers, and the accountants that fit into them
+	$(BIN)/python -m pytest tests/peers tests/interop $(PYTEST_FLAGS)
 
 lint: $(VENV)/installed-lint  ## ruff, and mypy on the package
 	$(BIN)/python -m ruff check .

@@ -31,6 +31,7 @@ from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privac
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
+from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
 from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
@@ -102,6 +103,22 @@ class PrivacyProfile:
         Ensures and raises as `delta`.
         """
         return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
+
+    @proved_by("T70-moment-enclosure", "T25-composition")
+    def renyi(self, renyi_order: exact.Number, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the Renyi divergence of a real order above 1: the larger of the relation's orders.
+
+        Ensures: the truth lies in the enclosure; infinite where there may be mass at infinity, from 0 on where a step
+        is known by upper bounds only. Raises: InvalidInput.
+        """
+        with ctx.workprec(4 * exact.digits(digits) + 64):
+            found = [enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
+            lower, upper = found[0]
+            for low, high in found[1:]:
+                lower, upper = lower.max(low), upper.max(high)
+            ends = lower_dyadic(lower) if lower.is_finite() else Dyadic.infinity(), upper_dyadic(upper)
+        order = self.losses[0].order if len(self.losses) == 1 else "both"
+        return self.enclosure("renyi", ends, order=order, method="renyi", sources={}, digits=digits, spent=Budget(None))
 
     def guess_epsilon(self, target: Fraction) -> Fraction:
         """About where delta(eps) is the target, from the first-order estimate; 1 where there is no model to ask."""
