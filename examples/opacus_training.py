@@ -1,4 +1,4 @@
-"""Train a small model with Opacus, then certify what was spent: one line differs from an ordinary Opacus script.
+"""What did my Opacus training spend, and who can check it? One line differs from an ordinary Opacus script.
 
 Writes specification and certificate to the folder given as argument (build/opacus). Needs the extra `opacus`.
 The data are made up; the batches, noise and history are Opacus's own.
@@ -43,16 +43,22 @@ def certify(history: list[tuple[float, float, int]], folder: Path) -> int:
     """Certify the epsilon of a history with the command line; returns its exit code."""
     import json
 
-    from verified_dp.cli import main
+    from verified_dp.cli import main as command
 
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "training.json"
     file.write_text(json.dumps(history), encoding="utf-8")
     certificates = folder / "certificates"
-    code = main(["certify", "--history", str(file), "--from", "opacus", "--delta", DELTA, "--out", str(certificates)])
-    return code or main(["verify", str(certificates / "training.json")])
+    options = ["--from", "opacus", "--delta", DELTA, "--out", str(certificates)]
+    code = command(["certify", "--history", str(file), *options])
+    return code or command(["verify", str(certificates / "training.json")])
+
+
+def main(folder: str = "build/opacus") -> int:
+    """Train, certify, verify; the exit code of the last two."""
+    warnings.filterwarnings("ignore")
+    return certify(train(), Path(folder))
 
 
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore")
-    sys.exit(certify(train(), Path(sys.argv[1] if len(sys.argv) > 1 else "build/opacus")))
+    sys.exit(main(*sys.argv[1:]))
