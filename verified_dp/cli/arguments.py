@@ -142,7 +142,7 @@ def _compare(command: ArgumentParser) -> None:
 
 
 def _certify(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_claims)
+    command.set_defaults(run=run_claims, refuse=command.error)
     command.add_argument("files", nargs="*", metavar="CLAIM", help="specification with a [claim] (TOML)")
     command.add_argument("--history", metavar="FILE", help="instead of claims: a file that convert reads, with --delta")
     command.add_argument("--delta", metavar="D", help="with --history: claim and certify the epsilon at this delta")

@@ -60,8 +60,10 @@ def run_claims(args: Namespace, out: Output) -> int:
     """verified-dp certify, of claims in files or of a history."""
     if args.history is not None:
         return run_history(args, out)
-    if not args.files or args.delta is not None:
-        raise InvalidInput("history", None, "given with --delta; or one or more claims and no --delta")
+    if not args.files:
+        args.refuse("the following arguments are required: CLAIM")
+    if args.delta is not None:
+        raise InvalidInput("history", None, "given with --delta")
     return run_certify(args, out)
 
 

@@ -23,7 +23,7 @@ from verified_dp.interop.reading import Converted
 def spec_toml(spec: Spec) -> str:
     """The specification as TOML, exact; where it was converted, a comment says from what and how floats were read.
 
-    >>> from verified_dp import compose
+    >>> from verified_dp import Gaussian, compose
     >>> print(spec_toml(Spec("add", compose((Gaussian("1.1"), 3)))))
     relation = "add"
     <BLANKLINE>
