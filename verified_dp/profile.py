@@ -19,7 +19,7 @@ from typing import Self
 from flint import ctx
 
 from verified_dp.core import exact
-from verified_dp.core.balls import upper_dyadic
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
@@ -36,6 +36,7 @@ from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
 from verified_dp.search.buckets import enclose_in_buckets
 from verified_dp.search.deadline import OutOfTime, ending_at
+from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
 from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
@@ -167,6 +168,23 @@ class PrivacyProfile:
         lower, upper, methods = found
         return self.enclosure(quantity, (lower, upper), order="both" if len(self.losses) > 1 else self.losses[0].order,
                               method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
+
+    @alone
+    @proved_by("T70-moment-enclosure", "T25-composition")
+    def renyi(self, renyi_order: exact.Number, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the Renyi divergence of a real order above 1: the larger of the relation's orders.
+
+        Ensures: the truth lies in the enclosure; infinite where there may be mass at infinity, from 0 on where a step
+        is known by upper bounds only. Raises: InvalidInput.
+        """
+        with ctx.workprec(4 * exact.digits(digits) + 64):
+            found = [enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
+            lower, upper = found[0]
+            for low, high in found[1:]:
+                lower, upper = lower.max(low), upper.max(high)
+            ends = lower_dyadic(lower) if lower.is_finite() else Dyadic.infinity(), upper_dyadic(upper)
+        order = self.losses[0].order if len(self.losses) == 1 else "both"
+        return self.enclosure("renyi", ends, order=order, method="renyi", sources={}, digits=digits, spent=Budget(None))
 
     @alone
     def guess_epsilon(self, target: Fraction) -> Fraction:
