@@ -28,6 +28,7 @@ LAYERS: dict[str, int] = {
         [
             ("", "core"),
             ("enclosure", "files", "spec", "search", "terminal"),
+            ("questions",),
             ("profile",),
             ("papers", "certify", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),

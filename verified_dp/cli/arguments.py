@@ -11,6 +11,8 @@ from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_ve
 from verified_dp.cli.comparing import run_compare
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
+from verified_dp.cli.training import EXAMPLES as _DPSGD
+from verified_dp.cli.training import add_dpsgd
 
 PROGRAM = "verified-dp"
 
@@ -87,7 +89,8 @@ class _Parser(ArgumentParser):
         raise UsageError(message, self.prog)
 
 
-_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set")
+_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim",
+           "--noise-multiplier", "--sampling-probability", "--batch-size", "--dataset-size", "--steps", "--epochs")
 
 
 def attached(arguments: Iterable[str]) -> list[str]:
@@ -117,6 +120,7 @@ def parser() -> ArgumentParser:
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
             formatter_class=RawDescriptionHelpFormatter, epilog=f"{examples}\n\n{_EXIT_CODES}")
 
+    _dpsgd(command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD))
     _delta(command("delta", "enclose delta at a given epsilon", _DELTA))
     _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
@@ -126,6 +130,11 @@ def parser() -> ArgumentParser:
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
     return top
+
+
+def _dpsgd(command: ArgumentParser) -> None:
+    add_dpsgd(command)
+    _limits(command)
 
 
 def _delta(command: ArgumentParser) -> None:

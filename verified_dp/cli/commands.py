@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verified_dp.cli.text import Judged
     from verified_dp.core.certificate.check import Check
     from verified_dp.core.certificate.document import Document
-    from verified_dp.core.composition import Claim
+    from verified_dp.core.composition import Claim, Spec
     from verified_dp.enclosure import Enclosure
 
 
@@ -39,6 +39,7 @@ def run_epsilon(args: Namespace, out: Output) -> int:
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
     """Enclose the quantity for each specification, `given` the other one."""
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.cli.limits import Limits
     from verified_dp.papers.paper import PAPER_METHODS
 
@@ -50,9 +51,9 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
     def work(file: str) -> int:
         if limits.method in PAPER_METHODS:
             return _paper(file, quantity, given, at, typed, limits, out)
-        enclosure = _enclose(file, quantity, at, limits)
+        enclosure = enclose(load_spec(file), file, quantity, at, limits)
         out.result(result_row(enclosure, given, typed),
-                   lambda: _answer_text(enclosure, f"{given} = {typed}", file if several else None))
+                   lambda: answer_text(enclosure, f"{given} = {typed}", file if several else None))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -67,31 +68,35 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
     result, words = paper_answer(file, quantity, at, limits), f"{given} = {typed}"
 
     def lines() -> list[str]:
-        above = [] if result.enclosure is None else _answer_text(result.enclosure, words, None)
+        above = [] if result.enclosure is None else answer_text(result.enclosure, words, None)
         return above + paper_lines(result, quantity, clipped(printable(words), 60))
 
     out.result(paper_row(result, quantity, given, typed), lines)
     return ANSWERED
 
 
-def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
-    from verified_dp.cli.inputs import load_spec
+def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
+    """delta or epsilon of a specification; `name` is what progress is shown of."""
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
-    spec = load_spec(file)
-    with Progress(file) as progress, best_so_far():
+    with Progress(name) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         solve = profile.delta if quantity == "delta" else profile.epsilon
         return solve(at, limits.digits, limits.method, limits.max_seconds)
 
 
-def _answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str]:
+def answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str]:
+    """The answer for people; the file where there are several."""
     from verified_dp.cli.text import answer_lines, clipped, printable
     from verified_dp.terminal import paint
 
     lines = answer_lines(enclosure, clipped(printable(given), 60), paint)
     return lines if file is None else [f"{printable(file)}:", *lines, ""]
+
+
+VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
+"""verdict -> exit code."""
 
 
 def run_certify(args: Namespace, out: Output) -> int:
@@ -104,8 +109,8 @@ def run_certify(args: Namespace, out: Output) -> int:
     def work(file: str) -> int:
         place = next(places)
         judged = certify(file, limits, place, args.formal)
-        out.result(verdict_row(judged), lambda: table.row(judged) if table else _verdict_text(judged))
-        return {"proved": ANSWERED, "refuted": REFUTED}.get(judged.verdict, UNDECIDED)
+        out.result(verdict_row(judged), lambda: table.row(judged) if table else verdict_text(judged))
+        return VERDICTS[judged.verdict]
 
     code = for_each(args.files, work, out)
     if table is not None and not out.as_json:
@@ -138,8 +143,14 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
 
     A certificate of the same claim that is there already and verifies is kept.
     """
-    from verified_dp.certify import build_certificate, certificate_bytes
     from verified_dp.cli.inputs import load_spec
+
+    return certify_spec(load_spec(file), file, limits, place, formal)
+
+
+def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
+    """The same for a specification, wherever it comes from; `file` is what it is called."""
+    from verified_dp.certify import build_certificate, certificate_bytes
     from verified_dp.cli.kept import read_kept
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
@@ -148,7 +159,6 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
     if limits.method in PAPER_METHODS:
         raise Unsupported(f"nothing is certified by {limits.method}: use auto, and `compare` to see it beside",
                           "method")
-    spec = load_spec(file)
     if spec.claim is None:
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
     if place is not None and (kept := read_kept(place, spec, limits, formal=formal)) is not None:
@@ -206,7 +216,8 @@ def verdict_row(judged: Judged) -> Row:
     }
 
 
-def _verdict_text(judged: Judged) -> list[str]:
+def verdict_text(judged: Judged) -> list[str]:
+    """A verdict for people."""
     from verified_dp.cli.text import verdict_lines
     from verified_dp.terminal import paint
 
