@@ -10,7 +10,8 @@ the other only has to be shown smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -32,13 +33,16 @@ from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privac
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
+from verified_dp.questions.curve import Curve, middle_first, written
 from verified_dp.search.deadline import OutOfTime, ending_at
+from verified_dp.search.following import Following
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
 from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
 from verified_dp.search.solution import Ends, Evaluation, Solution, by_order, larger
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
+CURVE_DIGITS = 6
 DEFAULT_DIGITS = 12
 """What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
 
@@ -63,7 +67,7 @@ class PrivacyProfile:
                  progress: Callable[[str], None] | None = None) -> None:
         self.composition, self.relation, self.progress = composition, Relation.of(relation), progress
         self.pairs, self.losses = self._compose()
-        self._orders = [SingleOrder(loss) for loss in self.losses]
+        self._orders: Sequence[SingleOrder] = [SingleOrder(loss) for loss in self.losses]
 
     def _compose(self) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
         return describe_pairs(self.composition, self.relation), privacy_losses(self.composition, self.relation)
@@ -111,6 +115,30 @@ class PrivacyProfile:
         Ensures and raises as `delta`.
         """
         return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
+
+    @alone
+    def curve(self, *, epsilons: Sequence[exact.Number] | None = None, deltas: Sequence[exact.Number] | None = None,
+              digits: int | None = None, method: str = "auto", max_seconds: float | None = None) -> Curve:
+        """delta at these epsilons, or epsilon at these deltas, with at least six digits where they cost little.
+
+        What depends on neither is computed once for many points. max_seconds: for the whole curve.
+        """
+        if (epsilons is None) == (deltas is None):
+            raise InvalidInput("epsilons", epsilons, "given, or deltas instead (one of the two)")
+        points, given = (epsilons, "epsilon") if deltas is None else (deltas, "delta")
+        texts = [written(point, given) for point in points or ()]
+        along, budget = self.following(), Budget(max_seconds)
+        solve = along.delta if given == "epsilon" else along.epsilon
+        few = min(self._digits(None, method), CURVE_DIGITS) if digits is None else digits
+        found = {i: solve(texts[i], few, method, None if max_seconds is None else budget.left)
+                 for i in middle_first(len(texts))}
+        return Curve(given, texts, [found[i] for i in range(len(texts))])
+
+    def following(self) -> Self:
+        """The same profile for many questions in a row: it keeps what serves several of them."""
+        other = copy(self)
+        other._orders = [Following(loss) for loss in self.losses]
+        return other
 
     @alone
     def guess_epsilon(self, target: Fraction) -> Fraction:
@@ -279,7 +307,7 @@ def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
 def _chernoff(order: SingleOrder, eps: Fraction) -> Answer | None:
     """The cheap upper bound; None past the deadline."""
     try:
-        return order.chernoff(eps, order.saddle(eps).tilt)
+        return order.quick_upper(eps)
     except OutOfTime:
         return None
 

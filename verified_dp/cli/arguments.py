@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 from verified_dp import __version__
 from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
+from verified_dp.cli.curves import EXAMPLES as _CURVE
+from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
 from verified_dp.cli.training import EXAMPLES as _DPSGD
@@ -123,6 +125,7 @@ def parser() -> ArgumentParser:
     _dpsgd(command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD))
     _delta(command("delta", "enclose delta at a given epsilon", _DELTA))
     _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
+    _curve(command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE))
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
@@ -151,6 +154,12 @@ def _epsilon(command: ArgumentParser) -> None:
     command.add_argument("--delta", required=True, metavar="D",
                          help="a rational number between 0 and 1, taken exactly: 1e-5, 1/60000")
     _numeric(command)
+
+
+def _curve(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_curve(command)
+    _limits(command)
 
 
 def _compare(command: ArgumentParser) -> None:
