@@ -15,6 +15,7 @@ from typing import Protocol
 BEGIN, END = "<!-- index: written by record_hashes.py -->", "<!-- end of index -->"
 ROOMS = {
     "core": "what a certificate rests on, and what proposes its windows",
+    "questions": "questions in a line",
     "papers": "the papers' methods",
     "adaptive": "filters, odometers, ledgers",
     "individual": "the losses of every record",

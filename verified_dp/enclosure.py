@@ -21,7 +21,7 @@ from verified_dp.core.locks import alone
 
 __all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up"]
 
-_QUANTITIES = ("delta", "epsilon")
+_QUANTITIES = ("delta", "epsilon", "beta", "tpr", "advantage", "posterior", "bayes-factor")
 _ORDERS = ("remove", "add", "both", "symmetric")
 
 
@@ -32,7 +32,7 @@ class Enclosure:
     Args:
         lower, upper: exact ends, lower <= upper (InvalidInput otherwise); upper may be infinite.
         budget: an absolute upper bound, on delta, of each source of error (quadrature, aliasing, ...).
-        quantity: "delta" or "epsilon".
+        quantity: "delta" or "epsilon", or what `TradeOff` derives from delta.
         method, methods: the method of the narrowest enclosure, and all that took part.
         order: "remove", "add", "both" (equal, or not told apart) or "symmetric".
         relation, convention: the neighbours, and in words what the noise is relative to.

@@ -34,6 +34,7 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
 from verified_dp.questions.curve import Curve, middle_first, written
+from verified_dp.questions.tradeoff import TradeOff
 from verified_dp.search.deadline import OutOfTime, ending_at
 from verified_dp.search.following import Following
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
@@ -133,6 +134,18 @@ class PrivacyProfile:
         found = {i: solve(texts[i], few, method, None if max_seconds is None else budget.left)
                  for i in middle_first(len(texts))}
         return Curve(given, texts, [found[i] for i in range(len(texts))])
+
+    @alone
+    def tradeoff(self) -> TradeOff:
+        """The false negative rates of all tests that tell neighbours apart, at their false positive rates."""
+        along, other = self.following(), copy(self)
+        other._orders = [Following(loss.in_order(SWAPPED[loss.order])) for loss in self.losses]
+        most = exact.MAX_DIGITS if self._digits(None, "auto") > LATTICE_DIGITS else LATTICE_DIGITS + 1
+
+        def asked(profile: Self) -> Callable[[Fraction, int], Enclosure]:
+            return lambda epsilon, digits: profile.delta(epsilon, min(digits, most))
+
+        return TradeOff(asked(along), asked(other), along.delta(0, CURVE_DIGITS if most > CURVE_DIGITS else most))
 
     def following(self) -> Self:
         """The same profile for many questions in a row: it keeps what serves several of them."""

@@ -13,6 +13,8 @@ from verified_dp.cli.curves import EXAMPLES as _CURVE
 from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
+from verified_dp.cli.tradeoffs import EXAMPLES as _TRADEOFF
+from verified_dp.cli.tradeoffs import add_tradeoff
 from verified_dp.cli.training import EXAMPLES as _DPSGD
 from verified_dp.cli.training import add_dpsgd
 
@@ -91,7 +93,7 @@ class _Parser(ArgumentParser):
         raise UsageError(message, self.prog)
 
 
-_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim",
+_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim", "--fpr", "--prior",
            "--noise-multiplier", "--sampling-probability", "--batch-size", "--dataset-size", "--steps", "--epochs")
 
 
@@ -126,6 +128,7 @@ def parser() -> ArgumentParser:
     _delta(command("delta", "enclose delta at a given epsilon", _DELTA))
     _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
     _curve(command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE))
+    _tradeoff(command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _TRADEOFF))
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
@@ -160,6 +163,12 @@ def _curve(command: ArgumentParser) -> None:
     command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
     add_curve(command)
     _limits(command)
+
+
+def _tradeoff(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_tradeoff(command)
+    _json(command)
 
 
 def _compare(command: ArgumentParser) -> None:
