@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from verified_dp import __version__
+from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
+from verified_dp.cli.calibrating import add_calibrate
 from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
 from verified_dp.cli.curves import EXAMPLES as _CURVE
@@ -129,6 +131,7 @@ def parser() -> ArgumentParser:
     _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
     _curve(command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE))
     _tradeoff(command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _TRADEOFF))
+    _calibrate(command("calibrate", "find the parameter that just meets a target", _CALIBRATE))
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
@@ -168,6 +171,12 @@ def _curve(command: ArgumentParser) -> None:
 def _tradeoff(command: ArgumentParser) -> None:
     command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
     add_tradeoff(command)
+    _json(command)
+
+
+def _calibrate(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_calibrate(command)
     _json(command)
 
 
