@@ -30,7 +30,7 @@ LAYERS: dict[str, int] = {
             ("enclosure", "files", "spec", "search", "terminal"),
             ("questions",),
             ("profile",),
-            ("papers", "certify", "calibration", "verifiers", "adaptive"),
+            ("papers", "certificate", "calibration", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),
             ("cli", "__main__"),
         ]

@@ -15,6 +15,8 @@ from verified_dp.cli.curves import EXAMPLES as _CURVE
 from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
+from verified_dp.cli.stating import EXAMPLES as _STATEMENT
+from verified_dp.cli.stating import add_statement
 from verified_dp.cli.tradeoffs import EXAMPLES as _TRADEOFF
 from verified_dp.cli.tradeoffs import add_tradeoff
 from verified_dp.cli.training import EXAMPLES as _DPSGD
@@ -135,6 +137,7 @@ def parser() -> ArgumentParser:
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
+    _statement(command("statement", "write the paragraph that a certificate supports", _STATEMENT))
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
@@ -213,6 +216,11 @@ def _verify(command: ArgumentParser) -> None:
                          help="run this program for --formal, instead of the one that make proofs built")
     command.add_argument("--max-seconds", metavar="S", help="processor time for each certificate (10)")
     command.add_argument("--max-memory", metavar="MB", help="megabytes for each certificate (512)")
+    _json(command)
+
+
+def _statement(command: ArgumentParser) -> None:
+    add_statement(command)
     _json(command)
 
 

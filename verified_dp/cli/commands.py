@@ -150,7 +150,7 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
 
 def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
     """The same for a specification, wherever it comes from; `file` is what it is called."""
-    from verified_dp.certify import build_certificate, certificate_bytes
+    from verified_dp.certificate import build_certificate, certificate_bytes
     from verified_dp.cli.kept import read_kept
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from verified_dp.cli.output import escaped
 from verified_dp.core.errors import InvalidInput
+from verified_dp.questions.statement import latex
 
 Rows = Sequence[Sequence[str]]
 
@@ -29,20 +30,6 @@ def _markdown(head: Sequence[str], rows: Rows) -> list[str]:
     lines = (head, ["---"] * len(head), *rows)
     return ["| " + " | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in line) + " |"
             for line in lines]
-
-
-_LATEX = str.maketrans({
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"}})
-
-
-def latex(text: str) -> str:
-    """The text as LaTeX shows it.
-
-    >>> print(latex("a_b & 5%"))
-    a\\_b \\& 5\\%
-    """
-    return text.translate(_LATEX)
 
 
 def _latex(head: Sequence[str], rows: Rows) -> list[str]:
