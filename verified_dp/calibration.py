@@ -195,9 +195,9 @@ class _Search:
         while True:
             there = self._moved(here, direction * step)
             if there == here:
-                raise InvalidInput(
-                    self.name, plain(self.grid.value(here)), "a value that can be changed: "
-                    + ("no value meets the target" if wanted else "every value meets the target"))
+                some, even = ("meets", "misses") if wanted else ("misses", "meets")
+                raise InvalidInput("epsilon", self.target.epsilon_text, f"a target that some {self.name} {some}: "
+                                   f"even {plain(self.grid.value(here))} {even} it")
             if (self.gap(there) > 0) != wanted:
                 return (there, here) if wanted else (here, there)
             gained = (self.gap(here) - self.gap(there)) / self.gap(here)  # of the way, in one step

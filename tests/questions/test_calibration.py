@@ -87,9 +87,9 @@ def count_deltas(monkeypatch: pytest.MonkeyPatch) -> list[Fraction]:
 
 
 @pytest.mark.parametrize(("composition", "relation", "solve", "digits"), [
-    (PLAIN, "add", "noise_multiplier", 8), (PLAIN, "replace", "count", 1), (NOISY, "add", "sigma", 5),
+    (PLAIN, "add", "noise_multiplier", 8), (QUIET, "replace", "count", 1), (NOISY, "add", "sigma", 5),
     (NOISY, "add", "count", 4), (compose((Laplace(10, 1), 20)), "add", "scale", 3),
-    (compose((WithoutReplacement(Gaussian("1"), "1/100"), 50), (Laplace(9, 1), 2)), "replace",
+    (compose((WithoutReplacement(Gaussian("4"), "1/100"), 50), (Gaussian("9"), 2)), "replace",
      "sampling_probability", 2)])
 def test_every_parameter(composition: Composition, relation: str, solve: str, digits: int) -> None:
     check(calibrate(spec(composition, relation), solve=solve, epsilon=3, delta="1e-6", digits=digits), digits)
@@ -119,7 +119,7 @@ def test_values_are_written_exactly(value: Fraction, text: str) -> None:
 
 @pytest.mark.parametrize(("changed", "key"), [
     ({"solve": "x"}, "solve"), ({"solve": "scale"}, "solve"), ({"epsilon": -1}, "epsilon"), ({"delta": 0}, "delta"),
-    ({"digits": 0}, "digits"), ({"digits": 31}, "digits"), ({"solve": "count", "epsilon": "1e-9"}, "count"),
+    ({"digits": 0}, "digits"), ({"digits": 31}, "digits"), ({"solve": "count", "epsilon": "1e-9"}, "epsilon"),
     ({"solve": "sampling_probability", "epsilon": "1000"}, "solve")])
 def test_wrong_input(changed: dict[str, Any], key: str) -> None:
     with pytest.raises(InvalidInput) as caught:

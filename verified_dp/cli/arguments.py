@@ -202,6 +202,8 @@ def _certify(command: ArgumentParser) -> None:
     command.add_argument("--out", metavar="DIR", help="write the certificate of NAME.toml to DIR/NAME.json")
     command.add_argument("--formal", action="store_true",
                          help="add a part that a checker extracted from Coq can check (verify --formal)")
+    command.add_argument("--table", metavar="FORM", help="one table of all claims: text, markdown, latex or csv")
+    command.add_argument("--jobs", metavar="N", help="processes to judge with (1)")
     _numeric(command)
 
 

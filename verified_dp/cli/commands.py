@@ -100,19 +100,21 @@ VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
 
 
 def run_certify(args: Namespace, out: Output) -> int:
-    """verified-dp certify CLAIM... [--out DIR] [--formal]"""
+    """verified-dp certify CLAIM... [--out DIR] [--formal] [--jobs N] [--table FORM]"""
+    from verified_dp.cli.jobs import judging, read_jobs
     from verified_dp.cli.limits import Limits
 
-    limits, places = Limits.of(args), certificate_paths(args.files, args.out)
-    table = Table(out, len(args.files)) if len(args.files) > 1 else None
+    limits, jobs = Limits.of(args), read_jobs(args.jobs, args.files)
+    table = Table(out, len(args.files), args.table) if len(args.files) > 1 or args.table else None
+    places = certificate_paths(args.files, args.out)
 
-    def work(file: str) -> int:
-        place = next(places)
-        judged = certify(file, limits, place, args.formal)
-        out.result(verdict_row(judged), lambda: table.row(judged) if table else verdict_text(judged))
-        return VERDICTS[judged.verdict]
+    with judging(args.files, places, limits, args.formal, jobs) as judge:
+        def work(file: str) -> int:
+            judged = judge(file)
+            out.result(verdict_row(judged), lambda: table.row(judged) if table else verdict_text(judged))
+            return VERDICTS[judged.verdict]
 
-    code = for_each(args.files, work, out)
+        code = for_each(args.files, work, out)
     if table is not None and not out.as_json:
         table.end()
     return code
@@ -225,11 +227,14 @@ def verdict_text(judged: Judged) -> list[str]:
 
 
 class Table:
-    """Several claims, one line each, as they are judged."""
+    """Several claims, one line each, as they are judged; in another form than None all of them at the end."""
 
-    def __init__(self, out: Output, files: int) -> None:
-        self._out, self._files = out, files
+    def __init__(self, out: Output, files: int, form: str | None = None) -> None:
+        from verified_dp.cli.tables import table
+
+        self._out, self._files, self._form = out, files, form
         self._judged: list[Judged] = []
+        table([], [], form or "text")  # the form is known, before anything is computed
 
     def row(self, judged: Judged) -> list[str]:
         """The claim's line, after the head of the table if it is the first."""
@@ -237,12 +242,18 @@ class Table:
         from verified_dp.terminal import paint
 
         self._judged.append(judged)
+        if self._form is not None:
+            return []
         return [*([table_head()] if len(self._judged) == 1 else []), table_row(judged, paint)]
 
     def end(self) -> None:
-        """The counts and the conventions."""
-        from verified_dp.cli.text import table_foot
+        """The counts and the conventions, or the whole table."""
+        from verified_dp.cli.tables import table
+        from verified_dp.cli.text import TABLE_HEAD, table_cells, table_foot
 
+        if self._form is not None:
+            self._out.write(table(TABLE_HEAD, map(table_cells, self._judged), self._form))
+            return
         verdicts = [judged.verdict for judged in self._judged]
         verdicts += ["not judged"] * (self._files - len(verdicts))
         self._out.write(table_foot(verdicts, [judged.delta.convention for judged in self._judged]))

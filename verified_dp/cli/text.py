@@ -181,6 +181,17 @@ def _row_name(judged: Judged) -> str:
     return printable(judged.file) + title + place + " (kept)" * judged.kept
 
 
+TABLE_HEAD = ("verdict", "claimed epsilon", "delta", "epsilon at least", "epsilon at most", "slack", "file", "title")
+
+
+def table_cells(judged: Judged) -> tuple[str, ...]:
+    """The same claim for other forms of table, ends as exact text."""
+    claim, verdict = judged.claim, judged.verdict + ", short by rounding" * judged.short_by_rounding
+    ends = judged.epsilon.lower_decimal, judged.epsilon.upper_decimal
+    return verdict, claim.epsilon_text, claim.delta_text, *ends, slack(claim.epsilon, judged.epsilon), judged.file, \
+        claim.title
+
+
 def table_foot(verdicts: Iterable[str], conventions: Iterable[str]) -> list[str]:
     """How many of each verdict, and the conventions that were used."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(Counter(verdicts).items()))
