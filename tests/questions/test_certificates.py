@@ -77,7 +77,7 @@ def test_statement_says_all_there_is(certificate: Certificate) -> None:
     ('kind = "laplace"\nscale = "10/3"\nsensitivity = 1\ncount = 2', "scale 10/3 (about 3.33333)"),
     ('kind = "finite"\nP = ["1/2", "1/2"]\nQ = ["1/3", "2/3"]', "finite mechanism")])
 def test_other_mechanisms(mechanism: str, words: str) -> None:
-    text = f'relation = "replace"\n[[mechanism]]\n{mechanism}\n[claim]\nepsilon = 9\ndelta = "1e-3"\n'
+    text = f'relation = "add"\n[[mechanism]]\n{mechanism}\n[claim]\nepsilon = 9\ndelta = "1e-3"\n'
     assert words in certify(parse_spec(text)).statement()
 
 

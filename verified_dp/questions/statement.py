@@ -75,7 +75,7 @@ def _sentences(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _step(mechanism: Mapping[str, Any]) -> str:
-    own = {key: value for key, value in mechanism.items() if key not in ("kind", "sampling", "count")}
+    own = {key: value for key, value in sorted(mechanism.items()) if key not in ("kind", "sampling", "count")}
     words = ", ".join(f"{key.replace('_', ' ')} {_number(value)}" for key, value in own.items() if value is not None)
     count, sampling = mechanism.get("count", 1), mechanism.get("sampling")
     steps = "One step" if count in (1, "1") else f"{count} steps"
@@ -85,7 +85,7 @@ def _step(mechanism: Mapping[str, Any]) -> str:
 
 def _sampling(sampling: Mapping[str, Any], count: object) -> str:
     scheme, probability = sampling["scheme"], sampling.get("probability")
-    numbers = ", ".join(f"{key} {_number(value)}" for key, value in sampling.items() if key != "scheme")
+    numbers = ", ".join(f"{key} {_number(value)}" for key, value in sorted(sampling.items()) if key != "scheme")
     if probability is None:
         return f"each on a {scheme} sample ({numbers})"
     epochs = exact.exact(probability) * exact.exact(str(count))
