@@ -28,8 +28,9 @@ LAYERS: dict[str, int] = {
         [
             ("", "core"),
             ("enclosure", "files", "spec", "search", "terminal"),
+            ("questions",),
             ("profile",),
-            ("papers", "certify", "verifiers", "adaptive"),
+            ("papers", "certificate", "calibration", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),
             ("cli", "__main__"),
         ]

@@ -10,7 +10,8 @@ the other only has to be shown smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -34,15 +35,19 @@ from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privac
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
+from verified_dp.questions.curve import Curve, middle_first, written
+from verified_dp.questions.tradeoff import TradeOff
 from verified_dp.search.buckets import enclose_in_buckets
 from verified_dp.search.deadline import OutOfTime, ending_at
 from verified_dp.search.divergences import enclose_renyi_divergence
+from verified_dp.search.following import Following
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
 from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
 from verified_dp.search.solution import Ends, Evaluation, Solution, by_order, larger
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
+CURVE_DIGITS = 6
 DEFAULT_DIGITS = 12
 """What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
 
@@ -86,7 +91,7 @@ class PrivacyProfile:
                  progress: Callable[[str], None] | None = None) -> None:
         self.composition, self.relation, self.progress = composition, Relation.of(relation), progress
         self.pairs, self.losses = self._compose()
-        self._orders = [SingleOrder(loss) for loss in self.losses]
+        self._orders: Sequence[SingleOrder] = [SingleOrder(loss) for loss in self.losses]
 
     def _compose(self) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
         return describe_pairs(self.composition, self.relation), privacy_losses(self.composition, self.relation)
@@ -185,6 +190,42 @@ class PrivacyProfile:
             ends = lower_dyadic(lower) if lower.is_finite() else Dyadic.infinity(), upper_dyadic(upper)
         order = self.losses[0].order if len(self.losses) == 1 else "both"
         return self.enclosure("renyi", ends, order=order, method="renyi", sources={}, digits=digits, spent=Budget(None))
+
+    @alone
+    def curve(self, *, epsilons: Sequence[exact.Number] | None = None, deltas: Sequence[exact.Number] | None = None,
+              digits: int | None = None, method: str = "auto", max_seconds: float | None = None) -> Curve:
+        """delta at these epsilons, or epsilon at these deltas, with at least six digits where they cost little.
+
+        What depends on neither is computed once for many points. max_seconds: for the whole curve.
+        """
+        if (epsilons is None) == (deltas is None):
+            raise InvalidInput("epsilons", epsilons, "given, or deltas instead (one of the two)")
+        points, given = (epsilons, "epsilon") if deltas is None else (deltas, "delta")
+        texts = [written(point, given) for point in points or ()]
+        along, budget = self.following(), Budget(max_seconds)
+        solve = along.delta if given == "epsilon" else along.epsilon
+        few = min(self._digits(None, method), CURVE_DIGITS) if digits is None else digits
+        found = {i: solve(texts[i], few, method, None if max_seconds is None else budget.left)
+                 for i in middle_first(len(texts))}
+        return Curve(given, texts, [found[i] for i in range(len(texts))])
+
+    @alone
+    def tradeoff(self) -> TradeOff:
+        """The false negative rates of all tests that tell neighbours apart, at their false positive rates."""
+        along, other = self.following(), copy(self)
+        other._orders = [Following(loss.in_order(SWAPPED[loss.order])) for loss in self.losses]
+        most = exact.MAX_DIGITS if self._digits(None, "auto") > LATTICE_DIGITS else LATTICE_DIGITS + 1
+
+        def asked(profile: Self) -> Callable[[Fraction, int], Enclosure]:
+            return lambda epsilon, digits: profile.delta(epsilon, min(digits, most))
+
+        return TradeOff(asked(along), asked(other), along.delta(0, CURVE_DIGITS if most > CURVE_DIGITS else most))
+
+    def following(self) -> Self:
+        """The same profile for many questions in a row: it keeps what serves several of them."""
+        other = copy(self)
+        other._orders = [Following(loss) for loss in self.losses]
+        return other
 
     @alone
     def guess_epsilon(self, target: Fraction) -> Fraction:
@@ -353,7 +394,7 @@ def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
 def _chernoff(order: SingleOrder, eps: Fraction) -> Answer | None:
     """The cheap upper bound; None past the deadline."""
     try:
-        return order.chernoff(eps, order.saddle(eps).tilt)
+        return order.quick_upper(eps)
     except OutOfTime:
         return None
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from verified_dp import Claim, Enclosure, Spec, privacy_profile
-from verified_dp.certify import build_certificate, certificate_bytes
+from verified_dp.certificate import build_certificate, certificate_bytes
 
 
 def show(package: str, reported: Callable[[], float], recorded: str, truth: Enclosure) -> None:

@@ -23,7 +23,7 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.certify import build_certificate, certificate_bytes
+from verified_dp.certificate import build_certificate, certificate_bytes
 from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.errors import InvalidInput, Unsupported

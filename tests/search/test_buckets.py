@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from verified_dp import profile as facade
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
 from verified_dp.core.mechanisms import Gaussian, Laplace

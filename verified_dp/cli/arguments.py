@@ -7,13 +7,23 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from verified_dp import __version__
+from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
+from verified_dp.cli.calibrating import add_calibrate
 from verified_dp.cli.commands import run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
 from verified_dp.cli.converting import SOURCES, run_claims, run_convert
+from verified_dp.cli.curves import EXAMPLES as _CURVE
+from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
 from verified_dp.cli.reporting import EXAMPLES as _REPORT
 from verified_dp.cli.reporting import add_report
+from verified_dp.cli.stating import EXAMPLES as _STATEMENT
+from verified_dp.cli.stating import add_statement
+from verified_dp.cli.tradeoffs import EXAMPLES as _TRADEOFF
+from verified_dp.cli.tradeoffs import add_tradeoff
+from verified_dp.cli.training import EXAMPLES as _DPSGD
+from verified_dp.cli.training import add_dpsgd
 
 PROGRAM = "verified-dp"
 
@@ -96,7 +106,8 @@ class _Parser(ArgumentParser):
         raise UsageError(message, self.prog)
 
 
-_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set")
+_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim", "--fpr", "--prior",
+           "--noise-multiplier", "--sampling-probability", "--batch-size", "--dataset-size", "--steps", "--epochs")
 
 
 def attached(arguments: Iterable[str]) -> list[str]:
@@ -126,17 +137,27 @@ def parser() -> ArgumentParser:
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
             formatter_class=RawDescriptionHelpFormatter, epilog=f"{examples}\n\n{_EXIT_CODES}")
 
+    _dpsgd(command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD))
     _delta(command("delta", "enclose delta at a given epsilon", _DELTA))
     _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
+    _curve(command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE))
+    _tradeoff(command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _TRADEOFF))
+    _calibrate(command("calibrate", "find the parameter that just meets a target", _CALIBRATE))
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
     add_report(command("report", "write pages about claims, for people", _REPORT))
     _convert(command("convert", "write another library's history as a specification", _CONVERT))
+    _statement(command("statement", "write the paragraph that a certificate supports", _STATEMENT))
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
     return top
+
+
+def _dpsgd(command: ArgumentParser) -> None:
+    add_dpsgd(command)
+    _limits(command)
 
 
 def _delta(command: ArgumentParser) -> None:
@@ -153,6 +174,24 @@ def _epsilon(command: ArgumentParser) -> None:
     command.add_argument("--delta", required=True, metavar="D",
                          help="a rational number between 0 and 1, taken exactly: 1e-5, 1/60000")
     _numeric(command)
+
+
+def _curve(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_curve(command)
+    _limits(command)
+
+
+def _tradeoff(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_tradeoff(command)
+    _json(command)
+
+
+def _calibrate(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_calibrate(command)
+    _json(command)
 
 
 def _compare(command: ArgumentParser) -> None:
@@ -177,6 +216,8 @@ def _certify(command: ArgumentParser) -> None:
     command.add_argument("--out", metavar="DIR", help="write the certificate of NAME.toml to DIR/NAME.json")
     command.add_argument("--formal", action="store_true",
                          help="add a part that a checker extracted from Coq can check (verify --formal)")
+    command.add_argument("--table", metavar="FORM", help="one table of all claims: text, markdown, latex or csv")
+    command.add_argument("--jobs", metavar="N", help="processes to judge with (1)")
     _numeric(command)
 
 
@@ -206,6 +247,11 @@ def _source(command: ArgumentParser, **settings: Any) -> None:
     command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="exact-binary",
                          help="read a float as the number it is, or as the decimal that is printed (exact-binary)")
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
+
+
+def _statement(command: ArgumentParser) -> None:
+    add_statement(command)
+    _json(command)
 
 
 def _numeric(command: ArgumentParser) -> None:

@@ -84,7 +84,7 @@ def run_history(args: Namespace, out: Output) -> int:
 
 def certify_history(file: str, spec: Converted, delta: str, limits: Limits, place: str | None) -> Judged:
     """Claim the epsilon that is proved, rounded up to six digits, and write its certificate."""
-    from verified_dp.certify import build_certificate, certificate_bytes
+    from verified_dp.certificate import build_certificate, certificate_bytes
     from verified_dp.cli.text import Judged
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
