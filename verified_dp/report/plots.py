@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from verified_dp.core.dyadic import Dyadic, decimal_down, decimal_up
+from verified_dp.core.dyadic import decimal_down, decimal_up
+from verified_dp.core.ends import End
 from verified_dp.report import svg
 from verified_dp.report.curves import Point
 from verified_dp.report.facts import as_decimal
@@ -15,7 +16,7 @@ LOWEST = -400
 """Of the axis of delta: below 1e-400 a curve runs along the floor."""
 
 
-def _log(number: Dyadic, *, up: bool) -> float:
+def _log(number: End, *, up: bool) -> float:
     """log10 rounded outward to twelve digits, LOWEST at 0."""
     text = (decimal_up if up else decimal_down)(number, DIGITS)
     return max(svg.log10_of(text), LOWEST) if number.sign > 0 else LOWEST
