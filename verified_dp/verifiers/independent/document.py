@@ -307,6 +307,7 @@ def read_number(text: Any, path: str) -> Fraction:
 _EXACT_DIGITS = 20
 _MOST_BITS = 4000
 _LARGEST_EXPONENT = 1 << 21
+_LOG10_2 = 301029995663981195213738894724493026768189881462108541310427  # floor(10^60 log10(2))
 
 
 def decimals(lower: Dyadic, upper: Dyadic | None, path: str) -> tuple[str, str]:
@@ -345,7 +346,7 @@ def decimal_parts(number: Dyadic, significant: int, path: str, *, up: bool) -> t
         return 0, 0
     if abs(number.exponent) > _LARGEST_EXPONENT:
         raise TooMuch(f"{path}: a gigantic exponent")
-    power = (number.near().top - 1) * 301029995663981195213738894724493026768189881462108541310427 // 10**60 - significant + 1
+    power = (number.near().top - 1) * _LOG10_2 // 10**60 - significant + 1
 
     def scaled(power: int) -> int:
         top = (number.mantissa << max(number.exponent, 0)) * 10 ** max(-power, 0)
