@@ -19,6 +19,7 @@ ROOMS = {
     "papers": "the papers' methods",
     "adaptive": "filters, odometers, ledgers",
     "individual": "the losses of every record",
+    "interop": "reading other libraries' descriptions",
     "verifiers": "second opinions",
 }
 TITLE = re.compile(r"# (?P<name>T\d+-[\w-]+): (?P<statement>.+)")

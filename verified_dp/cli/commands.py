@@ -32,9 +32,9 @@ def run_delta(args: Namespace, out: Output) -> int:
 
 def run_epsilon(args: Namespace, out: Output) -> int:
     """verified-dp epsilon SPEC... --delta D"""
-    from verified_dp.core.exact import open_unit
+    from verified_dp.core.exact import probability
 
-    return _answers(args, out, "epsilon", "delta", open_unit(args.delta, "delta"))
+    return _answers(args, out, "epsilon", "delta", probability(args.delta, "delta"))
 
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
@@ -104,7 +104,7 @@ def run_certify(args: Namespace, out: Output) -> int:
     def work(file: str) -> int:
         place = next(places)
         judged = certify(file, limits, place, args.formal)
-        out.result(verdict_row(judged), lambda: table.row(judged) if table else _verdict_text(judged))
+        out.result(verdict_row(judged), lambda: table.row(judged) if table else verdict_text(judged))
         return {"proved": ANSWERED, "refuted": REFUTED}.get(judged.verdict, UNDECIDED)
 
     code = for_each(args.files, work, out)
@@ -160,7 +160,7 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
         if formal:
             certificate = _with_formal(certificate)
     if place is not None:
-        _store(place, certificate_bytes(certificate))
+        store(place, certificate_bytes(certificate))
     return _judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure)
 
 
@@ -179,7 +179,8 @@ def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
     return with_formal(certificate)
 
 
-def _store(place: str, data: bytes) -> None:
+def store(place: str, data: bytes) -> None:
+    """Write a certificate; InvalidInput where that is impossible."""
     from verified_dp.files import write_atomically
 
     try:
@@ -206,7 +207,8 @@ def verdict_row(judged: Judged) -> Row:
     }
 
 
-def _verdict_text(judged: Judged) -> list[str]:
+def verdict_text(judged: Judged) -> list[str]:
+    """The verdict for people."""
     from verified_dp.cli.text import verdict_lines
     from verified_dp.terminal import paint
 
@@ -279,9 +281,16 @@ def _check_formally(data: bytes, checker: str | None) -> Check:
 
 
 def _check_independently(data: bytes) -> Check:
-    from verified_dp.verifiers.first_independent import verify
+    from dataclasses import asdict
 
-    return verify(data)
+    from verified_dp.core.certificate.check import Check
+    from verified_dp.core.errors import Unsupported
+    from verified_dp.verifiers.independent import OutOfTime, TooMuch, verify
+
+    try:
+        return Check(**asdict(verify(data)))
+    except (OutOfTime, TooMuch) as error:
+        raise Unsupported(f"could not be checked independently: {error}", "independent") from None
 
 
 def check_row(file: str, found: Check) -> Row:

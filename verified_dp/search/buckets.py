@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from verified_dp.core.composition import Composition, Grouped, Mechanism, PoissonSampled
-from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import End
 from verified_dp.core.mechanisms import Gaussian
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
@@ -121,13 +121,13 @@ def _unit(value: Fraction) -> Fraction | None:
 
 @proved_by("T140-bucketed-schedule", "T13-epsilon-of-delta")
 def enclose_in_buckets(composition: Composition, ask: Callable[[Composition, float], Enclosure],
-                       budget: Budget) -> tuple[Dyadic, Dyadic, tuple[str, ...]] | None:
+                       budget: Budget) -> tuple[End, End, tuple[str, ...]] | None:
     """Ends of delta, or of epsilon, from ever more buckets within the budget, and the methods that gave them.
 
     ask: encloses it for a composition in so many seconds. None where buckets would not save steps.
     """
     distinct, fineness = len(composition.merged()), COARSEST
-    best: tuple[Dyadic, Dyadic, tuple[str, ...]] | None = None
+    best: tuple[End, End, tuple[str, ...]] | None = None
     while True:
         before = budget.elapsed
         less, more = round_schedule(composition, fineness)
@@ -142,8 +142,8 @@ def enclose_in_buckets(composition: Composition, ask: Callable[[Composition, flo
         fineness *= 2
 
 
-def _narrowed(best: tuple[Dyadic, Dyadic, tuple[str, ...]] | None, lower: Enclosure,
-              upper: Enclosure) -> tuple[Dyadic, Dyadic, tuple[str, ...]]:
+def _narrowed(best: tuple[End, End, tuple[str, ...]] | None, lower: Enclosure,
+              upper: Enclosure) -> tuple[End, End, tuple[str, ...]]:
     low, high, methods = best or (lower.lower, upper.upper, ())
     names = dict.fromkeys((*methods, *upper.methods, *lower.methods))
     return max(low, lower.lower), min(high, upper.upper), tuple(names)
