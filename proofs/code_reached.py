@@ -135,7 +135,7 @@ class Module:
     @cached_property
     def imports(self) -> dict[str, str]:
         """Local name -> dotted name, wherever in the module it is imported."""
-        found = {}
+        found: dict[str, str] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 found |= {alias.asname: alias.name for alias in node.names if alias.asname}

@@ -14,7 +14,8 @@ from typing import Protocol
 
 BEGIN, END = "<!-- index: written by record_hashes.py -->", "<!-- end of index -->"
 ROOMS = {
-    "core": "what a certificate rests on, and what proposes its windows",
+    "core": "what a certificate rests on",
+    "search": "what proposes windows, and bounds that nothing is certified with",
     "papers": "the papers' methods",
     "adaptive": "filters, odometers, ledgers",
     "individual": "the losses of every record",
@@ -28,8 +29,11 @@ CITATION = re.compile(r"^(Rests on a citation: .+?)(?=\n\n|\Z)", re.MULTILINE | 
 class Function(Protocol):
     """A proved function: its module and its theorems."""
 
-    module: str
-    theorems: tuple[str, ...]
+    @property
+    def module(self) -> str: ...
+
+    @property
+    def theorems(self) -> tuple[str, ...]: ...
 
 
 def sections(text: str, *wanted: str) -> str:

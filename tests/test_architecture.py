@@ -183,7 +183,7 @@ def text_files() -> Iterator[tuple[Path, str]]:
     for folder, folders, files in os.walk(ROOT):
         folders[:] = [name for name in folders if name not in skipped and not name.endswith(".egg-info")
                       and (not name.startswith(".") or name == ".ci")]
-        for path in (Path(folder) / file for file in files):
+        for path in (Path(folder) / file for file in files if file != ".git"):  # of a linked worktree
             try:
                 yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
             except UnicodeDecodeError:
@@ -213,7 +213,7 @@ def declared(extra: str) -> set[str]:
 
 def undeclared(source: str, known: set[str]) -> list[str]:
     """Third-party modules that are imported but not declared."""
-    tops = {name.split(".")[0] for _, name in imported(source)}
+    tops = {name.split(".")[0] for _, name in imported(source, f"{PACKAGE}.room.file")}
     return sorted(tops - known - set(sys.stdlib_module_names) - {PACKAGE, ""})
 
 

@@ -31,7 +31,7 @@ def test_each_answers_a_question(name: str, load_example: Callable[[str], Module
 
 
 def test_every_example_is_tested() -> None:
-    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
     assert all(f'"{name}"' in tests for name in PROGRAMS)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import singledispatch
 from typing import Self
@@ -20,17 +20,22 @@ from flint import ctx
 
 from verified_dp.core import exact
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.bounds import reverse_bounds
+from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import End, end_of
+from verified_dp.core.engines import Values
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
+from verified_dp.search.buckets import enclose_in_buckets
+from verified_dp.search.deadline import OutOfTime, ending_at
 from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
@@ -40,6 +45,29 @@ from verified_dp.search.solution import Ends, Evaluation, Solution, by_order, la
 METHODS = ("auto", "closed-form", "contour", "lattice")
 DEFAULT_DIGITS = 12
 """What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
+
+
+_RESERVE = 0.005
+"""Seconds per law and order that a bound by one moment takes."""
+_MANY_LAWS = 20
+"""Of all orders: from so many on a schedule is also enclosed in buckets where its own laws give wide ends."""
+_LEAST_PER_LAW = 0.05
+"""Seconds below which a schedule's own laws are not asked at all."""
+_IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
+"""Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
+Ask = Callable[["PrivacyProfile", int, float | None], Enclosure]
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """delta of an order from the values of the swapped pair."""
+
+    swapped: Values
+
+    @proved_by("T16-reversal")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """H_a(P || Q) from H_{1/a}(Q || P), a = e^eps."""
+        return reverse_bounds(self.swapped.delta(-epsilon), epsilon)
 
 
 class PrivacyProfile:
@@ -53,6 +81,7 @@ class PrivacyProfile:
 
     proven = True
 
+    @alone
     def __init__(self, composition: Composition, relation: Relation | str,
                  progress: Callable[[str], None] | None = None) -> None:
         self.composition, self.relation, self.progress = composition, Relation.of(relation), progress
@@ -86,6 +115,7 @@ class PrivacyProfile:
                  "convention": convention(self.composition, self.relation)}
         return html_table({"": "privacy profile", **words})
 
+    @alone
     def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
               max_seconds: float | None = None) -> Enclosure:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
@@ -94,16 +124,22 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
-        return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
+        return self._answer("delta", lambda profile, digits, seconds: profile.solve_delta(
+            epsilon, digits, method, seconds).enclosure, digits, method, max_seconds)
 
+    @alone
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
-        """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
+        """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 <= delta <= 1; 0 where delta(0) <= delta.
+
+        delta = 0 asks for the pure epsilon, the largest loss; infinite where there is none, or mass at infinity.
 
         Ensures and raises as `delta`.
         """
-        return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
+        return self._answer("epsilon", lambda profile, digits, seconds: profile.solve_epsilon(
+            delta, digits, method, seconds).enclosure, digits, method, max_seconds)
 
+    @alone
     @proved_by("T70-moment-enclosure", "T25-composition")
     def renyi(self, renyi_order: exact.Number, digits: int = DEFAULT_DIGITS) -> Enclosure:
         """Enclose the Renyi divergence of a real order above 1: the larger of the relation's orders.
@@ -120,6 +156,37 @@ class PrivacyProfile:
         order = self.losses[0].order if len(self.losses) == 1 else "both"
         return self.enclosure("renyi", ends, order=order, method="renyi", sources={}, digits=digits, spent=Budget(None))
 
+    def _answer(self, quantity: str, ask: Ask, digits: int | None, method: str,
+                max_seconds: float | None) -> Enclosure:
+        """What is asked, of many laws also in buckets: instead where time is short, else where the ends are wide."""
+        laws = sum(len(loss.laws) for loss in self.losses)
+        digits, budget = self._digits(digits, method), Budget(max_seconds)
+        if method != "auto" or laws < _MANY_LAWS or any(loss.only_moments for loss in self.losses):
+            return ask(self, digits, max_seconds)
+        stated = max_seconds is not None
+        if stated and budget.seconds < laws * _LEAST_PER_LAW:
+            found = self._in_buckets(quantity, ask, digits, budget.left)
+            return ask(self, digits, max_seconds) if found is None else found
+        found = ask(self, digits, (1 - _BUCKET_SHARE) * budget.seconds if stated else None)
+        if found.status == "certified":
+            return found
+        more = self._in_buckets(quantity, ask, digits, budget.left if stated else _IN_BUCKETS)
+        return found if more is None else found.intersect(more)
+
+    def _in_buckets(self, quantity: str, ask: Ask, digits: int, seconds: float) -> Enclosure | None:
+        """Between two schedules of few steps; None where there are none."""
+        def ask_schedule(composition: Composition, seconds: float) -> Enclosure:
+            return ask(type(self)(composition, self.relation), min(digits, _BUCKET_DIGITS), seconds)
+
+        spent = Budget(seconds, self.progress)
+        found = enclose_in_buckets(self.composition, ask_schedule, spent)
+        if found is None:
+            return None
+        lower, upper, methods = found
+        return self.enclosure(quantity, (lower, upper), order="both" if len(self.losses) > 1 else self.losses[0].order,
+                              method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
+
+    @alone
     def guess_epsilon(self, target: Fraction) -> Fraction:
         """About where delta(eps) is the target, from the first-order estimate; 1 where there is no model to ask."""
         try:
@@ -127,13 +194,14 @@ class PrivacyProfile:
         except (Unsupported, ValueError):
             return Fraction(1)
 
+    @alone
     def solve_delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> Solution:
         """`delta` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
         eps, budget = exact.exact(epsilon, "epsilon"), self._budget(method, max_seconds)
         bits = digits * math.log2(10) + 1
-        with ctx.workprec(math.ceil(bits) + 64):
+        with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end):
             answers = self._enclose_largest(eps, bits, method, budget)
             evaluations = tuple(_evaluation("delta", order, one, side)
                                 for order, answer in answers for side, one in answer.by_side())
@@ -149,7 +217,7 @@ class PrivacyProfile:
             return [(order.loss.order, self._reversed(order, eps, bits, method, budget)) for order in self._orders]
         one_law = all(order.loss.equals_in_law(self._orders[0].loss) for order in self._orders)
         orders = list(self._orders) if one_law else sorted(
-            self._orders, key=lambda order: order.log_estimate(eps), reverse=True)
+            self._orders, key=lambda order: _log_estimate(order, eps), reverse=True)
         first = orders[0].enclose(eps, bits, method, budget)
         answers = [(orders[0].loss.order, first)]
         for order in orders[1:]:
@@ -163,18 +231,19 @@ class PrivacyProfile:
         """delta(eps) of an order at eps < 0 from the swapped pair at -eps."""
         other = SingleOrder(order.loss.in_order(SWAPPED[order.loss.order]))
         answer = other.enclose(-eps, bits, method, budget)
-        return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
+        return intersect([Answer(eps, one.method, one.witness, Reversed(one.values), reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
 
+    @alone
     def solve_epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
-        target, budget = exact.open_unit(delta, "delta"), self._budget(method, max_seconds)
-        with ctx.workprec(4 * digits + 64):
+        target, budget = exact.probability(delta, "delta"), self._budget(method, max_seconds)
+        with ctx.workprec(4 * digits + 64), ending_at(budget.end):
             brackets = self._bracket_largest(target, digits, method, budget)
             evaluations = _bracket_evaluations(brackets)
-            lower = max((_exact_end(bracket.ends[0]) for _, bracket in brackets), default=Dyadic(0))
+            lower = max(_lower_end(bracket) for _, bracket in brackets)
             upper = max(_upper_end(bracket) for _, bracket in brackets)
             order = _deciding_order(brackets)
             used = next((e for e in evaluations if order in ("both", e.order)), None)
@@ -192,13 +261,14 @@ class PrivacyProfile:
             if order.loss.equals_in_law(first.loss):
                 brackets.append((order.loss.order, brackets[0][1]))
                 continue
-            shown = _show_below(order, top.epsilon, target, method, budget) if top is not None else None
+            shown = _show_below(order, top.epsilon, target, method, budget) if top is not None and target else None
             if shown is not None:
                 brackets.append((order.loss.order, Bracket(None, shown)))
             else:
                 brackets.append((order.loss.order, bracket_epsilon(order, target, digits, method, budget)))
         return brackets
 
+    @alone
     def solve_claim(self, claim: Claim, digits: int | None = None, method: str = "auto",
                     max_seconds: float | None = None) -> tuple[Solution, Solution]:
         """delta at the claimed epsilon, with as many digits as decide the claim, and epsilon at the claimed delta.
@@ -229,13 +299,13 @@ class PrivacyProfile:
         if method not in METHODS:
             raise InvalidInput("method", method, f"one of {', '.join(METHODS)}; ask verified_dp.papers.accountant for "
                                "a paper's method")
-        return Budget(max_seconds, self.progress)
+        return Budget(max_seconds, self.progress, _RESERVE * sum(len(loss.laws) for loss in self.losses))
 
     def _shown(self, quantity: str, ends: Ends, order: str, used: Evaluation | None,
                evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
         """`used` is the evaluation whose method and budget are shown; None where the time allowed none."""
         return self.enclosure(
-            quantity, ends, order=order, method=used.method if used else "contour", digits=digits, spent=budget,
+            quantity, ends, order=order, method=used.method if used else "auto", digits=digits, spent=budget,
             methods=tuple(dict.fromkeys(evaluation.method for evaluation in evaluations)),
             sources=used.budget if used else {})
 
@@ -272,12 +342,28 @@ _words.register(Fraction, exact.fraction_text)
 _words.register(Composition, summary)
 
 
+def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
+    """The first-order estimate; -inf past the deadline: it only says which order comes first."""
+    try:
+        return order.log_estimate(eps)
+    except OutOfTime:
+        return -math.inf
+
+
+def _chernoff(order: SingleOrder, eps: Fraction) -> Answer | None:
+    """The cheap upper bound; None past the deadline."""
+    try:
+        return order.chernoff(eps, order.saddle(eps).tilt)
+    except OutOfTime:
+        return None
+
+
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
     """Enclose the order that seems smaller: by Chernoff, then with few bits, then with as many as decide or match."""
     if order.loss.parts and order.has_contour and method in ("auto", "contour") and eps < order.model.largest:
-        answer = order.chernoff(eps, order.saddle(eps).tilt)
-        if answer.bounds.upper <= first.bounds.lower:
-            return answer
+        quick = _chernoff(order, eps)
+        if quick is not None and quick.bounds.upper <= first.bounds.lower:
+            return quick
     asked = 8.0
     while True:
         answer = order.enclose(eps, asked, method, budget)
@@ -288,12 +374,12 @@ def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float,
 
 def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str, budget: Budget) -> Answer | None:
     """An answer that proves delta(eps) <= target, or None."""
-    gap = order.log_estimate(eps) - float(log_of(target))
+    gap = _log_estimate(order, eps) - float(log_of(target))
     usable = order.loss.parts and order.has_contour and method in ("auto", "contour")
     if gap < -0.5 and usable and eps < order.model.largest:
-        answer = order.chernoff(eps, order.saddle(eps).tilt)
-        if is_below(answer, target):
-            return answer
+        quick = _chernoff(order, eps)
+        if quick is not None and is_below(quick, target):
+            return quick
     for bits in (8.0, 20.0):
         answer = order.enclose(eps, bits, method, budget)
         if is_below(answer, target):
@@ -306,8 +392,7 @@ def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str
 def _evaluation(quantity: str, order: str, answer: Answer, side: str) -> Evaluation:
     bounds = answer.bounds
     budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
-    return Evaluation(quantity, order, answer.epsilon, side, answer.method, answer.witness,
-                      lower_dyadic(bounds.lower), upper_dyadic(bounds.upper), budget)
+    return Evaluation(quantity, order, answer.epsilon, side, answer.method, answer.witness, *bounds.ends(), budget)
 
 
 def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluation, ...]:
@@ -315,12 +400,12 @@ def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluatio
                  for side, answer in (("lower", bracket.lower), ("upper", bracket.upper)) if answer is not None)
 
 
-def _exact_end(epsilon: Fraction) -> Dyadic:
-    return Dyadic.of_fraction(epsilon)
+def _lower_end(bracket: Bracket) -> End:
+    return Dyadic.infinity() if bracket.never else end_of(bracket.ends[0])
 
 
-def _upper_end(bracket: Bracket) -> Dyadic:
-    return Dyadic.infinity() if bracket.upper is None else _exact_end(bracket.upper.epsilon)
+def _upper_end(bracket: Bracket) -> End:
+    return Dyadic.infinity() if bracket.upper is None else end_of(bracket.upper.epsilon)
 
 
 def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
@@ -328,9 +413,9 @@ def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
     if len(brackets) == 1:
         return brackets[0][0]
     proved = [order for order, bracket in brackets if bracket.lower is not None and all(
-        other == order or _upper_end(rest) <= _exact_end(bracket.lower.epsilon) for other, rest in brackets)]
+        other == order or _upper_end(rest) <= _lower_end(bracket) for other, rest in brackets)]
     alone = [order for order, bracket in brackets if bracket.lower is not None]
-    return proved[0] if proved else alone[0] if len(alone) == 1 else "both"
+    return proved[0] if len(proved) == 1 else alone[0] if len(alone) == 1 else "both"
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,

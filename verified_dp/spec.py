@@ -19,7 +19,7 @@ Other kinds, with their keys:
     gaussian-dp             mu
     mixture-of-gaussians    sigma, sensitivities = [..], probabilities = [..]
     exponential             bounded_range
-    zcdp                    rho
+    zcdp                    rho, and xi where divergences are at most xi + rho a
     renyi                   renyi_orders = [..], epsilons = [..]
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
@@ -66,13 +66,19 @@ def load_spec(path: str | PathLike[str], releases: Releases = RELEASES) -> Spec:
     """
     file = fsdecode(path)
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput("file", file, f"UTF-8 text (byte {error.start} is not)", file) from None
+        data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInput("file", file, f"a file that can be read ({reason})", file) from None
-    return parse_spec(text, file=file, releases=releases)
+    return parse_spec(decoded(data, file), file=file, releases=releases)
+
+
+def decoded(data: bytes, file: str) -> str:
+    """The text of a file's bytes; InvalidInput where they are none."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("file", file, f"UTF-8 text (byte {error.start} is not)", file) from None
 
 
 def parse_spec(text: str, *, file: str = "<text>", releases: Releases = RELEASES) -> Spec:
@@ -168,13 +174,26 @@ def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
             raise InvalidInput("scheme", stated, 'the string "poisson" (or "with-", "without-replacement")')
         scheme = str(stated)
         if scheme not in SCHEMES:
-            raise Unsupported(f"{scheme!r} has no proof here, {_OTHERS}", "scheme")
+            raise _no_scheme(scheme)
         build, readers = SCHEMES[scheme]
         _check_keys(sampling, ("scheme", *readers))
         numbers = [read(sampling.get(key), key) for key, read in readers.items()]
         if scheme != "poisson" and not isinstance(mechanism, Gaussian):
             raise Unsupported(f"{scheme!r} has a proof for the Gaussian only", "scheme")
     return build(mechanism, *numbers)
+
+
+WITHOUT_PROOF = ("sequential", "shuffle", "shuffled", "shuffling", "fixed-size", "fixed-size-shuffled", "cyclic",
+                 "balls-in-bins", "random-allocation", "random-check-ins", "truncated-poisson", "subset", "stratified")
+"""Ways to sample that exist, and that no theorem here is about."""
+
+
+def _no_scheme(scheme: str) -> InvalidInput | Unsupported:
+    """Why a word is no scheme: it has no theorem, or there is no such way to sample."""
+    if scheme.lower().replace("_", "-").replace(" ", "-") in WITHOUT_PROOF:
+        return Unsupported(f"{scheme!r} has no proof here, {_OTHERS}", "scheme")
+    return InvalidInput("scheme", scheme, f"a sampling scheme ({_nearest(scheme, tuple(SCHEMES))}known are "
+                        f"{', '.join(SCHEMES)})")
 
 
 _OTHERS = 'only "poisson", "without-replacement" and "with-replacement" have: shuffled epochs are another mechanism'
@@ -189,7 +208,7 @@ def _claim(table: object) -> Claim | None:
         _check_keys(table, ("title", "source", "epsilon", "delta"))
         title, source = (_text(table.get(key, ""), key) for key in ("title", "source"))
         epsilon, delta = table.get("epsilon"), table.get("delta")
-        numbers = exact.non_negative(epsilon, "epsilon"), exact.open_unit(delta, "delta")
+        numbers = exact.non_negative(epsilon, "epsilon"), exact.claimed_delta(delta, "delta")
         return Claim(title, source, *numbers, epsilon_text=str(epsilon), delta_text=str(delta))
 
 
@@ -207,8 +226,30 @@ def _check_keys(table: dict[str, Any], known: tuple[str, ...]) -> None:
     """InvalidInput for the first key that is not known, with the nearest one that is."""
     for key, value in table.items():
         if key not in known:
-            names = ", ".join(known)
-            raise InvalidInput(key, value, f"a known key ({_nearest(key, known)}known are {names})")
+            raise InvalidInput(key, value, _advice(key) or f"a known key ({_nearest(key, known)}known are "
+                               f"{', '.join(known)})")
+
+
+_SAMPLING = 'sampling = { scheme = "poisson", probability = "BATCH/RECORDS" }'
+_ADVICE = {
+    f"left out: write {_SAMPLING}, or use `verified-dp dpsgd --batch-size BATCH --dataset-size RECORDS`":
+        "batch_size batchsize lot_size dataset_size num_examples number_of_examples n_samples records sample_size",
+    "left out: write count = EPOCHS * RECORDS / BATCH, rounded up, or use `verified-dp dpsgd --epochs EPOCHS`":
+        "epochs num_epochs",
+    "left out: the number of steps is count": "steps num_steps iterations rounds repetitions compositions",
+    f"left out: write {_SAMPLING}": "sampling_probability sampling_rate sample_rate subsampling",
+    "left out: noise is noise_multiplier, the standard deviation over the clipping norm (or sigma, with sensitivity)":
+        "noise noise_scale noise_level std stddev l2_norm_clip max_grad_norm clipping_norm clip",
+    "left out here: claimed numbers stand in a [claim] table": "epsilon delta target_epsilon target_delta eps",
+    "relation, at the top of the file": "neighbouring neighboring adjacency neighbours neighbors",
+}
+"""What to write instead of keys that other programs have."""
+
+
+def _advice(key: str) -> str:
+    """What to write instead of a key of other programs; "" for any other."""
+    word = key.lower().replace("-", "_")
+    return next((text for text, keys in _ADVICE.items() if word in keys.split()), "")
 
 
 def _nearest(key: str, known: tuple[str, ...]) -> str:

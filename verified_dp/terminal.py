@@ -6,11 +6,14 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TextIO
 
 PATIENCE = 2.0
-"""Seconds of silence before progress is shown."""
+"""Seconds of silence before progress is shown on a terminal, then every second."""
+PLAIN_PATIENCE = 5.0
+"""Seconds of silence before the first plain line elsewhere; each further line after twice the time."""
 
 _COLOURS = {
     "proved": "32", "valid": "32", "certified": "32",
@@ -33,13 +36,14 @@ def paint(words: str, verdict: str) -> str:
 
 
 class Progress:
-    """Shows on a terminal's standard error what runs, once it has run for more than PATIENCE seconds.
+    """Shows on standard error what runs: on a terminal one line that is written over, elsewhere a few plain lines.
 
-    A context manager; call it with a short text before each long step. Without a terminal it is silent.
+    A context manager; call it with a short text before each long step.
+    limit: the seconds that were stated, of which the share that is over is shown.
     """
 
-    def __init__(self, title: str) -> None:
-        self._title, self._text = title, "working"
+    def __init__(self, title: str, limit: float | None = None, *, plain: bool = True) -> None:
+        self._title, self._text, self._limit, self._plain = title, "working", limit, plain
         self._start, self._done = time.monotonic(), threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -47,8 +51,8 @@ class Progress:
         self._text = text
 
     def __enter__(self) -> Progress:
-        if is_terminal(sys.stderr):
-            self._thread = threading.Thread(target=self._show, daemon=True)
+        if sys.stderr is not None and (self._plain or is_terminal(sys.stderr)):
+            self._thread = threading.Thread(target=self._show, args=(is_terminal(sys.stderr),), daemon=True)
             self._thread.start()
         return self
 
@@ -58,18 +62,50 @@ class Progress:
         if self._thread is not None:
             self._thread.join()
 
-    def _show(self) -> None:
+    def line(self, seconds: float) -> str:
+        """What is shown after so many seconds."""
+        known = "so far" if self._limit is None else f"of {self._limit:.3g} s, {seconds / self._limit:.0%}"
+        return escaped(f"{self._title}: {self._text} ({seconds:.0f} s {known})")
+
+    def clear(self) -> None:
+        """Wipe the line before a result is written below it."""
+        if self._thread is not None and is_terminal(sys.stderr):
+            with suppress(OSError, ValueError):
+                _put("\r\x1b[K")
+
+    def _show(self, on_terminal: bool) -> None:
+        """Until the work is done."""
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            if on_terminal:
+                self._write_over()
+            else:
+                self._write_lines()
+
+    def _write_over(self) -> None:
         """One line, written over every second and wiped at the end."""
         wait, shown = PATIENCE, False
         while not self._done.wait(wait):
-            seconds = time.monotonic() - self._start
-            line = f"{self._title}: {self._text} ({seconds:.0f} s so far)"
-            sys.stderr.write(f"\r\x1b[K{line[:_columns()]}")
-            sys.stderr.flush()
+            _put(f"\r\x1b[K{self.line(time.monotonic() - self._start)[:_columns()]}")
             wait, shown = 1.0, True
         if shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _put("\r\x1b[K")
+
+    def _write_lines(self) -> None:
+        """A line after some seconds, the next after twice as many."""
+        wait = PLAIN_PATIENCE
+        while not self._done.wait(wait):
+            _put(self.line(time.monotonic() - self._start) + "\n")
+            wait *= 2
+
+
+def escaped(text: str) -> str:
+    """The text on one line, with what does not print escaped: no title steers a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _put(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 def _columns() -> int:

@@ -1,7 +1,7 @@
 """Unsound edits of helpers and constants, none of which carries a theorem: each makes a proof stale, or is banned.
 
-No test of behaviour is needed to see them; `seen_by` names one that sees the edit as well. The edits are applied to
-the source text in memory.
+`seen_by` names a test of behaviour that was seen to fail under the edit; where it is empty, none was tried or found.
+The edits are applied to the source text in memory.
 """
 
 from __future__ import annotations
@@ -34,61 +34,92 @@ class Edit:
 
 EDITS = [
     # balls: every bound goes through these
-    Edit("normal_tail", "erfc() / 2", "erfc() / 6", "T15-gaussian"),
-    Edit("normal_density", "/ (2 * variance)).exp()", "/ variance).exp()", "T60-tails"),
+    Edit("normal_tail", "erfc() / 2", "erfc() / 6", "T15-gaussian", seen_by="test_normal_tail_keeps_relative_accuracy"),
+    Edit("normal_density", "/ (2 * variance)).exp()", "/ variance).exp()", "T60-tails",
+         seen_by="test_density_is_the_derivative_of_the_tail"),
     Edit("upper_end", "x.upper()", "x.mid()", "T03-chernoff", banned=True),
-    Edit("lower_end", "x.lower()", "x.upper()", "T31-lattice-delta"),
-    Edit("plus_minus", "upper_end(radius)", "lower_end(radius)", "T08-shifted-line"),
-    Edit("largest", "upper_end(value)", "lower_end(value)", "T20-panel-enclosure"),
-    Edit("smallest", "lower_end(value)", "upper_end(value)", "T20-panel-enclosure"),
-    Edit("step_down", "arb(0).union(arb(1))", "arb(1)", "T60-tails"),
-    Edit("powers", "half * table[n - n // 2]", "half * half", "T78-lattice-frequency-tail"),
-    Edit("upper_dyadic", "upper_end(x)", "lower_end(x)", "T110-gdp-filter"),
+    Edit("lower_end", "x.lower()", "x.upper()", "T31-lattice-delta",
+         seen_by="test_ball_contains_the_rational_at_any_precision"),
+    Edit("plus_minus", "upper_end(radius)", "lower_end(radius)", "T08-shifted-line",
+         seen_by="test_plus_minus_and_disc_hold_the_whole_disc"),
+    Edit("largest", "upper_end(value)", "lower_end(value)", "T20-panel-enclosure",
+         seen_by="test_largest_and_smallest_bound_every_point"),
+    Edit("smallest", "lower_end(value)", "upper_end(value)", "T20-panel-enclosure",
+         seen_by="test_largest_and_smallest_bound_every_point"),
+    Edit("step_down", "arb(0).union(arb(1))", "arb(1)", "T60-tails", seen_by="test_wide_balls_hold_every_tail"),
+    Edit("powers", "half * table[n - n // 2]", "half * half", "T78-lattice-frequency-tail",
+         seen_by="test_all_frequencies_give_the_sum_of_the_aliases"),
+    Edit("upper_dyadic", "upper_end(x)", "lower_end(x)", "T110-gdp-filter",
+         seen_by="test_ball_contains_the_rational_at_any_precision"),
     Edit("ball", "fmpq(value.numerator, value.denominator)", "float(value)", "T15-gaussian", banned=True),
     # exact and dyadic numbers
-    Edit("Dyadic._compare_finite", "self.sign * _sign(self.top", "_sign(self.top", "T13-epsilon-of-delta"),
-    Edit("_scale_up", "-(-top // bottom)", "top // bottom", "T13-epsilon-of-delta"),
-    Edit("_scale_down", ".lower().floor()", ".upper().ceil()", "T13-epsilon-of-delta"),
-    Edit("_signed", "-_integer(digits) if", "_integer(digits) if", "T114-safe-rounding"),
-    Edit("_from_decimal", "power - len(decimals)", "power - len(decimals) + 1", "T114-safe-rounding"),
-    Edit("square_root", "root if root * root == number else SquareRoot(number)", "root", "T15-gaussian"),
+    Edit("Dyadic._compare_finite", "self.sign * _sign(self.top", "_sign(self.top", "T13-epsilon-of-delta",
+         seen_by="test_dyadics_compare_and_hash_as_fractions_do"),
+    Edit("_scale_up", "-(-top // bottom)", "top // bottom", "T13-epsilon-of-delta",
+         seen_by="test_decimals_are_the_nearest_on_their_side"),
+    Edit("_scale_down", ".lower().floor()", ".upper().ceil()", "T13-epsilon-of-delta",
+         seen_by="test_gigantic_and_moderate_exponents_round_alike"),
+    Edit("_signed", "-_integer(digits) if", "_integer(digits) if", "T114-safe-rounding",
+         seen_by="test_numbers_are_read_exactly"),
+    Edit("_from_decimal", "power - len(decimals)", "power - len(decimals) + 1", "T114-safe-rounding",
+         seen_by="test_numbers_are_read_exactly"),
+    Edit("square_root", "root if root * root == number else SquareRoot(number)", "root", "T15-gaussian",
+         seen_by="test_gaussians_on_one_sample_are_one_gaussian"),
     # mechanisms: what a step is
     Edit("mean_distance", "2 if relation is Relation.REPLACE", "1 if relation is Relation.REPLACE",
-         "T23-pair-gaussian"),
-    Edit("binomial_weights", "rest ** (trials - n)", "rest ** trials", "T53-with-replacement"),
-    Edit("Laplace.ratio", "self.sensitivity / self.scale", "self.scale / self.sensitivity", "T42-pair-shift"),
-    Edit("Composition.merged", "counts.get(mechanism, 0) + count", "count", "T25-composition"),
+         "T23-pair-gaussian", seen_by="test_distance_of_means_follows_the_convention"),
+    Edit("binomial_weights", "rest ** (trials - n)", "rest ** trials", "T53-with-replacement",
+         seen_by="test_binomial_weights_are_those_of_repeated_draws"),
+    Edit("Laplace.ratio", "self.sensitivity / self.scale", "self.scale / self.sensitivity", "T42-pair-shift",
+         seen_by="test_laplace_ratio_is_sensitivity_over_scale"),
+    Edit("Composition.merged", "counts.get(mechanism, 0) + count", "count", "T25-composition",
+         seen_by="test_compose_flattens"),
     # pairs
     Edit("ORDERS", "Relation.ADD_OR_REMOVE: (\"remove\", \"add\")", "Relation.ADD_OR_REMOVE: (\"remove\",)",
-         "T25-composition"),
-    Edit("Setting.mixtures", "-mean, weight", "mean, weight", "T22-pair-poisson-replace"),
+         "T25-composition", seen_by="test_random_sensitivities_are_dominated"),
+    Edit("Setting.mixtures", "-mean, weight", "mean, weight", "T22-pair-poisson-replace",
+         seen_by="test_the_table_has_a_law_and_its_words_or_a_reason"),
     Edit("_square", "s**2", "Fraction(float(s)**2)", "T73-sampled-composition", banned=True),
     # laws
-    Edit("SWAPPED", '"remove": "add"', '"remove": "remove"', "T16-reversal"),
-    Edit("mirrored", "-mean, weight", "mean, weight", "T22-pair-poisson-replace"),
-    Edit("MixtureLoss._rows", "(2 * variance)", "variance", "T51-mixtures"),
-    Edit("FiniteLoss.in_order", "(q, p) for", "(p, q) for", "T55-finite"),
-    Edit("OddsLoss.enclose_atoms", "(odds + 1 + self.others)", "(odds + self.others)", "T54-randomized-response"),
-    Edit("SampledLoss._odds", ".expm1()", ".exp()", "T60-tails"),
-    Edit("SampledGaussianLoss.side", 'self.order == "add"', 'self.order == "remove"', "T08-shifted-line"),
+    Edit("SWAPPED", '"remove": "add"', '"remove": "remove"', "T16-reversal",
+         seen_by="test_the_swapped_order_exchanges_the_pair"),
+    Edit("mirrored", "-mean, weight", "mean, weight", "T22-pair-poisson-replace",
+         seen_by="test_values_of_other_libraries"),
+    Edit("MixtureLoss._rows", "(2 * variance)", "variance", "T51-mixtures", seen_by="test_wide_balls_hold_every_value"),
+    Edit("FiniteLoss.in_order", "(q, p) for", "(p, q) for", "T55-finite", seen_by="test_reversal_ties_the_two_orders"),
+    Edit("OddsLoss.enclose_atoms", "(odds + 1 + self.others)", "(odds + self.others)", "T54-randomized-response",
+         seen_by="test_reversal_ties_the_two_orders"),
+    Edit("SampledLoss._odds", ".expm1()", ".exp()", "T60-tails", seen_by="test_tails_make_the_curve"),
+    Edit("SampledGaussianLoss.side", 'self.order == "add"', 'self.order == "remove"', "T08-shifted-line",
+         seen_by="test_transform_beyond_is_the_line_integral_and_its_error"),
     Edit("DiscreteGaussianLoss._reaches", "self.sensitivity - 2 * outcome", "self.sensitivity + 2 * outcome",
-         "T50-discrete-gaussian"),
-    Edit("_theta", "(2 * arb.pi())", "arb.pi()", "T63-discrete-gaussian-sums"),
-    Edit("_threshold", "arb(1) / 2", "arb(1)", "T14-single-step"),
-    Edit("LaplaceMixtureLoss._enclose_end", "sign * mean", "mean", "T75-random-shifts"),
-    Edit("_sinc_beyond", "min(1 / x)", "min(1 / (2 * x))", "T62-sampled-laplace-beyond"),
-    Edit("SampledLaplaceLoss._power", "tilt + 1 if", "tilt if", "T61-sampled-laplace"),
-    Edit("_UNKNOWN", ", (arb(1), arb(1))]", "]", "T75-random-shifts"),
-    Edit("GaussianLoss.enclose_moment", "(exponent + 1)", "(exponent - 1)", "T15-gaussian"),
+         "T50-discrete-gaussian", seen_by="test_discrete_gaussian_by_its_masses"),
+    Edit("_theta", "(2 * arb.pi())", "arb.pi()", "T63-discrete-gaussian-sums",
+         seen_by="test_reversal_ties_the_two_orders"),
+    Edit("_threshold", "arb(1) / 2", "arb(1)", "T14-single-step",
+         seen_by="test_single_step_is_the_divergence_of_the_densities"),
+    Edit("LaplaceMixtureLoss._enclose_end", "sign * mean", "mean", "T75-random-shifts",
+         seen_by="test_the_curve_is_that_of_the_mixtures"),
+    Edit("_sinc_beyond", "min(1 / x)", "min(1 / (2 * x))", "T62-sampled-laplace-beyond",
+         seen_by="test_layers_of_flat_and_stepped_floors"),
+    Edit("SampledLaplaceLoss._power", "tilt + 1 if", "tilt if", "T61-sampled-laplace",
+         seen_by="test_transform_is_the_quadrature_over_the_outputs"),
+    Edit("_UNKNOWN", "(arb(1), arb(0)), ", "", "T75-random-shifts",
+         seen_by="test_a_cut_among_hundreds_of_outcomes_holds_every_curve"),
+    Edit("GaussianLoss.enclose_moment", "(exponent + 1)", "(exponent - 1)", "T15-gaussian",
+         seen_by="test_moments_and_transforms_belong_to_the_curve"),
     Edit("ComposedLoss.laws", "if self.mean_shift_squared else self.parts", "if not self.parts else self.parts",
-         "T25-composition"),
+         "T25-composition", seen_by="test_largest_loss_adds_up"),
     # the engines' helpers
-    Edit("total_shift", "count * grid.shift", "grid.shift", "T30-lattice-composition"),
-    Edit("_merged", "old[0] + p, old[1] + q", "p, q", "T73-sampled-composition"),
-    Edit("enclose_atoms_exactly", "(place / 2).exp()", "place.exp()", "T45-pieces"),
+    Edit("total_shift", "count * grid.shift", "grid.shift", "T30-lattice-composition",
+         seen_by="test_the_grid_of_a_sum_is_shifted_once_for_every_step"),
+    Edit("_merged", "old[0] + p, old[1] + q", "p, q", "T73-sampled-composition",
+         seen_by="test_finite_releases_of_one_sample_exactly"),
+    Edit("enclose_atoms_exactly", "(place / 2).exp()", "place.exp()", "T45-pieces",
+         seen_by="test_tails_density_and_moments_of_a_composition"),
     # papers
-    Edit("ANY_STEPS", '"0.56"', '"0.06"', "T99-berry-esseen"),
-    Edit("PSI", "10253", "253", "T104-edgeworth-remainder"),
+    Edit("ANY_STEPS", '"0.56"', '"0.06"', "T99-berry-esseen", seen_by="test_a_setting_where_the_estimates_are_far_off"),
+    Edit("PSI", "10253", "253", "T104-edgeworth-remainder", seen_by="test_the_authors_program_prints_the_same"),
 ]
 
 
@@ -142,3 +173,10 @@ def test_edit_makes_a_proof_stale_or_is_banned(edit: Edit) -> None:
              for theorem in proved.theorems}
     assert edit.theorem in stale
     assert bool(banned(source)) is edit.banned
+
+
+def test_tests_that_see_edits_are_there() -> None:
+    files = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    named = {edit.seen_by for edit in EDITS if edit.seen_by}
+    assert len(named) >= 15
+    assert {name for name in named if not any(f"def {name}(" in text for text in files)} == set()

@@ -7,8 +7,6 @@ those whose file or text holds the word. The short one keeps the list current.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,9 +16,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from mutation import copy_checkout, run_tests  # noqa: E402
+
 FOLDER = Path("verified_dp") / "individual"
 TESTS = ["tests/individual/test_audit_interpolation.py", "tests/individual/test_audit_integers.py",
-         "tests/individual/test_audit_losses.py", "tests/test_individual_losses.py", "tests/individual/test_alone.py",
+         "tests/individual/test_audit_losses.py", "tests/individual/test_individual_losses.py",
+         "tests/individual/test_alone.py",
          "tests/individual/test_full_batch.py", "tests/individual/test_input.py", "tests/individual/test_end_to_end.py"]
 NEAREST = {"squares.py": "integers", "statements.py": "integers", "input.py": "integers", "counts.py": "integers",
            "doubles.py": "test_individual", "interpolation.py": "interpolation", "alone.py": "alone",
@@ -287,20 +290,13 @@ def survives(mutant: tuple[str, str, str]) -> bool:
     """Whether the tests pass on a copy of the package with this one change."""
     name, old, new = mutant
     with tempfile.TemporaryDirectory() as folder:
-        for part in ("verified_dp", "tests"):
-            shutil.copytree(ROOT / part, Path(folder) / part, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        copy_checkout(Path(folder))
         path = Path(folder) / FOLDER / name
         path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-W", "ignore",
-                   *sorted(TESTS, key=lambda path: NEAREST.get(name, "audit_losses") not in path)]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": folder}
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
-        last = (done.stdout.strip().splitlines() or [done.stderr[-300:]])[-1]
-        found = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-        said = "SURVIVED" if done.returncode == 0 else "caught"
-        print(said, mutant, *(line[:150] for line in found or [last]), flush=True)
-        return done.returncode == 0
+        tests = sorted(TESTS, key=lambda path: NEAREST.get(name, "audit_losses") not in path)
+        verdict, by = run_tests(Path(folder), tests, gigabytes=16)
+        print("SURVIVED" if verdict == "passed" else "caught", mutant, by, flush=True)
+        return verdict == "passed"
 
 
 def survivors(mutants: list[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:

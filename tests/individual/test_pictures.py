@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import time
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -93,23 +93,32 @@ def test_bar() -> None:
 
 
 class Screen(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that says it is a terminal, and tells when something was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = threading.Event()
 
     def isatty(self) -> bool:
         return True
 
+    def write(self, text: str) -> int:
+        count = super().write(text)
+        if "halfway" in text:
+            self.written.set()
+        return count
+
 
 def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes until the bar is there."""
     screen = Screen()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setattr(terminal, "PATIENCE", 0.001)
     monkeypatch.setenv("TERM", "xterm")
     with progress_bar("counting") as progress:
         progress(0.5, "halfway")
-        deadline = time.monotonic() + 10
-        while "halfway" not in screen.getvalue() and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert "\r\x1b[Kcounting: [############------------]  50% halfway (0 s" in screen.getvalue()
+        assert screen.written.wait(600)
+    assert "\r\x1b[Kcounting: [############------------]  50% halfway (" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[K")
 
 
@@ -130,7 +139,8 @@ def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setattr(terminal, "PATIENCE", 0.001)
+    before = threading.active_count()
     with progress_bar("counting") as progress:
         progress(0.5, "halfway")
-        time.sleep(0.05)
+        assert threading.active_count() == before  # nobody who could write
     assert stream.getvalue() == ""

@@ -20,6 +20,7 @@ from verified_dp.core.dyadic import Dyadic, decimal_down
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import enclose_gaussian_profile
+from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.search.order import Budget, SingleOrder
@@ -31,6 +32,7 @@ MAX_BITS = 2**17
 _CONVENTION = "gaussian-dp budget: every step's guarantee holds between neighbours of this relation in both directions"
 
 
+@alone
 @proved_by("T110-gdp-filter")
 def gdp_delta(budget: object, epsilon: object, digits: int = DEFAULT_DIGITS,
               relation: Relation | str = Relation.ADD_OR_REMOVE) -> Enclosure:
@@ -52,6 +54,7 @@ def gdp_delta(budget: object, epsilon: object, digits: int = DEFAULT_DIGITS,
     return _enclosure("delta", ends, digits, relation)
 
 
+@alone
 @proved_by("T110-gdp-filter")
 def gdp_epsilon(budget: object, delta: object, digits: int = DEFAULT_DIGITS,
                 relation: Relation | str = Relation.ADD_OR_REMOVE) -> Enclosure:
@@ -75,6 +78,7 @@ def _enclosure(quantity: str, ends: tuple[Dyadic, Dyadic], digits: int, relation
                      relation=Relation.of(relation).value, convention=_CONVENTION)
 
 
+@alone
 def decide(difference: Callable[[], arb]) -> bool | None:
     """Whether the number that `difference` encloses at the working precision is >= 0, None if MAX_BITS do not tell."""
     bits = 128
@@ -107,6 +111,7 @@ def gdp_budget(epsilon: object, delta: object, digits: int = DEFAULT_DIGITS) -> 
     return largest_decimal(holds, exact.digits(digits))
 
 
+@alone
 @proved_by("T114-safe-rounding")
 def renyi_budget(epsilon: object, delta: object, renyi_order: object, digits: int = DEFAULT_DIGITS) -> Fraction:
     """A decimal R, largest up to rounding, such that a Renyi divergence <= R of this order gives (epsilon, delta)-DP.

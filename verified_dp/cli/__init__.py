@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from verified_dp.cli.arguments import UsageError, attached, parser
+from verified_dp.cli.inputs import named_files
 from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, complain
 from verified_dp.core.errors import VerifiedDPError
+from verified_dp.search.deadline import forget_stop
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. `argv` holds the arguments after the program's name."""
     arguments = attached(sys.argv[1:] if argv is None else argv)
+    forget_stop()
     try:
         _accept_any_text()
         code = _run(arguments)
@@ -32,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(f"verified-dp: cannot write the results: {error}")
         _drop_output()
         return UNDECIDED
+    finally:
+        forget_stop()
     return code
 
 
@@ -40,6 +45,8 @@ def _run(arguments: list[str]) -> int:
     out = Output(as_json="--json" in options)
     try:
         args = parser().parse_args(arguments)
+        if (suffix := getattr(args, "suffix", None)) is not None:
+            args.files = named_files(args.files, suffix)
         return int(args.run(args, out))
     except (UsageError, VerifiedDPError) as error:
         return out.error(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import Row, schema
 
 if TYPE_CHECKING:
@@ -45,11 +46,12 @@ def ends(enclosure: Enclosure) -> Row:
 
 def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
     """Ask one of the papers' methods about the specification in a file."""
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.papers.ask import accountant
-    from verified_dp.papers.fourier.pairs import load_spec, published_profile
+    from verified_dp.papers.fourier.pairs import published_profile
     from verified_dp.terminal import Progress
 
-    with Progress(file) as progress:
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
         asked = accountant(published_profile(load_spec(file), progress=progress), limits.method, **limits.parameters)
         solve = asked.delta if quantity == "delta" else asked.epsilon
         return solve(at, limits.digits, limits.max_seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentError, ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -12,6 +12,8 @@ from verified_dp.cli.comparing import run_compare
 from verified_dp.cli.converting import SOURCES, run_claims, run_convert
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
+from verified_dp.cli.reporting import EXAMPLES as _REPORT
+from verified_dp.cli.reporting import add_report
 
 PROGRAM = "verified-dp"
 
@@ -53,6 +55,9 @@ examples:
   verified-dp convert event.json --from dp-accounting --relation replace --floats shortest-decimal"""
 
 
+_SPEC = "specification (TOML), a folder of them, or - for standard input"
+
+
 class UsageError(Exception):
     """Arguments that are no call of the program; `key` is the option concerned."""
 
@@ -66,7 +71,27 @@ class UsageError(Exception):
         return f"{message} (see {program} --help)"
 
 
+class _Once(Action):
+    """Stores a value, or that the option is there, and refuses an option given twice: which one was meant?"""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
+        given: frozenset[str] = getattr(namespace, "given", frozenset())
+        if option is not None and self.dest in given:
+            raise ArgumentError(self, "given twice")
+        namespace.given = given | {self.dest}
+        setattr(namespace, self.dest, True if self.nargs == 0 else values)
+
+
+def _flag(*args: Any, **kwargs: Any) -> _Once:
+    return _Once(*args, **{"default": False, "nargs": 0, **kwargs})
+
+
 class _Parser(ArgumentParser):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, action in ((None, _Once), ("store", _Once), ("store_true", _flag)):
+            self.register("action", name, action)
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, self.prog)
 
@@ -107,6 +132,7 @@ def parser() -> ArgumentParser:
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
     _convert(command("convert", "write another library's history as a specification", _CONVERT))
+    add_report(command("report", "write pages about claims, for people", _REPORT))
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
@@ -114,24 +140,24 @@ def parser() -> ArgumentParser:
 
 
 def _delta(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_delta)
-    command.add_argument("files", nargs="+", metavar="SPEC", help="specification (TOML)")
+    command.set_defaults(run=run_delta, suffix=".toml")
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
     command.add_argument("--epsilon", required=True, metavar="E",
                          help="any rational number, taken exactly: 1.5, 1/3, -1e-3")
     _numeric(command)
 
 
 def _epsilon(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_epsilon)
-    command.add_argument("files", nargs="+", metavar="SPEC", help="specification (TOML)")
+    command.set_defaults(run=run_epsilon, suffix=".toml")
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
     command.add_argument("--delta", required=True, metavar="D",
                          help="a rational number between 0 and 1, taken exactly: 1e-5, 1/60000")
     _numeric(command)
 
 
 def _compare(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_compare)
-    command.add_argument("files", nargs="+", metavar="SPEC", help="specification (TOML)")
+    command.set_defaults(run=run_compare, suffix=".toml")
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
     at = command.add_mutually_exclusive_group(required=True)
     at.add_argument("--epsilon", metavar="E", help="compare delta at this epsilon, any rational number")
     at.add_argument("--delta", metavar="D", help="compare epsilon at this delta, between 0 and 1")
@@ -142,8 +168,9 @@ def _compare(command: ArgumentParser) -> None:
 
 
 def _certify(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_claims, refuse=command.error)
-    command.add_argument("files", nargs="*", metavar="CLAIM", help="specification with a [claim] (TOML)")
+    command.set_defaults(run=run_claims, refuse=command.error, suffix=".toml")
+    command.add_argument("files", nargs="*", metavar="CLAIM",
+                         help="specification with a [claim] (TOML), a folder of them, or -")
     command.add_argument("--history", metavar="FILE", help="instead of claims: a file that convert reads, with --delta")
     command.add_argument("--delta", metavar="D", help="with --history: claim and certify the epsilon at this delta")
     _source(command, default="opacus")
@@ -154,12 +181,16 @@ def _certify(command: ArgumentParser) -> None:
 
 
 def _verify(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_verify)
-    command.add_argument("files", nargs="+", metavar="CERT", help="certificate (JSON)")
+    command.set_defaults(run=run_verify, suffix=".json")
+    command.add_argument("files", nargs="+", metavar="CERT", help="certificate (JSON), a folder of them, or -")
     command.add_argument("--independent", action="store_true",
                          help="check once more, with code and arithmetic of its own")
     command.add_argument("--formal", action="store_true",
                          help="check the formal part too, with the checker extracted from Coq (make proofs)")
+    command.add_argument("--formal-checker", metavar="PROGRAM",
+                         help="run this program for --formal, instead of the one that make proofs built")
+    command.add_argument("--max-seconds", metavar="S", help="processor time for each certificate (10)")
+    command.add_argument("--max-memory", metavar="MB", help="megabytes for each certificate (512)")
     _json(command)
 
 

@@ -9,14 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.answers import ends, result_row
+from verified_dp.cli.inputs import STDIN, read_input, reason
+from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
 from verified_dp.core.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
-    from verified_dp.cli.limits import Limits
+    from verified_dp.cli.limits import CheckLimits, Limits
     from verified_dp.cli.text import Judged
     from verified_dp.core.certificate.check import Check
+    from verified_dp.core.certificate.document import Document
+    from verified_dp.core.composition import Claim
     from verified_dp.enclosure import Enclosure
+
 
 def run_delta(args: Namespace, out: Output) -> int:
     """verified-dp delta SPEC... --epsilon E"""
@@ -27,9 +32,9 @@ def run_delta(args: Namespace, out: Output) -> int:
 
 def run_epsilon(args: Namespace, out: Output) -> int:
     """verified-dp epsilon SPEC... --delta D"""
-    from verified_dp.core.exact import open_unit
+    from verified_dp.core.exact import probability
 
-    return _answers(args, out, "epsilon", "delta", open_unit(args.delta, "delta"))
+    return _answers(args, out, "epsilon", "delta", probability(args.delta, "delta"))
 
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
@@ -70,12 +75,13 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
 
 
 def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
-    from verified_dp.papers.fourier.pairs import load_spec
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
-    with Progress(file) as progress:
-        profile = privacy_profile(load_spec(file), progress=progress)
+    spec = load_spec(file)
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
+        profile = privacy_profile(spec, progress=progress)
         solve = profile.delta if quantity == "delta" else profile.epsilon
         return solve(at, limits.digits, limits.method, limits.max_seconds)
 
@@ -117,36 +123,37 @@ def certificate_paths(files: Sequence[str], folder: str | None) -> Iterator[str 
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise InvalidInput("out", folder, f"a directory that can be written ({_reason(error)})") from None
+        raise InvalidInput("out", folder, f"a directory that can be written ({reason(error)})") from None
     stems: list[str] = []
     for file in files:
-        stem, number = Path(file).stem, 1
+        stem, number = "stdin" if file == STDIN else Path(file).stem, 1
         while (name := stem if number == 1 else f"{stem}-{number}") in stems:
             number += 1
         stems.append(name)
     return iter([str(Path(folder, f"{stem}.json")) for stem in stems])
 
 
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
 def certify(file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
-    """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it."""
+    """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it.
+
+    A certificate of the same claim that is there already and verifies is kept.
+    """
     from verified_dp.certify import build_certificate, certificate_bytes
-    from verified_dp.cli.text import Judged
-    from verified_dp.papers.fourier.pairs import load_spec
+    from verified_dp.cli.inputs import load_spec
+    from verified_dp.cli.kept import read_kept
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
     if limits.method in PAPER_METHODS:
-        reason = f"nothing is certified by {limits.method}: use auto, and `compare` to see it beside"
-        raise Unsupported(reason, "method")
+        raise Unsupported(f"nothing is certified by {limits.method}: use auto, and `compare` to see it beside",
+                          "method")
     spec = load_spec(file)
     if spec.claim is None:
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
-    with Progress(file) as progress:
+    if place is not None and (kept := read_kept(place, spec, limits, formal=formal)) is not None:
+        return _judged(file, spec.claim, place, kept.certificate, kept.delta, kept.epsilon, kept=True)
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
         certificate = build_certificate(spec, delta, epsilon)
@@ -154,10 +161,16 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
             certificate = _with_formal(certificate)
     if place is not None:
         store(place, certificate_bytes(certificate))
+    return _judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure)
+
+
+def _judged(file: str, claim: Claim, place: str | None, certificate: Document, delta: Enclosure, epsilon: Enclosure,
+            *, kept: bool = False) -> Judged:
+    from verified_dp.cli.text import Judged
+
     return Judged(
-        file=file, claim=spec.claim, verdict=certificate["verdict"],
-        short_by_rounding=certificate["short_by_rounding"], delta=delta.enclosure, epsilon=epsilon.enclosure,
-        assumptions=tuple(certificate["assumptions"]), certificate=place)
+        file=file, claim=claim, verdict=certificate["verdict"], short_by_rounding=certificate["short_by_rounding"],
+        delta=delta, epsilon=epsilon, assumptions=tuple(certificate["assumptions"]), certificate=place, kept=kept)
 
 
 def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
@@ -168,10 +181,12 @@ def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
 
 def store(place: str, data: bytes) -> None:
     """Write a certificate; InvalidInput where that is impossible."""
+    from verified_dp.files import write_atomically
+
     try:
-        Path(place).write_bytes(data)
+        write_atomically(place, data)
     except OSError as error:
-        raise InvalidInput("out", place, f"a file that can be written ({_reason(error)})") from None
+        raise InvalidInput("out", place, f"a file that can be written ({reason(error)})") from None
 
 
 def verdict_row(judged: Judged) -> Row:
@@ -226,47 +241,56 @@ class Table:
 
 def run_verify(args: Namespace, out: Output) -> int:
     """verified-dp verify [--independent] [--formal] CERT..."""
+    from verified_dp.cli.limits import CheckLimits
+
+    limits, formal = CheckLimits.of(args), args.formal or args.formal_checker is not None
 
     def work(file: str) -> int:
-        found = check(file, independent=args.independent, formal=args.formal)
+        found = check(file, limits, independent=args.independent, formal=formal, checker=args.formal_checker)
         out.result(check_row(file, found), lambda: _check_text(file, found))
         return ANSWERED if found.valid else REFUTED
 
     return for_each(args.files, work, out)
 
 
-def check(file: str, *, independent: bool, formal: bool = False) -> Check:
+def check(file: str, limits: CheckLimits, *, independent: bool, formal: bool = False,
+          checker: str | None = None) -> Check:
     """Check a certificate's file; once more by the independent checker and by the formal one where that is asked."""
-    from verified_dp.core.certificate.check import verify
+    from verified_dp.core.certificate.document import MAX_BYTES
     from verified_dp.terminal import Progress
+    from verified_dp.verifiers.bounded import verify_bounded
 
-    try:
-        data = Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        raise InvalidInput("file", file, f"a certificate that can be read ({_reason(error)})", file) from None
+    data = read_input(file, MAX_BYTES, "a certificate")
     with Progress(file):
-        found = verify(data)
+        found = verify_bounded(data, seconds=limits.seconds, megabytes=limits.megabytes)
         if independent and found.valid:
             found = _check_independently(data)
-        return _check_formally(data) if formal and found.valid else found
+        return _check_formally(data, checker) if formal and found.valid else found
 
 
-def _check_formally(data: bytes) -> Check:
+def _check_formally(data: bytes, checker: str | None) -> Check:
     from verified_dp.core.certificate.check import refused
     from verified_dp.core.certificate.document import read_document
     from verified_dp.core.errors import InvalidCertificate
     from verified_dp.verifiers.formal import verify_formal
 
     try:
-        return verify_formal(read_document(data))
+        return verify_formal(read_document(data), checker)
     except InvalidCertificate as error:
         return refused(error)
 
 
 def _check_independently(data: bytes) -> Check:
-    from verified_dp.verifiers.first_independent import verify
+    from dataclasses import asdict
 
-    return verify(data)
+    from verified_dp.core.certificate.check import Check
+    from verified_dp.core.errors import Unsupported
+    from verified_dp.verifiers.independent import OutOfTime, TooMuch, verify
+
+    try:
+        return Check(**asdict(verify(data)))
+    except (OutOfTime, TooMuch) as error:
+        raise Unsupported(f"could not be checked independently: {error}", "independent") from None
 
 
 def check_row(file: str, found: Check) -> Row:

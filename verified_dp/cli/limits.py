@@ -28,6 +28,24 @@ class Limits:
         return cls(_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set))
 
 
+@dataclass(frozen=True)
+class CheckLimits:
+    """What checking one certificate may use."""
+
+    seconds: float
+    megabytes: int
+
+    @classmethod
+    def of(cls, args: Namespace) -> CheckLimits:
+        """The options, checked: InvalidInput names the option."""
+        from verified_dp.verifiers.bounded import MEGABYTES, SECONDS
+
+        seconds, memory = _seconds(args.max_seconds), args.max_memory
+        if memory is not None and not (memory.isascii() and memory.isdecimal() and 64 <= int(memory[:9]) <= 10**8):
+            raise InvalidInput("max-memory", memory, "a whole number of megabytes from 64")
+        return cls(SECONDS if seconds is None else max(seconds, 1), MEGABYTES if memory is None else int(memory[:9]))
+
+
 def _digits(text: str | None) -> int | None:
     from verified_dp.core.exact import digits
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
+from verified_dp.search.deadline import is_stopped
 
 ANSWERED, REFUTED, WRONG, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
@@ -87,8 +88,12 @@ class Failure(VerifiedDPError):
 
 
 def for_each(files: Sequence[str], work: Callable[[str], int], out: Output) -> int:
-    """Do the work on each file; an error is told and does not stop the others. Returns the exit code of all."""
-    codes = [_one(file, work, out) for file in files]
+    """Do the work on each file; an error is told and does not stop the others, Ctrl-C does. Returns the exit code."""
+    codes = []
+    for file in files:
+        codes.append(_one(file, work, out))
+        if is_stopped():
+            return INTERRUPTED
     return next((code for code in (WRONG, REFUTED, UNDECIDED) if code in codes), ANSWERED)
 
 

@@ -23,7 +23,10 @@ _LABEL = 14
 
 @dataclass(frozen=True)
 class Judged:
-    """What `certify` found about one claim. delta: at the claimed epsilon; epsilon: at the claimed delta."""
+    """What `certify` found about one claim. delta: at the claimed epsilon; epsilon: at the claimed delta.
+
+    kept: whether this is what an earlier run's certificate says, which still verifies.
+    """
 
     file: str
     claim: Claim
@@ -33,6 +36,7 @@ class Judged:
     epsilon: Enclosure
     assumptions: tuple[str, ...]
     certificate: str | None
+    kept: bool = False
 
     @property
     def name(self) -> str:
@@ -113,7 +117,8 @@ def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
         *_how(judged.delta, [judged.delta, judged.epsilon]),
         *_assumptions(judged.assumptions),
         *(_field("source", judged.claim.source) if judged.claim.source else []),
-        *(_field("certificate", judged.certificate) if judged.certificate else []),
+        *(_field("certificate", judged.certificate + " (kept: it verifies)" * judged.kept)
+          if judged.certificate else []),
     ]
 
 
@@ -150,23 +155,30 @@ def _assumptions(assumptions: tuple[str, ...]) -> list[str]:
     return [line for item in items for line in item]
 
 
-_ROW = "{}{:>12} {:>10}  {:<17} {:>10}  {}"
+_ROW = "{}{:>12} {:>10}  {:<20} {:>10}  {}"
 _VERDICT_WIDTH = 10
 
 
 def table_head() -> str:
     """The first line of the table of claims."""
     verdict = "verdict".ljust(_VERDICT_WIDTH)
-    return _ROW.format(verdict, "claimed eps", "delta", "true epsilon", "slack", "claim")
+    return _ROW.format(verdict, "claimed eps", "delta", "true epsilon", "slack", "file: claim -> certificate")
 
 
 def table_row(judged: Judged, paint: Paint) -> str:
     """One line per claim; a negative slack is what the claim is short by."""
     verdict = paint(judged.verdict.ljust(_VERDICT_WIDTH), judged.verdict)
-    name = judged.name + " [short by rounding]" * judged.short_by_rounding
+    name = _row_name(judged) + " [short by rounding]" * judged.short_by_rounding
     claim, room = judged.claim, slack(judged.claim.epsilon, judged.epsilon)
     claimed = clipped(claim.epsilon_text, 12), clipped(claim.delta_text, 10)
     return _ROW.format(verdict, *claimed, judged.epsilon.notation(8), room, name)
+
+
+def _row_name(judged: Judged) -> str:
+    """The file, the claim's title and where the certificate is, "a.toml: a claim -> out/a.json"."""
+    title = f": {printable(judged.claim.title)}" if judged.claim.title else ""
+    place = f" -> {printable(judged.certificate)}" if judged.certificate else ""
+    return printable(judged.file) + title + place + " (kept)" * judged.kept
 
 
 def table_foot(verdicts: Iterable[str], conventions: Iterable[str]) -> list[str]:

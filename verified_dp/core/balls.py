@@ -11,11 +11,28 @@ from fractions import Fraction
 from functools import lru_cache, wraps
 from typing import TypeVar, TypeVarTuple
 
+import flint
 from flint import acb, arb, ctx, fmpq
 
 from verified_dp.core.dyadic import Dyadic, integer_of
-from verified_dp.core.errors import Undecided
+from verified_dp.core.ends import End, Ratio
+from verified_dp.core.errors import Undecided, Unsupported
 from verified_dp.core.exact import SquareRoot
+
+NEEDED = (0, 9)
+"""The oldest python-flint whose functions and calling conventions are those used here."""
+
+
+def check_version(found: str) -> None:
+    """Raises Unsupported where python-flint is older than needed."""
+    numbers = [int(part) for part in found.split(".")[:2] if part.isdecimal()]
+    if numbers < [*NEEDED]:
+        least = ".".join(map(str, NEEDED))
+        raise Unsupported(f"needs {least} or newer and is {found} here: pip install 'python-flint>={least},<0.10'",
+                          "python-flint")
+
+
+check_version(flint.__version__)
 
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
@@ -145,6 +162,8 @@ def upper_dyadic(x: arb) -> Dyadic:
     return Dyadic(int(mantissa), int(exponent))
 
 
-def ball_of(value: Dyadic) -> arb:
-    """The exact ball of a dyadic."""
+def ball_of(value: End) -> arb:
+    """The ball of an end, exact for a dyadic one."""
+    if isinstance(value, Ratio):
+        return ball(value)
     return arb.pos_inf() if value.is_infinite else arb((value.mantissa, value.exponent))

@@ -10,7 +10,7 @@ _Proved = TypeVar("_Proved", bound=Callable[..., Any])
 _NAME = re.compile(r"T\d\d\d?-[a-z0-9]+(-[a-z0-9]+)*")
 
 REGISTRY: dict[Callable[..., Any], tuple[str, ...]] = {}
-"""Each proved function -> names of the theorems (files `proofs/NAME.md`) it rests on."""
+"""Each proved function -> names of the theorems (files `proofs/*/NAME.md`) it rests on."""
 
 
 def proved_by(*names: str) -> Callable[[_Proved], _Proved]:

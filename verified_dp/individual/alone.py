@@ -15,6 +15,7 @@ from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.exact import square_root
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.counts import Counts
@@ -61,6 +62,7 @@ def steps_of_counts(counts: Counts, row: int) -> list[Steps]:
     return found
 
 
+@alone
 @proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
 def enclose_epsilon(steps: Iterable[Steps], training: Training, target: Fraction, digits: int) -> tuple[float, float]:
     """lower <= eps_i(target) <= upper; upper may be inf. Ends that the bracket puts below 0 are 0, as eps_i >= 0."""
@@ -76,6 +78,7 @@ def _ends(order: SingleOrder, target: Fraction, digits: int) -> tuple[Fraction, 
     return bracket_epsilon(order, target, digits, _method(order), Budget(SECONDS)).ends
 
 
+@alone
 @proved_by("T118-individual-enclosure", "T119-rounded-sensitivities")
 def enclose_delta(steps: Iterable[Steps], training: Training, epsilon: Fraction, digits: int) -> tuple[float, float]:
     """lower <= delta_i(epsilon) <= upper."""

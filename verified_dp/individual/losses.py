@@ -23,6 +23,7 @@ import numpy as np
 
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import non_negative, open_unit
+from verified_dp.core.locks import alone
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon
 from verified_dp.individual.brackets import bracket_epsilons
 from verified_dp.individual.counts import Counts, Progress, nothing
@@ -71,6 +72,7 @@ class IndividualLosses:
         return narrow(self.quantity, self.lower, self.upper, self.asked)
 
 
+@alone
 def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH,
                         progress: Progress = nothing, alone: int = ALONE) -> IndividualLosses:
     """Enclose eps_i(delta) = inf {eps >= 0: delta_i(eps) <= delta} of every record.
@@ -103,6 +105,7 @@ def individual_epsilons(counts: Counts, delta: object, width: object = WIDTH,
     return _solve(counts, question, alone, progress)
 
 
+@alone
 def individual_deltas(counts: Counts, epsilon: object, width: object = WIDTH,
                       progress: Progress = nothing, alone: int = ALONE) -> IndividualLosses:
     """Enclose delta_i(eps) of every record at one eps >= 0, which has to be a binary double such as 0.5, at most 2^40.

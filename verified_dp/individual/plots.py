@@ -31,7 +31,7 @@ def progress_bar(title: str) -> Iterator[Progress]:
     """What to hand to `progress=`: on a terminal a bar on standard error after some seconds, elsewhere nothing."""
     from verified_dp.terminal import Progress as Shown
 
-    with Shown(title) as shown:
+    with Shown(title, plain=False) as shown:
         yield lambda share, text: shown(bar(share, text))
 
 

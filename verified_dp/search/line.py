@@ -9,6 +9,7 @@ import numpy as np
 
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.search.deadline import check_time
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.transforms import FloatLaw, FloatLoss, log_sums
 
@@ -125,6 +126,7 @@ def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> f
 
 def tail_lines(law: FloatLaw, c: float, count: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Heights (about the steepest-descent one of `count` steps); for each log |W_j| and Im v_j on a float grid."""
+    check_time()
     t = law.grid(c, 100)
     highest = min(0.49 * law.strip, 12 * law.s)
     if law.order != "remove":
@@ -145,6 +147,7 @@ def node_rule(height: float, half_width: float, step: float, low: float, high: f
 
 def choose_nodes(law: FloatLaw, c: float, bits: float) -> NodeRule:
     """Choose the rule with the fewest nodes whose quadrature and tail errors are below 2^-bits M(c)."""
+    check_time()
     want = bits * math.log(2)
     best, log_mass = (math.inf, 0.0, 0.0, 0.0, 0.0), law.cumulants(c)[0]
     for height in np.linspace(0.02, 0.49, 24) * min(law.strip, 2.2 * law.s * math.sqrt(want)):

@@ -72,18 +72,26 @@ def log_factor(exponent: float) -> float:
     return -exponent * math.log1p(1 / exponent) - math.log1p(exponent)
 
 
-def choose_order(model: MomentModel, epsilon: float, conversion: str) -> Order:
+def choose_order(model: MomentModel, epsilon: float, conversion: str, steps: int = 48) -> Order:
     """The order with the least bound by that conversion ("mironov", "canonne" or "asoodeh")."""
     def rough(exponent: float) -> float:
         size = model.log_moment(exponent) - exponent * epsilon
         return size if conversion == "mironov" else size + log_factor(exponent)
 
-    best = _least(rough, SMALLEST, model.largest, 48)
+    best = _least(rough, SMALLEST, model.largest, steps)
     if conversion != "asoodeh":
         return Order(best, rough(best))
     low, high = max(best / 32, SMALLEST), min(best * 32, model.largest)
     best = _least(lambda exponent: at_order(model, exponent, epsilon).log_bound, low, high, 32)
     return at_order(model, best, epsilon)
+
+
+def least_epsilon(model: MomentModel, log_target: float, steps: int) -> float:
+    """The least eps at which some order's bound without a tangent, e^(K(l) + log C(l) - l eps), is the target."""
+    def epsilon(exponent: float) -> float:
+        return (model.log_moment(exponent) + log_factor(exponent) - log_target) / exponent
+
+    return epsilon(_least(epsilon, SMALLEST, model.largest, steps))
 
 
 def choose_variance_order(model: MomentModel, epsilon: float) -> tuple[float, float]:

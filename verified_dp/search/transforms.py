@@ -7,6 +7,7 @@ import numpy as np
 
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.search.deadline import check_time
 from verified_dp.search.direct import DirectModel
 
 _SPREAD = 11.0
@@ -60,6 +61,7 @@ class FloatLaw:
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') at c."""
+        check_time()
         t = self.grid(c)
         base, loss = self.exponents(t)
         exponent = base + c * loss

@@ -7,7 +7,7 @@ ball arithmetic (T120, T121), the second by the program that proofs/coq/Link.v p
 
 from __future__ import annotations
 
-import os
+import hashlib
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.core.theorems import proved_by
 
@@ -35,9 +36,13 @@ MAX_INDEX = 2**26
 MAX_BITS = 4096
 MAX_WORK = 2**28
 """Points times bits of precision; known certificates need 2^24."""
-MAX_SECONDS = 3600
+MAX_SECONDS = 600
+"""Of the extracted program; known parts take seconds, the largest of 16000 points about a minute."""
+MAX_MEMORY = 4096
+"""Megabytes of the extracted program."""
 CHECKER = Path(__file__).resolve().parents[2] / "proofs" / "coq" / "build" / "formal-checker"
-VARIABLE = "VERIFIED_DP_FORMAL_CHECKER"
+HASH = CHECKER.with_suffix(".sha256")
+"""What `make proofs` writes beside the program that it built: its sha256."""
 
 TRUST = (
     "Trusted: that the one-step integer law bounds the mechanism (this package's ball arithmetic, T120, T121), "
@@ -195,12 +200,20 @@ def single_law(loss: ComposedLoss) -> tuple[Law, int]:
 # ---------- the extracted checker ----------
 
 
-def checker_path() -> Path:
-    """The extracted program. Raises Unsupported where it is not built."""
-    path = Path(os.environ.get(VARIABLE) or CHECKER)
-    if not path.is_file():
-        raise Unsupported(f"the formal checker is not built: run `make proofs`, or set {VARIABLE} to it", "formal")
-    return path
+def checker_path(given: str | None = None) -> Path:
+    """The extracted program: the one at a path that is given, else the one that `make proofs` built, unchanged.
+
+    Raises InvalidInput where nothing is at the given path, Unsupported where nothing is built or it was changed since.
+    """
+    if given is not None:
+        if not Path(given).is_file():
+            raise InvalidInput("formal-checker", given, "the path of a program")
+        return Path(given).resolve()
+    if not CHECKER.is_file() or not HASH.is_file():
+        raise Unsupported("the formal checker is not built: run `make proofs`, or give its path", "formal")
+    if hashlib.sha256(CHECKER.read_bytes()).hexdigest() != HASH.read_text(encoding="ascii").strip():
+        raise Unsupported("the formal checker is not the program that `make proofs` built: run it again", "formal")
+    return CHECKER
 
 
 def problem_words(part: FormalPart) -> Iterator[int | str]:
@@ -214,14 +227,17 @@ def problem_words(part: FormalPart) -> Iterator[int | str]:
     yield part.bound
 
 
+_RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"'
+"""A shell's words: so much memory, and all of it for the stack."""
+
+
 @proved_by("T122-formal-checker")
-def is_accepted(part: FormalPart) -> bool:
+def is_accepted(part: FormalPart, checker: str | None = None) -> bool:
     """Whether the extracted checker accepts. Raises Unsupported where it cannot run to its end."""
     text = "\n".join(map(str, problem_words(part))) + "\n"
-    command = ["/bin/sh", "-c", 'ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"']
+    command = ["/bin/sh", "-c", _RUN, str(checker_path(checker)), str(MAX_MEMORY << 10)]
     try:
-        done = subprocess.run([*command, str(checker_path())], input=text, capture_output=True, text=True,
-                              timeout=MAX_SECONDS, check=False)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=MAX_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unsupported(f"the formal checker did not finish: {error}", "formal") from None
     answer = done.returncode, done.stdout.strip()
@@ -233,8 +249,9 @@ def is_accepted(part: FormalPart) -> bool:
 # ---------- the whole part ----------
 
 
-def verify_formal(document: Document) -> Check:
-    """Check the formal part of a certificate that is valid otherwise.
+@alone
+def verify_formal(document: Document, checker: str | None = None) -> Check:
+    """Check the formal part of a certificate that is valid otherwise; `checker` is the path of another program.
 
     Raises InvalidCertificate where it proves less than it says, Unsupported where there is none.
     """
@@ -247,9 +264,10 @@ def verify_formal(document: Document) -> Check:
     losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
     check_purpose(document["verdict"], spec.claim, parts, losses)
     for index, part in enumerate(parts):
-        _check_part(part, losses[part.order], f"formal[{index}]")
+        _check_part(part, losses[part.order], f"formal[{index}]", checker)
     points = ", ".join(f"{part.order} {part.side} with {len(part.masses)} points" for part in parts)
-    reason = f"composition in integers accepted by the checker extracted from Coq ({points}). {TRUST}"
+    program = "the checker extracted from Coq" if checker is None else f"the program {checker_path(checker)}"
+    reason = f"composition in integers accepted by {program} ({points}). {TRUST}"
     return Check(True, document["verdict"], None, reason)
 
 
@@ -265,7 +283,7 @@ def check_purpose(verdict: str, claim: Claim, parts: list[FormalPart], losses: M
         raise InvalidCertificate("formal", f"the bounds do not show the verdict ({verdict})")
 
 
-def _check_part(part: FormalPart, loss: ComposedLoss, path: str) -> None:
+def _check_part(part: FormalPart, loss: ComposedLoss, path: str, checker: str | None) -> None:
     law, count = single_law(loss)
     if part.count != count:
         raise InvalidCertificate(f"{path}.count", f"must be {count}")
@@ -275,5 +293,5 @@ def _check_part(part: FormalPart, loss: ComposedLoss, path: str) -> None:
         raise InvalidCertificate(f"{path}.masses", f"cannot be compared: {error}") from None
     if not bounds:
         raise InvalidCertificate(f"{path}.masses", f"not {part.side} the law of one step")
-    if not is_accepted(part):
+    if not is_accepted(part, checker):
         raise InvalidCertificate(path, "rejected by the formal checker")

@@ -19,6 +19,7 @@ from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.engines.lattice import Above, Below
 from verified_dp.core.errors import InvalidCertificate, Unsupported
 from verified_dp.core.laws.law import Law
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.verifiers.formal import FormalPart, Product, part_record, read_parts, single_law
 
@@ -175,6 +176,7 @@ def _least(is_enough: Callable[[int], bool]) -> int:
     return high
 
 
+@alone
 def with_formal(certificate: Document) -> Document:
     """The certificate with a formal part that shows its verdict. Raises Unsupported where none can be made."""
     spec = read_spec(certificate)

@@ -23,7 +23,7 @@ from typing import Any
 
 from flint import ctx
 
-from verified_dp.core.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.balls import upper_dyadic
 from verified_dp.core.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
 from verified_dp.core.certificate.evaluation import Entry, is_budget_for, read_entries
 from verified_dp.core.certificate.statement import read_spec
@@ -36,6 +36,7 @@ from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values, Witness, evaluate
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privacy_losses
 from verified_dp.core.words import assumptions
 
@@ -62,6 +63,7 @@ def refused(error: InvalidCertificate) -> Check:
     return Check(False, None, error.field or None, error.reason)
 
 
+@alone
 def verify(certificate: bytes | str | Document) -> Check:
     """Check a certificate (JSON, or the plain dict); never raises for what a certificate may hold.
 
@@ -164,7 +166,7 @@ def _check_enclosure(entry: Entry, values: Values, path: str) -> None:
     stated = entry.statement
     with ctx.workprec(entry.witness.prec + _GUARD_BITS):
         bounds = values.delta(stated.at)
-        lower, upper = lower_dyadic(bounds.lower), upper_dyadic(bounds.upper)
+        lower, upper = bounds.ends()
         budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
     if lower < stated.lower:
         raise InvalidCertificate(f"{path}.enclosure.lower", "is above what the witness proves")

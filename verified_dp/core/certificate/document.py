@@ -34,6 +34,8 @@ OPTIONAL = ("formal",)
 
 MAX_BYTES = 2**24
 """16 MiB: a real certificate has 5 to 100 kB."""
+MAX_ITEMS = 2**21
+"""Commas and opening brackets, those in texts too: Python keeps up to 60 times as many bytes."""
 MAX_DEPTH = 12
 """Real ones nest 7 deep: evaluations, entry, witness, blocks, block, rules, rule."""
 MAX_TEXT = 400_000
@@ -96,6 +98,8 @@ def parse_json(data: bytes | str) -> Any:
         raise InvalidCertificate("", f"longer than {MAX_BYTES} bytes")
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
+        if sum(map(text.count, ",[{")) > MAX_ITEMS:
+            raise InvalidCertificate("", f"more than {MAX_ITEMS} items")
         return json.loads(text, object_pairs_hook=_unique, parse_int=_short_integer)
     except RecursionError:
         raise InvalidCertificate("", "nested too deeply") from None

@@ -21,6 +21,7 @@ from flint import acb, ctx
 from verified_dp.core.balls import ball
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import non_negative, positive
+from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Estimate
 from verified_dp.individual.counts import Counts, Progress, nothing
@@ -85,6 +86,7 @@ class PlancherelLosses:
     distinct: int
 
 
+@alone
 def plancherel_deltas(counts: Counts, epsilon: object, half_length: object = None, points: int | None = None,
                       tilt: object = 0, progress: Progress = nothing) -> PlancherelLosses:
     """Enclose delta_i(eps) of every record by Lemma 1 and Theorem 2 of the paper, with every error.

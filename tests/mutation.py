@@ -1,0 +1,388 @@
+"""Random mutants of the trusted code: which of them do the tests miss?
+
+    python tests/mutation.py --count 300 --seed 1 --modules verified_dp/core
+
+A mutant is one small change of one file: a sign, an operator, a comparison, a constant, a branch, an end of a ball, a
+lost statement. The tests that import the file run first, then (without --near) all others, in a copy of the checkout
+with a limit of time and memory; tests of hashes are left out, since they notice every change. Results are lines of
+JSON; a second run goes on where the first stopped, --again also tries survivors anew. A survivor is a test to be
+written, or cannot change a bound: those are listed, with the reason, in tests/mutation_survivors.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = ("verified_dp", "tests", "proofs", "examples", "pyproject.toml", "README.md")
+WITHOUT_HASHES = ("--deselect", "tests/test_theorems.py::test_proof_is_current")
+SWAPPED = {
+    "max": "min", "upper_end": "lower_end", "largest": "smallest", "abs_upper": "abs_lower", "upper": "lower",
+    "floor": "ceil", "expm1": "exp", "log1p": "log", "sinh": "cosh", "above": "below", "left": "right", "low": "high",
+    "first": "last", "all": "any",
+}
+SWAPPED |= {second: first for first, second in SWAPPED.items()}
+OPERATORS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**", ast.Mod: "%"}
+OTHER = {"+": "-", "-": "+", "*": "/", "/": "*", "//": "/", "%": "//"}
+COMPARED: dict[type, tuple[str, ...]] = {
+    ast.Lt: ("<=", ">"), ast.LtE: ("<", ">="), ast.Gt: (">=", "<"), ast.GtE: (">", "<="), ast.Eq: ("!=",),
+    ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",), ast.NotIn: ("in",)}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`old` at [start, end) of the file's bytes becomes `new`."""
+
+    file: str
+    line: int
+    start: int
+    end: int
+    old: str
+    new: str
+
+    def apply(self, source: bytes) -> bytes:
+        return source[: self.start] + self.new.encode() + source[self.end :]
+
+
+class Finder(ast.NodeVisitor):
+    """All mutants of a file; words, types, messages of errors and theorems are left alone."""
+
+    def __init__(self, file: str, source: bytes) -> None:
+        self.file, self.source, self.found = file, source, list[Mutant]()
+        self.starts = [0]
+        for line in source.splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+        self.visit(ast.parse(source))
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        return (self.starts[node.lineno - 1] + node.col_offset,
+                self.starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0))
+
+    def text(self, node: ast.expr | ast.stmt) -> str:
+        return self.source[slice(*self.span(node))].decode()
+
+    def change(self, node: ast.expr | ast.stmt, new: str) -> None:
+        if self.text(node) != new:
+            self.found.append(Mutant(self.file, node.lineno, *self.span(node), self.text(node), new))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        for default in (*node.args.defaults, *node.args.kw_defaults):
+            if default is not None:
+                self.visit(default)
+        for statement in node.body:
+            self.visit(statement)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        return
+
+    visit_Import = visit_Raise = visit_JoinedStr = visit_ImportFrom  # type: ignore[assignment]
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if not any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
+            self.visit(node.value)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant):
+            return
+        self.change(node, "pass")
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        left, right, sign = self.text(node.left), self.text(node.right), OPERATORS.get(type(node.op))
+        if sign is not None:
+            if sign in OTHER:
+                self.change(node, f"({left}) {OTHER[sign]} ({right})")
+            self.change(node, f"({left})")
+            if sign not in ("**", "/", "//"):
+                self.change(node, f"({right})")
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        self.change(node, f"({self.text(node.operand)})")
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        operands = [node.left, *node.comparators]
+        for place, operator in enumerate(node.ops):
+            gap = (self.span(operands[place])[1], self.span(operands[place + 1])[0])
+            old = self.source[slice(*gap)].decode()
+            for new in COMPARED.get(type(operator), ()):
+                sign = " ".join(re.findall(r"[<>=!]+|is not|not in|is|in", old))
+                self.found.append(Mutant(self.file, node.lineno, *gap, old, old.replace(sign, new)))
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        texts = [self.text(value) for value in node.values]
+        word, other = (" and ", " or ") if isinstance(node.op, ast.And) else (" or ", " and ")
+        self.change(node, f"({other.join(f'({text})' for text in texts)})")
+        for dropped in range(len(texts)):
+            self.change(node, f"({word.join(f'({t})' for i, t in enumerate(texts) if i != dropped)})")
+        self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self.change(node, f"({self.text(node.body)})")
+        self.change(node, f"({self.text(node.orelse)})")
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        self.change(node.test, "False")
+        self.change(node.test, "True")
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        target, value = self.text(node.target), self.text(node.value)
+        sign = OPERATORS.get(type(node.op), "+")
+        self.change(node, f"{target} {OTHER.get(sign, '-')}= {value}")
+        self.change(node, f"{target} = {value}")
+        self.change(node, "pass")
+        self.visit(node.value)
+
+    def visit_With(self, node: ast.With) -> None:
+        for item in node.items:
+            if isinstance(item.context_expr, ast.Call) and item.context_expr.args:
+                self.change(item.context_expr.args[0], "ctx.prec")
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, bool):
+            self.change(node, str(not node.value))
+        elif isinstance(node.value, int):
+            for new in (node.value + 1, node.value - 1, 2 * node.value):
+                self.change(node, f"({new})" if new < 0 else str(new))
+        elif isinstance(node.value, str) and re.fullmatch(r"[0-9.]+", node.value):
+            self.change(node, f'"{node.value}1"')
+            self.change(node, f'"0{node.value[1:]}"')
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if node.id in SWAPPED and isinstance(node.ctx, ast.Load):
+            self.change(node, SWAPPED[node.id])
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if node.attr in SWAPPED:
+            end = self.span(node)[1]
+            self.found.append(Mutant(self.file, node.lineno, end - len(node.attr), end, node.attr, SWAPPED[node.attr]))
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        words = self.text(node.func)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in (
+                "union", "max", "min", "exp", "log", "sqrt", "in_order", "conjugate"):
+            self.change(node, f"({self.text(node.func.value)})")
+        if words in ("upper_end", "lower_end", "abs", "ball", "sorted", "reversed") and len(node.args) == 1:
+            self.change(node, f"({self.text(node.args[0])})")
+        if words in ("plus_minus", "disc"):
+            self.change(node, "arb(0)")
+        if len(node.args) == 2 and not node.keywords and words not in ("isinstance", "zip"):
+            self.change(node, f"{words}({self.text(node.args[1])}, {self.text(node.args[0])})")
+        self.generic_visit(node)
+
+    def visit_Tuple(self, node: ast.Tuple) -> None:
+        texts = [self.text(item) for item in node.elts]
+        if len(texts) == 2 and isinstance(node.ctx, ast.Load) and texts[0] != texts[1]:
+            self.change(node, f"({texts[1]}, {texts[0]})")
+        self.generic_visit(node)
+
+
+def find_mutants(file: str, root: Path = ROOT) -> list[Mutant]:
+    """All of a file, a few of which cannot be parsed."""
+    return Finder(file, (root / file).read_bytes()).found
+
+
+def can_be_parsed(mutant: Mutant, root: Path = ROOT) -> bool:
+    try:
+        ast.parse(mutant.apply((root / mutant.file).read_bytes()))
+    except SyntaxError:
+        return False
+    return True
+
+
+def nearest_tests(file: str, root: Path = ROOT) -> list[str]:
+    """Tests of the module's name and those that import it; where none does, those that share a word or test its users.
+
+    First those that share the name, or words of it, then those of the same folder, then those that use most of it.
+    """
+    path, tests = Path(file), [str(path.relative_to(root)) for path in sorted((root / "tests").rglob("test_*.py"))]
+    defined = re.findall(r"^(?:def|class) (\w+)", (root / file).read_text(encoding="utf-8"), re.MULTILINE)
+
+    def rank(test: str) -> tuple[bool, int, bool, int, str]:
+        text, shared = (root / test).read_text(encoding="utf-8"), len(_words(path) & _words(Path(test)))
+        elsewhere = Path(test).parent.name != path.parent.name
+        return f"test_{path.stem}" != Path(test).stem, -shared, elsewhere, -sum(text.count(n) for n in defined), test
+
+    ranks = {test: rank(test) for test in tests}
+    found = set(importers(file, "tests", root))
+    if not found:
+        users = importers(file, path.parts[0], root)
+        found = {test for user in users for test in importers(user, "tests", root)} | {
+            test for test in tests if ranks[test][1]}
+    return sorted(found | {test for test in tests if not ranks[test][0]}, key=ranks.__getitem__)
+
+
+def _words(path: Path) -> set[str]:
+    return {word.rstrip("s") for word in path.stem.split("_")} - {"test"}
+
+
+def importers(file: str, folder: str, root: Path = ROOT) -> list[str]:
+    """The Python files below the folder that import something of the module."""
+    module = ".".join(Path(file).with_suffix("").parts)
+    words = re.compile(rf"from {re.escape(module)} import")
+    paths = sorted((root / folder).rglob("*.py"))
+    return [str(path.relative_to(root)) for path in paths if words.search(path.read_text(encoding="utf-8"))
+            and (folder != "tests" or path.name.startswith("test_"))]
+
+
+def copy_checkout(folder: Path, root: Path = ROOT) -> None:
+    """What the tests need, without what they leave behind."""
+    for part in PARTS:
+        if (root / part).is_dir():
+            shutil.copytree(root / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", "build"))
+        elif (root / part).exists():
+            shutil.copy(root / part, folder)
+
+
+def run_tests(folder: Path, tests: Sequence[str], *, seconds: float = 900, gigabytes: int = 4) -> tuple[str, str]:
+    """("passed", "failed" or "timeout", what pytest said first of it) in a checkout, with these limits."""
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (gigabytes << 30, gigabytes << 30))
+
+    command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-W", "ignore", *WITHOUT_HASHES, *tests]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(folder),
+                                "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, start_new_session=True, preexec_fn=limit) as process:
+        try:
+            said, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return "timeout", ""
+    lines = said.strip().splitlines() or [""]
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    return "passed" if process.returncode == 0 else "failed", (failed or lines[-1:])[0][:200]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a mutant: killed, survived or timeout; by: the first test that failed."""
+
+    mutant: Mutant
+    verdict: str
+    by: str
+    seconds: int
+
+    def line(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def judge(mutant: Mutant, folder: Path, stages: Sequence[Sequence[str]], seconds: float) -> Result:
+    """Run the stages of tests on the mutant until one fails; `folder` is a clean checkout before and after."""
+    path, start = folder / mutant.file, time.monotonic()
+    source = path.read_bytes()
+    path.write_bytes(mutant.apply(source))
+    verdict, by = "passed", ""
+    try:
+        for tests in stages:
+            if verdict == "passed" and tests:
+                verdict, by = run_tests(folder, tests, seconds=seconds)
+    finally:
+        path.write_bytes(source)
+    words = {"passed": "survived", "failed": "killed", "timeout": "timeout"}
+    return Result(mutant, words[verdict], by if verdict == "failed" else "", round(time.monotonic() - start))
+
+
+def choose(files: Sequence[str], count: int, seed: int) -> list[Mutant]:
+    """A random place first, then one of its mutants: places with many ways to be wrong are not preferred."""
+    places: dict[tuple[str, int, int], list[Mutant]] = {}
+    for mutant in (mutant for file in files for mutant in find_mutants(file)):
+        places.setdefault((mutant.file, mutant.start, mutant.end), []).append(mutant)
+    rng, order = random.Random(seed), sorted(places)
+    rng.shuffle(order)
+    picked = (rng.choice(places[place]) for place in order)
+    return list(islice(filter(can_be_parsed, picked), count))
+
+
+def read_results(path: Path) -> list[Result]:
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    rows = (json.loads(line) for line in lines)
+    return [Result(**{**row, "mutant": Mutant(**row["mutant"])}) for row in rows]
+
+
+def run(mutants: Sequence[Mutant], out: Path, *, near: int | None, seconds: float,
+        again: bool = False) -> Iterator[Result]:
+    """Judge those that have no result yet; `again`: and those that survived or took too long.
+
+    Raises SystemExit where the first mutant's tests fail without it.
+    """
+    results = read_results(out)  # the last one of a mutant counts
+    known = {result.mutant: result for result in results if result.verdict == "killed" or not again}
+    everything = [str(test.relative_to(ROOT)) for test in sorted((ROOT / "tests").rglob("test_*.py"))]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        copy_checkout(folder)
+        for mutant in mutants:
+            if mutant not in known:
+                first = nearest_tests(mutant.file)[:near]
+                rest = [test for test in everything if test not in first] if near is None else []
+                if not results and run_tests(folder, first, seconds=seconds)[0] != "passed":
+                    raise SystemExit(f"these tests fail without any change: {' '.join(first)}")
+                known[mutant] = judge(mutant, folder, [first, rest], seconds)
+                with out.open("a", encoding="utf-8") as file:
+                    file.write(known[mutant].line() + "\n")
+            yield known[mutant]
+
+
+def shown(result: Result) -> str:
+    mutant = result.mutant
+    old, new = (" ".join(text.split())[:90] for text in (mutant.old, mutant.new))
+    return f"{result.verdict} ({result.seconds} s) {mutant.file}:{mutant.line}  {old}  ->  {new}  {result.by}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 where nothing survived."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=300, help="how many mutants")
+    parser.add_argument("--seed", type=int, default=1, help="of the random choice")
+    parser.add_argument("--modules", nargs="+", default=["verified_dp/core"], help="files or folders")
+    parser.add_argument("--near", type=int, help="only so many test files, those nearest to the changed module")
+    parser.add_argument("--seconds", type=float, default=900, help="for each run of tests")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutants.jsonl",
+                        help="results so far, and new ones")
+    parser.add_argument("--again", action="store_true", help="judge survivors anew, with the tests of today")
+    given = parser.parse_args(arguments)
+    paths = [path for name in given.modules for path in (
+        sorted((ROOT / name).rglob("*.py")) if (ROOT / name).is_dir() else [ROOT / name])]
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    mutants = choose([str(path.relative_to(ROOT)) for path in paths], given.count, given.seed)
+    results = []
+    for result in run(mutants, given.out, near=given.near, seconds=given.seconds, again=given.again):
+        print(shown(result), flush=True)
+        results.append(result)
+    counts = Counter(result.verdict for result in results)
+    print("", *(shown(result) for result in results if result.verdict == "survived"), "", sep="\n")
+    print(", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items())))
+    return int(counts["survived"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

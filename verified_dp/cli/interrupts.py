@@ -1,0 +1,32 @@
+"""Ctrl-C while something is computed: the first asks for what is proved so far, the second stops the program."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from verified_dp.search.deadline import stop
+
+
+@contextmanager
+def best_so_far() -> Iterator[None]:
+    """Searches inside end at the first Ctrl-C with their best proved bounds; the second is a KeyboardInterrupt."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+        stop()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

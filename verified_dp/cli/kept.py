@@ -1,0 +1,125 @@
+"""A certificate that an earlier run left: where it answers the same question and verifies, nothing is done again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import End, end_of
+from verified_dp.core.errors import InvalidCertificate, InvalidInput
+
+if TYPE_CHECKING:
+    from verified_dp.cli.limits import Limits
+    from verified_dp.core.certificate.document import Document
+    from verified_dp.core.certificate.verdict import Recorded
+    from verified_dp.core.composition import Spec
+    from verified_dp.enclosure import Enclosure
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A valid certificate of the claim, and the enclosures that it records."""
+
+    certificate: Document
+    delta: Enclosure
+    epsilon: Enclosure
+
+
+def read_kept(place: str, spec: Spec, limits: Limits, *, formal: bool) -> Kept | None:
+    """The certificate at a place if it is of this claim, verifies, and is as narrow as asked; None where it is not.
+
+    Raises InvalidInput where something else than a certificate is there: it would be overwritten.
+    """
+    from verified_dp.core.certificate.check import verify
+
+    document = _document(place)
+    if document is None or not _same_question(document, spec, limits) or (formal and "formal" not in document):
+        return None
+    if not verify(document).valid:
+        return None
+    found = _enclosures(document, spec, limits)
+    return Kept(document, *found) if all(map(_is_narrow, found)) else None
+
+
+def _document(place: str) -> Document | None:
+    """What lies at the place; None where nothing does, or a certificate that is damaged."""
+    from verified_dp.cli.inputs import read_at_most
+    from verified_dp.core.certificate.document import MAX_BYTES, SCHEMA, parse_json, read_document
+
+    path = Path(place)
+    if not path.is_file() or path.stat().st_size == 0:
+        return None
+    try:
+        found = parse_json(read_at_most(place, MAX_BYTES))
+    except (OSError, InvalidCertificate):
+        found = None
+    if type(found) is not dict or found.get("schema") != SCHEMA:
+        raise InvalidInput("out", place, "free, or the place of an earlier certificate (another file is there)")
+    try:
+        return read_document(found)
+    except InvalidCertificate:
+        return None
+
+
+def _same_question(document: Mapping[str, object], spec: Spec, limits: Limits) -> bool:
+    from verified_dp.core.certificate.statement import claim_record, input_record
+
+    claim = None if spec.claim is None else claim_record(spec.claim)
+    asked = {"claim": claim, "input": input_record(spec.composition, spec.relation)}
+    return all(document[key] == part for key, part in asked.items()) and (
+        limits.method in ("auto", *_only(_methods(document))))
+
+
+def _methods(document: Mapping[str, object]) -> list[str]:
+    entries = document["evaluations"]
+    known = [entry.get("method") for entry in entries if type(entry) is dict] if type(entries) is list else []
+    return [method for method in dict.fromkeys(known) if type(method) is str]
+
+
+def _only(methods: list[str]) -> list[str]:
+    return methods if len(methods) == 1 else []
+
+
+def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosure, Enclosure]:
+    """delta and epsilon as a valid certificate records them."""
+    from verified_dp.core.certificate.evaluation import read_entries
+    from verified_dp.core.words import convention
+    from verified_dp.enclosure import Enclosure
+    from verified_dp.papers.ask import DEFAULT_DIGITS as FEW
+    from verified_dp.profile import DEFAULT_DIGITS
+
+    methods = _methods(document)
+    digits = limits.digits or (FEW if "lattice" in methods else DEFAULT_DIGITS)
+    stated = [entry.statement for entry in read_entries(document["evaluations"])]
+    tight = all(pair["tight"] for pair in document["pairs"])
+
+    def enclosure(quantity: str, ends: tuple[End, End]) -> Enclosure:
+        return Enclosure(
+            *ends, quantity=quantity, method=methods[0], methods=tuple(methods), digits=digits, tight=tight,
+            order=document["result"][quantity]["order"], relation=spec.relation.value,
+            convention=convention(spec.composition, spec.relation))
+
+    return enclosure("delta", _delta_ends(stated)), enclosure("epsilon", _epsilon_ends(stated))
+
+
+def _delta_ends(stated: list[Recorded]) -> tuple[End, End]:
+    deltas = [one for one in stated if one.quantity == "delta"]
+    each = [[one for one in deltas if one.order == order] for order in {one.order for one in deltas}]
+    return (max(max(one.lower for one in found) for found in each),
+            max(min(one.upper for one in found) for found in each))
+
+
+def _epsilon_ends(stated: list[Recorded]) -> tuple[End, End]:
+    places = {(one.order, one.side): end_of(one.at) for one in stated if one.quantity == "epsilon"}
+    orders = {one.order for one in stated}
+    lows = [at for (_, side), at in places.items() if side == "lower"]
+    return max([Dyadic(0), *lows]), max(places.get((order, "upper"), Dyadic.infinity()) for order in orders)
+
+
+def _is_narrow(found: Enclosure) -> bool:
+    """Within twice the width that was asked: recorded enclosures are slightly wider than the evaluated ones."""
+    width = found.relative_width
+    return found.lower == found.upper or (width is not None and 5 * 10 ** (found.digits - 1) * width.as_fraction() <= 1)
