@@ -78,7 +78,8 @@ def random_cases(number: int) -> Iterator[tuple[ComposedLoss, float]]:
         order, mixed = ("remove", "add", "symmetric")[i % 3], random.random() < 0.5
         laws = {SampledGaussianLoss(Fraction(random.randint(5, 60), 1000), Fraction(random.randint(10, 40), 10), order):
                 random.randint(300, 20_000) for _ in range(2 if mixed else 1)}
-        yield ComposedLoss(order, tuple(laws.items()), Fraction(random.randint(0, 3), 40)), (1e-3, 1e-5, 1e-10)[i // 3 % 3]
+        target = (1e-3, 1e-5, 1e-10)[i // 3 % 3]
+        yield ComposedLoss(order, tuple(laws.items()), Fraction(random.randint(0, 3), 40)), target
 
 
 @THEOREM
@@ -131,7 +132,8 @@ def test_widths_fall_with_the_order(composed: Callable[..., ComposedLoss]) -> No
     for order in ORDERS:
         widths = []
         for root in (316, 3160):
-            bounds, series, _ = ExpansionCurve(composed("remove", Fraction(1, root), "3/2", root**2), order).delta(Fraction(3))
+            loss = composed("remove", Fraction(1, root), "3/2", root**2)
+            bounds, series, _ = ExpansionCurve(loss, order).delta(Fraction(3))
             widths.append(float((bounds.upper - bounds.lower) / series))
         assert abs(log10(widths[0] / widths[1]) / (order + 1) - 1) < 0.12, (order, widths)
 
@@ -185,8 +187,8 @@ def test_the_bound_of_the_derivative(steps: Steps, oracle: ModuleType, j: int) -
     for low, high, worse in (("0", "1/10", 4), ("1/2", "11/20", 3), ("4/5", "9/10", 6)):
         with ctx.workprec(256):
             found = float(bound_derivative(steps.laws[0], j, ball(Fraction(low)).union(ball(Fraction(high)))))
-        points = [oracle.real(TILT) + 1j * (oracle.real(Fraction(low)) + share * oracle.real(Fraction(high) - Fraction(low)))
-                  for share in (0, 0.5, 1)]
+        start, end = oracle.real(Fraction(low)), oracle.real(Fraction(high))
+        points = [oracle.real(TILT) + 1j * v for v in (start, (start + end) / 2, end)]
         sizes = [abs(mpmath.diff(lambda z: mp.log(transform(oracle, z)), point, j)) for point in points]
         assert max(sizes) <= found < worse * max(sizes)
     assert bound_derivative(steps.laws[0], j, arb(0).union(arb(40))) == arb.pos_inf()
@@ -219,7 +221,8 @@ def test_modulus_and_rays(steps: Steps, oracle: ModuleType) -> None:
     near = number(bound_modulus(steps, arb("0.2"), arb("0.2"))) / abs(normalised(oracle, steps, mpf("0.2")))
     assert near < 1.05
     rays = (Ray(Fraction(2), (None,)), Ray(Fraction(5), (None,)))
-    assert all(abs(normalised(oracle, steps, mpf(w))) <= number(bound_beyond(table, steps, rays[0])) for w in (2, 3, 7, 40))
+    beyond = number(bound_beyond(table, steps, rays[0]))
+    assert all(abs(normalised(oracle, steps, mpf(w))) <= beyond for w in (2, 3, 7, 40))
     true = mpmath.quad(lambda w: abs(normalised(oracle, steps, w)) / poles(oracle, w), mpmath.linspace(2, 40, 60))
     assert true <= number(bound_rays(table, steps, rays))
     factors = hermite_coefficients(steps.cumulants, 4)
@@ -267,7 +270,8 @@ def test_both_methods_return_the_interval_of_the_asked_order(composed: Callable[
     for order in (1, 3):
         answer = paper_method(name, {"order": str(order)}).curve(loss, epsilon, 8, Budget(20)).delta(epsilon)
         bounds, series, _ = ExpansionCurve(loss, order).delta(epsilon)
-        assert answer.bounds is not None and holds(answer.bounds, true) and answer.parameters["expansion_order"] == str(order)
+        assert answer.bounds is not None and holds(answer.bounds, true)
+        assert answer.parameters["expansion_order"] == str(order)
         assert (answer.bounds.lower, answer.bounds.upper) == (bounds.lower, bounds.upper)
         assert arb(answer.estimates["uniform"]).overlaps(series + arb(0, 1e-15))
         widths.append(answer.bounds.upper - answer.bounds.lower)

@@ -49,7 +49,7 @@ def choose_table(loss: ComposedLoss, model: FloatLoss, tilt: float, order: int) 
 
 
 def choose_witness(table: MomentTable, tilt: Fraction, order: int) -> ExpansionWitness:
-    """Choose W where the moments' bound of |psi| is least, cells up to it, and rays from there on. Raises Unsupported."""
+    """Choose W where the moments' bound of |psi| is least, cells up to it, rays from there on. Raises Unsupported."""
     with ctx.workprec(table.prec):
         steps = enclose_steps(table, ball(tilt), order)
         if not (steps.cumulants[2] > 0 and all(value.is_finite() for value in steps.cumulants)):
