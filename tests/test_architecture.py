@@ -213,7 +213,7 @@ def declared(extra: str) -> set[str]:
 
 def undeclared(source: str, known: set[str]) -> list[str]:
     """Third-party modules that are imported but not declared."""
-    tops = {name.split(".")[0] for _, name in imported(source)}
+    tops = {name.split(".")[0] for _, name in imported(source, f"{PACKAGE}.room.file")}
     return sorted(tops - known - set(sys.stdlib_module_names) - {PACKAGE, ""})
 
 

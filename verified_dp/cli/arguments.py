@@ -11,6 +11,8 @@ from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_ve
 from verified_dp.cli.comparing import run_compare
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
+from verified_dp.cli.reporting import EXAMPLES as _REPORT
+from verified_dp.cli.reporting import add_report
 
 PROGRAM = "verified-dp"
 
@@ -122,6 +124,7 @@ def parser() -> ArgumentParser:
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
+    add_report(command("report", "write pages about claims, for people", _REPORT))
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
