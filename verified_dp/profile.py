@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import singledispatch
 from typing import Self
@@ -19,10 +19,12 @@ from typing import Self
 from flint import ctx
 
 from verified_dp.core import exact
-from verified_dp.core.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.bounds import reverse_bounds
+from verified_dp.core.balls import upper_dyadic
+from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import End, end_of
+from verified_dp.core.engines import Values
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
@@ -45,6 +47,18 @@ DEFAULT_DIGITS = 12
 
 _RESERVE = 0.005
 """Seconds per law and order that a bound by one moment takes."""
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """delta of an order from the values of the swapped pair."""
+
+    swapped: Values
+
+    @proved_by("T16-reversal")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """H_a(P || Q) from H_{1/a}(Q || P), a = e^eps."""
+        return reverse_bounds(self.swapped.delta(-epsilon), epsilon)
 
 
 class PrivacyProfile:
@@ -106,7 +120,9 @@ class PrivacyProfile:
     @alone
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
-        """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
+        """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 <= delta <= 1; 0 where delta(0) <= delta.
+
+        delta = 0 asks for the pure epsilon, the largest loss; infinite where there is none, or mass at infinity.
 
         Ensures and raises as `delta`.
         """
@@ -157,7 +173,7 @@ class PrivacyProfile:
         """delta(eps) of an order at eps < 0 from the swapped pair at -eps."""
         other = SingleOrder(order.loss.in_order(SWAPPED[order.loss.order]))
         answer = other.enclose(-eps, bits, method, budget)
-        return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
+        return intersect([Answer(eps, one.method, one.witness, Reversed(one.values), reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
 
     @alone
@@ -165,11 +181,11 @@ class PrivacyProfile:
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
-        target, budget = exact.open_unit(delta, "delta"), self._budget(method, max_seconds)
+        target, budget = exact.probability(delta, "delta"), self._budget(method, max_seconds)
         with ctx.workprec(4 * digits + 64), ending_at(budget.end):
             brackets = self._bracket_largest(target, digits, method, budget)
             evaluations = _bracket_evaluations(brackets)
-            lower = max((_exact_end(bracket.ends[0]) for _, bracket in brackets), default=Dyadic(0))
+            lower = max(_lower_end(bracket) for _, bracket in brackets)
             upper = max(_upper_end(bracket) for _, bracket in brackets)
             order = _deciding_order(brackets)
             used = next((e for e in evaluations if order in ("both", e.order)), None)
@@ -187,7 +203,7 @@ class PrivacyProfile:
             if order.loss.equals_in_law(first.loss):
                 brackets.append((order.loss.order, brackets[0][1]))
                 continue
-            shown = _show_below(order, top.epsilon, target, method, budget) if top is not None else None
+            shown = _show_below(order, top.epsilon, target, method, budget) if top is not None and target else None
             if shown is not None:
                 brackets.append((order.loss.order, Bracket(None, shown)))
             else:
@@ -231,7 +247,7 @@ class PrivacyProfile:
                evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
         """`used` is the evaluation whose method and budget are shown; None where the time allowed none."""
         return self.enclosure(
-            quantity, ends, order=order, method=used.method if used else "contour", digits=digits, spent=budget,
+            quantity, ends, order=order, method=used.method if used else "auto", digits=digits, spent=budget,
             methods=tuple(dict.fromkeys(evaluation.method for evaluation in evaluations)),
             sources=used.budget if used else {})
 
@@ -318,8 +334,7 @@ def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str
 def _evaluation(quantity: str, order: str, answer: Answer, side: str) -> Evaluation:
     bounds = answer.bounds
     budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
-    return Evaluation(quantity, order, answer.epsilon, side, answer.method, answer.witness,
-                      lower_dyadic(bounds.lower), upper_dyadic(bounds.upper), budget)
+    return Evaluation(quantity, order, answer.epsilon, side, answer.method, answer.witness, *bounds.ends(), budget)
 
 
 def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluation, ...]:
@@ -327,12 +342,12 @@ def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluatio
                  for side, answer in (("lower", bracket.lower), ("upper", bracket.upper)) if answer is not None)
 
 
-def _exact_end(epsilon: Fraction) -> Dyadic:
-    return Dyadic.of_fraction(epsilon)
+def _lower_end(bracket: Bracket) -> End:
+    return Dyadic.infinity() if bracket.never else end_of(bracket.ends[0])
 
 
-def _upper_end(bracket: Bracket) -> Dyadic:
-    return Dyadic.infinity() if bracket.upper is None else _exact_end(bracket.upper.epsilon)
+def _upper_end(bracket: Bracket) -> End:
+    return Dyadic.infinity() if bracket.upper is None else end_of(bracket.upper.epsilon)
 
 
 def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
@@ -340,9 +355,9 @@ def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
     if len(brackets) == 1:
         return brackets[0][0]
     proved = [order for order, bracket in brackets if bracket.lower is not None and all(
-        other == order or _upper_end(rest) <= _exact_end(bracket.lower.epsilon) for other, rest in brackets)]
+        other == order or _upper_end(rest) <= _lower_end(bracket) for other, rest in brackets)]
     alone = [order for order, bracket in brackets if bracket.lower is not None]
-    return proved[0] if proved else alone[0] if len(alone) == 1 else "both"
+    return proved[0] if len(proved) == 1 else alone[0] if len(alone) == 1 else "both"
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,

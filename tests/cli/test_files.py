@@ -224,7 +224,7 @@ def test_the_table_names_files_and_certificates(claims: list[str], capsys: pytes
     main(["certify", "a.toml", "b.toml", "--out", "c"])
     _, first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("proved ") and first.endswith(f"a.toml: noise 2 -> {Path('c/a.json')} (kept)")
-    assert second.endswith(f"b.toml: noise 3 -> {Path('c/b.json')}") and "[1.27" in second
+    assert second.endswith(f"b.toml: noise 3 -> {Path('c/b.json')}") and " 1.27" in second
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_tables_are_current() -> None:
 
 
 def test_sympy_is_imported_only_beyond_the_tables() -> None:
-    code = ("import sys; from flint import arb; from verified_dp.symbolic import series\n"
+    code = ("import sys; from flint import arb; from verified_dp.papers.symbolic import series\n"
             "series.enclose_cumulants([arb(1)] * 10); print('sympy' in sys.modules)\n"
             "series.enclose_cumulants([arb(1)] * 11); print('sympy' in sys.modules)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

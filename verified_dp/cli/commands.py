@@ -32,9 +32,9 @@ def run_delta(args: Namespace, out: Output) -> int:
 
 def run_epsilon(args: Namespace, out: Output) -> int:
     """verified-dp epsilon SPEC... --delta D"""
-    from verified_dp.core.exact import open_unit
+    from verified_dp.core.exact import probability
 
-    return _answers(args, out, "epsilon", "delta", open_unit(args.delta, "delta"))
+    return _answers(args, out, "epsilon", "delta", probability(args.delta, "delta"))
 
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
@@ -279,9 +279,16 @@ def _check_formally(data: bytes, checker: str | None) -> Check:
 
 
 def _check_independently(data: bytes) -> Check:
-    from verified_dp.verifiers.first_independent import verify
+    from dataclasses import asdict
 
-    return verify(data)
+    from verified_dp.core.certificate.check import Check
+    from verified_dp.core.errors import Unsupported
+    from verified_dp.verifiers.independent import OutOfTime, TooMuch, verify
+
+    try:
+        return Check(**asdict(verify(data)))
+    except (OutOfTime, TooMuch) as error:
+        raise Unsupported(f"could not be checked independently: {error}", "independent") from None
 
 
 def check_row(file: str, found: Check) -> Row:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from flint import arb, ctx
 
-from verified_dp.core.dyadic import exact_ball
+from verified_dp.core.balls import ball_of
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import Number
 from verified_dp.core.locks import alone
@@ -113,8 +113,7 @@ def _judged(row: Row, proved: Enclosure) -> Row:
         return row
     with ctx.workprec(128):
         value = arb(row.estimate).mid()  # of any exponent, where a Fraction would have too many digits
-        low = exact_ball(proved.lower)
-        high = arb("inf") if proved.upper.is_infinite else exact_ball(proved.upper)
+        low, high = ball_of(proved.lower), ball_of(proved.upper)
         error = _relative(value, low, high) if low > 0 and high.is_finite() else ""
         outside = not low <= value <= high
     return replace(row, outside=outside, error=error)

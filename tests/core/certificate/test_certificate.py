@@ -28,6 +28,7 @@ from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.panels import MAX_POINTS
+from verified_dp.core.engines.rational import EndWitness, ExactWitness
 from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
@@ -332,7 +333,7 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
     others: list[Witness] = [
         LatticeWitness(Fraction(1, 8), Fraction(1), 40, (grid,), ((-60, 60),), 80),
         SparseWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 100, ((50, 1),), Fraction(3), Fraction(0), 80),
-        RenyiWitness(Fraction(3, 2), Fraction(1, 7), Fraction(0), (), 80)]
+        RenyiWitness(Fraction(3, 2), Fraction(1, 7), Fraction(0), (), 80), ExactWitness(80), EndWitness(80)]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))
         assert read_witness(table, "w") == witness

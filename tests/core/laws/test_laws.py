@@ -341,3 +341,16 @@ def test_without_an_end_half_a_turn_says_nothing(missing: str, monkeypatch: pyte
         assert both < far(tilt, frequency) and both >= law.enclose_transform(acb(1, 1)).abs_lower()
         monkeypatch.setattr(LaplaceLoss, missing, lambda self: None)
         assert abs(bound_past_half_turn(law, tilt, frequency, far) - far(tilt, frequency)) < arb("1e-20")
+
+
+@pytest.mark.theorem("T15-gaussian")
+@pytest.mark.parametrize("z", [(0.5, 0.0), (2.0, 3.0), (-0.5, -1.0)])
+def test_the_transform_of_a_gaussian_is_the_integral_of_its_density(z: tuple[float, float]) -> None:
+    """E e^{zL}, L normal with mean mu^2/2 and variance mu^2 = 9/4, by quadrature at complex z."""
+    with mpmath.workdps(30), ctx.workprec(100):
+        point, variance = mpmath.mpc(*z), mpmath.mpf(9) / 4
+        exact = mpmath.quad(lambda x: mpmath.npdf(x, variance / 2, mpmath.sqrt(variance)) * mpmath.exp(point * x),
+                            mpmath.linspace(-20, 25, 46))
+        found = GaussianLoss(F(9, 4)).enclose_transform(acb(*z))
+        for part, true in ((found.real, exact.real), (found.imag, exact.imag)):
+            assert abs(part - arb(mpmath.nstr(true, 28))) < arb("1e-20")
