@@ -31,6 +31,9 @@ test: $(VENV)/installed-test  ## run the tests
 test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where the proofs are compiled
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)
 
+docs: $(VENV)/installed-docs  ## the documentation as a site, build/site; a warning is an error
+	$(BIN)/python -m mkdocs build --strict --quiet
+
 pages: $(VENV)/installed-pages  ## open report pages in headless Chromium (the system's: apt-get install chromium)
 	$(BIN)/python -m pytest -m pages tests/report $(PYTEST_FLAGS)
 
