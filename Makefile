@@ -20,7 +20,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify test test-long pages docs mutants lint bench bench-individual proofs verify.pyz clean help FORCE
+.PHONY: certify test test-long mutants pages docs peers lint bench bench-individual proofs verify.pyz clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -31,15 +31,18 @@ test: $(VENV)/installed-test  ## run the tests
 test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where the proofs are compiled
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)
 
-docs: $(VENV)/installed-docs  ## the documentation as a site, build/site; a warning is an error
-	$(BIN)/python -m mkdocs build --strict --quiet
+mutants: $(VENV)/installed-test  ## random mutants of core: which do the tests miss? (hours; goes on where it stopped)
+	mkdir -p build
+	$(BIN)/python tests/mutation.py --count 300 --seed 1 --modules verified_dp/core
 
 pages: $(VENV)/installed-pages  ## open report pages in headless Chromium (the system's: apt-get install chromium)
 	$(BIN)/python -m pytest -m pages tests/report $(PYTEST_FLAGS)
 
-mutants: $(VENV)/installed-test  ## random mutants of core: which do the tests miss? (hours; goes on where it stopped)
-	mkdir -p build
-	$(BIN)/python tests/mutation.py --count 300 --seed 1 --modules verified_dp/core
+docs: $(VENV)/installed-docs  ## the documentation as a site, build/site; a warning is an error
+	$(BIN)/python -m mkdocs build --strict --quiet
+
+peers: $(VENV)/installed-peers  ## other libraries, pinned: their numbers, and the accountants that fit into them
+	$(BIN)/python -m pytest tests/peers tests/interop $(PYTEST_FLAGS)
 
 lint: $(VENV)/installed-lint  ## ruff, and mypy on the package
 	$(BIN)/python -m ruff check .

@@ -14,7 +14,7 @@ import pytest
 from flint import ctx
 from hypothesis import HealthCheck, settings
 
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.composition import Spec
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss

@@ -28,8 +28,9 @@ LAYERS: dict[str, int] = {
         [
             ("", "core"),
             ("enclosure", "files", "spec", "search", "terminal"),
+            ("questions",),
             ("profile",),
-            ("papers", "certify", "verifiers", "adaptive"),
+            ("papers", "certificate", "calibration", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),
             ("cli", "__main__"),
         ]
@@ -204,11 +205,11 @@ def path_complaints(text: str) -> list[str]:
 
 def declared(extra: str) -> set[str]:
     """Import names of the package's dependencies and of one extra's."""
-    names = {"python-flint": "flint"}
+    names = {"python-flint": "flint", "dp-accounting": "dp_accounting"}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = [*project["dependencies"], *project["optional-dependencies"][extra]]
     distributions = [re.split(r"[^\w-]", requirement)[0] for requirement in requirements]
-    return {names.get(name, name.replace("-", "_")) for name in distributions}
+    return {names.get(name, name) for name in distributions}
 
 
 def undeclared(source: str, known: set[str]) -> list[str]:
@@ -390,13 +391,15 @@ def test_text_files_are_found() -> None:
 @pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_tests_import_only_what_is_installed_for_them(path: Path) -> None:
     local = {other.stem for other in TEST_FILES}
-    known = declared("test") | (declared("pages") if path.name == "test_pages.py" else set())
+    extra = "peers" if path.parent.name in ("interop", "peers") else "test"
+    known = declared(extra) | (declared("pages") if path.name == "test_pages.py" else set())
     assert undeclared(path.read_text(encoding="utf-8"), known | local) == []
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_package_imports_only_its_dependencies(name: str) -> None:
-    known = declared("plot") | declared("individual") | declared("report")
+    adapters = declared("dp-accounting") | declared("opacus") if name.startswith("verified_dp.interop.") else set()
+    known = declared("plot") | declared("individual") | declared("report") | adapters
     peers = declared("bench") | {"opacus"} if name == "verified_dp.report.peers" else set()  # asked where installed
     assert undeclared(SOURCES[name], known | peers) == []
 

@@ -13,7 +13,7 @@ import pytest
 from flint import ctx
 
 from verified_dp.adaptive import gdp_delta, renyi_budget
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec, compose
 from verified_dp.core.errors import InvalidInput

@@ -34,6 +34,8 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[s
 
 
 _NAMES, __getattr__ = lazy(__name__, {
+    "verified_dp.calibration": "Calibration calibrate",
+    "verified_dp.certificate": "Certificate certify verify",
     "verified_dp.core": "errors",
     "verified_dp.core.dyadic": "Dyadic",
     "verified_dp.core.errors":
@@ -47,6 +49,9 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.enclosure": "Enclosure Estimate",
     "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair",
     "verified_dp.profile": "PrivacyProfile privacy_profile",
+    "verified_dp.questions.curve": "Curve",
+    "verified_dp.questions.tradeoff": "TradeOff",
+    "verified_dp.questions.training": "Training",
     "verified_dp.spec": "load_spec",
 })
 __all__ = ["__version__", *_NAMES]

@@ -1,3 +1,8 @@
+from verified_dp.calibration import Calibration as Calibration
+from verified_dp.calibration import calibrate as calibrate
+from verified_dp.certificate import Certificate as Certificate
+from verified_dp.certificate import certify as certify
+from verified_dp.certificate import verify as verify
 from verified_dp.core import errors as errors
 from verified_dp.core.composition import Claim as Claim
 from verified_dp.core.composition import Composition as Composition
@@ -51,6 +56,9 @@ from verified_dp.papers.fourier.pairs import FourierAccountantDraws as FourierAc
 from verified_dp.papers.fourier.pairs import FourierAccountantPair as FourierAccountantPair
 from verified_dp.profile import PrivacyProfile as PrivacyProfile
 from verified_dp.profile import privacy_profile as privacy_profile
+from verified_dp.questions.curve import Curve as Curve
+from verified_dp.questions.tradeoff import TradeOff as TradeOff
+from verified_dp.questions.training import Training as Training
 from verified_dp.spec import load_spec as load_spec
 
 __version__: str

@@ -10,7 +10,8 @@ the other only has to be shown smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -19,7 +20,7 @@ from typing import Self
 from flint import ctx
 
 from verified_dp.core import exact
-from verified_dp.core.balls import upper_dyadic
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
@@ -34,19 +35,32 @@ from verified_dp.core.pairs.losses import DominatingPair, describe_pairs, privac
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
+from verified_dp.questions.curve import Curve, middle_first, written
+from verified_dp.questions.tradeoff import TradeOff
+from verified_dp.search.buckets import enclose_in_buckets
 from verified_dp.search.deadline import OutOfTime, ending_at
+from verified_dp.search.divergences import enclose_renyi_divergence
+from verified_dp.search.following import Following
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
 from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
 from verified_dp.search.solution import Ends, Evaluation, Solution, by_order, larger
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
+CURVE_DIGITS = 6
 DEFAULT_DIGITS = 12
 """What is asked for where nobody says and a method is at hand whose cost hardly grows with the digits."""
 
 
 _RESERVE = 0.005
 """Seconds per law and order that a bound by one moment takes."""
+_MANY_LAWS = 20
+"""Of all orders: from so many on a schedule is also enclosed in buckets where its own laws give wide ends."""
+_LEAST_PER_LAW = 0.05
+"""Seconds below which a schedule's own laws are not asked at all."""
+_IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
+"""Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
+Ask = Callable[["PrivacyProfile", int, float | None], Enclosure]
 
 
 @dataclass(frozen=True)
@@ -77,7 +91,7 @@ class PrivacyProfile:
                  progress: Callable[[str], None] | None = None) -> None:
         self.composition, self.relation, self.progress = composition, Relation.of(relation), progress
         self.pairs, self.losses = self._compose()
-        self._orders = [SingleOrder(loss) for loss in self.losses]
+        self._orders: Sequence[SingleOrder] = [SingleOrder(loss) for loss in self.losses]
 
     def _compose(self) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
         return describe_pairs(self.composition, self.relation), privacy_losses(self.composition, self.relation)
@@ -115,7 +129,8 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
-        return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
+        return self._answer("delta", lambda profile, digits, seconds: profile.solve_delta(
+            epsilon, digits, method, seconds).enclosure, digits, method, max_seconds)
 
     @alone
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
@@ -126,7 +141,91 @@ class PrivacyProfile:
 
         Ensures and raises as `delta`.
         """
-        return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
+        return self._answer("epsilon", lambda profile, digits, seconds: profile.solve_epsilon(
+            delta, digits, method, seconds).enclosure, digits, method, max_seconds)
+
+    def _answer(self, quantity: str, ask: Ask, digits: int | None, method: str,
+                max_seconds: float | None) -> Enclosure:
+        """What is asked, of many laws also in buckets: instead where time is short, else where the ends are wide."""
+        laws = sum(len(loss.laws) for loss in self.losses)
+        digits, budget = self._digits(digits, method), Budget(max_seconds)
+        if method != "auto" or laws < _MANY_LAWS or any(loss.only_moments for loss in self.losses):
+            return ask(self, digits, max_seconds)
+        stated = max_seconds is not None
+        if stated and budget.seconds < laws * _LEAST_PER_LAW:
+            found = self._in_buckets(quantity, ask, digits, budget.left)
+            return ask(self, digits, max_seconds) if found is None else found
+        found = ask(self, digits, (1 - _BUCKET_SHARE) * budget.seconds if stated else None)
+        if found.status == "certified":
+            return found
+        more = self._in_buckets(quantity, ask, digits, budget.left if stated else _IN_BUCKETS)
+        return found if more is None else found.intersect(more)
+
+    def _in_buckets(self, quantity: str, ask: Ask, digits: int, seconds: float) -> Enclosure | None:
+        """Between two schedules of few steps; None where there are none."""
+        def ask_schedule(composition: Composition, seconds: float) -> Enclosure:
+            return ask(type(self)(composition, self.relation), min(digits, _BUCKET_DIGITS), seconds)
+
+        spent = Budget(seconds, self.progress)
+        found = enclose_in_buckets(self.composition, ask_schedule, spent)
+        if found is None:
+            return None
+        lower, upper, methods = found
+        return self.enclosure(quantity, (lower, upper), order="both" if len(self.losses) > 1 else self.losses[0].order,
+                              method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
+
+    @alone
+    @proved_by("T70-moment-enclosure", "T25-composition")
+    def renyi(self, renyi_order: exact.Number, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the Renyi divergence of a real order above 1: the larger of the relation's orders.
+
+        Ensures: the truth lies in the enclosure; infinite where there may be mass at infinity, from 0 on where a step
+        is known by upper bounds only. Raises: InvalidInput.
+        """
+        with ctx.workprec(4 * exact.digits(digits) + 64):
+            found = [enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
+            lower, upper = found[0]
+            for low, high in found[1:]:
+                lower, upper = lower.max(low), upper.max(high)
+            ends = lower_dyadic(lower) if lower.is_finite() else Dyadic.infinity(), upper_dyadic(upper)
+        order = self.losses[0].order if len(self.losses) == 1 else "both"
+        return self.enclosure("renyi", ends, order=order, method="renyi", sources={}, digits=digits, spent=Budget(None))
+
+    @alone
+    def curve(self, *, epsilons: Sequence[exact.Number] | None = None, deltas: Sequence[exact.Number] | None = None,
+              digits: int | None = None, method: str = "auto", max_seconds: float | None = None) -> Curve:
+        """delta at these epsilons, or epsilon at these deltas, with at least six digits where they cost little.
+
+        What depends on neither is computed once for many points. max_seconds: for the whole curve.
+        """
+        if (epsilons is None) == (deltas is None):
+            raise InvalidInput("epsilons", epsilons, "given, or deltas instead (one of the two)")
+        points, given = (epsilons, "epsilon") if deltas is None else (deltas, "delta")
+        texts = [written(point, given) for point in points or ()]
+        along, budget = self.following(), Budget(max_seconds)
+        solve = along.delta if given == "epsilon" else along.epsilon
+        few = min(self._digits(None, method), CURVE_DIGITS) if digits is None else digits
+        found = {i: solve(texts[i], few, method, None if max_seconds is None else budget.left)
+                 for i in middle_first(len(texts))}
+        return Curve(given, texts, [found[i] for i in range(len(texts))])
+
+    @alone
+    def tradeoff(self) -> TradeOff:
+        """The false negative rates of all tests that tell neighbours apart, at their false positive rates."""
+        along, other = self.following(), copy(self)
+        other._orders = [Following(loss.in_order(SWAPPED[loss.order])) for loss in self.losses]
+        most = exact.MAX_DIGITS if self._digits(None, "auto") > LATTICE_DIGITS else LATTICE_DIGITS + 1
+
+        def asked(profile: Self) -> Callable[[Fraction, int], Enclosure]:
+            return lambda epsilon, digits: profile.delta(epsilon, min(digits, most))
+
+        return TradeOff(asked(along), asked(other), along.delta(0, CURVE_DIGITS if most > CURVE_DIGITS else most))
+
+    def following(self) -> Self:
+        """The same profile for many questions in a row: it keeps what serves several of them."""
+        other = copy(self)
+        other._orders = [Following(loss) for loss in self.losses]
+        return other
 
     @alone
     def guess_epsilon(self, target: Fraction) -> Fraction:
@@ -295,7 +394,7 @@ def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
 def _chernoff(order: SingleOrder, eps: Fraction) -> Answer | None:
     """The cheap upper bound; None past the deadline."""
     try:
-        return order.chernoff(eps, order.saddle(eps).tilt)
+        return order.quick_upper(eps)
     except OutOfTime:
         return None
 

@@ -23,14 +23,15 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.certify import build_certificate, certificate_bytes
+from verified_dp.certificate import build_certificate, certificate_bytes
 from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.mechanisms import Finite, RandomizedResponse
 from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.papers.renyi.method import CONVERSIONS, RenyiAccountant, enclose_renyi_divergence
+from verified_dp.papers.renyi.method import CONVERSIONS, RenyiAccountant
+from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.order import Budget
 from verified_dp.search.renyi import MomentModel
 from verified_dp.spec import parse_spec
@@ -301,3 +302,24 @@ def test_fixed_order_gives_the_curve_of_a_divergence() -> None:
     with ctx.workprec(64):
         formula = float((4 * (divergence - ball(Fraction(3)))).exp())
     assert bound(loss, Fraction(3), "mironov", 5) == pytest.approx(formula, rel=1e-8)
+
+
+@pytest.mark.theorem("T70-moment-enclosure")
+def test_profiles_answer_renyi_divergences() -> None:
+    """The Gaussian's is a d^2 / (2 s^2); sampled, at order 2, log(1 + q^2 (e^{1/s^2} - 1)) in the remove order."""
+    plain = privacy_profile(compose((Gaussian("2"), 3)), "replace").renyi("7/2")
+    assert plain.contains(Fraction(7, 2) * 3 / 2) and plain.relative_width < Fraction(1, 10**11)
+    sampled = privacy_profile(compose((PoissonSampled(Gaussian("1"), "1/10"), 5)), "add-or-remove").renyi(2, 10)
+    truth = 5 * math.log1p(0.01 * math.expm1(1))
+    assert sampled.lower_float * (1 - 1e-12) <= truth <= sampled.upper_float * (1 + 1e-12)
+    assert (sampled.quantity, sampled.status) == ("renyi", "certified")
+
+
+@pytest.mark.theorem("T70-moment-enclosure")
+def test_renyi_divergences_of_masses_at_infinity_of_nothing_and_of_bounds() -> None:
+    assert privacy_profile(ApproximateDP(1, "1e-5"), "replace").renyi(2).lower.is_infinite
+    assert privacy_profile(ApproximateDP(0, 0), "replace").renyi(2).upper == 0
+    bound = privacy_profile(ZCDP("1/2"), "replace").renyi(2)
+    assert bound.lower == 0 and bound.contains(1) and bound.upper <= Fraction(1) + Fraction(1, 10**8)
+    with pytest.raises(InvalidInput, match="renyi_order"):
+        privacy_profile(Gaussian("1"), "add").renyi(1)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
 from verified_dp.core.mechanisms import Gaussian
@@ -33,7 +33,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[itertools.count[int]]:
 
 
 def test_many_distinct_steps_end_with_their_budget(clock: itertools.count[int]) -> None:
-    found = privacy_profile(schedule(60), "add-or-remove").epsilon("1e-5", max_seconds=1)
+    found = privacy_profile(schedule(60), "add-or-remove").solve_epsilon("1e-5", max_seconds=1).enclosure
     assert found.status == "wide" and "renyi" in found.methods
     assert next(clock) * TICK < 1 + 1
     assert not found.upper.is_infinite and found.upper < Fraction(6, 5)  # the truth is above 0.7

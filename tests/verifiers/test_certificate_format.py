@@ -12,7 +12,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core import words as trusted_words
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import canonical

@@ -188,7 +188,7 @@ def test_checker_on_dp_sgd(side: str) -> None:
 
 
 def certificate(delta: str) -> Document:
-    from verified_dp.certify import build_certificate
+    from verified_dp.certificate import build_certificate
 
     claim = Claim("a test", "none", Fraction(1), Fraction(delta), "1", delta)
     mechanism = PoissonSampled(Gaussian(noise_multiplier="2"), "0.1")

@@ -7,12 +7,23 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from verified_dp import __version__
-from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
+from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
+from verified_dp.cli.calibrating import add_calibrate
+from verified_dp.cli.commands import run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
+from verified_dp.cli.converting import SOURCES, run_claims, run_convert
+from verified_dp.cli.curves import EXAMPLES as _CURVE
+from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
 from verified_dp.cli.reporting import EXAMPLES as _REPORT
 from verified_dp.cli.reporting import add_report
+from verified_dp.cli.stating import EXAMPLES as _STATEMENT
+from verified_dp.cli.stating import add_statement
+from verified_dp.cli.tradeoffs import EXAMPLES as _TRADEOFF
+from verified_dp.cli.tradeoffs import add_tradeoff
+from verified_dp.cli.training import EXAMPLES as _DPSGD
+from verified_dp.cli.training import add_dpsgd
 
 PROGRAM = "verified-dp"
 
@@ -40,12 +51,18 @@ examples:
 _CERTIFY = """\
 examples:
   verified-dp certify claim.toml
-  verified-dp certify claims/*.toml --out certificates --json"""
+  verified-dp certify claims/*.toml --out certificates --json
+  verified-dp certify --history history.json --from opacus --delta 1e-5 --out certificates"""
 
 _VERIFY = """\
 examples:
   verified-dp verify certificates/claim.json
   verified-dp verify --independent certificates/*.json"""
+
+_CONVERT = """\
+examples:
+  verified-dp convert history.json --from opacus > training.toml
+  verified-dp convert event.json --from dp-accounting --relation replace --floats shortest-decimal"""
 
 
 _SPEC = "specification (TOML), a folder of them, or - for standard input"
@@ -89,7 +106,8 @@ class _Parser(ArgumentParser):
         raise UsageError(message, self.prog)
 
 
-_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set")
+_VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim", "--fpr", "--prior",
+           "--noise-multiplier", "--sampling-probability", "--batch-size", "--dataset-size", "--steps", "--epochs")
 
 
 def attached(arguments: Iterable[str]) -> list[str]:
@@ -119,16 +137,27 @@ def parser() -> ArgumentParser:
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
             formatter_class=RawDescriptionHelpFormatter, epilog=f"{examples}\n\n{_EXIT_CODES}")
 
+    _dpsgd(command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD))
     _delta(command("delta", "enclose delta at a given epsilon", _DELTA))
     _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
+    _curve(command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE))
+    _tradeoff(command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _TRADEOFF))
+    _calibrate(command("calibrate", "find the parameter that just meets a target", _CALIBRATE))
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
     add_report(command("report", "write pages about claims, for people", _REPORT))
+    _convert(command("convert", "write another library's history as a specification", _CONVERT))
+    _statement(command("statement", "write the paragraph that a certificate supports", _STATEMENT))
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
     return top
+
+
+def _dpsgd(command: ArgumentParser) -> None:
+    add_dpsgd(command)
+    _limits(command)
 
 
 def _delta(command: ArgumentParser) -> None:
@@ -147,6 +176,24 @@ def _epsilon(command: ArgumentParser) -> None:
     _numeric(command)
 
 
+def _curve(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_curve(command)
+    _limits(command)
+
+
+def _tradeoff(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_tradeoff(command)
+    _json(command)
+
+
+def _calibrate(command: ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    add_calibrate(command)
+    _json(command)
+
+
 def _compare(command: ArgumentParser) -> None:
     command.set_defaults(run=run_compare, suffix=".toml")
     command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
@@ -160,12 +207,17 @@ def _compare(command: ArgumentParser) -> None:
 
 
 def _certify(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_certify, suffix=".toml")
-    command.add_argument("files", nargs="+", metavar="CLAIM",
+    command.set_defaults(run=run_claims, refuse=command.error, suffix=".toml")
+    command.add_argument("files", nargs="*", metavar="CLAIM",
                          help="specification with a [claim] (TOML), a folder of them, or -")
+    command.add_argument("--history", metavar="FILE", help="instead of claims: a file that convert reads, with --delta")
+    command.add_argument("--delta", metavar="D", help="with --history: claim and certify the epsilon at this delta")
+    _source(command, default="opacus")
     command.add_argument("--out", metavar="DIR", help="write the certificate of NAME.toml to DIR/NAME.json")
     command.add_argument("--formal", action="store_true",
                          help="add a part that a checker extracted from Coq can check (verify --formal)")
+    command.add_argument("--table", metavar="FORM", help="one table of all claims: text, markdown, latex or csv")
+    command.add_argument("--jobs", metavar="N", help="processes to judge with (1)")
     _numeric(command)
 
 
@@ -180,6 +232,25 @@ def _verify(command: ArgumentParser) -> None:
                          help="run this program for --formal, instead of the one that make proofs built")
     command.add_argument("--max-seconds", metavar="S", help="processor time for each certificate (10)")
     command.add_argument("--max-memory", metavar="MB", help="megabytes for each certificate (512)")
+    _json(command)
+
+
+def _convert(command: ArgumentParser) -> None:
+    command.set_defaults(run=run_convert)
+    command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON)")
+    _source(command, required=True)
+    _json(command)
+
+
+def _source(command: ArgumentParser, **settings: Any) -> None:
+    command.add_argument("--from", dest="source", choices=SOURCES, help="the library whose file it is", **settings)
+    command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="exact-binary",
+                         help="read a float as the number it is, or as the decimal that is printed (exact-binary)")
+    command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
+
+
+def _statement(command: ArgumentParser) -> None:
+    add_statement(command)
     _json(command)
 
 

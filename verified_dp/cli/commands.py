@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verified_dp.cli.text import Judged
     from verified_dp.core.certificate.check import Check
     from verified_dp.core.certificate.document import Document
-    from verified_dp.core.composition import Claim
+    from verified_dp.core.composition import Claim, Spec
     from verified_dp.enclosure import Enclosure
 
 
@@ -39,6 +39,7 @@ def run_epsilon(args: Namespace, out: Output) -> int:
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
     """Enclose the quantity for each specification, `given` the other one."""
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.cli.limits import Limits
     from verified_dp.papers.paper import PAPER_METHODS
 
@@ -50,9 +51,9 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
     def work(file: str) -> int:
         if limits.method in PAPER_METHODS:
             return _paper(file, quantity, given, at, typed, limits, out)
-        enclosure = _enclose(file, quantity, at, limits)
+        enclosure = enclose(load_spec(file), file, quantity, at, limits)
         out.result(result_row(enclosure, given, typed),
-                   lambda: _answer_text(enclosure, f"{given} = {typed}", file if several else None))
+                   lambda: answer_text(enclosure, f"{given} = {typed}", file if several else None))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -67,26 +68,26 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
     result, words = paper_answer(file, quantity, at, limits), f"{given} = {typed}"
 
     def lines() -> list[str]:
-        above = [] if result.enclosure is None else _answer_text(result.enclosure, words, None)
+        above = [] if result.enclosure is None else answer_text(result.enclosure, words, None)
         return above + paper_lines(result, quantity, clipped(printable(words), 60))
 
     out.result(paper_row(result, quantity, given, typed), lines)
     return ANSWERED
 
 
-def _enclose(file: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
-    from verified_dp.cli.inputs import load_spec
+def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) -> Enclosure:
+    """delta or epsilon of a specification; `name` is what progress is shown of."""
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
-    spec = load_spec(file)
-    with Progress(file) as progress, best_so_far():
+    with Progress(name, limits.max_seconds) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         solve = profile.delta if quantity == "delta" else profile.epsilon
         return solve(at, limits.digits, limits.method, limits.max_seconds)
 
 
-def _answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str]:
+def answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str]:
+    """The answer for people; the file where there are several."""
     from verified_dp.cli.text import answer_lines, clipped, printable
     from verified_dp.terminal import paint
 
@@ -94,20 +95,26 @@ def _answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str
     return lines if file is None else [f"{printable(file)}:", *lines, ""]
 
 
+VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
+"""verdict -> exit code."""
+
+
 def run_certify(args: Namespace, out: Output) -> int:
-    """verified-dp certify CLAIM... [--out DIR] [--formal]"""
+    """verified-dp certify CLAIM... [--out DIR] [--formal] [--jobs N] [--table FORM]"""
+    from verified_dp.cli.jobs import judging, read_jobs
     from verified_dp.cli.limits import Limits
 
-    limits, places = Limits.of(args), certificate_paths(args.files, args.out)
-    table = Table(out, len(args.files)) if len(args.files) > 1 else None
+    limits, jobs = Limits.of(args), read_jobs(args.jobs, args.files)
+    table = Table(out, len(args.files), args.table) if len(args.files) > 1 or args.table else None
+    places = certificate_paths(args.files, args.out)
 
-    def work(file: str) -> int:
-        place = next(places)
-        judged = certify(file, limits, place, args.formal)
-        out.result(verdict_row(judged), lambda: table.row(judged) if table else _verdict_text(judged))
-        return {"proved": ANSWERED, "refuted": REFUTED}.get(judged.verdict, UNDECIDED)
+    with judging(certify, args.files, places, limits, args.formal, jobs) as judge:
+        def work(file: str) -> int:
+            judged = judge(file)
+            out.result(verdict_row(judged), lambda: table.row(judged) if table else verdict_text(judged))
+            return VERDICTS[judged.verdict]
 
-    code = for_each(args.files, work, out)
+        code = for_each(args.files, work, out)
     if table is not None and not out.as_json:
         table.end()
     return code
@@ -138,8 +145,14 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
 
     A certificate of the same claim that is there already and verifies is kept.
     """
-    from verified_dp.certify import build_certificate, certificate_bytes
     from verified_dp.cli.inputs import load_spec
+
+    return certify_spec(load_spec(file), file, limits, place, formal)
+
+
+def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
+    """The same for a specification, wherever it comes from; `file` is what it is called."""
+    from verified_dp.certificate import build_certificate, certificate_bytes
     from verified_dp.cli.kept import read_kept
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
@@ -148,19 +161,18 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
     if limits.method in PAPER_METHODS:
         raise Unsupported(f"nothing is certified by {limits.method}: use auto, and `compare` to see it beside",
                           "method")
-    spec = load_spec(file)
     if spec.claim is None:
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
     if place is not None and (kept := read_kept(place, spec, limits, formal=formal)) is not None:
         return _judged(file, spec.claim, place, kept.certificate, kept.delta, kept.epsilon, kept=True)
-    with Progress(file) as progress, best_so_far():
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
         certificate = build_certificate(spec, delta, epsilon)
         if formal:
             certificate = _with_formal(certificate)
     if place is not None:
-        _store(place, certificate_bytes(certificate))
+        store(place, certificate_bytes(certificate))
     return _judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure)
 
 
@@ -179,7 +191,8 @@ def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
     return with_formal(certificate)
 
 
-def _store(place: str, data: bytes) -> None:
+def store(place: str, data: bytes) -> None:
+    """Write a certificate; InvalidInput where that is impossible."""
     from verified_dp.files import write_atomically
 
     try:
@@ -206,7 +219,8 @@ def verdict_row(judged: Judged) -> Row:
     }
 
 
-def _verdict_text(judged: Judged) -> list[str]:
+def verdict_text(judged: Judged) -> list[str]:
+    """The verdict for people."""
     from verified_dp.cli.text import verdict_lines
     from verified_dp.terminal import paint
 
@@ -214,11 +228,14 @@ def _verdict_text(judged: Judged) -> list[str]:
 
 
 class Table:
-    """Several claims, one line each, as they are judged."""
+    """Several claims, one line each, as they are judged; in another form than None all of them at the end."""
 
-    def __init__(self, out: Output, files: int) -> None:
-        self._out, self._files = out, files
+    def __init__(self, out: Output, files: int, form: str | None = None) -> None:
+        from verified_dp.cli.tables import table
+
+        self._out, self._files, self._form = out, files, form
         self._judged: list[Judged] = []
+        table([], [], form or "text")  # the form is known, before anything is computed
 
     def row(self, judged: Judged) -> list[str]:
         """The claim's line, after the head of the table if it is the first."""
@@ -226,12 +243,18 @@ class Table:
         from verified_dp.terminal import paint
 
         self._judged.append(judged)
+        if self._form is not None:
+            return []
         return [*([table_head()] if len(self._judged) == 1 else []), table_row(judged, paint)]
 
     def end(self) -> None:
-        """The counts and the conventions."""
-        from verified_dp.cli.text import table_foot
+        """The counts and the conventions, or the whole table."""
+        from verified_dp.cli.tables import table
+        from verified_dp.cli.text import TABLE_HEAD, table_cells, table_foot
 
+        if self._form is not None:
+            self._out.write(table(TABLE_HEAD, map(table_cells, self._judged), self._form))
+            return
         verdicts = [judged.verdict for judged in self._judged]
         verdicts += ["not judged"] * (self._files - len(verdicts))
         self._out.write(table_foot(verdicts, [judged.delta.convention for judged in self._judged]))

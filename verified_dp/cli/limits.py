@@ -25,7 +25,7 @@ class Limits:
     def of(cls, args: Namespace) -> Limits:
         """The options, checked: InvalidInput names the option."""
         method = _method(getattr(args, "method", "auto"))
-        return cls(_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set))
+        return cls(read_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set))
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class CheckLimits:
         return cls(SECONDS if seconds is None else max(seconds, 1), MEGABYTES if memory is None else int(memory[:9]))
 
 
-def _digits(text: str | None) -> int | None:
+def read_digits(text: str | None) -> int | None:
     from verified_dp.core.exact import digits
 
     if text is None:

@@ -63,21 +63,21 @@ def answer_lines(enclosure: Enclosure, given: str, paint: Paint) -> list[str]:
     lines = [f"{paint(enclosure.status, enclosure.status)}: {words}"]
     if enclosure.status == "wide":
         advice = "; more --max-seconds may narrow them" if enclosure.method in _REFINED else ""
-        lines += _field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
+        lines += field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
                         f"for{advice}")
     if not exact:
-        lines += _field("between", f"{enclosure.lower_decimal} and {enclosure.upper_decimal}")
+        lines += field("between", f"{enclosure.lower_decimal} and {enclosure.upper_decimal}")
     return [*lines, *standing_lines(enclosure), *_how(enclosure, [enclosure]), *_errors(enclosure),
-            *_field("convention", enclosure.convention)]
+            *field("convention", enclosure.convention)]
 
 
 def standing_lines(enclosure: Enclosure) -> list[str]:
     """What the ends do not say of the mechanism itself; nothing where they enclose its own number."""
     if not enclosure.proven:
-        return _field("estimate", "a pair is not proven to dominate this relation: the ends hold for the pair, and "
+        return field("estimate", "a pair is not proven to dominate this relation: the ends hold for the pair, and "
                       "prove nothing of the mechanism")
     if not enclosure.tight:
-        return _field("bound", "an upper bound on the mechanism; the lower end holds for the dominating pair only")
+        return field("bound", "an upper bound on the mechanism; the lower end holds for the dominating pair only")
     return []
 
 
@@ -87,17 +87,17 @@ def _how(enclosure: Enclosure, all_of_them: Sequence[Enclosure]) -> list[str]:
     seconds = sum(one.seconds for one in all_of_them)
     relation, order = enclosure.relation, enclosure.order
     shown = {relation: "", "both": " (both orders)", "symmetric": ""}.get(order, f" (order {order})")
-    return [*_field("relation", relation + shown),
-            *_field("method", f"{', '.join(methods)}; {seconds:.2g} s")]
+    return [*field("relation", relation + shown),
+            *field("method", f"{', '.join(methods)}; {seconds:.2g} s")]
 
 
 def _errors(enclosure: Enclosure) -> list[str]:
     budget = sorted(enclosure.budget.items())
     sizes = [f"{key.replace('_', ' ')} {decimal_up(size, 2)}" for key, size in budget]
-    return _field("errors", "on delta, at most: " + ", ".join(sizes)) if sizes else []
+    return field("errors", "on delta, at most: " + ", ".join(sizes)) if sizes else []
 
 
-def _field(label: str, text: str, *, hanging: int = 0) -> list[str]:
+def field(label: str, text: str, *, hanging: int = 0) -> list[str]:
     """`label  text`, wrapped and indented."""
     first, rest = f"  {label:<{_LABEL - 2}}", " " * (_LABEL + hanging)
     return wrap(printable(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
@@ -110,14 +110,14 @@ def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
     epsilon_words = f"claimed {eps}, true epsilon {judged.epsilon.notation()} at delta = {delta}"
     return [
         f"{paint(judged.verdict, judged.verdict)}: {judged.name}",
-        *_field("epsilon", f"{epsilon_words}: {outcome(judged)}"),
+        *field("epsilon", f"{epsilon_words}: {outcome(judged)}"),
         *_notes(judged),
-        *_field("delta", f"claimed {delta}, true delta {judged.delta.notation()} at epsilon = {eps}"),
+        *field("delta", f"claimed {delta}, true delta {judged.delta.notation()} at epsilon = {eps}"),
         *standing_lines(judged.delta),
         *_how(judged.delta, [judged.delta, judged.epsilon]),
         *_assumptions(judged.assumptions),
-        *(_field("source", judged.claim.source) if judged.claim.source else []),
-        *(_field("certificate", judged.certificate + " (kept: it verifies)" * judged.kept)
+        *(field("source", judged.claim.source) if judged.claim.source else []),
+        *(field("certificate", judged.certificate + " (kept: it verifies)" * judged.kept)
           if judged.certificate else []),
     ]
 
@@ -134,10 +134,10 @@ def outcome(judged: Judged) -> str:
 
 def _notes(judged: Judged) -> list[str]:
     if judged.verdict == "undecided" and not judged.delta.tight and judged.delta.lower > judged.claim.delta:
-        return _field("undecided", "the dominating pair exceeds the claim, but only bounds the mechanism from above: "
+        return field("undecided", "the dominating pair exceeds the claim, but only bounds the mechanism from above: "
                       "it can prove a claim and never refute one")
     if judged.verdict == "undecided":
-        return _field("undecided", "neither proved nor refuted by these bounds; more --digits or "
+        return field("undecided", "neither proved nor refuted by these bounds; more --digits or "
                       "--max-seconds may decide")
     if judged.verdict != "refuted":
         return []
@@ -145,13 +145,13 @@ def _notes(judged: Judged) -> list[str]:
     words = [f"epsilon = {better} would be proved"] if better else []
     if judged.short_by_rounding:
         words.insert(0, "short by rounding: the claim is the true epsilon rounded to nearest, not up")
-    return _field("note", "; ".join(words)) if words else []
+    return field("note", "; ".join(words)) if words else []
 
 
 def _assumptions(assumptions: tuple[str, ...]) -> list[str]:
     """A list, the label at its first item only."""
     labels = ["assuming", *[""] * len(assumptions)]
-    items = [_field(label, f"- {words}", hanging=2) for label, words in zip(labels, assumptions, strict=False)]
+    items = [field(label, f"- {words}", hanging=2) for label, words in zip(labels, assumptions, strict=False)]
     return [line for item in items for line in item]
 
 
@@ -181,12 +181,23 @@ def _row_name(judged: Judged) -> str:
     return printable(judged.file) + title + place + " (kept)" * judged.kept
 
 
+TABLE_HEAD = ("verdict", "claimed epsilon", "delta", "epsilon at least", "epsilon at most", "slack", "file", "title")
+
+
+def table_cells(judged: Judged) -> tuple[str, ...]:
+    """The same claim for other forms of table, ends as exact text."""
+    claim, verdict = judged.claim, judged.verdict + ", short by rounding" * judged.short_by_rounding
+    ends = judged.epsilon.lower_decimal, judged.epsilon.upper_decimal
+    return verdict, claim.epsilon_text, claim.delta_text, *ends, slack(claim.epsilon, judged.epsilon), judged.file, \
+        claim.title
+
+
 def table_foot(verdicts: Iterable[str], conventions: Iterable[str]) -> list[str]:
     """How many of each verdict, and the conventions that were used."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(Counter(verdicts).items()))
     lines = ["", counts]
     for number, convention in enumerate(dict.fromkeys(conventions)):
-        lines += _field("convention" if number == 0 else "", convention)
+        lines += field("convention" if number == 0 else "", convention)
     return lines
 
 

@@ -11,10 +11,9 @@ from time import monotonic
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.balls import ball, ball_of, lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Composition
-from verified_dp.core.dyadic import Dyadic, exact_ball
 from verified_dp.core.ends import End
 from verified_dp.core.errors import Undecided, Unsupported
 from verified_dp.core.exact import Number
@@ -100,13 +99,8 @@ Known = tuple[arb, arb, arb]
 """e^eps, and delta's two ends."""
 
 
-def _ball(end: End) -> arb:
-    """Enclose an end, exactly where it is dyadic."""
-    return exact_ball(end) if isinstance(end, Dyadic) else ball(end.as_fraction())
-
-
 def _bounded(points: Iterable[Point]) -> list[Known]:
-    return [(ball(point.at).exp(), _ball(point.lower), _ball(point.upper)) for point in points]
+    return [(ball(point.at).exp(), ball_of(point.lower), ball_of(point.upper)) for point in points]
 
 
 def _mirrored(profile: PrivacyProfile, points: Sequence[Point], seconds: float) -> list[Known]:
@@ -115,7 +109,7 @@ def _mirrored(profile: PrivacyProfile, points: Sequence[Point], seconds: float) 
         return _bounded(delta_curve(profile, [-point.at for point in reversed(points) if point.at], seconds))
     found = []
     for point in reversed([point for point in points if point.at]):
-        here = reverse_bounds(Bounds(_ball(point.lower), _ball(point.upper), {}), -point.at)
+        here = reverse_bounds(Bounds(ball_of(point.lower), ball_of(point.upper), {}), -point.at)
         found.append(((-ball(point.at)).exp(), here.lower, here.upper))
     return found
 

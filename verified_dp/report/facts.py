@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verified_dp.certify import build_certificate, certificate_bytes
+from verified_dp.certificate import build_certificate, certificate_bytes
 from verified_dp.core.certificate.document import Document, read_document
 from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.composition import Claim, Spec

@@ -59,7 +59,7 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget.
 
     Where plain Gaussians are too large or too small to search for it (`search.magnitudes`), only whether it is 0 is
-    told; Unsupported is raised where other steps are. Past a stated deadline, no end is infinite where a moment exists.
+    told; Unsupported is raised where other steps are. No upper end is infinite where a moment proves one.
     """
     with ctx.workprec(max(64, 4 * digits)):
         known = _bracket_exactly(order, target)
@@ -74,10 +74,10 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
                 raise
             found = Bracket(None, None)
         found = _narrowed(order, _within_support(order, found, target), target, digits, method, budget)
-    if found.upper is not None or method != "auto" or not budget.spent or order.is_trivial:
+    if found.upper is not None or method != "auto" or order.is_trivial:
         return found
     with ctx.workprec(max(64, 4 * digits)), without_deadline(), suppress(Unsupported):
-        return Bracket(found.lower, _bracket_by_moments(order, target, method).upper)
+        return Bracket(found.lower, bracket_by_moments(order, target, method).upper)
     return found
 
 
@@ -128,7 +128,7 @@ def _bracket(order: SingleOrder, target: Fraction, digits: int, method: str, bud
     with ctx.workprec(max(64, 4 * digits)):
         if order.loss.only_moments:
             at_zero = order.enclose(Fraction(0), 1.0, method, budget)
-            return Bracket(None, at_zero) if is_below(at_zero, target) else _bracket_by_moments(order, target, method)
+            return Bracket(None, at_zero) if is_below(at_zero, target) else bracket_by_moments(order, target, method)
         if method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
             return _bracket_on_lattice(order, target, digits, budget)
         blind = why_no_floats(order.loss) is not None
@@ -141,7 +141,7 @@ def _bracket(order: SingleOrder, target: Fraction, digits: int, method: str, bud
         return _bracket_positive(order, target, digits, method, budget)
 
 
-def _bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bracket:
+def bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bracket:
     """The least eps that one Renyi order proves, a little above where the bound reaches the target; no lower end."""
     room = ball(target) - order.evaluate(FAR_OUT, SupportWitness(256), "closed-form").bounds.lower  # infinity mass
     if not room > 0:

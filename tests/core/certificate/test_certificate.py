@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.certify import build_certificate, certificate_bytes, widened
+from verified_dp.certificate import build_certificate, certificate_bytes, widened
 from verified_dp.core.certificate.document import CONTENT, SCHEMA, canonical, sealed
 from verified_dp.core.certificate.evaluation import budget_text, is_budget_for
 from verified_dp.core.certificate.statement import claimed_text, printed_unit

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from flint import ctx
 
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import sealed

@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 
 import pytest
 
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.theorems import theorems_record
 from verified_dp.core.engines import Witness, evaluate

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from flint import arb, ctx
 
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.certificate.check import verify

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import canonical

@@ -14,13 +14,18 @@ An end that decides (delta against the claimed delta) is left as it is where the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from os import PathLike, fsdecode
+from typing import Any
 
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball_of, lower_dyadic, upper_dyadic
-from verified_dp.core.certificate.document import SCHEMA, Document, canonical, sealed
+from verified_dp.core.certificate.check import Check
+from verified_dp.core.certificate.check import verify as check_certificate
+from verified_dp.core.certificate.document import MAX_BYTES, SCHEMA, Document, canonical, sealed
 from verified_dp.core.certificate.evaluation import Entry, budget_text, entry_record, statement_of
 from verified_dp.core.certificate.statement import claim_record, input_record
 from verified_dp.core.certificate.theorems import pairs_record, theorems_record
@@ -35,6 +40,9 @@ from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupporte
 from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import ORDERS, describe_pairs, privacy_losses
 from verified_dp.core.words import assumptions
+from verified_dp.files import write_atomically
+from verified_dp.profile import privacy_profile
+from verified_dp.questions.statement import statement
 from verified_dp.search.solution import Evaluation, Solution
 
 _WIDTH_SHARE = 30  # bits
@@ -149,3 +157,77 @@ def _short_bits(lower: End, upper: End, digits: int) -> int:
     with ctx.workprec(64):
         share = upper_dyadic((ball_of(upper) - ball_of(lower)) / ball_of(upper))
     return _WIDTH_SHARE + 10 + min(max(1 - share.top, 0), 4 * digits + 200)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Mapping[str, Any]):
+    """A certificate as `certify` writes it: its parts by key, as in the file.
+
+    >>> from verified_dp.spec import parse_spec
+    >>> spec = 'relation = "add"\\n[[mechanism]]\\nkind = "gaussian"\\nnoise_multiplier = 2\\n'
+    >>> certify(parse_spec(spec + '[claim]\\nepsilon = 2\\ndelta = "1e-5"\\n'))
+    Certificate(proved: epsilon = 2 at delta = 1e-5)
+    """
+
+    document: Document
+
+    def __getitem__(self, key: str) -> Any:
+        return self.document[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.document)
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    def __repr__(self) -> str:
+        claim = self["claim"]
+        return f"Certificate({self.verdict}: epsilon = {claim['epsilon']} at delta = {claim['delta']})"
+
+    @property
+    def verdict(self) -> str:
+        """proved, refuted or undecided."""
+        return str(self["verdict"])
+
+    def to_bytes(self) -> bytes:
+        """The canonical form, as it is stored."""
+        return certificate_bytes(self.document)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, whole or not at all. Raises OSError."""
+        write_atomically(path, self.to_bytes())
+
+    def verify(self) -> Check:
+        """Check it as anybody can, from what is stored alone."""
+        return check_certificate(self.to_bytes())
+
+    def statement(self, form: str = "text") -> str:
+        """The paragraph for a paper or a deployment page: text, markdown or latex."""
+        return statement(self.document, form)
+
+
+def certify(spec: Spec, *, digits: int | None = None, method: str = "auto", max_seconds: float | None = None,
+            progress: Callable[[str], None] | None = None) -> Certificate:
+    """Prove or refute the specification's claim. Raises InvalidInput without a claim, Unsupported."""
+    if spec.claim is None:
+        raise InvalidInput("claim", None, "given: a certificate states a claim")
+    profile = privacy_profile(spec, progress=progress)
+    return Certificate(build_certificate(spec, *profile.solve_claim(spec.claim, digits, method, max_seconds)))
+
+
+def verify(certificate: str | PathLike[str] | bytes | Mapping[str, Any]) -> Check:
+    """Check a certificate: a file's path, its bytes, or the parts by key.
+
+    Ensures: `.valid` says whether the re-evaluation gives what is claimed, `.verdict` what is proved by it; else
+    `.field` and `.reason` name the first bad part. Raises InvalidInput where there is no file to read.
+    """
+    if isinstance(certificate, bytes):
+        return check_certificate(certificate)
+    if isinstance(certificate, Mapping):
+        return check_certificate(dict(certificate))
+    try:
+        with open(certificate, "rb") as file:
+            return check_certificate(file.read(MAX_BYTES + 1))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput("file", fsdecode(certificate), f"a certificate that can be read ({reason})") from None

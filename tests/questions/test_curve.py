@@ -1,0 +1,175 @@
+"""Curves: every point encloses what a question of its own encloses, as sharply, and many cost little more than one."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verified_dp import (
+    Composition,
+    DiscreteGaussian,
+    Gaussian,
+    InvalidInput,
+    Laplace,
+    PoissonSampled,
+    Unsupported,
+    compose,
+    privacy_profile,
+)
+from verified_dp.cli import main
+from verified_dp.cli.tables import FORMS, table
+from verified_dp.questions import curve as module
+from verified_dp.questions.curve import Curve, log10_ends, middle_first, read_points
+
+TRAINING = compose((PoissonSampled(Gaussian("1.1"), "256/60000"), 14063))
+CASES = [(TRAINING, "add-or-remove"), (TRAINING, "add"), (compose(Gaussian("1")), "add-or-remove"),
+         (compose((Laplace("10", 1), 30)), "replace"), (compose((DiscreteGaussian("9", 1), 5)), "add-or-remove")]
+SPEC = 'relation = "add-or-remove"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
+
+
+@pytest.mark.parametrize(("composition", "relation"), CASES)
+def test_points_enclose_as_questions_of_their_own(composition: Composition, relation: str) -> None:
+    profile = privacy_profile(composition, relation)
+    epsilons = [Fraction(i, 3) for i in range(-2, 10)]
+    for eps, one in zip(epsilons, profile.curve(epsilons=epsilons, digits=5), strict=True):
+        alone = profile.delta(eps, digits=5)
+        assert one.overlaps(alone) and one.status == alone.status == "certified" and one.order == alone.order
+    deltas = ["0.2", "1e-3", "1e-7"]
+    for delta, one in zip(deltas, profile.curve(deltas=deltas, digits=4), strict=True):
+        assert one.overlaps(profile.epsilon(delta, digits=4)) and one.status == "certified"
+
+
+def test_many_points_cost_little_more_than_one(work: Callable[[Callable[[], object]], int]) -> None:
+    """What remains for a point is its own sum and its decimals: a small part of an evaluation."""
+    def fresh() -> Any:
+        return privacy_profile(TRAINING, "add-or-remove")
+
+    fresh().delta(1)  # what is computed once in a process
+    one = work(lambda: fresh().delta(3, digits=6))
+    many = work(lambda: fresh().curve(epsilons=[Fraction(i, 50) for i in range(200)], digits=6))
+    apart = work(lambda: [fresh().delta(Fraction(i, 50), digits=6) for i in range(100, 104)])
+    assert many < 200 * one / 4 and many < 50 * apart / 4
+
+
+def test_tiny_deltas_keep_their_logarithm() -> None:
+    curve = privacy_profile(Gaussian("1"), "add-or-remove").curve(epsilons=[20, 40, 100])
+    ends = [log10_ends((one.lower, one.upper)) for one in curve]
+    assert all(low < high < low + 1e-6 for low, high in ends)
+    assert [round(low) for low, _ in ends] == [-86, -342, -2154]  # 3.9089e-343, by bisection in mpmath
+
+
+def test_logarithm_of_zero_and_of_a_given_delta() -> None:
+    assert log10_ends((Fraction(0), Fraction(1, 1000))) == (-math.inf, pytest.approx(-3))
+
+
+def test_rows_and_columns() -> None:
+    curve = privacy_profile(Gaussian("2"), "add").curve(deltas=["1e-5", Fraction(1, 3)])
+    assert curve.columns == ("delta", "epsilon_lower", "epsilon_upper", "status")
+    assert [row[0] for row in curve.rows()] == ["1e-5", "1/3"] and len(curve[:1]) == 1
+    assert curve.quantity == "epsilon" and repr(curve) == "Curve(2 enclosures of epsilon)"
+
+
+def test_frame_is_made_by_pandas_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pandas:
+        DataFrame = dict
+
+    curve = privacy_profile(Gaussian("1"), "add").curve(epsilons=[1, 40])
+    monkeypatch.setattr(module, "optional", lambda name, package: Pandas)
+    frame = curve.to_frame()
+    assert frame["epsilon"] == [1.0, 40.0] and frame["status"] == ["certified"] * 2
+    assert frame["delta_lower"][0] <= 0.12693673750664394 <= frame["delta_upper"][0]
+    assert frame["delta_lower"][1] == 0 < frame["delta_upper"][1] and frame["log10_delta_lower"][1] > -343
+
+
+def test_missing_package_says_how_to_get_it() -> None:
+    with pytest.raises(Unsupported, match="pip install nothing_of_that_name"):
+        module.optional("nothing_of_that_name", "nothing_of_that_name")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_pictures(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    profile = privacy_profile(Gaussian("1"), "add")
+    for number, curve in enumerate((profile.curve(epsilons=[1, 40, 60]), profile.curve(deltas=["1e-3", "1e-400"]))):
+        path = tmp_path / f"{number}.{suffix}"
+        axes = curve.plot(path)
+        assert path.stat().st_size > 1000 and axes.get_ylabel() == "log10 delta" and axes.get_ylim()[0] < -300
+
+
+@pytest.mark.parametrize(("arguments", "key"), [
+    ({}, "epsilons"), ({"epsilons": [1], "deltas": ["0.1"]}, "epsilons"), ({"epsilons": [0.5]}, "epsilon"),
+    ({"deltas": ["2"]}, "delta"), ({"epsilons": ["x"]}, "epsilon"), ({"epsilons": [1], "digits": 0}, "digits"),
+    ({"epsilons": [1], "method": "prv"}, "method")])
+def test_wrong_points(arguments: dict[str, Any], key: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        privacy_profile(Gaussian("1"), "add").curve(**arguments)
+    assert caught.value.key == key
+
+
+def test_no_points_are_a_curve() -> None:
+    assert list(privacy_profile(Gaussian("1"), "add").curve(epsilons=[])) == []
+
+
+def test_orders_are_complete() -> None:
+    assert all(sorted(middle_first(n)) == list(range(n)) for n in range(40))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Call `curve` on a.toml."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.toml").write_text(SPEC, encoding="utf-8")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(["curve", "a.toml", *arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_json_and_csv(run: Any) -> None:
+    code, out, err = run("--epsilon", "-1:1:3", "--csv", "a.csv", "--json")
+    row = json.loads(out)
+    assert (code, err, row["schema"], row["relation"]) == (0, "", "verified-dp/curve/1", "add-or-remove")
+    assert [point["epsilon"] for point in row["points"]] == ["-1", "0", "1"]
+    lines = list(csv.DictReader(Path("a.csv").read_text(encoding="utf-8").splitlines()))
+    assert [(line["delta_lower"], line["delta_upper"], line["status"]) for line in lines] == [
+        (point["delta"]["lower"], point["delta"]["upper"], point["status"]) for point in row["points"]]
+    row = json.loads(run("--delta", "1e-5,1/3", "--json")[1])
+    assert [set(point) for point in row["points"]] == [{"delta", "epsilon", "status"}] * 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables(run: Any, form: str) -> None:
+    code, out, _ = run("--epsilon", "1,2", "--table", form)
+    assert code == 0 and out.count("certified") == 2
+
+
+def test_cells_are_escaped() -> None:
+    assert table(["a"], [["x|y"]], "markdown")[-1] == "| x\\|y |"
+    assert r"\$5\_\textbackslash{} \\" in table(["a"], [["$5_\\"]], "latex")
+    assert table(["a"], [["x,y"]], "csv")[-1] == '"x,y"'
+
+
+@pytest.mark.parametrize(("arguments", "key"), [
+    (["--epsilon", "0:8"], "epsilon"), (["--epsilon", "0:8:1"], "epsilon (how many)"), (["--epsilon", "x"], "epsilon"),
+    (["--epsilon", "1,"], "epsilon"), (["--delta", "2"], "delta"), ([], "--epsilon"),
+    (["--epsilon", "1", "--plot", "x.gif"], "plot"),
+    (["--epsilon", "1", "--table", "html"], "table"), (["--epsilon", "1", "--csv", "none/x.csv"], "csv"),
+    (["--epsilon", "1", "--plot", "none/x.svg"], "plot"), (["b.toml", "--epsilon", "1", "--csv", "x"], "csv"),
+    (["--epsilon", "1", "--method", "prv"], "method"), (["--epsilon", "1", "--digits", "x"], "digits")])
+def test_wrong_input_is_one_line(run: Any, arguments: list[str], key: str) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2 and err.count("\n") == 1 and f"{key} " in err
+
+
+def test_points_are_exact() -> None:
+    assert read_points("0:1:4", "epsilon") == ["0", "1/3", "2/3", "1"]
+    assert isinstance(Curve("epsilon", ["1/3"], []).points[0], Fraction)

@@ -1,0 +1,114 @@
+"""verified-dp dpsgd: the same as the specification that it prints, and one line for every wrong input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verified_dp.cli import main
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.questions.training import SCHEMES, Training
+from verified_dp.spec import parse_spec
+
+NOISE = ["--noise-multiplier", "1.1"]
+POISSON = [*NOISE, "--sampling", "poisson"]
+MNIST = ["--batch-size", "256", "--dataset-size", "60000", "--epochs", "60"]
+SMALL = [*POISSON, "--sampling-probability", "1/50", "--steps", "100"]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """dpsgd with these arguments: its code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, command: str = "dpsgd") -> tuple[int, str, str]:
+        code = main([command, *arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.mark.parametrize("question", [("--delta", "1e-5"), ("--epsilon", "-1/2"), ("--epsilon", "1")])
+def test_answers_as_its_specification(run: Any, question: tuple[str, str]) -> None:
+    code, text, _ = run(*SMALL, "--toml")
+    assert code == 0
+    Path("a.toml").write_text(text, encoding="utf-8")
+    command = "epsilon" if "--delta" in question else "delta"
+    row, = map(json.loads, run(*SMALL, *question, "--json")[1].splitlines())
+    same, = map(json.loads, run("a.toml", *question, "--json", command=command)[1].splitlines())
+    assert row.pop("sampling") == {"scheme": "poisson", "probability": "1/50"} and row.pop("steps") == 100
+    assert row.pop("seconds") and same.pop("seconds") and row == same
+
+
+def test_steps_are_rounded_up_and_said_so(run: Any) -> None:
+    training = Training("1.1", "poisson", batch_size=256, dataset_size=60000, epochs="60")
+    assert training.count == 14063 and training.derived().endswith("rounded up from 14062.5")
+    assert Training("1.1", "poisson", "1/3", epochs=5).derived().endswith("exactly")
+    assert "rounded up from 14062.5" in " ".join(run(*POISSON, *MNIST, "--delta", "1e-5")[1].split())
+
+
+def test_claim_is_certified_and_verifies(run: Any) -> None:
+    code, out, _ = run(*SMALL, "--claim", "9,1e-5", "--out", "kept", "--json")
+    row = json.loads(out)
+    assert (code, row["verdict"], row["certificate"], row["steps"]) == (0, "proved", "kept/dpsgd.json", 100)
+    assert run("kept/dpsgd.json", command="verify")[0] == 0
+    assert run(*SMALL, "--claim", "1/10,1e-5")[0] == 1
+    stated = parse_spec(run(*SMALL, "--claim", "9,1e-5", "--toml")[1]).claim
+    assert stated is not None and (stated.epsilon_text, stated.delta_text) == ("9", "1e-5")
+
+
+@pytest.mark.parametrize(("question", "number"), [
+    (("--delta", "1e-5"), "epsilon <= 54.0458"), (("--claim", "3,1e-5"), "epsilon <= 54.0458"),
+    (("--epsilon", "60"), "delta <= 1.64308")])
+def test_shuffled_batches_are_refused_with_what_can_be_said(run: Any, question: tuple[str, str], number: str) -> None:
+    code, out, err = run(*NOISE, *MNIST, "--sampling", "shuffled", *question)
+    assert (code, out, err.count("\n")) == (3, "", 1)
+    assert "no theorem" in err and "zero-out" in err and number in err
+
+
+def test_shuffled_batches_have_no_specification() -> None:
+    with pytest.raises(Unsupported, match="no bound for them"):
+        Training("1.1", "shuffled", "1/100", steps=10).spec()
+
+
+@pytest.mark.parametrize(("arguments", "key"), [
+    ([*NOISE, *MNIST, "--delta", "1e-5"], "--sampling"),
+    ([*NOISE, *MNIST, "--sampling", "shufled", "--delta", "1e-5"], "sampling"),
+    ([*POISSON, *MNIST], "delta"),
+    ([*POISSON, *MNIST, "--delta", "2"], "delta"),
+    ([*POISSON, *MNIST, "--delta", "1e-5", "--epsilon", "1"], "--epsilon"),
+    ([*POISSON, *MNIST, "--steps", "3", "--delta", "1e-5"], "steps"),
+    ([*POISSON, *MNIST, "--sampling-probability", "0.1", "--delta", "1e-5"], "sampling-probability"),
+    ([*POISSON, "--batch-size", "9", "--steps", "3", "--delta", "1e-5"], "dataset-size"),
+    ([*POISSON, "--batch-size", "9", "--dataset-size", "8", "--steps", "3", "--delta", "1e-5"], "batch-size"),
+    ([*POISSON, "--sampling-probability", "0", "--epochs", "3", "--delta", "1e-5"], "sampling-probability"),
+    ([*POISSON, "--sampling-probability", "1.5", "--steps", "3", "--delta", "1e-5"], "sampling-probability"),
+    ([*POISSON, "--sampling-probability", "0.1", "--steps", "1.5", "--delta", "1e-5"], "steps"),
+    ([*POISSON, "--sampling-probability", "0.1", "--epochs", "-1", "--delta", "1e-5"], "epochs"),
+    (["--noise-multiplier", "-1", "--sampling", "poisson", *MNIST, "--delta", "1e-5"], "noise-multiplier"),
+    ([*SMALL, "--relation", "substitute", "--delta", "1e-5"], "relation"),
+    ([*SMALL, "--claim", "3"], "claim"),
+    ([*SMALL, "--claim", "3,x"], "claim.delta"),
+    ([*SMALL, "--delta", "1e-5", "--out", "x"], "out"),
+    ([*SMALL, "--delta", "1e-5", "--digits", "0"], "digits"),
+])
+def test_wrong_input_is_one_line(run: Any, arguments: list[str], key: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("verified-dp: ") and key in err
+
+
+def test_every_scheme_is_made_or_refused() -> None:
+    for scheme in SCHEMES:
+        try:
+            assert Training("1", scheme, "1/10", steps=10).spec().composition.parts
+        except Unsupported as error:
+            assert error.key == "sampling"
+
+
+def test_a_float_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="exact"):
+        Training(1.1, "poisson", "1/10", steps=10)  # type: ignore[arg-type]

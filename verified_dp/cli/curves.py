@@ -1,0 +1,106 @@
+"""verified-dp curve: many points of one profile, as table, JSON, CSV or picture."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
+from verified_dp.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from verified_dp.cli.limits import Limits
+    from verified_dp.questions.curve import Curve
+
+EXAMPLES = """\
+examples:
+  verified-dp curve claim.toml --epsilon 0:8:81 --plot curve.svg
+  verified-dp curve claim.toml --delta 1e-5,1e-50,1e-200 --digits 8 --table markdown"""
+
+
+def add_curve(command: ArgumentParser) -> None:
+    """The options of curve, without those that say how long to compute."""
+    command.set_defaults(run=run_curve, suffix=".toml", set=[])
+    at = command.add_mutually_exclusive_group(required=True)
+    at.add_argument("--epsilon", metavar="E,...", help="enclose delta at these; 0:8:81 is from 0 to 8, 81 of them")
+    at.add_argument("--delta", metavar="D,...", help="enclose epsilon at these, between 0 and 1")
+    command.add_argument("--digits", metavar="N", help="significant digits to prove (6; 4 on a lattice)")
+    command.add_argument("--method", default="auto", metavar="M", help="auto, closed-form, contour, lattice (auto)")
+    command.add_argument("--table", default="text", metavar="FORM", help="text, markdown, latex or csv (text)")
+    command.add_argument("--csv", metavar="FILE", help="write the points there too")
+    command.add_argument("--plot", metavar="FILE", help="draw log10 delta over epsilon: .svg, .pdf or .png")
+
+
+def run_curve(args: Namespace, out: Output) -> int:
+    """verified-dp curve SPEC... (--epsilon 0:8:81 | --delta 1e-5,1e-50)"""
+    from verified_dp.cli.limits import Limits
+    from verified_dp.cli.tables import table
+    from verified_dp.questions.curve import read_points
+
+    limits, given = Limits.of(args), "epsilon" if args.delta is None else "delta"
+    texts = read_points(getattr(args, given), given)
+    table([], [], args.table)  # the form is known, before anything is computed
+    check_places(args, ("csv", "plot"))
+
+    def work(file: str) -> int:
+        curve = _curve(file, given, texts, limits)
+        out.result(curve_row(curve), lambda: table(curve.columns, curve.rows(), args.table))
+        if args.csv is not None:
+            write(args.csv, "csv", "".join(f"{line}\n" for line in table(curve.columns, curve.rows(), "csv")).encode())
+        if args.plot is not None:
+            draw(curve, args.plot)
+        return ANSWERED
+
+    return for_each(args.files, work, out)
+
+
+def check_places(args: Namespace, keys: tuple[str, ...]) -> None:
+    """A file that is written holds one answer."""
+    from verified_dp.questions.curve import PICTURES
+
+    for key in keys:
+        if (place := getattr(args, key)) is not None and len(args.files) > 1:
+            raise InvalidInput(key, place, "left out with several specifications")
+    if args.plot is not None and Path(args.plot).suffix.lower() not in PICTURES:
+        raise InvalidInput("plot", args.plot, "a file name that ends with " + ", ".join(PICTURES))
+
+
+def write(place: str, key: str, data: bytes) -> None:
+    """Put bytes into a file; InvalidInput where that is impossible."""
+    from verified_dp.cli.inputs import reason
+    from verified_dp.files import write_atomically
+
+    try:
+        write_atomically(place, data)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(key, place, f"a file that can be written ({reason(error)})") from None
+
+
+def draw(curve: Curve, place: str) -> None:
+    """The picture, in a file."""
+    from verified_dp.cli.inputs import reason
+
+    try:
+        curve.plot(place)
+    except OSError as error:
+        raise InvalidInput("plot", place, f"a file that can be written ({reason(error)})") from None
+
+
+def _curve(file: str, given: str, texts: list[str], limits: Limits) -> Curve:
+    from verified_dp.cli.inputs import load_spec
+    from verified_dp.cli.interrupts import best_so_far
+    from verified_dp.profile import privacy_profile
+    from verified_dp.terminal import Progress
+
+    with Progress(file) as progress, best_so_far():
+        profile = privacy_profile(load_spec(file), progress=progress)
+        return profile.curve(**{f"{given}s": texts}, digits=limits.digits, method=limits.method,
+                             max_seconds=limits.max_seconds)
+
+
+def curve_row(curve: Curve) -> Row:
+    """The object of curve."""
+    points = [{curve.given: at, curve.quantity: {"lower": low, "upper": high}, "status": status}
+              for at, low, high, status in curve.rows()]
+    return {"schema": schema("curve"), "relation": curve.relation, "points": points}

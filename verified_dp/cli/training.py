@@ -1,0 +1,135 @@
+"""verified-dp dpsgd: one line in, the answer of `epsilon`, `delta` or `certify` out, or the specification."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from verified_dp.cli.output import ANSWERED, Output, Row
+from verified_dp.core.errors import InvalidInput, Unsupported
+
+if TYPE_CHECKING:
+    from verified_dp.cli.limits import Limits
+    from verified_dp.core.composition import Claim
+    from verified_dp.questions.training import Training
+
+EXAMPLES = """\
+examples:
+  verified-dp dpsgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60 \\
+      --sampling poisson --delta 1e-5
+  verified-dp dpsgd --noise-multiplier 1.1 --sampling-probability 8/1875 --steps 14063 \\
+      --sampling poisson --claim 3.01,1e-5 --out certificates
+  verified-dp dpsgd --noise-multiplier 1.1 --sampling-probability 0.01 --epochs 10 --sampling poisson --toml"""
+
+NAME = "dpsgd"
+"""What stands for a file's name."""
+
+
+def add_dpsgd(command: ArgumentParser) -> None:
+    """The options of dpsgd."""
+    command.set_defaults(run=run_dpsgd, method="auto", set=[])
+    command.add_argument("--noise-multiplier", required=True, metavar="S",
+                         help="sigma / largest norm of one record's gradient")
+    command.add_argument("--sampling", required=True, metavar="SCHEME",
+                         help="how batches are drawn: poisson; shuffled is refused, with what can be said")
+    command.add_argument("--sampling-probability", metavar="Q", help="with which each record enters each batch")
+    command.add_argument("--batch-size", metavar="B", help="the expected one; with --dataset-size instead of Q")
+    command.add_argument("--dataset-size", metavar="N", help="number of records")
+    command.add_argument("--steps", metavar="K", help="number of batches")
+    command.add_argument("--epochs", metavar="E", help="instead of steps: ceil(E * N / B) of them")
+    command.add_argument("--relation", default="add-or-remove", metavar="R",
+                         help="add, remove, zero-out or replace (add-or-remove)")
+    asked = command.add_mutually_exclusive_group()
+    asked.add_argument("--delta", metavar="D", help="enclose epsilon at this delta")
+    asked.add_argument("--epsilon", metavar="E", help="enclose delta at this epsilon")
+    asked.add_argument("--claim", metavar="E,D", help="prove or refute (epsilon, delta)")
+    command.add_argument("--toml", action="store_true", help="print the specification instead, with the claim if given")
+    command.add_argument("--out", metavar="DIR", help="write the claim's certificate to DIR/dpsgd.json")
+    command.add_argument("--digits", metavar="N", help="significant digits to prove (12)")
+
+
+def run_dpsgd(args: Namespace, out: Output) -> int:
+    """verified-dp dpsgd --noise-multiplier S --sampling SCHEME ... (--delta D | --epsilon E | --claim E,D | --toml)"""
+    from verified_dp.cli.limits import Limits
+    from verified_dp.questions.training import Training
+
+    training = Training(args.noise_multiplier, args.sampling, args.sampling_probability, args.batch_size,
+                        args.dataset_size, args.steps, args.epochs, args.relation)
+    claim, limits = _claim(args.claim), Limits.of(args)
+    if args.out is not None and claim is None:
+        raise InvalidInput("out", args.out, "left out: only --claim has a certificate")
+    if args.toml:
+        out.write(training.toml(claim).splitlines())
+        return ANSWERED
+    if claim is None and args.delta is None and args.epsilon is None:
+        raise InvalidInput("delta", None, "given (or epsilon, claim or toml instead)")
+    try:
+        return _certified(training, claim, limits, args.out, out) if claim else _answered(training, args, limits, out)
+    except Unsupported as error:
+        raise _with_bound(error, training, args, claim, limits) from None
+
+
+def _claim(text: str | None) -> Claim | None:
+    """EPSILON,DELTA as a claim."""
+    from verified_dp.core import exact
+    from verified_dp.core.composition import Claim
+
+    if text is None:
+        return None
+    epsilon, comma, delta = text.partition(",")
+    if not comma:
+        raise InvalidInput("claim", text, "two numbers with a comma between them, such as 3.01,1e-5")
+    numbers = exact.non_negative(epsilon, "claim.epsilon"), exact.open_unit(delta, "claim.delta")
+    return Claim("DP-SGD", "the command line", *numbers, epsilon.strip(), delta.strip())
+
+
+def _answered(training: Training, args: Namespace, limits: Limits, out: Output) -> int:
+    from verified_dp.cli.answers import result_row
+    from verified_dp.cli.commands import answer_text, enclose
+    from verified_dp.cli.text import field
+    from verified_dp.core import exact
+
+    quantity, given = ("epsilon", "delta") if args.epsilon is None else ("delta", "epsilon")
+    typed = getattr(args, given)
+    at = exact.exact(typed, given) if given == "epsilon" else exact.open_unit(typed, given)
+    found = enclose(training.spec(), NAME, quantity, at, limits)
+    out.result({**result_row(found, given, typed), **_beside(training)}, lambda: [
+        *answer_text(found, f"{given} = {typed}", None), *field("sampling", training.derived())])
+    return ANSWERED
+
+
+def _certified(training: Training, claim: Claim, limits: Limits, folder: str | None, out: Output) -> int:
+    from verified_dp.cli.commands import VERDICTS, certificate_paths, certify_spec, verdict_row, verdict_text
+    from verified_dp.cli.text import field
+
+    spec, (place,) = training.spec(claim), certificate_paths([NAME], folder)
+    judged = certify_spec(spec, NAME, limits, place)
+    out.result({**verdict_row(judged), **_beside(training)}, lambda: [
+        *verdict_text(judged), *field("sampling", training.derived())])
+    return VERDICTS[judged.verdict]
+
+
+def _beside(training: Training) -> Row:
+    from verified_dp.core.exact import fraction_text
+
+    return {"sampling": {"scheme": training.sampling, "probability": fraction_text(training.probability)},
+            "steps": training.count}
+
+
+def _with_bound(error: Unsupported, training: Training, args: Namespace, claim: Claim | None,
+                limits: Limits) -> Unsupported:
+    """The refusal of shuffled batches, with the number that can be said."""
+    from verified_dp.cli.commands import enclose
+    from verified_dp.core import exact
+
+    if training.sampling != "shuffled":
+        return error
+    spec = training.without_amplification()
+    if args.epsilon is not None:
+        found = enclose(spec, NAME, "delta", exact.exact(args.epsilon, "epsilon"), limits)
+        words = f"delta <= {found.upper_decimal} at epsilon = {args.epsilon}"
+    else:
+        delta = exact.open_unit(args.delta, "delta") if claim is None else claim.delta
+        found = enclose(spec, NAME, "epsilon", delta, limits)
+        words = f"epsilon <= {found.upper_decimal} at delta = {args.delta if claim is None else claim.delta_text}"
+    return Unsupported(f"{error.reason}: {words}", error.key)

@@ -1,0 +1,190 @@
+"""A curve of enclosures: delta at many epsilons, or epsilon at many deltas, as table, frame or picture.
+
+    privacy_profile(spec).curve(epsilons=["0", "1", "2"]).to_frame()
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, overload
+
+from flint import arb, ctx
+
+from verified_dp.core import exact
+from verified_dp.core.dyadic import Dyadic, exact_ball
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.exact import Number
+from verified_dp.core.locks import alone
+from verified_dp.enclosure import Enclosure
+
+MAX_POINTS = 10**5
+PICTURES = (".svg", ".pdf", ".png")
+
+
+class Curve(Sequence[Enclosure]):
+    """Enclosures in the order of the points asked for.
+
+    given: what the points are values of, "epsilon" or "delta". points: they, exact. texts: as they were written.
+    """
+
+    def __init__(self, given: str, texts: Sequence[str], enclosures: Sequence[Enclosure]) -> None:
+        self.given, self.texts, self._enclosures = given, tuple(texts), tuple(enclosures)
+        self.points = tuple(exact.exact(text, given) for text in texts)
+
+    @overload
+    def __getitem__(self, index: int) -> Enclosure: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Enclosure]: ...
+
+    def __getitem__(self, index: int | slice) -> Enclosure | Sequence[Enclosure]:
+        return self._enclosures[index]
+
+    def __len__(self) -> int:
+        return len(self._enclosures)
+
+    def __repr__(self) -> str:
+        return f"Curve({len(self)} enclosures of {self.quantity})"
+
+    @property
+    def quantity(self) -> str:
+        """What is enclosed."""
+        return "delta" if self.given == "epsilon" else "epsilon"
+
+    @property
+    def relation(self) -> str:
+        """Which data sets are neighbours; "" of no points."""
+        return self[0].relation if len(self) else ""
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """(point, lower, upper, status) as text, the ends as decimals rounded outward."""
+        for text, one in zip(self.texts, self, strict=True):
+            yield text, one.lower_decimal, one.upper_decimal, one.status
+
+    @property
+    def columns(self) -> tuple[str, str, str, str]:
+        """The names of what `rows` gives."""
+        return self.given, f"{self.quantity}_lower", f"{self.quantity}_upper", "status"
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame: `columns` as doubles rounded outward, and log10 of delta, which never underflows."""
+        pandas = optional("pandas", "pandas")
+        point, lower, upper, status = self.columns
+        ends = [log10_ends(one) for one in self._deltas()]
+        return pandas.DataFrame({
+            point: [float(at) for at in self.points],
+            lower: [one.lower_float for one in self], upper: [one.upper_float for one in self],
+            "log10_delta_lower": [low for low, _ in ends], "log10_delta_upper": [high for _, high in ends],
+            status: [one.status for one in self]})
+
+    def _deltas(self) -> Iterator[tuple[Dyadic | Fraction, Dyadic | Fraction]]:
+        """The ends of delta: enclosed, or given."""
+        for at, one in zip(self.points, self, strict=True):
+            yield (one.lower, one.upper) if self.quantity == "delta" else (at, at)
+
+    def plot(self, path: str | Path | None = None, axes: Any = None) -> Any:
+        """Draw log10 delta over epsilon as the band between both ends, on `axes` of matplotlib or new ones.
+
+        path: also written there, as .svg, .pdf or .png. Returns the axes.
+        """
+        if path is not None and Path(path).suffix.lower() not in PICTURES:
+            raise InvalidInput("plot", str(path), "a file name that ends with " + ", ".join(PICTURES))
+        axes = new_axes() if axes is None else axes
+        self._draw(axes)
+        axes.set_xlabel("epsilon")
+        axes.set_ylabel("log10 delta")
+        axes.grid(alpha=0.3)
+        if path is not None:
+            axes.figure.savefig(path)
+        return axes
+
+    def _draw(self, axes: Any) -> None:
+        ends = [log10_ends(one) for one in self._deltas()]
+        low, high = [one for one, _ in ends], [one for _, one in ends]
+        floor = min((y for y in low if y > -math.inf), default=-1.0) - 1
+        if self.quantity == "delta":
+            at = [float(point) for point in self.points]
+            axes.fill_between(at, [max(y, floor) for y in low], [max(y, floor) for y in high], alpha=0.4, lw=0)
+            axes.plot(at, [max(y, floor) for y in high], lw=1.2)
+        else:
+            axes.fill_betweenx(high, [one.lower_float for one in self], [one.upper_float for one in self],
+                               alpha=0.4, lw=0)
+            axes.plot([one.upper_float for one in self], high, lw=1.2)
+
+
+@alone
+def log10_ends(ends: tuple[Dyadic | Fraction, Dyadic | Fraction]) -> tuple[float, float]:
+    """log10 of both ends as doubles rounded outward, however small the ends are; -inf for 0.
+
+    >>> log10_ends((Dyadic(1, -3322), Dyadic(1, -3321)))
+    (-1000.021644485825, -999.7206144901611)
+    """
+    with ctx.workprec(128):
+        low, high = (_log10(end) for end in ends)
+        return math.nextafter(float(low.lower()), -math.inf), math.nextafter(float(high.upper()), math.inf)
+
+
+def _log10(end: Dyadic | Fraction) -> arb:
+    if end == 0:
+        return arb("-inf")
+    if isinstance(end, Dyadic):
+        return exact_ball(end).log() / arb(10).log()
+    return (arb(end.numerator).log() - arb(end.denominator).log()) / arb(10).log()
+
+
+def new_axes() -> Any:
+    """Axes on a figure of their own, outside of pyplot's state."""
+    figure = optional("matplotlib.figure", "matplotlib").Figure(figsize=(6.4, 4), layout="constrained")
+    return figure.subplots()
+
+
+def optional(module: str, package: str) -> Any:
+    """An optional package's module. Raises Unsupported, saying how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        raise Unsupported(f"{package} is not installed: pip install {package}", package) from None
+
+
+def read_points(text: str, key: str) -> list[str]:
+    """The values that "0:8:81" (from, to, how many) or "1e-5,1e-50" state, as exact text.
+
+    >>> read_points("0:1:5", "epsilon"), read_points("1e-5, 1/3", "delta")
+    (['0', '0.25', '0.5', '0.75', '1'], ['1e-5', '1/3'])
+    """
+    if ":" not in text:
+        return [part.strip() for part in text.split(",")]
+    start, *rest = text.split(":")
+    if len(rest) != 2:
+        raise InvalidInput(key, text, "FROM:TO:HOW_MANY, such as 0:8:81, or numbers with commas between them")
+    low, high, many = exact.exact(start, key), exact.exact(rest[0], key), exact.count(rest[1], f"{key} (how many)")
+    if not 2 <= many <= MAX_POINTS:
+        raise InvalidInput(f"{key} (how many)", many, f"an integer from 2 to {MAX_POINTS}")
+    return [written(low + (high - low) * i / (many - 1)) for i in range(many)]
+
+
+def written(number: Number, key: str = "value") -> str:
+    """A short decimal where that is exact, else the fraction; text as it stands."""
+    value = exact.exact(number, key)
+    if isinstance(number, str):
+        return number.strip()
+    text = f"{float(value):.12g}" if abs(value) < 10**15 and "e" not in f"{float(value):.12g}" else ""
+    return text if text and Fraction(text) == value else exact.fraction_text(value)
+
+
+def middle_first(many: int) -> list[int]:
+    """0, ..., many - 1 in an order in which each halves a gap: an evaluation serves both sides of its point.
+
+    >>> middle_first(5)
+    [2, 1, 4, 0, 3]
+    """
+    gaps, found = [(0, many)], list[int]()
+    for low, high in gaps:  # grows
+        if low < high:
+            middle = (low + high) // 2
+            found.append(middle)
+            gaps += [(low, middle), (middle + 1, high)]
+    return found

@@ -1,0 +1,102 @@
+"""The paragraph for a paper or a deployment page, from a certificate alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from verified_dp.core import exact
+from verified_dp.core.errors import InvalidInput
+
+FORMATS = ("text", "markdown", "latex")
+_UNITS = {
+    "add-or-remove": "one record added or removed", "add": "one record added", "remove": "one record removed",
+    "zero-out": "one record replaced by one that contributes nothing", "replace": "one record replaced by another"}
+_VERDICTS = {
+    "proved": "is proved to hold", "refuted": "is refuted", "undecided": "is neither proved nor refuted"}
+
+
+_LATEX = str.maketrans({
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"}})
+
+
+def latex(text: str) -> str:
+    """The text as LaTeX shows it.
+
+    >>> print(latex("a_b & 5%"))
+    a\\_b \\& 5\\%
+    """
+    return text.translate(_LATEX)
+
+
+def statement(certificate: Mapping[str, Any], form: str = "text") -> str:
+    """What a valid certificate says, in the manner of a DP-SGD statement. form: one of FORMATS.
+
+    The certificate is not checked here: `verify` does that.
+    """
+    if form not in FORMATS:
+        raise InvalidInput("format", form, "one of " + ", ".join(FORMATS))
+    escape = latex if form == "latex" else printable
+    words, items = (list(map(escape, part)) for part in (_sentences(certificate), certificate["assumptions"]))
+    return "\n\n".join([" ".join(words), "\n".join(_LISTS[form](items))])
+
+
+def printable(text: str) -> str:
+    """The text on one line, with what does not print escaped."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+_LISTS: Mapping[str, Callable[[list[str]], list[str]]] = {
+    "text": lambda items: ["Assumed:", *(f"- {item}" for item in items)],
+    "markdown": lambda items: ["Assumed:", "", *(f"- {item}" for item in items)],
+    "latex": lambda items: ["Assumed:", r"\begin{itemize}", *(rf"\item {item}" for item in items), r"\end{itemize}"],
+}
+
+
+def _sentences(certificate: Mapping[str, Any]) -> list[str]:
+    claim, given, result = certificate["claim"], certificate["input"], certificate["result"]
+    size = given.get("group_size", 1)
+    unit = _UNITS[given["relation"]].replace("one record", "one record" if size in (1, "1") else f"{size} records")
+    title = f"{claim['title']}: " if claim["title"] else ""
+    low, high = (result["epsilon"][end] for end in ("lower", "upper"))
+    source = [f"Source of the claim: {claim['source']}."] if claim["source"] else []
+    return [
+        f"{title}the claim of ({claim['epsilon']}, {claim['delta']})-differential privacy "
+        f"{_VERDICTS[certificate['verdict']]}.",
+        f"Neighbouring data sets differ in {unit} (relation {given['relation']}).",
+        *(_step(mechanism) for mechanism in given["mechanisms"]),
+        f"At delta = {claim['delta']} the smallest epsilon lies between {low} and {high}, by evaluation in ball "
+        "arithmetic of a dominating pair" + ("." if all(pair["tight"] for pair in certificate["pairs"])
+                                             else ", which bounds the mechanism from above."),
+        "Later steps may depend on what earlier ones released; noise, sampling and counts are fixed in advance.",
+        *source, f"Certificate: SHA-256 {certificate['sha256']}."]
+
+
+def _step(mechanism: Mapping[str, Any]) -> str:
+    own = {key: value for key, value in sorted(mechanism.items()) if key not in ("kind", "sampling", "count")}
+    words = ", ".join(f"{key.replace('_', ' ')} {_number(value)}" for key, value in own.items() if value is not None)
+    count, sampling = mechanism.get("count", 1), mechanism.get("sampling")
+    steps = "One step" if count in (1, "1") else f"{count} steps"
+    return f"{steps} of the {mechanism['kind']} mechanism ({words})" + (f", {_sampling(sampling, count)}." if sampling
+                                                                     else ", on all records.")
+
+
+def _sampling(sampling: Mapping[str, Any], count: object) -> str:
+    scheme, probability = sampling["scheme"], sampling.get("probability")
+    numbers = ", ".join(f"{key} {_number(value)}" for key, value in sorted(sampling.items()) if key != "scheme")
+    if probability is None:
+        return f"each on a {scheme} sample ({numbers})"
+    epochs = exact.exact(probability) * exact.exact(str(count))
+    return f"each on a {scheme} sample ({numbers}; about {float(epochs):.6g} epochs)"
+
+
+def _number(value: Any) -> str:
+    """A fraction as a short decimal beside it, where that helps."""
+    text = str(value)
+    if not text.replace("/", "", 1).isdecimal() or "/" not in text:
+        return text
+    number = Fraction(text)
+    short = f"{float(number):.6g}"
+    return short if Fraction(short) == number else f"{text} (about {short})"

@@ -1,0 +1,200 @@
+"""The trade-off curve of a relation: the least false negative rate of any test with a given false positive rate.
+
+    privacy_profile(spec).tradeoff().beta("0.01")
+
+The test has to tell two neighbouring data sets apart from what is released. beta(alpha) is the largest convex function
+below the trade-off curves of all neighbours, in all orders of the relation; with delta(eps) for real eps (T145),
+
+    beta(alpha) = sup over eps of 1 - delta(eps) - e^eps alpha.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+
+from flint import arb, ctx
+
+from verified_dp.core import exact
+from verified_dp.core.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import Number
+from verified_dp.core.locks import alone
+from verified_dp.core.theorems import proved_by
+from verified_dp.enclosure import Enclosure
+
+DIGITS = 6
+FARTHEST = 2**12
+"""No larger |eps| is looked at."""
+Delta = Callable[[Fraction, int], Enclosure]
+"""(eps >= 0, digits) -> delta(eps) enclosed."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """The concave function g(x) = 1 - delta(log x) - x alpha at x = e^eps."""
+
+    x: arb
+    value: arb
+
+
+@proved_by("T145-tradeoff")
+def enclose_point(epsilon: Fraction, alpha: Fraction, delta: Enclosure) -> Point:
+    """g at e^eps; delta: at eps, or for eps < 0 of the swapped relation at -eps, by g = e^eps (1 - alpha - delta)."""
+    x, hull = ball(epsilon).exp(), ball_of(delta.lower).union(ball_of(delta.upper))
+    return Point(x, x * (1 - ball(alpha) - hull) if epsilon < 0 else 1 - hull - x * ball(alpha))
+
+
+@proved_by("T145-tradeoff")
+def lower_bound_beta(points: Sequence[Point]) -> arb:
+    """The largest lower end of g, and 0."""
+    best = arb(0)
+    for point in points:
+        best = best.max(lower_end(point.value))
+    return lower_end(best)
+
+
+@proved_by("T145-tradeoff")
+def bound_beta(points: Sequence[Point], alpha: Fraction) -> arb:
+    """Bound sup g from five points in order: between the middle three by the chords beside them, else by slopes.
+
+    1 - alpha, which no test exceeds, where the points do not decide that g falls behind the fourth.
+    """
+    a0, a, b, c, c0 = points
+    trivial = upper_end(1 - ball(alpha))
+    if not upper_end(slope(b, c)) <= 0:
+        return trivial
+    left = upper_end(a.value) + (-lower_end(slope(a, b))).max(arb(0)) * a.x
+    bound = left.max(upper_end(c.value)).max(bound_between(a0, a, b, c)).max(bound_between(a, b, c, c0))
+    return upper_end(bound).min(trivial)
+
+
+@proved_by("T145-tradeoff")
+def bound_between(before: Point, start: Point, end: Point, after: Point) -> arb:
+    """Bound a concave function between two points by the chords before and behind them, where these cross."""
+    rise = upper_end(slope(before, start)).max(arb(0))
+    fall = (-lower_end(slope(end, after))).max(arb(0))
+    low, high, width = upper_end(start.value), upper_end(end.value), upper_end(end.x - start.x)
+    if not rise + fall > 0:
+        return low.max(high)
+    return upper_end((fall * low + rise * high + rise * fall * width) / (rise + fall))
+
+
+def slope(start: Point, end: Point) -> arb:
+    """Of the chord between two points."""
+    return (end.value - start.value) / (end.x - start.x)
+
+
+class TradeOff:
+    """The trade-off curve of a profile, from enclosures of its delta.
+
+    Args:
+        delta, swapped: delta of the relation, and of the one with the data sets' roles exchanged; the same function
+            unless the relation is "add" or "remove", where the false positives are of the second data set of the order.
+        words: an enclosure of the profile, whose relation and convention are stated with every answer.
+    """
+
+    def __init__(self, delta: Delta, swapped: Delta, words: Enclosure) -> None:
+        self._delta, self._swapped, self._words = cache(delta), cache(swapped), words
+
+    @alone
+    def beta(self, alpha: Number, digits: int = DIGITS) -> Enclosure:
+        """Enclose the least false negative rate at a false positive rate in (0, 1), to about so many digits.
+
+        Ensures: the truth lies in the enclosure, which is wide where the digits of delta give no narrower one.
+        """
+        level, digits = rate(alpha, "alpha"), exact.digits(digits)
+        with ctx.workprec(_bits(level, digits)):
+            low, high = self._ends(level, digits)
+        return self._shown("beta", low, high, digits)
+
+    def tpr(self, alpha: Number, digits: int = DIGITS) -> Enclosure:
+        """Enclose the largest true positive rate at a false positive rate: 1 - beta."""
+        return self._of_rate("tpr", alpha, digits, lambda tpr: tpr)
+
+    @alone
+    def advantage(self, digits: int = DIGITS) -> Enclosure:
+        """Enclose the largest TPR - FPR of any test: delta(0)."""
+        found = self._delta(Fraction(0), exact.digits(digits))
+        return replace(found, quantity="advantage", digits=digits)
+
+    def posterior(self, alpha: Number, prior: Number, digits: int = DIGITS) -> Enclosure:
+        """Enclose the largest probability that a positive is true, where a share `prior` of all cases is.
+
+        prior TPR / (prior TPR + (1 - prior) alpha), at the false positive rate alpha.
+        """
+        level, share = rate(alpha, "alpha"), rate(prior, "prior")
+        return self._of_rate("posterior", level, digits, lambda tpr: (
+            share * tpr / (share * tpr + (1 - share) * level)))
+
+    def bayes_factor(self, alpha: Number, digits: int = DIGITS) -> Enclosure:
+        """Enclose the largest factor by which a positive multiplies the odds: TPR / FPR."""
+        level = rate(alpha, "alpha")
+        return self._of_rate("bayes-factor", level, digits, lambda tpr: tpr / level)
+
+    @alone
+    def _of_rate(self, quantity: str, alpha: Number, digits: int,
+                 function: Callable[[Fraction], Fraction]) -> Enclosure:
+        """An increasing function of the true positive rate, exactly of its ends and then rounded outward."""
+        level, digits = rate(alpha, "alpha"), exact.digits(digits)
+        with ctx.workprec(_bits(level, digits)):
+            low, high = (exact_fraction(end) for end in self._ends(level, digits))
+            least, most = ball(function(1 - high)), ball(function(1 - low))
+            return self._shown(quantity, least, most, digits)
+
+    def _shown(self, quantity: str, low: arb, high: arb, digits: int) -> Enclosure:
+        return replace(self._words, lower=lower_dyadic(low), upper=upper_dyadic(high), quantity=quantity, budget={},
+                       order="both", digits=digits)
+
+    def _ends(self, alpha: Fraction, digits: int) -> tuple[arb, arb]:
+        """Both bounds of beta, from five points around where g is largest, at spacings that the digits may resolve."""
+        low, high = arb(0), upper_end(1 - ball(alpha))
+        fine = math.ceil(digits * math.log2(10) / 2) + 2
+        for level in (fine, fine + 4, 7, 4, 2):
+            wanted = min(math.ceil(0.61 * level) + 3, exact.MAX_DIGITS)
+            points = self._around_top(alpha, level, wanted)
+            low, high = low.max(lower_bound_beta(points)), high.min(bound_beta(points, alpha))
+            if (high - low) * 10**digits <= high.min(1 - low):
+                break
+        return lower_end(low), upper_end(high)
+
+    def _around_top(self, alpha: Fraction, level: int, digits: int) -> list[Point]:
+        """Five neighbours on the grid of 2^-level, g falling behind the third and rising before it."""
+        def point(place: int) -> Point:
+            epsilon = Fraction(place, 2**level)
+            known = self._swapped(-epsilon, digits) if epsilon < 0 else self._delta(epsilon, digits)
+            return enclose_point(epsilon, alpha, known)
+
+        def falls(place: int) -> bool:
+            return bool(slope(point(place), point(place + 1)) < 0)
+
+        low, high = -(2**level), 2**level
+        while falls(low) and low > -FARTHEST * 2**level:
+            low, high = 2 * low, low
+        while not falls(high) and high < FARTHEST * 2**level:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if falls(middle) else (middle, high)
+        return [point(high + i) for i in (-2, -1, 0, 1, 2)]
+
+
+def rate(value: Number, key: str) -> Fraction:
+    """The value as an exact rational number in (0, 1)."""
+    number = exact.exact(value, key, expected="a rational number in (0, 1)")
+    if not 0 < number < 1:
+        raise InvalidInput(key, value, "a rational number in (0, 1)")
+    return number
+
+
+def exact_fraction(end: arb) -> Fraction:
+    """An exact ball as a fraction."""
+    return lower_dyadic(end).as_fraction()
+
+
+def _bits(alpha: Fraction, digits: int) -> int:
+    """Precision: alpha may be far below the digits of 1."""
+    return 8 * digits + 128 + 2 * alpha.denominator.bit_length()

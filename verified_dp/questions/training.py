@@ -1,0 +1,141 @@
+"""DP-SGD in a line: noise, batches and epochs as a practitioner states them, turned into a specification.
+
+    Training(noise_multiplier="1.1", sampling="poisson", batch_size=256, dataset_size=60000, epochs=60).toml()
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from verified_dp.core import exact
+from verified_dp.core.composition import Claim, Relation, Spec
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.exact import Number, fraction_text
+from verified_dp.spec import parse_spec
+
+ONCE_PER_EPOCH = (
+    "with --relation zero-out a record takes part once in an epoch, so the training is at most as revealing as "
+    "that many plain Gaussian steps")
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training by DP-SGD: `sampling` names a scheme of SCHEMES, all numbers are exact.
+
+    Either sampling_probability, or batch_size and dataset_size, whose ratio it is; either steps, or epochs, of which a
+    training has ceil(epochs / sampling_probability) steps.
+
+    >>> Training(noise_multiplier="1.1", sampling="poisson", batch_size=256, dataset_size=60000, epochs=60).count
+    14063
+    """
+
+    noise_multiplier: Number
+    sampling: str
+    sampling_probability: Number | None = None
+    batch_size: Number | None = None
+    dataset_size: Number | None = None
+    steps: Number | None = None
+    epochs: Number | None = None
+    relation: str = Relation.ADD_OR_REMOVE.value
+
+    def __post_init__(self) -> None:
+        exact.positive(self.noise_multiplier, "noise-multiplier")
+        Relation.of(self.relation)
+        if self.sampling not in SCHEMES:
+            raise InvalidInput("sampling", self.sampling, "one of " + ", ".join(SCHEMES))
+        _one_of("sampling-probability", self.sampling_probability, "batch-size", self.batch_size)
+        _one_of("steps", self.steps, "epochs", self.epochs)
+        if (self.batch_size is None) != (self.dataset_size is None):
+            raise InvalidInput("dataset-size", self.dataset_size, "given beside batch-size, and only there")
+        if not 0 < self.probability <= 1:
+            raise InvalidInput(*self._probability_as_stated())
+        exact.count(self.count, "steps" if self.epochs is None else "epochs")
+
+    def _probability_as_stated(self) -> tuple[str, object, str]:
+        if self.batch_size is None:
+            return "sampling-probability", self.sampling_probability, "a rational number in (0, 1]"
+        return "batch-size", self.batch_size, f"at most dataset-size ({self.dataset_size})"
+
+    @property
+    def probability(self) -> Fraction:
+        """With which a record enters a batch, or the share of the records that a batch is."""
+        if self.batch_size is None:
+            return exact.probability(self.sampling_probability, "sampling-probability")
+        return Fraction(exact.count(self.batch_size, "batch-size"), exact.count(self.dataset_size, "dataset-size"))
+
+    @property
+    def count(self) -> int:
+        """Those stated, or ceil(epochs / probability)."""
+        if self.epochs is None:
+            return exact.count(self.steps, "steps")
+        return math.ceil(exact.positive(self.epochs, "epochs") / self.probability)
+
+    @property
+    def passes(self) -> int:
+        """Epochs, begun ones counted as whole."""
+        return math.ceil(self.count * self.probability if self.epochs is None else exact.positive(self.epochs))
+
+    def derived(self) -> str:
+        """In words where the probability and the number of steps come from."""
+        share = fraction_text(self.probability)
+        ratio = f"{self.batch_size}/{self.dataset_size} = " if self.batch_size is not None else ""
+        words = f"{self.sampling}, probability {ratio}{share}; {self.count} steps"
+        if self.epochs is None:
+            return words
+        quotient = exact.exact(self.epochs) / self.probability
+        rounded = "exactly" if quotient == self.count else f"rounded up from {_short(quotient)}"
+        return f"{words} = {self.epochs} epochs / probability, {rounded}"
+
+    def toml(self, claim: Claim | None = None) -> str:
+        """The specification. Raises Unsupported for a scheme without a theorem, with what can be said."""
+        sampling, count = SCHEMES[self.sampling](self)
+        lines = [f'relation = "{self.relation}"', "", "[[mechanism]]", 'kind = "gaussian"',
+                 f'noise_multiplier = "{_written(self.noise_multiplier)}"', f"sampling = {sampling}",
+                 f"count = {count}"]
+        return "\n".join([*lines, *(_claim_lines(claim) if claim else [])]) + "\n"
+
+    def spec(self, claim: Claim | None = None) -> Spec:
+        """The same as a value."""
+        return parse_spec(self.toml(claim))
+
+    def without_amplification(self) -> Spec:
+        """Plain Gaussian steps, one for each epoch: what bounds shuffled epochs under zero-out."""
+        return parse_spec(f'relation = "zero-out"\n[[mechanism]]\nkind = "gaussian"\n'
+                          f'noise_multiplier = "{_written(self.noise_multiplier)}"\ncount = {self.passes}\n')
+
+
+def _poisson(training: Training) -> tuple[str, int]:
+    return f'{{ scheme = "poisson", probability = "{fraction_text(training.probability)}" }}', training.count
+
+
+def _shuffled(training: Training) -> tuple[str, int]:
+    raise Unsupported(f"shuffled batches have no theorem here, and numbers for Poisson sampling are no bound for them; "
+                      f"what can be said: {ONCE_PER_EPOCH}, here {training.passes}", "sampling")
+
+
+SCHEMES: Mapping[str, Callable[[Training], tuple[str, int]]] = {"poisson": _poisson, "shuffled": _shuffled}
+"""scheme -> the table `sampling` of a specification, and its count."""
+
+
+def _one_of(key: str, value: object, other: str, instead: object) -> None:
+    if (value is None) == (instead is None):
+        raise InvalidInput(key, value, f"given, or {other} instead (one of the two)")
+
+
+def _written(number: Number) -> str:
+    return number.strip() if isinstance(number, str) else fraction_text(exact.exact(number))
+
+
+def _short(number: Fraction) -> str:
+    """The number if it has few decimals, else as a fraction."""
+    text = f"{float(number):.12g}"
+    return text if Fraction(text) == number else fraction_text(number)
+
+
+def _claim_lines(claim: Claim) -> list[str]:
+    stated = {"title": claim.title, "source": claim.source, "epsilon": claim.epsilon_text, "delta": claim.delta_text}
+    return ["", "[claim]", *(f"{key} = {json.dumps(text)}" for key, text in stated.items() if text)]
