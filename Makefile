@@ -20,7 +20,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify test test-long lint bench bench-individual proofs clean help FORCE
+.PHONY: certify test test-long mutants pages peers lint bench bench-individual proofs verify.pyz clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -30,6 +30,16 @@ test: $(VENV)/installed-test  ## run the tests
 
 test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where the proofs are compiled
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)
+
+mutants: $(VENV)/installed-test  ## random mutants of core: which do the tests miss? (hours; goes on where it stopped)
+	mkdir -p build
+	$(BIN)/python tests/mutation.py --count 300 --seed 1 --modules verified_dp/core
+
+pages: $(VENV)/installed-pages  ## open report pages in headless Chromium (the system's: apt-get install chromium)
+	$(BIN)/python -m pytest -m pages tests/report $(PYTEST_FLAGS)
+
+peers: $(VENV)/installed-peers  ## other libraries, pinned: their numbers, and the accountants that fit into them
+	$(BIN)/python -m pytest tests/peers tests/interop $(PYTEST_FLAGS)
 
 lint: $(VENV)/installed-lint  ## ruff, and mypy on the package
 	$(BIN)/python -m ruff check .
@@ -43,6 +53,10 @@ bench-individual: $(VENV)/installed-test  ## individual losses of 10^6 records (
 	mkdir -p build
 	$(BIN)/python tests/benchmarks/individual.py 1000000 --check 1000 --plot build/individual_cost.png
 
+verify.pyz:  ## the independent checker as one file, build/verify.pyz: runs with any Python >= 3.11 and mpmath
+	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
+	'$(PYTHON)' verified_dp/verifiers/independent/pack.py build/verify.pyz
+
 proofs:  ## check the Coq proofs, list their axioms, build the formal checker (installs Coq where it may)
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
 	'$(PYTHON)' proofs/coq/build.py
@@ -52,7 +66,7 @@ clean:  ## remove the environment and everything generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z.-]*\):.*##  *\(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
 $(VENV)/created: $(STALE)
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }

@@ -61,8 +61,8 @@ def row(panel: Panel, count: int, probability: str) -> dict[str, str]:
     """Every column at one number of steps."""
     profile = privacy_profile(compose((PoissonSampled(Gaussian(panel.noise), probability), count)), "add-or-remove")
     truth = profile.epsilon(panel.delta, 7)
-    published = accountant(profile, "edgeworth", order=2).epsilon(panel.delta, 3)
-    tilted = accountant(profile, "edgeworth", order=2, tilted=True).epsilon(panel.delta, 3)
+    published = accountant(profile, "edgeworth", order=2, form="published").epsilon(panel.delta, 3)
+    tilted = accountant(profile, "edgeworth", order=2, form="tilted").epsilon(panel.delta, 3)
     renyi = accountant(profile, "renyi").epsilon(panel.delta, 3)
     return {
         "truth": f"{float(truth.upper):.5f}",

@@ -14,11 +14,13 @@ from typing import Protocol
 
 BEGIN, END = "<!-- index: written by record_hashes.py -->", "<!-- end of index -->"
 ROOMS = {
-    "core": "what a certificate rests on, and what proposes its windows",
+    "core": "what a certificate rests on",
+    "search": "what proposes windows, and bounds that nothing is certified with",
     "questions": "questions in a line",
     "papers": "the papers' methods",
     "adaptive": "filters, odometers, ledgers",
     "individual": "the losses of every record",
+    "interop": "reading other libraries' descriptions",
     "verifiers": "second opinions",
 }
 TITLE = re.compile(r"# (?P<name>T\d+-[\w-]+): (?P<statement>.+)")

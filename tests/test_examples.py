@@ -31,7 +31,7 @@ def test_each_answers_a_question(name: str, load_example: Callable[[str], Module
 
 
 def test_every_example_is_tested() -> None:
-    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
     assert all(f'"{name}"' in tests for name in PROGRAMS)
 
 
@@ -69,3 +69,10 @@ def test_private_gradient_descent(printed: Any) -> None:
     assert "478 steps; delta <= 1.00000" in lines[3] and lines[3].endswith("e-5")
     assert lines[4].endswith("with noise 205.57 uses up the budget")
     assert lines[5].endswith("405 steps")
+
+
+def test_an_opacus_training_is_certified(printed: Any, tmp_path: Path) -> None:
+    pytest.importorskip("opacus", reason="the extra opacus is not installed")
+    text = printed("opacus_training", str(tmp_path))
+    assert "proved: training" in text and "valid: " in text
+    assert (tmp_path / "certificates" / "training.json").exists()

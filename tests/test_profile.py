@@ -227,7 +227,7 @@ def test_digits_are_refused_in_every_way_in(way: Callable[[PrivacyProfile, Any],
     assert error.value.value is digits
 
 
-@pytest.mark.parametrize("delta", ["0", "1", "-1e-5", "2", "inf"])
+@pytest.mark.parametrize("delta", ["-1e-5", "2", "inf"])
 def test_delta_must_be_inside_the_unit_interval(delta: str) -> None:
     with pytest.raises(InvalidInput, match="delta"):
         privacy_profile(sampled("1/10", 1), "add").epsilon(delta)

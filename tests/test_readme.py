@@ -1,6 +1,7 @@
-"""README tells the truth: its Python and its commands print what it shows, its targets and links exist.
+"""README and docs tell the truth: their Python and commands print what they show, their claims are answered.
 
-`...` in a shown output stands for anything. The first toml block is the file that its commands read.
+`...` in a shown output stands for anything. A TOML block whose first line is `# NAME.toml` is the file of that name for
+the commands of README, and README's for those of every page.
 """
 
 from __future__ import annotations
@@ -10,20 +11,35 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from verified_dp.core.composition import SCHEMES
+from verified_dp.core.mechanisms import RELEASES, Gaussian
+from verified_dp.papers.paper import PAPER_METHODS, paper_method
+from verified_dp.profile import METHODS, privacy_profile
+from verified_dp.spec import parse_spec
+
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+README = PAGES["README.md"].read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+LANGUAGES = {"console", "python", "sh", "toml"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 
 
-def blocks(language: str) -> list[str]:
-    """All fenced blocks of README in one language."""
-    return [match["text"] for match in BLOCK.finditer(README) if match["language"] == language]
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    """All fenced blocks of a page in one language."""
+    found = BLOCK.finditer(PAGES[page].read_text(encoding="utf-8"))
+    return [match["text"] for match in found if match["language"] == language]
+
+
+def pages_with(language: str) -> list[str]:
+    """The pages that have such a block."""
+    return [page for page in PAGES if blocks(language, page)]
 
 
 def console(text: str) -> list[tuple[str, str]]:
@@ -33,14 +49,16 @@ def console(text: str) -> list[tuple[str, str]]:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Whether a command printed what README shows."""
+    """Whether a command printed what a page shows."""
     return doctest.OutputChecker().check_output(shown + "\n", printed + "\n", OPTIONS)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with README's claim and some norms, and this environment's programs first on the path."""
-    (tmp_path / "claim.toml").write_text(blocks("toml")[0], encoding="utf-8")
+    """A working directory with README's files and some norms, and this environment's programs first on the path."""
+    for text in blocks("toml"):
+        if named := re.match(r"# (\w+\.toml)\n", text):
+            (tmp_path / named[1]).write_text(text, encoding="utf-8")
     norms = """SELECT record, step, 20 AS repeats, (1 + record) / (1.0 + step) AS norm
         FROM range(9) r(record), range(60) s(step)"""
     duckdb.sql(f"COPY ({norms}) TO '{tmp_path / 'norms.parquet'}' (FORMAT parquet)")
@@ -49,27 +67,69 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_python(folder: Path) -> None:
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks("python")), {}, "README", "README.md", 0)
+def test_every_block_is_run() -> None:
+    for page, path in PAGES.items():
+        text = path.read_text(encoding="utf-8")
+        languages = [match["language"] for match in BLOCK.finditer(text)]
+        assert set(languages) <= LANGUAGES - ({"sh"} if page != "README.md" else set()), page
+        assert text.count("```") == 2 * len(languages), page
+    assert len(PAGES) >= 8
+
+
+@pytest.mark.parametrize("page", pages_with("python"))
+def test_python(page: str, folder: Path) -> None:
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks("python", page)), {}, page, page, 0)
     assert test.examples
     report: list[str] = []
     result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append)
     assert result.failed == 0, "".join(report)
 
 
-def test_commands(folder: Path) -> None:
-    pairs = [pair for text in blocks("console") for pair in console(text)]
-    assert {command.split()[1] for command, _ in pairs} >= {"certify", "verify", "epsilon", "delta"}
-    for command, shown in pairs:
+@pytest.mark.parametrize("page", pages_with("console"))
+def test_commands(page: str, folder: Path) -> None:
+    for command, shown in (pair for text in blocks("console", page) for pair in console(text)):
         done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=300)
         printed = (done.stdout + done.stderr).strip("\n")
-        assert matches(shown, printed), f"$ {command}\n{printed}\n--- README shows ---\n{shown}"
+        assert matches(shown, printed), f"$ {command}\n{printed}\n--- {page} shows ---\n{shown}"
+
+
+def test_commands_are_shown() -> None:
+    commands = {command.split()[1] for text in blocks("console") for command, _ in console(text)}
+    assert commands >= {"certify", "verify", "epsilon", "delta"}
+
+
+@pytest.mark.parametrize(("page", "text"), [(page, text) for page in PAGES for text in blocks("toml", page)])
+def test_specifications_are_answered(page: str, text: str) -> None:
+    delta = privacy_profile(parse_spec(text, file=page)).delta("1", digits=2, max_seconds=1)
+    assert 0 <= delta.lower <= delta.upper < 1
+
+
+def test_every_key_is_explained() -> None:
+    page = PAGES["mechanisms.md"].read_text(encoding="utf-8")
+    sections = re.split(r"^## ", page, flags=re.MULTILINE)
+    for kind, keys in {**{kind: release.keys() for kind, release in RELEASES.items()},
+                       "gaussian": [f.name for f in fields(Gaussian)]}.items():
+        section = next(part for part in sections if kind in part.partition("\n")[0].split(", "))
+        missing = [key for key in keys if not re.search(rf"`{key}`|^{key} = ", section, re.MULTILINE)]
+        assert missing == [], kind
+    sampling = next(part for part in sections if part.startswith("Sampling"))
+    assert [name for scheme, (_, readers) in SCHEMES.items() for name in (scheme, *readers)
+            if f"`{name}`" not in sampling] == []
+
+
+def test_every_method_and_parameter_is_explained() -> None:
+    page = PAGES["methods.md"].read_text(encoding="utf-8")
+    rows = {row.split("`")[1]: row for row in page.splitlines() if row.startswith("| `")}
+    assert rows.keys() == {*METHODS, *PAPER_METHODS} - {"auto"}
+    for name in PAPER_METHODS:
+        assert [f.name for f in fields(type(paper_method(name))) if f"`{f.name}`" not in rows[name]] == []
 
 
 def test_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
-    text = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    sources = (*PAGES.values(), ROOT / "CONTRIBUTING.md")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     named = set(re.findall(r"^(?:    |)make ([a-z-]+)|`make ([a-z-]+)`", text, re.MULTILINE))
     assert {first or second for first, second in named} <= targets
     assert {"certify", "test", "lint", "bench", "test-long", "proofs", "clean"} <= targets
@@ -87,9 +147,11 @@ def test_continuous_integration_runs_what_readme_tells() -> None:
 
 
 def test_links_exist() -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    links = [(path, link) for path in PAGES.values()
+             for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))]
     assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert [link for path, link in links if not (path.parent / link).exists()] == []
+    assert [page for page in PAGES if page != "README.md" and f"](docs/{page})" not in README] == []
 
 
 @pytest.mark.parametrize(("shown", "printed"), [("0.04...", "0.05"), ("proved", "refuted"), ("a", "a\nb")])

@@ -99,7 +99,7 @@ WRONG = [
     (PLAIN + "[claim]\ndelta = 1e-5", "claim.epsilon", "got nothing"),
     (PLAIN + "[claim]\nepsilon = 1", "claim.delta", "got nothing"),
     (PLAIN + "[claim]\nepsilon = -1\ndelta = 1e-5", "claim.epsilon", ">= 0, got -1"),
-    (PLAIN + "[claim]\nepsilon = 1\ndelta = 0", "claim.delta", "pure"),
+    (PLAIN + "[claim]\nepsilon = 1\ndelta = -0.1", "claim.delta", "[0, 1), got -0.1"),
     (PLAIN + "[claim]\nepsilon = 1\ndelta = 1.0", "claim.delta", "got 1.0"),
     (PLAIN + "[claim]\nepsilon = 1\ndelta = 0.1\ntitle = 1.5", "claim.title", "string, got 1.5"),
     (PLAIN + "[claim]\nepsilon = 1\ndelta = 0.1\nsource = []", "claim.source", "string"),

@@ -20,6 +20,7 @@ from verified_dp.core.errors import InvalidInput
 from verified_dp.core.locks import alone, arithmetic
 from verified_dp.core.mechanisms import Gaussian, Laplace
 from verified_dp.enclosure import Enclosure
+from verified_dp.papers.ask import accountant
 from verified_dp.papers.comparison import compare
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
@@ -49,7 +50,7 @@ def tasks() -> dict[str, Callable[[], object]]:
     return {
         **asked,
         "epsilon": lambda: ends(fresh().epsilon("1e-5", 10)),
-        "papers": lambda: ends(fresh().delta(1, 5, "renyi")),
+        "papers": lambda: ends(accountant(fresh(), "renyi").delta(1, 5).enclosure),
         "compare": lambda: ends(compare(fresh(), "delta", 1, ("auto", "renyi"), digits=5).proved),
         "certificate": lambda: certificate()["sha256"],
         "verify": lambda: verify(written),

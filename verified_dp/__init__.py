@@ -44,7 +44,7 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.core.composition":
         "Claim Composition PoissonSampled Relation Spec WithReplacement WithoutReplacement compose",
     "verified_dp.core.mechanisms":
-        "ApproximateDP DiscreteGaussian DiscreteLaplace Exponential Finite Gaussian GaussianDP Laplace "
+        "EVERYTHING ApproximateDP DiscreteGaussian DiscreteLaplace Exponential Finite Gaussian GaussianDP Laplace "
         "MixtureOfGaussians RandomizedResponse Renyi ZCDP",
     "verified_dp.enclosure": "Enclosure Estimate",
     "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair",

@@ -22,18 +22,20 @@ from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.balls import ball_of, lower_dyadic, upper_dyadic
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.certificate.check import verify as check_certificate
 from verified_dp.core.certificate.document import MAX_BYTES, SCHEMA, Document, canonical, sealed
-from verified_dp.core.certificate.evaluation import Entry, budget_text, entry_record
+from verified_dp.core.certificate.evaluation import Entry, budget_text, entry_record, statement_of
 from verified_dp.core.certificate.statement import claim_record, input_record
 from verified_dp.core.certificate.theorems import pairs_record, theorems_record
-from verified_dp.core.certificate.verdict import Recorded, judge
+from verified_dp.core.certificate.verdict import judge
 from verified_dp.core.certificate.versions import current_versions
 from verified_dp.core.certificate.work import check_work
 from verified_dp.core.composition import Claim, Spec
-from verified_dp.core.dyadic import Dyadic, exact_ball
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import End
+from verified_dp.core.engines.rational import EndWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import ORDERS, describe_pairs, privacy_losses
@@ -116,7 +118,8 @@ def _entries(spec: Spec, claim: Claim, delta: Solution, epsilon: Solution) -> li
 
 def _entry(evaluation: Evaluation, target: Fraction, digits: int) -> Entry:
     lower, upper = widened(evaluation, target, digits)
-    statement = Recorded(evaluation.quantity, evaluation.order, evaluation.at, evaluation.side, lower, upper)
+    statement = statement_of(evaluation.quantity, evaluation.order, evaluation.at, evaluation.side,
+                             (lower, upper), evaluation.witness)
     budget = {name: budget_text(_roomier(name, size)) for name, size in evaluation.budget.items()}
     return Entry(statement, evaluation.witness, budget)
 
@@ -130,29 +133,29 @@ def _roomier(name: str, size: Dyadic) -> Dyadic:
     return Dyadic(size.mantissa * (2**_WIDTH_SHARE + 1), size.exponent - _WIDTH_SHARE)
 
 
-def widened(evaluation: Evaluation, target: Fraction, digits: int) -> tuple[Dyadic, Dyadic]:
+def widened(evaluation: Evaluation, target: Fraction, digits: int) -> tuple[End, End]:
     """The ends to record: a little outside those of the evaluation, within [0, 1], deciding as they do."""
     lower, upper = evaluation.lower, evaluation.upper
-    if lower == upper:
+    if lower == upper or isinstance(evaluation.witness, EndWitness):  # nothing is rounded
         return lower, upper
     with ctx.workprec(_short_bits(lower, upper, digits)):
         room = _room(evaluation, digits)
-        low = max(Dyadic(0), lower_dyadic(exact_ball(lower) - room))
-        high = min(Dyadic(1), upper_dyadic(exact_ball(upper) + room))
+        low = max(Dyadic(0), lower_dyadic(ball_of(lower) - room))
+        high = min(Dyadic(1), upper_dyadic(ball_of(upper) + room))
     return (lower if lower > target >= low else low), (upper if upper <= target < high else high)
 
 
 def _room(evaluation: Evaluation, digits: int) -> arb:
-    lower, upper = exact_ball(evaluation.lower), exact_ball(evaluation.upper)
+    lower, upper = ball_of(evaluation.lower), ball_of(evaluation.upper)
     rounding = evaluation.budget.get("rounding", Dyadic(0))
-    by_rounding = upper if rounding.is_infinite else _ROUNDINGS * exact_ball(rounding)
+    by_rounding = upper if rounding.is_infinite else _ROUNDINGS * ball_of(rounding)
     return (upper - lower) / 2**_WIDTH_SHARE + by_rounding.min(lower / 10 ** (digits + _SPARE_DIGITS))
 
 
-def _short_bits(lower: Dyadic, upper: Dyadic, digits: int) -> int:
+def _short_bits(lower: End, upper: End, digits: int) -> int:
     """Bits that round the recorded ends outward by far less than their room, and keep them short."""
     with ctx.workprec(64):
-        share = upper_dyadic((exact_ball(upper) - exact_ball(lower)) / exact_ball(upper))
+        share = upper_dyadic((ball_of(upper) - ball_of(lower)) / ball_of(upper))
     return _WIDTH_SHARE + 10 + min(max(1 - share.top, 0), 4 * digits + 200)
 
 

@@ -14,14 +14,16 @@ from itertools import takewhile
 
 from flint import ctx
 
-from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, exact_ball, outward_decimal
+from verified_dp.core.balls import ball_of
+from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, outward_decimal
+from verified_dp.core.ends import End
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.core.exact import Number, exact
 from verified_dp.core.locks import alone
 
 __all__ = ["Dyadic", "Enclosure", "Estimate", "decimal_down", "decimal_up"]
 
-_QUANTITIES = ("delta", "epsilon", "beta", "tpr", "advantage", "posterior", "bayes-factor")
+_QUANTITIES = ("delta", "epsilon", "renyi", "beta", "tpr", "advantage", "posterior", "bayes-factor")
 _ORDERS = ("remove", "add", "both", "symmetric")
 
 
@@ -30,9 +32,10 @@ class Enclosure:
     """A proof that lower <= quantity <= upper, and where it comes from.
 
     Args:
-        lower, upper: exact ends, lower <= upper (InvalidInput otherwise); upper may be infinite.
+        lower, upper: exact ends, lower <= upper (InvalidInput otherwise), which may be infinite; a Ratio, a Fraction
+            that is no dyadic number, where it is known to be the number itself.
         budget: an absolute upper bound, on delta, of each source of error (quadrature, aliasing, ...).
-        quantity: "delta" or "epsilon", or what `TradeOff` derives from delta.
+        quantity: "delta", "epsilon", "renyi" (the divergence of one Renyi order), or what `TradeOff` derives.
         method, methods: the method of the narrowest enclosure, and all that took part.
         order: "remove", "add", "both" (equal, or not told apart) or "symmetric".
         relation, convention: the neighbours, and in words what the noise is relative to.
@@ -45,8 +48,8 @@ class Enclosure:
     Enclosure(epsilon = 1.084[2, 5], certified, contour, add-or-remove)
     """
 
-    lower: Dyadic
-    upper: Dyadic
+    lower: End
+    upper: End
     budget: Mapping[str, Dyadic] = field(default_factory=dict, kw_only=True, hash=False)
     quantity: str = field(kw_only=True)
     method: str = field(kw_only=True)
@@ -114,7 +117,7 @@ class Enclosure:
         if self.lower.sign * self.upper.sign <= 0 or self.upper.is_infinite:
             return None
         with ctx.workprec(64):
-            low, high = exact_ball(self.lower), exact_ball(self.upper)
+            low, high = ball_of(self.lower), ball_of(self.upper)
             width = ((high - low) / (low if self.lower.sign > 0 else -high)).upper()
         mantissa, exponent = width.man_exp()
         return Dyadic(int(mantissa), int(exponent))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import singledispatch
 from typing import Self
@@ -21,9 +21,11 @@ from flint import ctx
 
 from verified_dp.core import exact
 from verified_dp.core.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.bounds import reverse_bounds
+from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import End, end_of
+from verified_dp.core.engines import Values
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
@@ -35,7 +37,9 @@ from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, html_table
 from verified_dp.questions.curve import Curve, middle_first, written
 from verified_dp.questions.tradeoff import TradeOff
+from verified_dp.search.buckets import enclose_in_buckets
 from verified_dp.search.deadline import OutOfTime, ending_at
+from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Answer, Budget, SingleOrder, intersect
@@ -50,6 +54,25 @@ DEFAULT_DIGITS = 12
 
 _RESERVE = 0.005
 """Seconds per law and order that a bound by one moment takes."""
+_MANY_LAWS = 20
+"""Of all orders: from so many on a schedule is also enclosed in buckets where its own laws give wide ends."""
+_LEAST_PER_LAW = 0.05
+"""Seconds below which a schedule's own laws are not asked at all."""
+_IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
+"""Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
+Ask = Callable[["PrivacyProfile", int, float | None], Enclosure]
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """delta of an order from the values of the swapped pair."""
+
+    swapped: Values
+
+    @proved_by("T16-reversal")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """H_a(P || Q) from H_{1/a}(Q || P), a = e^eps."""
+        return reverse_bounds(self.swapped.delta(-epsilon), epsilon)
 
 
 class PrivacyProfile:
@@ -106,16 +129,67 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
-        return self.solve_delta(epsilon, digits, method, max_seconds).enclosure
+        return self._answer("delta", lambda profile, digits, seconds: profile.solve_delta(
+            epsilon, digits, method, seconds).enclosure, digits, method, max_seconds)
 
     @alone
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
                 max_seconds: float | None = None) -> Enclosure:
-        """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 < delta < 1; exactly 0 where delta(0) <= delta.
+        """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 <= delta <= 1; 0 where delta(0) <= delta.
+
+        delta = 0 asks for the pure epsilon, the largest loss; infinite where there is none, or mass at infinity.
 
         Ensures and raises as `delta`.
         """
-        return self.solve_epsilon(delta, digits, method, max_seconds).enclosure
+        return self._answer("epsilon", lambda profile, digits, seconds: profile.solve_epsilon(
+            delta, digits, method, seconds).enclosure, digits, method, max_seconds)
+
+    def _answer(self, quantity: str, ask: Ask, digits: int | None, method: str,
+                max_seconds: float | None) -> Enclosure:
+        """What is asked, of many laws also in buckets: instead where time is short, else where the ends are wide."""
+        laws = sum(len(loss.laws) for loss in self.losses)
+        digits, budget = self._digits(digits, method), Budget(max_seconds)
+        if method != "auto" or laws < _MANY_LAWS or any(loss.only_moments for loss in self.losses):
+            return ask(self, digits, max_seconds)
+        stated = max_seconds is not None
+        if stated and budget.seconds < laws * _LEAST_PER_LAW:
+            found = self._in_buckets(quantity, ask, digits, budget.left)
+            return ask(self, digits, max_seconds) if found is None else found
+        found = ask(self, digits, (1 - _BUCKET_SHARE) * budget.seconds if stated else None)
+        if found.status == "certified":
+            return found
+        more = self._in_buckets(quantity, ask, digits, budget.left if stated else _IN_BUCKETS)
+        return found if more is None else found.intersect(more)
+
+    def _in_buckets(self, quantity: str, ask: Ask, digits: int, seconds: float) -> Enclosure | None:
+        """Between two schedules of few steps; None where there are none."""
+        def ask_schedule(composition: Composition, seconds: float) -> Enclosure:
+            return ask(type(self)(composition, self.relation), min(digits, _BUCKET_DIGITS), seconds)
+
+        spent = Budget(seconds, self.progress)
+        found = enclose_in_buckets(self.composition, ask_schedule, spent)
+        if found is None:
+            return None
+        lower, upper, methods = found
+        return self.enclosure(quantity, (lower, upper), order="both" if len(self.losses) > 1 else self.losses[0].order,
+                              method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
+
+    @alone
+    @proved_by("T70-moment-enclosure", "T25-composition")
+    def renyi(self, renyi_order: exact.Number, digits: int = DEFAULT_DIGITS) -> Enclosure:
+        """Enclose the Renyi divergence of a real order above 1: the larger of the relation's orders.
+
+        Ensures: the truth lies in the enclosure; infinite where there may be mass at infinity, from 0 on where a step
+        is known by upper bounds only. Raises: InvalidInput.
+        """
+        with ctx.workprec(4 * exact.digits(digits) + 64):
+            found = [enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
+            lower, upper = found[0]
+            for low, high in found[1:]:
+                lower, upper = lower.max(low), upper.max(high)
+            ends = lower_dyadic(lower) if lower.is_finite() else Dyadic.infinity(), upper_dyadic(upper)
+        order = self.losses[0].order if len(self.losses) == 1 else "both"
+        return self.enclosure("renyi", ends, order=order, method="renyi", sources={}, digits=digits, spent=Budget(None))
 
     @alone
     def curve(self, *, epsilons: Sequence[exact.Number] | None = None, deltas: Sequence[exact.Number] | None = None,
@@ -142,8 +216,8 @@ class PrivacyProfile:
         other._orders = [Following(loss.in_order(SWAPPED[loss.order])) for loss in self.losses]
         most = exact.MAX_DIGITS if self._digits(None, "auto") > LATTICE_DIGITS else LATTICE_DIGITS + 1
 
-        def asked(profile: Self) -> Callable[[Fraction, int], Enclosure]:
-            return lambda epsilon, digits: profile.delta(epsilon, min(digits, most))
+        def asked(profile: Self) -> Callable[[Fraction, int], Enclosure]:  # of its own orders, so without buckets
+            return lambda epsilon, digits: profile.solve_delta(epsilon, min(digits, most)).enclosure
 
         return TradeOff(asked(along), asked(other), along.delta(0, CURVE_DIGITS if most > CURVE_DIGITS else most))
 
@@ -198,7 +272,7 @@ class PrivacyProfile:
         """delta(eps) of an order at eps < 0 from the swapped pair at -eps."""
         other = SingleOrder(order.loss.in_order(SWAPPED[order.loss.order]))
         answer = other.enclose(-eps, bits, method, budget)
-        return intersect([Answer(eps, one.method, one.witness, None, reverse_bounds(one.bounds, eps))
+        return intersect([Answer(eps, one.method, one.witness, Reversed(one.values), reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
 
     @alone
@@ -206,11 +280,11 @@ class PrivacyProfile:
                       max_seconds: float | None = None) -> Solution:
         """`epsilon` together with the evaluations that prove it."""
         digits = self._digits(digits, method)
-        target, budget = exact.open_unit(delta, "delta"), self._budget(method, max_seconds)
+        target, budget = exact.probability(delta, "delta"), self._budget(method, max_seconds)
         with ctx.workprec(4 * digits + 64), ending_at(budget.end):
             brackets = self._bracket_largest(target, digits, method, budget)
             evaluations = _bracket_evaluations(brackets)
-            lower = max((_exact_end(bracket.ends[0]) for _, bracket in brackets), default=Dyadic(0))
+            lower = max(_lower_end(bracket) for _, bracket in brackets)
             upper = max(_upper_end(bracket) for _, bracket in brackets)
             order = _deciding_order(brackets)
             used = next((e for e in evaluations if order in ("both", e.order)), None)
@@ -228,7 +302,7 @@ class PrivacyProfile:
             if order.loss.equals_in_law(first.loss):
                 brackets.append((order.loss.order, brackets[0][1]))
                 continue
-            shown = _show_below(order, top.epsilon, target, method, budget) if top is not None else None
+            shown = _show_below(order, top.epsilon, target, method, budget) if top is not None and target else None
             if shown is not None:
                 brackets.append((order.loss.order, Bracket(None, shown)))
             else:
@@ -272,7 +346,7 @@ class PrivacyProfile:
                evaluations: tuple[Evaluation, ...], digits: int, budget: Budget) -> Enclosure:
         """`used` is the evaluation whose method and budget are shown; None where the time allowed none."""
         return self.enclosure(
-            quantity, ends, order=order, method=used.method if used else "contour", digits=digits, spent=budget,
+            quantity, ends, order=order, method=used.method if used else "auto", digits=digits, spent=budget,
             methods=tuple(dict.fromkeys(evaluation.method for evaluation in evaluations)),
             sources=used.budget if used else {})
 
@@ -359,8 +433,7 @@ def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str
 def _evaluation(quantity: str, order: str, answer: Answer, side: str) -> Evaluation:
     bounds = answer.bounds
     budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
-    return Evaluation(quantity, order, answer.epsilon, side, answer.method, answer.witness,
-                      lower_dyadic(bounds.lower), upper_dyadic(bounds.upper), budget)
+    return Evaluation(quantity, order, answer.epsilon, side, answer.method, answer.witness, *bounds.ends(), budget)
 
 
 def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluation, ...]:
@@ -368,12 +441,12 @@ def _bracket_evaluations(brackets: list[tuple[str, Bracket]]) -> tuple[Evaluatio
                  for side, answer in (("lower", bracket.lower), ("upper", bracket.upper)) if answer is not None)
 
 
-def _exact_end(epsilon: Fraction) -> Dyadic:
-    return Dyadic.of_fraction(epsilon)
+def _lower_end(bracket: Bracket) -> End:
+    return Dyadic.infinity() if bracket.never else end_of(bracket.ends[0])
 
 
-def _upper_end(bracket: Bracket) -> Dyadic:
-    return Dyadic.infinity() if bracket.upper is None else _exact_end(bracket.upper.epsilon)
+def _upper_end(bracket: Bracket) -> End:
+    return Dyadic.infinity() if bracket.upper is None else end_of(bracket.upper.epsilon)
 
 
 def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
@@ -381,9 +454,9 @@ def _deciding_order(brackets: list[tuple[str, Bracket]]) -> str:
     if len(brackets) == 1:
         return brackets[0][0]
     proved = [order for order, bracket in brackets if bracket.lower is not None and all(
-        other == order or _upper_end(rest) <= _exact_end(bracket.lower.epsilon) for other, rest in brackets)]
+        other == order or _upper_end(rest) <= _lower_end(bracket) for other, rest in brackets)]
     alone = [order for order, bracket in brackets if bracket.lower is not None]
-    return proved[0] if proved else alone[0] if len(alone) == 1 else "both"
+    return proved[0] if len(proved) == 1 else alone[0] if len(alone) == 1 else "both"
 
 
 def privacy_profile(what: Spec | Composition | Mechanism, relation: Relation | str | None = None,

@@ -19,7 +19,7 @@ Other kinds, with their keys:
     gaussian-dp             mu
     mixture-of-gaussians    sigma, sensitivities = [..], probabilities = [..]
     exponential             bounded_range
-    zcdp                    rho
+    zcdp                    rho, and xi where divergences are at most xi + rho a
     renyi                   renyi_orders = [..], epsilons = [..]
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
@@ -208,7 +208,7 @@ def _claim(table: object) -> Claim | None:
         _check_keys(table, ("title", "source", "epsilon", "delta"))
         title, source = (_text(table.get(key, ""), key) for key in ("title", "source"))
         epsilon, delta = table.get("epsilon"), table.get("delta")
-        numbers = exact.non_negative(epsilon, "epsilon"), exact.open_unit(delta, "delta")
+        numbers = exact.non_negative(epsilon, "epsilon"), exact.claimed_delta(delta, "delta")
         return Claim(title, source, *numbers, epsilon_text=str(epsilon), delta_text=str(delta))
 
 

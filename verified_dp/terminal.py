@@ -39,10 +39,11 @@ class Progress:
     """Shows on standard error what runs: on a terminal one line that is written over, elsewhere a few plain lines.
 
     A context manager; call it with a short text before each long step.
+    limit: the seconds that were stated, of which the share that is over is shown.
     """
 
-    def __init__(self, title: str, *, plain: bool = True) -> None:
-        self._title, self._text, self._plain = title, "working", plain
+    def __init__(self, title: str, limit: float | None = None, *, plain: bool = True) -> None:
+        self._title, self._text, self._limit, self._plain = title, "working", limit, plain
         self._start, self._done = time.monotonic(), threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -63,7 +64,14 @@ class Progress:
 
     def line(self, seconds: float) -> str:
         """What is shown after so many seconds."""
-        return escaped(f"{self._title}: {self._text} ({seconds:.0f} s so far)")
+        known = "so far" if self._limit is None else f"of {self._limit:.3g} s, {seconds / self._limit:.0%}"
+        return escaped(f"{self._title}: {self._text} ({seconds:.0f} s {known})")
+
+    def clear(self) -> None:
+        """Wipe the line before a result is written below it."""
+        if self._thread is not None and is_terminal(sys.stderr):
+            with suppress(OSError, ValueError):
+                _put("\r\x1b[K")
 
     def _show(self, on_terminal: bool) -> None:
         """Until the work is done."""

@@ -22,7 +22,8 @@ from mutation import copy_checkout, run_tests  # noqa: E402
 
 FOLDER = Path("verified_dp") / "individual"
 TESTS = ["tests/individual/test_audit_interpolation.py", "tests/individual/test_audit_integers.py",
-         "tests/individual/test_audit_losses.py", "tests/test_individual_losses.py", "tests/individual/test_alone.py",
+         "tests/individual/test_audit_losses.py", "tests/individual/test_individual_losses.py",
+         "tests/individual/test_alone.py",
          "tests/individual/test_full_batch.py", "tests/individual/test_input.py", "tests/individual/test_end_to_end.py"]
 NEAREST = {"squares.py": "integers", "statements.py": "integers", "input.py": "integers", "counts.py": "integers",
            "doubles.py": "test_individual", "interpolation.py": "interpolation", "alone.py": "alone",
@@ -269,7 +270,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("turn = sqrt(2 * min(value", "turn = sqrt(min(value"),
         ('return 0.0, float("inf"), 0.0, float("inf")', "return 0.0, 0.0, 0.0, 0.0"),
         ("return 0.0, most, 0.0, steepest", "return most, most, 0.0, steepest"),
-        ("if mu.delta(Fraction(0))[1] <= delta", "if mu.delta(Fraction(0))[1] / 2 <= delta"),
+        ("if enclose_delta(mu, Fraction(0))[1] <= delta", "if enclose_delta(mu, Fraction(0))[1] / 2 <= delta"),
         ("double_below(hazards[0]), double_above(hazards[1])",
          "double_below(hazards[0]), double_above(hazards[1]) / 2"),
         ("place = epsilon / ball(mu) + ball(mu / 2)", "place = epsilon / ball(mu) - ball(mu / 2)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import Row, schema
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> Pape
     from verified_dp.papers.fourier.pairs import published_profile
     from verified_dp.terminal import Progress
 
-    with Progress(file) as progress:
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
         asked = accountant(published_profile(load_spec(file), progress=progress), limits.method, **limits.parameters)
         solve = asked.delta if quantity == "delta" else asked.epsilon
         return solve(at, limits.digits, limits.max_seconds)

@@ -9,12 +9,15 @@ from typing import Any, NoReturn
 from verified_dp import __version__
 from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
 from verified_dp.cli.calibrating import add_calibrate
-from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
+from verified_dp.cli.commands import run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
+from verified_dp.cli.converting import SOURCES, run_claims, run_convert
 from verified_dp.cli.curves import EXAMPLES as _CURVE
 from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
+from verified_dp.cli.reporting import EXAMPLES as _REPORT
+from verified_dp.cli.reporting import add_report
 from verified_dp.cli.stating import EXAMPLES as _STATEMENT
 from verified_dp.cli.stating import add_statement
 from verified_dp.cli.tradeoffs import EXAMPLES as _TRADEOFF
@@ -48,12 +51,18 @@ examples:
 _CERTIFY = """\
 examples:
   verified-dp certify claim.toml
-  verified-dp certify claims/*.toml --out certificates --json"""
+  verified-dp certify claims/*.toml --out certificates --json
+  verified-dp certify --history history.json --from opacus --delta 1e-5 --out certificates"""
 
 _VERIFY = """\
 examples:
   verified-dp verify certificates/claim.json
   verified-dp verify --independent certificates/*.json"""
+
+_CONVERT = """\
+examples:
+  verified-dp convert history.json --from opacus > training.toml
+  verified-dp convert event.json --from dp-accounting --relation replace --floats shortest-decimal"""
 
 
 _SPEC = "specification (TOML), a folder of them, or - for standard input"
@@ -138,6 +147,8 @@ def parser() -> ArgumentParser:
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
     _statement(command("statement", "write the paragraph that a certificate supports", _STATEMENT))
+    add_report(command("report", "write pages about claims, for people", _REPORT))
+    _convert(command("convert", "write another library's history as a specification", _CONVERT))
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
@@ -196,9 +207,12 @@ def _compare(command: ArgumentParser) -> None:
 
 
 def _certify(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_certify, suffix=".toml")
-    command.add_argument("files", nargs="+", metavar="CLAIM",
+    command.set_defaults(run=run_claims, refuse=command.error, suffix=".toml")
+    command.add_argument("files", nargs="*", metavar="CLAIM",
                          help="specification with a [claim] (TOML), a folder of them, or -")
+    command.add_argument("--history", metavar="FILE", help="instead of claims: a file that convert reads, with --delta")
+    command.add_argument("--delta", metavar="D", help="with --history: claim and certify the epsilon at this delta")
+    _source(command, default="opacus")
     command.add_argument("--out", metavar="DIR", help="write the certificate of NAME.toml to DIR/NAME.json")
     command.add_argument("--formal", action="store_true",
                          help="add a part that a checker extracted from Coq can check (verify --formal)")
@@ -224,6 +238,20 @@ def _verify(command: ArgumentParser) -> None:
 def _statement(command: ArgumentParser) -> None:
     add_statement(command)
     _json(command)
+
+
+def _convert(command: ArgumentParser) -> None:
+    command.set_defaults(run=run_convert)
+    command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON)")
+    _source(command, required=True)
+    _json(command)
+
+
+def _source(command: ArgumentParser, **settings: Any) -> None:
+    command.add_argument("--from", dest="source", choices=SOURCES, help="the library whose file it is", **settings)
+    command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="exact-binary",
+                         help="read a float as the number it is, or as the decimal that is printed (exact-binary)")
+    command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
 
 
 def _numeric(command: ArgumentParser) -> None:

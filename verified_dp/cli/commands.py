@@ -32,9 +32,9 @@ def run_delta(args: Namespace, out: Output) -> int:
 
 def run_epsilon(args: Namespace, out: Output) -> int:
     """verified-dp epsilon SPEC... --delta D"""
-    from verified_dp.core.exact import open_unit
+    from verified_dp.core.exact import probability
 
-    return _answers(args, out, "epsilon", "delta", open_unit(args.delta, "delta"))
+    return _answers(args, out, "epsilon", "delta", probability(args.delta, "delta"))
 
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
@@ -80,7 +80,7 @@ def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) 
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
-    with Progress(name) as progress, best_so_far():
+    with Progress(name, limits.max_seconds) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         solve = profile.delta if quantity == "delta" else profile.epsilon
         return solve(at, limits.digits, limits.method, limits.max_seconds)
@@ -165,14 +165,14 @@ def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, forma
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
     if place is not None and (kept := read_kept(place, spec, limits, formal=formal)) is not None:
         return _judged(file, spec.claim, place, kept.certificate, kept.delta, kept.epsilon, kept=True)
-    with Progress(file) as progress, best_so_far():
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
         profile = privacy_profile(spec, progress=progress)
         delta, epsilon = profile.solve_claim(spec.claim, limits.digits, limits.method, limits.max_seconds)
         certificate = build_certificate(spec, delta, epsilon)
         if formal:
             certificate = _with_formal(certificate)
     if place is not None:
-        _store(place, certificate_bytes(certificate))
+        store(place, certificate_bytes(certificate))
     return _judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure)
 
 
@@ -191,7 +191,8 @@ def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
     return with_formal(certificate)
 
 
-def _store(place: str, data: bytes) -> None:
+def store(place: str, data: bytes) -> None:
+    """Write a certificate; InvalidInput where that is impossible."""
     from verified_dp.files import write_atomically
 
     try:
@@ -301,9 +302,16 @@ def _check_formally(data: bytes, checker: str | None) -> Check:
 
 
 def _check_independently(data: bytes) -> Check:
-    from verified_dp.verifiers.first_independent import verify
+    from dataclasses import asdict
 
-    return verify(data)
+    from verified_dp.core.certificate.check import Check
+    from verified_dp.core.errors import Unsupported
+    from verified_dp.verifiers.independent import OutOfTime, TooMuch, verify
+
+    try:
+        return Check(**asdict(verify(data)))
+    except (OutOfTime, TooMuch) as error:
+        raise Unsupported(f"could not be checked independently: {error}", "independent") from None
 
 
 def check_row(file: str, found: Check) -> Row:

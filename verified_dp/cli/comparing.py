@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
 from verified_dp.core.errors import InvalidInput
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 def run_compare(args: Namespace, out: Output) -> int:
     """verified-dp compare SPEC... --epsilon E | --delta D"""
     from verified_dp.cli.limits import Limits
+    from verified_dp.cli.report_comparing import COLUMNS, comparison_foot, row_line
+    from verified_dp.cli.text import clipped, printable
     from verified_dp.core.exact import exact, open_unit
 
     limits = Limits.of(args)
@@ -27,28 +31,37 @@ def run_compare(args: Namespace, out: Output) -> int:
     several = len(args.files) > 1
 
     def work(file: str) -> int:
-        found = _compared(file, quantity, at, args, limits)
-        if out.as_json:
-            for row in found.rows:
-                out.result(compared_row(row, found, file, given, typed), list)
-        else:
-            out.write(_text(found, f"{given} = {typed}", file if several else None))
+        head = [[f"{printable(file)}:", COLUMNS] if several else [COLUMNS]]
+
+        def show(row: Compared) -> None:
+            above = head.pop() if head else []
+            out.result(compared_row(row, quantity, file, given, typed), lambda: [*above, row_line(row)])
+
+        found = _compared(file, quantity, at, args, limits, show)
+        if not out.as_json:
+            out.write(comparison_foot(found, clipped(printable(f"{given} = {typed}"), 60)) + [""] * several)
         return ANSWERED
 
     return for_each(args.files, work, out)
 
 
-def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: Limits) -> Comparison:
+def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: Limits,
+              show: Callable[[Compared], None]) -> Comparison:
+    """What was asked, each row shown when it is there; the first Ctrl-C ends it with the rows so far."""
     from verified_dp.cli.inputs import load_spec
     from verified_dp.papers.comparison import ALL, compare
     from verified_dp.papers.fourier.pairs import published_profile
     from verified_dp.terminal import Progress
 
     methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else ALL
-    with Progress(file) as progress:
+    def shown(row: Compared) -> None:
+        progress.clear()
+        show(row)
+
+    with Progress(file) as progress, best_so_far():
         profile = published_profile(load_spec(file), progress=progress)
         return compare(profile, quantity, at, methods, _by_method(limits.parameters), limits.digits,
-                       limits.max_seconds)
+                       limits.max_seconds, shown)
 
 
 def _by_method(parameters: dict[str, str]) -> dict[str, dict[str, object]]:
@@ -62,11 +75,11 @@ def _by_method(parameters: dict[str, str]) -> dict[str, dict[str, object]]:
     return found
 
 
-def compared_row(row: Compared, found: Comparison, file: str, given: str, typed: str) -> Row:
+def compared_row(row: Compared, quantity: str, file: str, given: str, typed: str) -> Row:
     """The object of one method."""
     enclosure = row.enclosure
     return {
-        "schema": schema("comparison"), "file": file, "quantity": found.quantity, given: typed, "method": row.method,
+        "schema": schema("comparison"), "file": file, "quantity": quantity, given: typed, "method": row.method,
         "status": enclosure.status if enclosure else "estimate", "tight": enclosure.tight if enclosure else None,
         "lower": enclosure.lower_decimal if enclosure else None,
         "upper": enclosure.upper_decimal if enclosure else None,
@@ -74,10 +87,3 @@ def compared_row(row: Compared, found: Comparison, file: str, given: str, typed:
         "parameters": dict(row.parameters), "note": row.note, "seconds": round(row.seconds, 6),
     }
 
-
-def _text(found: Comparison, given: str, file: str | None) -> list[str]:
-    from verified_dp.cli.report_comparing import comparison_lines
-    from verified_dp.cli.text import clipped, printable
-
-    lines = comparison_lines(found, clipped(printable(given), 60))
-    return lines if file is None else [f"{printable(file)}:", *lines, ""]

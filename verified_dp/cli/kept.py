@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import End, end_of
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
     stated = [entry.statement for entry in read_entries(document["evaluations"])]
     tight = all(pair["tight"] for pair in document["pairs"])
 
-    def enclosure(quantity: str, ends: tuple[Dyadic, Dyadic]) -> Enclosure:
+    def enclosure(quantity: str, ends: tuple[End, End]) -> Enclosure:
         return Enclosure(
             *ends, quantity=quantity, method=methods[0], methods=tuple(methods), digits=digits, tight=tight,
             order=document["result"][quantity]["order"], relation=spec.relation.value,
@@ -104,18 +105,18 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
     return enclosure("delta", _delta_ends(stated)), enclosure("epsilon", _epsilon_ends(stated))
 
 
-def _delta_ends(stated: list[Recorded]) -> tuple[Dyadic, Dyadic]:
+def _delta_ends(stated: list[Recorded]) -> tuple[End, End]:
     deltas = [one for one in stated if one.quantity == "delta"]
     each = [[one for one in deltas if one.order == order] for order in {one.order for one in deltas}]
     return (max(max(one.lower for one in found) for found in each),
             max(min(one.upper for one in found) for found in each))
 
 
-def _epsilon_ends(stated: list[Recorded]) -> tuple[Dyadic, Dyadic]:
-    places = {(one.order, one.side): Dyadic.of_fraction(one.at) for one in stated if one.quantity == "epsilon"}
+def _epsilon_ends(stated: list[Recorded]) -> tuple[End, End]:
+    places = {(one.order, one.side): end_of(one.at) for one in stated if one.quantity == "epsilon"}
     orders = {one.order for one in stated}
     lows = [at for (_, side), at in places.items() if side == "lower"]
-    return max(lows, default=Dyadic(0)), max(places.get((order, "upper"), Dyadic.infinity()) for order in orders)
+    return max([Dyadic(0), *lows]), max(places.get((order, "upper"), Dyadic.infinity()) for order in orders)
 
 
 def _is_narrow(found: Enclosure) -> bool:

@@ -1,4 +1,4 @@
-"""Several methods' answers to one question as a table: proved intervals first, estimates with their errors."""
+"""Several methods' answers to one question as a table, row by row: proved intervals, estimates with their errors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,20 @@ _DIGITS = 10
 """Significant digits of the ends in the table; the JSON has all."""
 
 
-def comparison_lines(found: Comparison, given: str) -> list[str]:
-    """A row per method; the last lines say what was refused and why."""
+COLUMNS = _LINE.format("method", "interval or estimate", "width", "seconds", "").rstrip()
+"""The head of the table."""
+
+
+def row_line(row: Row) -> str:
+    """One method's line."""
+    return (_enclosed(row) if row.enclosure is not None else _estimated(row)).rstrip()
+
+
+def comparison_foot(found: Comparison, given: str) -> list[str]:
+    """What the rows prove together, warnings, and what was refused and why."""
     proved = found.proved
-    lines = [f"{found.quantity} = {proved.notation()} at {given}, proved by {', '.join(proved.methods)}", "",
-             _LINE.format("method", "interval or estimate", "width", "seconds", "")]
-    lines += [_enclosed(row) if row.enclosure is not None else _estimated(row) for row in found.rows]
-    return [line.rstrip() for line in lines] + _warnings(found.rows) + _refused(found.refused)
+    summary = f"{found.quantity} = {proved.notation()} at {given}, proved by {', '.join(proved.methods)}"
+    return ["", summary, *_warnings(found.rows), *_refused(found.refused)]
 
 
 def _enclosed(row: Row) -> str:

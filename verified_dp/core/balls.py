@@ -15,6 +15,7 @@ import flint
 from flint import acb, arb, ctx, fmpq
 
 from verified_dp.core.dyadic import Dyadic, integer_of
+from verified_dp.core.ends import End, Ratio
 from verified_dp.core.errors import Undecided, Unsupported
 from verified_dp.core.exact import SquareRoot
 
@@ -161,6 +162,8 @@ def upper_dyadic(x: arb) -> Dyadic:
     return Dyadic(int(mantissa), int(exponent))
 
 
-def ball_of(value: Dyadic) -> arb:
-    """The exact ball of a dyadic."""
+def ball_of(value: End) -> arb:
+    """The ball of an end, exact for a dyadic one."""
+    if isinstance(value, Ratio):
+        return ball(value)
     return arb.pos_inf() if value.is_infinite else arb((value.mantissa, value.exponent))

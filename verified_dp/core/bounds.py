@@ -5,17 +5,36 @@ from fractions import Fraction
 
 from flint import arb
 
-from verified_dp.core.balls import ball, lower_end, upper_end
+from verified_dp.core.balls import ball, lower_dyadic, lower_end, upper_dyadic, upper_end
+from verified_dp.core.ends import End, end_of
 from verified_dp.core.theorems import proved_by
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """lower <= delta <= upper (exact balls), and upper bounds of what each source adds to the width."""
+    """lower <= delta <= upper (exact balls), and upper bounds of what each source adds to the width.
+
+    exact_lower, exact_upper: ends that are known as rational numbers, which balls next to them need not hold.
+    """
 
     lower: arb
     upper: arb
     budget: dict[str, arb]
+    exact_lower: Fraction | None = None
+    exact_upper: Fraction | None = None
+
+    def ends(self) -> tuple[End, End]:
+        """The exact ends, and dyadic numbers of the current precision outside of the others."""
+        low = lower_dyadic(self.lower) if self.exact_lower is None else end_of(self.exact_lower)
+        return low, upper_dyadic(self.upper) if self.exact_upper is None else end_of(self.exact_upper)
+
+    def exceed(self, target: Fraction) -> bool:
+        """Whether delta > target is certain."""
+        return bool(self.lower > ball(target)) if self.exact_lower is None else self.exact_lower > target
+
+    def stay_below(self, target: Fraction) -> bool:
+        """Whether delta <= target is certain."""
+        return bool(self.upper <= ball(target)) if self.exact_upper is None else self.exact_upper <= target
 
 
 @proved_by("T33-sum-and-errors")

@@ -127,21 +127,23 @@ Mechanism = Gaussian | Sampled | Release | Grouped
 
 @dataclass(frozen=True)
 class Composition:
-    """Mechanisms run on the same data, each `count` times; `compose` builds one conveniently."""
+    """Mechanisms run on the same data, each `count` times; `compose` builds one conveniently.
+
+    Of no parts, or of parts that are made 0 times: nothing is released, epsilon and delta are 0.
+    """
 
     parts: tuple[tuple[Mechanism, int], ...]
 
     def __post_init__(self) -> None:
-        if not self.parts:
-            raise InvalidInput("parts", None, "at least one mechanism")
-        object.__setattr__(self, "parts", tuple((_mechanism(m), exact.count(k)) for m, k in self.parts))
+        counted = [(_mechanism(mechanism), exact.times(count)) for mechanism, count in self.parts]
+        object.__setattr__(self, "parts", tuple((mechanism, count) for mechanism, count in counted if count))
         if len({_size_of(mechanism) for mechanism, _ in self.parts}) > 1:
             raise InvalidInput("group_size", None, "one for the whole composition: neighbours are the same throughout")
 
     @property
     def group_size(self) -> int:
         """In how many records neighbours differ; 1 unless `for_groups` says more."""
-        return _size_of(self.parts[0][0])
+        return _size_of(self.parts[0][0]) if self.parts else 1
 
     def for_groups(self, group_size: Number) -> Composition:
         """The same mechanisms for neighbours that differ in a group of `group_size` records (1: in one).
@@ -193,7 +195,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact.non_negative(self.epsilon, "epsilon"))
-        object.__setattr__(self, "delta", exact.open_unit(self.delta, "delta"))
+        object.__setattr__(self, "delta", exact.claimed_delta(self.delta, "delta"))
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,6 @@ def _pairs(part: object) -> Iterator[tuple[Mechanism, int]]:
     if isinstance(part, Composition):
         yield from part.parts
     elif isinstance(part, tuple) and len(part) == 2:
-        yield _mechanism(part[0]), exact.count(part[1])
+        yield _mechanism(part[0]), exact.times(part[1])
     else:
         yield _mechanism(part), 1

@@ -239,7 +239,7 @@ def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
-def decimal_down(number: Dyadic, significant: int) -> str:
+def decimal_down(number: Fraction, significant: int) -> str:
     """A decimal <= number with that many significant digits, but exactly "0" and "inf" for these.
 
     >>> decimal_down(Dyadic(1, -3), 4), decimal_up(Dyadic(1, -3500), 5)
@@ -248,7 +248,7 @@ def decimal_down(number: Dyadic, significant: int) -> str:
     return outward_decimal(number, significant, up=False).text
 
 
-def decimal_up(number: Dyadic, significant: int) -> str:
+def decimal_up(number: Fraction, significant: int) -> str:
     """A decimal >= number with that many significant digits, but exactly "0" and "inf" for these."""
     return outward_decimal(number, significant, up=True).text
 
@@ -261,8 +261,10 @@ class Decimal(NamedTuple):
     power: int = 0
 
 
-def outward_decimal(number: Dyadic, significant: int, *, up: bool) -> Decimal:
+def outward_decimal(number: Fraction, significant: int, *, up: bool) -> Decimal:
     """The decimal on the asked side of a number."""
+    if not isinstance(number, Dyadic):
+        return _ratio_decimal(number, significant, up=up)
     if number.is_infinite or not number.sign:
         return Decimal("inf" if number.is_infinite else "0")
     size = Dyadic(abs(number.mantissa), number.exponent)
@@ -274,6 +276,18 @@ def outward_decimal(number: Dyadic, significant: int, *, up: bool) -> Decimal:
             power += step
             digits = scale(size, power, significant)
     return Decimal("-" * (number.sign < 0) + _written(digits, power), number.sign * digits, power)
+
+
+def _ratio_decimal(number: Fraction, significant: int, *, up: bool) -> Decimal:
+    """The same of a fraction, by integer division."""
+    sign, top, bottom = _sign(number.numerator), abs(number.numerator), number.denominator
+    power = (top.bit_length() - bottom.bit_length() - 1) * _LOG10_2 // 10**60 - significant + 1
+    digits = 10**significant
+    while digits >= 10**significant:
+        scaled, unit = top * 10 ** max(-power, 0), bottom * 10 ** max(power, 0)  # exact: integers
+        digits = -(-scaled // unit) if up == (sign > 0) else scaled // unit
+        power += 1
+    return Decimal("-" * (sign < 0) + _written(digits, power - 1), sign * digits, power - 1)
 
 
 _LOG10_2 = 301029995663981195213738894724493026768189881462108541310427  # floor(10^60 log10(2))

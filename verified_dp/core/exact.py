@@ -65,6 +65,13 @@ def probability(value: object, key: str = "value") -> Fraction:
     return _checked(value, key, expected="a rational number in [0, 1]", accepts=lambda x: 0 <= x <= 1)
 
 
+def claimed_delta(value: object, key: str = "delta") -> Fraction:
+    """The delta of a claim as an exact rational number in [0, 1); 0 states pure differential privacy."""
+    if exact(value, key, expected="a rational number in [0, 1)") >= 1:
+        raise InvalidInput(key, value, "in [0, 1): 1 or more holds for every mechanism, so states nothing")
+    return _checked(value, key, expected="a rational number in [0, 1)", accepts=lambda x: x >= 0)
+
+
 def open_unit(value: object, key: str = "delta") -> Fraction:
     """The value, a delta, as an exact rational number in (0, 1); the messages say what 0 and 1 would mean."""
     number = exact(value, key, expected="a rational number in (0, 1)")
@@ -88,6 +95,11 @@ def count(value: object, key: str = "count") -> int:
     return int(number)
 
 
+def times(value: object, key: str = "count") -> int:
+    """The value as an integer from 0 to 10^12: how often a step is made, not at all among it."""
+    return 0 if isinstance(value, int) and value == 0 and value is not False else count(value, key)
+
+
 def digits(value: object) -> int:
     """How many digits are asked for: an int from 1 to 1000, nothing that would have to be read or rounded to one."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_DIGITS:
@@ -105,6 +117,24 @@ def fraction_text(number: Fraction | int | SquareRoot) -> str:
         return str(number)
     top, bottom = str(fmpz(number.numerator)), str(fmpz(number.denominator))
     return top if bottom == "1" else f"{top}/{bottom}"
+
+
+def decimal_text(number: Fraction) -> str:
+    """A number whose denominator divides a power of ten as a decimal, "0.334"; any other as a reduced fraction.
+
+    >>> decimal_text(Fraction(334, 1000)), decimal_text(Fraction(1, 3))
+    ('0.334', '1/3')
+    """
+    places = 0
+    while places < _LONGEST and 10**places % number.denominator:
+        places += 1
+    if places in (0, _LONGEST) or number < 0:
+        return fraction_text(number)
+    whole, rest = divmod(number.numerator * 10**places // number.denominator, 10**places)
+    return f"{fmpz(whole)}.{str(fmpz(rest)).zfill(places)}"
+
+
+_LONGEST = 100
 
 
 @dataclass(frozen=True)

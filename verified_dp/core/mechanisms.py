@@ -266,15 +266,17 @@ class Exponential(Release):
 
 @dataclass(frozen=True)
 class ZCDP(Release):
-    """Anything known to be rho-zCDP: Renyi divergences at most rho times their order, for every order above 1."""
+    """Anything known to be (xi, rho)-zCDP: Renyi divergences of order a at most xi + rho a, for every a above 1."""
 
     kind = "zcdp"
     convention = "zcdp: the bound on all Renyi divergences holds between neighbours of this relation in both directions"
     assumption = "zcdp: the stated bounds hold whatever was released before"
     rho: Fraction
+    xi: Fraction | None = None
 
-    def __init__(self, rho: Number) -> None:
-        self._set(rho=exact.non_negative(rho, "rho"))
+    def __init__(self, rho: Number, xi: Number | None = None) -> None:
+        offset = exact.non_negative(0 if xi is None else xi, "xi")
+        self._set(rho=exact.non_negative(rho, "rho"), xi=offset or None)
 
 
 @dataclass(frozen=True)
@@ -330,8 +332,36 @@ def _numbers(values: object, key: str) -> tuple[Fraction, ...]:
 def _distribution(values: object, key: str) -> tuple[Fraction, ...]:
     numbers = _numbers(values, key)
     if sum(numbers) != 1:
-        raise InvalidInput(key, sum(numbers), "a list of numbers whose sum is exactly 1")
+        raise InvalidInput(key, sum(numbers), f"a list of numbers whose sum is exactly 1{_advice(numbers)}")
     return numbers
+
+
+def _advice(numbers: Sequence[Fraction]) -> str:
+    """What to write instead of decimals that were rounded: where their sum is within their last digits of 1."""
+    units = [unit for number in numbers if (unit := _last_digit(number)) is not None]
+    missing = 1 - sum(numbers, Fraction(0))
+    last = numbers[-1] + missing
+    if len(units) < len(numbers) or last < 0 or 2 * abs(missing) > sum(units, Fraction(0)):
+        return ""
+    share = f"1/{len(numbers)}" if len(set(numbers)) == 1 else "1/3"
+    ending = f'"{exact.decimal_text(last)}" in place of the last one'
+    return f': these are rounded; write ratios such as "{share}", or {ending}'
+
+
+def _last_digit(number: Fraction) -> Fraction | None:
+    """The unit of the last decimal; None where decimals do not write it."""
+    for places in range(_MAX_PLACES):
+        if 10**places % number.denominator == 0:
+            return Fraction(1, 10**places)
+    return None
+
+
+_MAX_PLACES = 40
+"""Longer decimals are not taken for rounded ones."""
+
+
+EVERYTHING = Finite(("1", "0"), ("0", "1"))
+"""A step that releases everything: its outcome tells neighbours apart for sure, no epsilon is enough."""
 
 
 def _check_form(noise_multiplier: object, sigma: object, sensitivity: object) -> None:

@@ -22,7 +22,7 @@ def convention(composition: Composition, relation: Relation) -> str:
         texts.append(f"group_size {composition.group_size}: {_GROUPS[relation]}; {_FOR_ONE}")
     if any(gaussian.noise_multiplier is not None for gaussian in gaussians):
         texts.append(f"{_MULTIPLIER}; {_per_record(composition, relation)}")
-    elif releases and composition.group_size == 1:
+    elif (releases or not bare) and composition.group_size == 1:
         texts.append(_NEIGHBOURS[relation].partition(":")[0])
     texts += [words for kind, words in _SCHEMES.items() if kind in schemes]
     if any(gaussian.sigma is not None for gaussian in gaussians):

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from typing import TypeVar
@@ -15,7 +16,7 @@ from flint import arb, ctx
 
 from verified_dp.core import exact
 from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
-from verified_dp.core.bounds import reverse_bounds
+from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import Unsupported
@@ -24,11 +25,14 @@ from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure, Estimate
-from verified_dp.papers.paper import PaperAnswer, PaperMethod, check_parameters, paper_method
+from verified_dp.papers.paper import Curve, PaperAnswer, PaperMethod, check_parameters, paper_method
 from verified_dp.profile import PrivacyProfile
+from verified_dp.search.buckets import round_schedule
+from verified_dp.search.deadline import OutOfTime, check_time, ending_at, without_deadline
 from verified_dp.search.line import dyadic
 from verified_dp.search.magnitudes import require_floats
-from verified_dp.search.order import Budget
+from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.roots import bracket_by_moments
 from verified_dp.search.solution import Ends, larger
 
 DEFAULT_DIGITS = 4
@@ -37,6 +41,10 @@ LARGEST = 10**6
 """epsilon(delta) is looked for up to here, and delta(epsilon) asked of the methods."""
 ESTIMATED_DIGITS = 8
 """Of the eps at which an estimate crosses delta."""
+LATE = {"time": "over before the method had its own bound: 0, and what one moment proves"}
+"""Shown in the place of a method's parameters."""
+_MANY_LAWS, _BUCKETS = 10, 8
+"""From so many distinct laws on what must be cheap is asked of a schedule in so many buckets."""
 Ask = Callable[[Fraction], PaperAnswer]
 Asked = TypeVar("Asked")
 
@@ -81,11 +89,12 @@ class Accountant:
                 return _reversed(self._at(swapped, -eps, digits, budget), eps)
             return self._at(loss, eps, digits, budget)
 
-        with ctx.workprec(4 * digits + 64):
-            answers = self._each(ask)
+        with ctx.workprec(4 * digits + 64), ending_at(budget.end):
+            answers = _all_or_none(self._each(ask))
             ends = [(lower_dyadic(answer.bounds.lower), upper_dyadic(answer.bounds.upper))
                     for answer in answers if answer.bounds is not None]
-            shown, enclosure = self._enclosed("delta", ends, answers, digits, budget)
+            late = any(answer.parameters is LATE for answer in answers)
+            shown, enclosure = self._enclosed("delta", ends, answers, late, digits, budget)
         names = dict.fromkeys(name for answer in answers for name in answer.estimates)
         largest = {name: text for name in names if (text := _largest([a.estimates.get(name) for a in answers]))}
         return self._result(enclosure, _largest([a.estimate for a in answers]), largest, shown, budget)
@@ -95,25 +104,81 @@ class Accountant:
         """The smallest eps >= 0 with delta(eps) <= delta: proved ends (T13), and where the estimates cross delta."""
         target, budget = exact.open_unit(delta, "delta"), Budget(max_seconds, self._profile.progress)
         digits = DEFAULT_DIGITS if digits is None else exact.digits(digits)
-        with ctx.workprec(4 * digits + 64):
-            start = self._profile.guess_epsilon(target)
-            asks = self._each(lambda loss: cache(self._method.curve(loss, start, digits, budget).delta))
-            answers = [ask(start) for ask in asks]
-            ends = [_proved_ends(ask, target, start, digits)
-                    for ask, answer in zip(asks, answers, strict=True) if answer.bounds is not None]
-            shown, enclosure = self._enclosed("epsilon", ends, answers, digits, budget)
+        with ctx.workprec(4 * digits + 64), ending_at(budget.end):
+            start = self._start(target)
+            asks = self._each(lambda loss: self._asker(loss, start, digits, budget))
+            answers = _all_or_none([_first(ask, start) for ask in asks])
+            own = [(loss, _proved_ends(ask, target, start, digits)) for loss, ask, answer
+                   in zip(self._losses, asks, answers, strict=True) if answer.bounds is not None]
+            ends = [self._finite(loss, both, target) for loss, both in own]
+            helped = ends != [both for _, both in own]
+            shown, enclosure = self._enclosed("epsilon", ends, answers, helped, digits, budget)
             names = dict.fromkeys(name for answer in answers for name in answer.estimates)
             found = {name: _largest([_estimated(ask, name, target, start) for ask in asks]) for name in names}
             estimate = _largest([_estimated(ask, None, target, start) for ask in asks])
         return self._result(enclosure, estimate, {k: v for k, v in found.items() if v}, shown, budget)
 
+    def _start(self, target: Fraction) -> Fraction:
+        """Where to look first: a guess, or 1 where there was no time for one."""
+        try:
+            return self._profile.guess_epsilon(target)
+        except OutOfTime:
+            return Fraction(1)
+
+    def _asker(self, loss: ComposedLoss, start: Fraction, digits: int, budget: Budget) -> Ask:
+        """delta of one order at any eps; the curve is made at the first question. Raises OutOfTime, Unsupported."""
+        curve: list[Curve] = []
+
+        @cache
+        def ask(epsilon: Fraction) -> PaperAnswer:
+            check_time()
+            if not curve:
+                budget.say(f"{self._method.name}: the order {loss.order}")
+                curve.append(self._method.curve(loss, start, digits, budget))
+            return curve[0].delta(epsilon)
+
+        return ask
+
     def _at(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> PaperAnswer:
-        """delta at eps >= 0: past the largest loss it is the infinity mass, far out nothing is computed before that."""
+        """delta at eps >= 0 by the method; past the deadline what one moment proves."""
+        try:
+            return self._by_method(loss, epsilon, digits, budget)
+        except OutOfTime:
+            return PaperAnswer(self._hurried(loss, epsilon), parameters=LATE)
+
+    @proved_by("T140-bucketed-schedule")
+    def _hurried(self, loss: ComposedLoss, epsilon: Fraction) -> Bounds:
+        """0, and one moment's bound of the schedule, or of a louder one of fewer steps."""
+        found = SingleOrder(self._few_laws(loss)).hurried(epsilon, "auto").bounds
+        return Bounds(arb(0), found.upper, found.budget)
+
+    @proved_by("T140-bucketed-schedule")
+    def _few_laws(self, loss: ComposedLoss) -> ComposedLoss:
+        """In the same order the loss of a schedule of fewer steps, whose delta is nowhere smaller; itself if short."""
+        if len(loss.laws) < _MANY_LAWS:
+            return loss
+        _, louder = round_schedule(self._profile.composition, _BUCKETS)
+        return type(self._profile)(louder, self._profile.relation).losses[0].in_order(loss.order)
+
+    @proved_by("T13-epsilon-of-delta", "T140-bucketed-schedule")
+    def _finite(self, loss: ComposedLoss, ends: Ends, target: Fraction) -> Ends:
+        """The ends; where the upper one is infinite, what one moment proves instead."""
+        lower, upper = ends
+        if upper.is_infinite:
+            with without_deadline(), suppress(Unsupported):
+                found = bracket_by_moments(SingleOrder(self._few_laws(loss)), target, "auto").upper
+                upper = upper if found is None else Dyadic.of_fraction(found.epsilon)
+        return lower, upper
+
+    def _by_method(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> PaperAnswer:
+        """Past the largest loss it is the infinity mass; far out nothing is computed before that."""
         if epsilon > LARGEST:
             past = enclose_past_support(loss, epsilon)
             if not past.upper < 1:
                 raise Unsupported(f"eps must be from -{LARGEST} to {LARGEST} for {self._method.name}")
             return PaperAnswer(past, parameters={"support": "eps is past the largest loss"})
+        check_time()
+        budget.say(f"{self._method.name}: the order {loss.order}")
         return self._method.curve(loss, epsilon, digits, budget).delta(epsilon)
 
     @property
@@ -130,11 +195,12 @@ class Accountant:
             return [ask(self._losses[0])] * len(self._losses)
         return [ask(loss) for loss in self._losses]
 
-    def _enclosed(self, quantity: str, ends: Sequence[Ends], answers: Sequence[PaperAnswer], digits: int,
-                  budget: Budget) -> tuple[PaperAnswer, Enclosure | None]:
+    def _enclosed(self, quantity: str, ends: Sequence[Ends], answers: Sequence[PaperAnswer], helped: bool,
+                  digits: int, budget: Budget) -> tuple[PaperAnswer, Enclosure | None]:
         """The answer whose parameters and errors are shown, and the enclosure; None where some order has no ends.
 
-        Shown is the order proved the larger, else the one with the larger upper end, or estimate.
+        Shown is the order proved the larger, else the one with the larger upper end, or estimate. helped: whether
+        one moment proves an end that the method does not.
         """
         if len(ends) < len(answers):
             return max(answers, key=lambda answer: _number(answer.estimate or "0")), None
@@ -143,6 +209,7 @@ class Accountant:
         shown = answers[max(range(len(ends)), key=lambda i: ends[i][1]) if order == "both" else orders.index(order)]
         sources = {name: upper_dyadic(size) for name, size in (shown.bounds.budget if shown.bounds else {}).items()}
         return shown, self._profile.enclosure(quantity, both, order=order, method=self._method.name,
+                                              methods=_methods(self._method.name, helped),
                                               sources=sources, digits=digits, spent=budget)
 
     def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
@@ -160,6 +227,27 @@ def accountant(profile: PrivacyProfile, method: str | PaperMethod, **parameters:
     found = paper_method(method, parameters) if isinstance(method, str) else method
     check_parameters(found)
     return Accountant(profile, found)
+
+
+def _methods(name: str, helped: bool) -> tuple[str, ...]:
+    """The method, and the one that helped."""
+    return (name, "renyi") if helped and name != "renyi" else (name,)
+
+
+def _first(ask: Ask, epsilon: Fraction) -> PaperAnswer:
+    """The answer there; past the deadline that nothing is known."""
+    try:
+        return ask(epsilon)
+    except OutOfTime:
+        return PaperAnswer(Bounds(arb(0), arb(1), {}), parameters=LATE)
+
+
+def _all_or_none(answers: list[PaperAnswer]) -> list[PaperAnswer]:
+    """Of a method that only estimates: 0 <= delta <= 1 in every order where some order had no time."""
+    if all(answer.parameters is not LATE for answer in answers):
+        return answers
+    return [answer if answer.bounds is not None else replace(answer, bounds=Bounds(arb(0), arb(1), {}))
+            for answer in answers]
 
 
 @proved_by("T16-reversal")
@@ -211,24 +299,31 @@ def _estimated(ask: Ask, name: str | None, target: Fraction, start: Fraction) ->
         answer = ask(epsilon)
         return answer.estimate if name is None else answer.estimates.get(name)
 
-    if text(start) is None:
-        return None
+    with suppress(OutOfTime):
+        if text(start) is None:
+            return None
     _, high = _cross(lambda epsilon: bool(_number(text(epsilon) or "0") > ball(target)), start, ESTIMATED_DIGITS)
     return None if high is None else f"{float(high):.9g}"
 
 
 def _cross(above: Callable[[Fraction], bool], start: Fraction, digits: int) -> tuple[Fraction | None, Fraction | None]:
-    """The last eps tried that is above and the first that is not, next to each other; None where there is none."""
+    """The last eps tried that is above and the first that is not, next to each other; None where there is none.
+
+    Past the deadline, those found so far.
+    """
     low, high = Fraction(0), start
-    while above(high):
-        low, high = high, 2 * high
-        if low > LARGEST:
-            return low, None
-    if not low and not above(low):
-        return None, low
-    while (high - low) * 10 ** (digits + 1) > high:
-        middle = dyadic(float(low + high) / 2, 52)
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if above(middle) else (low, middle)
-    return low, high
+    not_above: Fraction | None = None
+    with suppress(OutOfTime):
+        while above(high):
+            low, high = high, 2 * high
+            if low > LARGEST:
+                return low, None
+        not_above = high
+        if not low and not above(low):
+            return None, low
+        while (not_above - low) * 10 ** (digits + 1) > not_above:
+            middle = dyadic(float(low + not_above) / 2, 52)
+            if not low < middle < not_above:
+                break
+            low, not_above = (middle, not_above) if above(middle) else (low, middle)
+    return low, not_above

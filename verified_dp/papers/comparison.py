@@ -1,16 +1,16 @@
 """One question put to every method that applies, side by side with what is proved.
 
-    compare(privacy_profile(spec), "delta", "1").rows
+    compare(privacy_profile(spec), "delta", "1", show=print).rows
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from flint import arb, ctx
 
-from verified_dp.core.dyadic import exact_ball
+from verified_dp.core.balls import ball_of
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import Number
 from verified_dp.core.locks import alone
@@ -18,10 +18,11 @@ from verified_dp.enclosure import Enclosure
 from verified_dp.papers.ask import accountant
 from verified_dp.papers.paper import PAPER_METHODS
 from verified_dp.profile import METHODS, PrivacyProfile
+from verified_dp.search.deadline import is_stopped
 
-ENGINES = tuple(name for name in METHODS if name != "auto")
-ALL = ("auto", *ENGINES, *PAPER_METHODS)
-"""Every method, in the order of the rows: first the engines that certify, then the papers' methods."""
+ALL = ("auto", "closed-form", "renyi", "contour", "saddlepoint", "berry-esseen", "edgeworth", "prawitz", "prv",
+       "fourier", "lattice")
+"""Every method in the order in which they are asked: what estimates are measured by, then the slowest last."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,11 @@ class Comparison:
 @alone
 def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequence[str] = ALL,
             parameters: Mapping[str, Mapping[str, object]] | None = None, digits: int | None = None,
-            max_seconds: float | None = None) -> Comparison:
+            max_seconds: float | None = None, show: Callable[[Row], None] | None = None) -> Comparison:
     """Ask every method for delta (at = eps) or epsilon (at = delta).
 
-    parameters: method -> its parameters. max_seconds: for each method.
+    parameters: method -> its parameters. max_seconds: for each method, not for all. show: called with each row as
+    soon as it is there, an estimate compared with what is proved until then; after Ctrl-C no further method is asked.
     Raises: InconsistentEnclosures where two enclosures are disjoint; Unsupported where nothing is proved.
     """
     if unknown := [name for name in methods if name not in ALL]:
@@ -67,15 +69,41 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
     if unused := [name for name in parameters or () if name not in with_parameters]:
         raise InvalidInput("parameters", unused[0], "of a paper's method that is asked: "
                            + (", ".join(with_parameters) or "none is"))
-    found: list[Row] = []
+    found = _Rows(show)
     refused: dict[str, str] = {}
-    for name in methods:
+    for number, name in enumerate(sorted(dict.fromkeys(methods), key=ALL.index), 1):
+        if is_stopped():
+            break
+        if profile.progress is not None:
+            profile.progress(f"{name}, method {number} of {len(methods)}")
         try:
-            found += _ask(profile, quantity, at, name, dict((parameters or {}).get(name, {})), digits, max_seconds)
+            found.add(_ask(profile, quantity, at, name, dict((parameters or {}).get(name, {})), digits, max_seconds))
         except Unsupported as error:
             refused[name] = str(error)
-    proved = _intersection([row.enclosure for row in found if row.enclosure is not None])
-    return Comparison(quantity, proved, tuple(_judged(row, proved) for row in found), refused)
+    proved = found.proved
+    if proved is None:
+        raise Unsupported("no method that applies here proves an interval: ask one of the estimates by its name")
+    return Comparison(quantity, proved, tuple(_judged(row, proved) for row in found.rows), refused)
+
+
+class _Rows:
+    """Rows as they come; proved: the intersection of their enclosures, None where there is none yet."""
+
+    def __init__(self, show: Callable[[Row], None] | None) -> None:
+        self.rows: list[Row] = []
+        self.proved: Enclosure | None = None
+        self._show, self._shown = show, 0
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Keep them, and show what can be judged. Raises InconsistentEnclosures."""
+        self.rows += rows
+        for enclosure in (row.enclosure for row in rows if row.enclosure is not None):
+            self.proved = enclosure if self.proved is None else self.proved.intersect(enclosure)
+        if self.proved is None or self._show is None:
+            return
+        for row in self.rows[self._shown:]:
+            self._show(_judged(row, self.proved))
+        self._shown = len(self.rows)
 
 
 def _ask(profile: PrivacyProfile, quantity: str, at: Number, name: str, parameters: dict[str, object],
@@ -97,24 +125,13 @@ def _ask(profile: PrivacyProfile, quantity: str, at: Number, name: str, paramete
                        seconds=result.seconds) for label, value in named.items()]
 
 
-def _intersection(enclosures: Sequence[Enclosure]) -> Enclosure:
-    """What all enclosures prove together; Enclosure.intersect refuses disjoint ones."""
-    if not enclosures:
-        raise Unsupported("no method that applies here proves an interval: ask one of the estimates by its name")
-    proved = enclosures[0]
-    for enclosure in enclosures[1:]:
-        proved = proved.intersect(enclosure)
-    return proved
-
-
 def _judged(row: Row, proved: Enclosure) -> Row:
     """The row with its estimate compared with what is proved."""
     if row.estimate is None:
         return row
     with ctx.workprec(128):
         value = arb(row.estimate).mid()  # of any exponent, where a Fraction would have too many digits
-        low = exact_ball(proved.lower)
-        high = arb("inf") if proved.upper.is_infinite else exact_ball(proved.upper)
+        low, high = ball_of(proved.lower), ball_of(proved.upper)
         error = _relative(value, low, high) if low > 0 and high.is_finite() else ""
         outside = not low <= value <= high
     return replace(row, outside=outside, error=error)

@@ -19,8 +19,7 @@ from functools import cache
 from flint import arb, ctx
 
 from verified_dp.core import exact
-from verified_dp.core.balls import ball, lower_dyadic, lower_end, upper_dyadic, upper_end
-from verified_dp.core.dyadic import exact_ball
+from verified_dp.core.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import Number
 from verified_dp.core.locks import alone
@@ -45,7 +44,7 @@ class Point:
 @proved_by("T140-tradeoff")
 def enclose_point(epsilon: Fraction, alpha: Fraction, delta: Enclosure) -> Point:
     """g at e^eps; delta: at eps, or for eps < 0 of the swapped relation at -eps, by g = e^eps (1 - alpha - delta)."""
-    x, hull = ball(epsilon).exp(), exact_ball(delta.lower).union(exact_ball(delta.upper))
+    x, hull = ball(epsilon).exp(), ball_of(delta.lower).union(ball_of(delta.upper))
     return Point(x, x * (1 - ball(alpha) - hull) if epsilon < 0 else 1 - hull - x * ball(alpha))
 
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
 class OutOfTime(Exception):
@@ -23,10 +26,17 @@ _FREE: list[bool] = []
 _STOPPED: list[bool] = []
 
 
-def check_time() -> None:
-    """Raises OutOfTime past the deadline, and after `stop`."""
-    if not _FREE and (_STOPPED or time.perf_counter() > _END[-1]):
+def check_time(ahead: float = 0.0) -> None:
+    """Raises OutOfTime past the deadline, or less than `ahead` seconds before it, and after `stop`."""
+    if not _FREE and (_STOPPED or time.perf_counter() + ahead > _END[-1]):
         raise OutOfTime
+
+
+def timed(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, with a look at the clock before each."""
+    for item in items:
+        check_time()
+        yield item
 
 
 def stop() -> None:

@@ -15,6 +15,7 @@ from verified_dp.core.balls import ball
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.law import Law
+from verified_dp.search.deadline import timed
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import log_sum, log_sums
@@ -94,7 +95,7 @@ class LawModel:
         """Connect the dots on the mesh, in floating point at the end."""
         indices = [self._cells[0][0], *(b for _, b in self._cells)]
         alphas = [ball(self.low + i * self._unit).exp() for i in indices]
-        sticks = [self._stick(i) for i in indices]
+        sticks = [self._stick(i) for i in timed(indices)]
         slopes = [(sticks[0] - 1) / alphas[0]]
         slopes += [(sticks[n + 1] - sticks[n]) / (alphas[n + 1] - alphas[n]) for n in range(len(indices) - 1)]
         slopes.append(arb(0))
@@ -211,7 +212,7 @@ class LatticeModel:
     def __init__(self, loss: ComposedLoss, floor: float = _FLOOR) -> None:
         self.loss, self._floor = loss, floor
         self.laws = loss.laws
-        self.parts = [(LawModel(law, floor), float(count)) for law, count in self.laws]
+        self.parts = [(LawModel(law, floor), float(count)) for law, count in timed(self.laws)]
         largest = loss.enclose_largest_loss()
         self.largest = math.inf if largest is None else float(largest)
         masses = [count * math.log1p(-math.exp(law.infinity)) for law, count in self.parts if law.infinity < 0]
@@ -242,7 +243,7 @@ class LatticeModel:
         """log delta by a trapezoidal sum where it can: a few large losses may decide, not the saddle point."""
         tilt, curved = saddle.tilt, math.sqrt(max(saddle.curvature, 1e-300))
         steps = 2 * math.pi / (40 * curved) * np.arange(_FREQUENCIES)
-        logs = sum(count * np.log(law.turned(tilt, steps)) for law, count in self.parts)
+        logs = sum(count * np.log(law.turned(tilt, steps)) for law, count in timed(self.parts))
         z = tilt + 1j * steps
         terms = np.exp(logs - 1j * steps * epsilon) / (z * (z + 1))
         total = float(terms.real.sum() - terms.real[0] / 2) * float(steps[1]) / math.pi
@@ -260,4 +261,4 @@ class LatticeModel:
 
     def log_table(self, exponents: np.ndarray) -> np.ndarray:
         """K of each law at each exponent."""
-        return np.array([log_sums(law.log_masses + exponents[:, None] * law.points) for law, _ in self.parts])
+        return np.array([log_sums(law.log_masses + exponents[:, None] * law.points) for law, _ in timed(self.parts)])

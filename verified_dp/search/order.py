@@ -21,8 +21,9 @@ from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines import Values, Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
-from verified_dp.core.engines.support import SupportWitness, enclose_past_support
-from verified_dp.core.errors import InconsistentEnclosures, Unsupported
+from verified_dp.core.engines.rational import ExactWitness
+from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
 from verified_dp.search.deadline import OutOfTime, is_stopped, without_deadline
@@ -59,7 +60,7 @@ class Answer:
     epsilon: Fraction
     method: str
     witness: Witness
-    values: Values | None
+    values: Values
     bounds: Bounds
     ends: tuple[Answer, Answer] | None = None
 
@@ -67,8 +68,6 @@ class Answer:
         """The same witness and values at another eps."""
         if self.ends is not None:
             return intersect([end.at(epsilon) for end in self.ends])
-        if self.values is None:
-            raise Unsupported("this answer holds at its own eps only")
         return Answer(epsilon, self.method, self.witness, self.values, self.values.delta(epsilon))
 
     def by_side(self) -> list[tuple[str, Answer]]:
@@ -202,13 +201,16 @@ class SingleOrder:
         if self.loss.only_moments:
             return self._by_moments(epsilon, method)
         past = self._past_support(epsilon, bits)
+        if past is None or past.bounds.lower != past.bounds.upper:
+            known = self.exactly(epsilon) if past is not None or method in ("auto", "closed-form") else None
+            past = known or past
         if past is not None:
             return past
         if self.loss.parts and not is_single(self.loss):
             require_floats(self.loss)
         answers = [self._climb(attempt, bits, budget) for attempt in self._attempts(epsilon, bits, method, budget)]
         if method == "lattice" or not answers:
-            answers.append(self._lattice(epsilon, bits, budget))
+            answers.append(self._lattice_or_moment(epsilon, bits, method, budget))
         elif method == "auto" and not (self.is_trivial or budget.spent) and (
                 width_bits(intersect(answers).bounds) < min(bits, COARSE)):
             with suppress(Unsupported):  # what the contour proved remains
@@ -222,6 +224,14 @@ class SingleOrder:
         run = self.moments.solve(epsilon)
         return Answer(epsilon, "renyi", run.witness, run.values, run.bounds)
 
+    def _lattice_or_moment(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
+        """Next to the largest loss there is no grid, but one moment, where every method may be used."""
+        if method != "auto" or self.is_trivial:
+            return self._lattice(epsilon, bits, budget)
+        with suppress(Unsupported):
+            return self._lattice(epsilon, bits, budget)
+        return self.hurried(epsilon, method)
+
     def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         if self.is_trivial:
             raise Unsupported("nothing depends on the data: there is no law to compose")
@@ -231,8 +241,15 @@ class SingleOrder:
     def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
         """delta(eps) = P(S = inf) past the largest finite loss."""
         witness = SupportWitness(max(256, math.ceil(bits) + 64))
-        bounds = enclose_past_support(self.loss, epsilon, witness.prec)
-        return Answer(epsilon, "closed-form", witness, None, bounds) if bounds.upper < 1 or bounds.lower == 1 else None
+        answer = self.evaluate(epsilon, witness, "closed-form")
+        return answer if answer.bounds.upper < 1 or answer.bounds.lower == 1 else None
+
+    def exactly(self, epsilon: Fraction) -> Answer | None:
+        """delta(eps) as a rational number, where it is known as one."""
+        witness = ExactWitness(max(ctx.prec, 64) + 64)
+        with suppress(Undecided, InvalidInput):
+            return self.evaluate(epsilon, witness, "closed-form")
+        return None
 
     def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
         """Whether the contour is faster than a long sum."""
@@ -360,5 +377,6 @@ def intersect(answers: Sequence[Answer]) -> Answer:
     if low is high:
         return low
     ends = low.proving("lower"), high.proving("upper")
-    bounds = Bounds(low.bounds.lower, high.bounds.upper, best.bounds.budget)
+    bounds = Bounds(low.bounds.lower, high.bounds.upper, best.bounds.budget,
+                    low.bounds.exact_lower, high.bounds.exact_upper)
     return Answer(best.epsilon, best.method, best.witness, best.values, bounds, ends)

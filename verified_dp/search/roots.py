@@ -11,17 +11,16 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.theorems import proved_by
 from verified_dp.search.deadline import OutOfTime, without_deadline
+from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.magnitudes import why_no_floats
 from verified_dp.search.order import Answer, Budget, SingleOrder, width_bits
 
-FAR_OUT = Fraction(2**43)
-"""Where a delta that never falls to the target is shown above it."""
 FARTHEST = 10**250
 """No larger eps is guessed."""
 FEW_STEPS = 50
@@ -30,10 +29,14 @@ FEW_STEPS = 50
 
 @dataclass(frozen=True)
 class Bracket:
-    """delta(lower.epsilon) > target (None where 0 is not excluded) and delta(upper.epsilon) <= target (or None)."""
+    """delta > target below lower.epsilon (None where 0 is not excluded) and delta(upper.epsilon) <= target (or None).
+
+    never: whether delta exceeds the target at every eps.
+    """
 
     lower: Answer | None
     upper: Answer | None
+    never: bool = False
 
     @property
     def ends(self) -> tuple[Fraction, Fraction | None]:
@@ -43,41 +46,89 @@ class Bracket:
 @proved_by("T13-epsilon-of-delta")
 def is_above(answer: Answer, target: Fraction) -> bool:
     """Whether delta(eps) > target is certain, so that eps(target) > eps."""
-    return bool(answer.bounds.lower > ball(target))
+    return answer.bounds.exceed(target)
 
 
 @proved_by("T13-epsilon-of-delta")
 def is_below(answer: Answer, target: Fraction) -> bool:
     """Whether delta(eps) <= target is certain, so that eps(target) <= eps."""
-    return bool(answer.bounds.upper <= ball(target))
+    return answer.bounds.stay_below(target)
 
 
 def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget.
 
     Where plain Gaussians are too large or too small to search for it (`search.magnitudes`), only whether it is 0 is
-    told; Unsupported is raised where other steps are. Past a stated deadline, no end is infinite where a moment exists.
+    told; Unsupported is raised where other steps are. No upper end is infinite where a moment proves one.
     """
-    try:
-        found = _bracket(order, target, digits, method, budget)
-    except OutOfTime:
-        found = Bracket(None, None)
-    by_mass = found.lower is not None and found.lower.epsilon == FAR_OUT
-    if found.upper is not None or by_mass or method != "auto" or not budget.spent or order.is_trivial:
+    with ctx.workprec(max(64, 4 * digits)):
+        known = _bracket_exactly(order, target)
+        if known is not None:
+            return known
+        try:
+            found = _bracket(order, target, digits, method, budget)
+        except OutOfTime:
+            found = Bracket(None, None)
+        except Unsupported:
+            if method != "auto" or past_answer(order) is None:
+                raise
+            found = Bracket(None, None)
+        found = _narrowed(order, _within_support(order, found, target), target, digits, method, budget)
+    if found.upper is not None or method != "auto" or order.is_trivial:
         return found
     with ctx.workprec(max(64, 4 * digits)), without_deadline(), suppress(Unsupported):
-        return Bracket(found.lower, _bracket_by_moments(order, target, method).upper)
+        return Bracket(found.lower, bracket_by_moments(order, target, method).upper)
     return found
+
+
+def _bracket_exactly(order: SingleOrder, target: Fraction) -> Bracket | None:
+    """What needs no search: the target below the mass at infinity, or equal to it; delta(0) at most the target."""
+    far_out = order.evaluate(FAR_OUT, SupportWitness(256), "closed-form")
+    for answer in (far_out, order.exactly(FAR_OUT)):
+        if answer is not None and is_above(answer, target):  # by the mass at infinity, which no eps takes away (T44)
+            return Bracket(answer, None, never=True)
+    at_zero = order.exactly(Fraction(0)) or order.evaluate(Fraction(0), SupportWitness(256), "closed-form")
+    if is_below(at_zero, target):
+        return Bracket(None, at_zero)
+    pair = pair_at_end(order, target)
+    if pair is not None:
+        return Bracket(*pair, never=pair[1] is None)
+    return Bracket(None, None) if target == 0 else None
+
+
+def _within_support(order: SingleOrder, bracket: Bracket, target: Fraction) -> Bracket:
+    """The largest finite loss as upper end where no smaller one is known."""
+    past = past_answer(order)
+    if past is None or not is_below(past, target):
+        return bracket
+    nearer = bracket.upper is not None and bracket.upper.epsilon <= past.epsilon
+    return bracket if nearer else Bracket(bracket.lower, past)
+
+
+def _narrowed(order: SingleOrder, bracket: Bracket, target: Fraction, digits: int, method: str,
+              budget: Budget) -> Bracket:
+    """Bisect by a closed form that takes no time, where the search in floating point missed: next to the end."""
+    low, high = bracket.ends
+    if high is None or method not in ("auto", "closed-form") or order.is_trivial or not is_quick(order.loss):
+        return bracket
+    bits = digits * math.log2(10) + 40
+    for _ in range(4 * digits + 40):
+        middle = _moved((low + high) / 2, 0.0, bits)
+        if budget.spent or (high - low) * 10**digits <= high or not low < middle < high:
+            break
+        answer = order.evaluate(middle, ClosedFormWitness(math.ceil(2 * bits + 40)), "closed-form")
+        if not (is_above(answer, target) or is_below(answer, target)):
+            break
+        bracket = _tighter(bracket, answer, answer, target)
+        low, high = bracket.ends[0], middle if is_below(answer, target) else high
+    return bracket
 
 
 def _bracket(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     with ctx.workprec(max(64, 4 * digits)):
-        far_out = order.evaluate(FAR_OUT, SupportWitness(256), "closed-form")
-        if is_above(far_out, target):  # by the mass at infinity, which no eps takes away (T44)
-            return Bracket(far_out, None)
         if order.loss.only_moments:
             at_zero = order.enclose(Fraction(0), 1.0, method, budget)
-            return Bracket(None, at_zero) if is_below(at_zero, target) else _bracket_by_moments(order, target, method)
+            return Bracket(None, at_zero) if is_below(at_zero, target) else bracket_by_moments(order, target, method)
         if method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
             return _bracket_on_lattice(order, target, digits, budget)
         blind = why_no_floats(order.loss) is not None
@@ -90,7 +141,7 @@ def _bracket(order: SingleOrder, target: Fraction, digits: int, method: str, bud
         return _bracket_positive(order, target, digits, method, budget)
 
 
-def _bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bracket:
+def bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bracket:
     """The least eps that one Renyi order proves, a little above where the bound reaches the target; no lower end."""
     room = ball(target) - order.evaluate(FAR_OUT, SupportWitness(256), "closed-form").bounds.lower  # infinity mass
     if not room > 0:
@@ -286,7 +337,7 @@ def _log_gap(answer: Answer, target: Fraction) -> arb | None:
 def _follow(order: SingleOrder, answer: Answer, epsilon: Fraction, bits: float, method: str, budget: Budget,
             gap: float) -> Answer:
     """delta at a nearby eps: with the old values where the step is small, else afresh."""
-    if answer.values is not None and gap < 1.5:
+    if gap < 1.5:
         moved = answer.at(epsilon)
         if _is_sharp(moved, bits):
             return moved

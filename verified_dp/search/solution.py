@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.ends import End
 from verified_dp.core.engines import Witness
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 
-Ends = tuple[Dyadic, Dyadic]
+Ends = tuple[End, End]
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Evaluation:
     side: str
     method: str
     witness: Witness
-    lower: Dyadic
-    upper: Dyadic
+    lower: End
+    upper: End
     budget: Mapping[str, Dyadic]
 
 

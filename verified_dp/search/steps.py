@@ -12,6 +12,7 @@ from flint import arb, ctx
 from verified_dp.core.balls import ball
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.errors import Unsupported
+from verified_dp.search.deadline import timed
 from verified_dp.search.lattice_model import LatticeModel, LawModel
 from verified_dp.search.line import dyadic
 
@@ -77,7 +78,7 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     """The relative width of delta to be expected with a grid step: the difference of both sides' K at the tilt."""
     total = 0.0
     with ctx.workprec(160 + 2 * max(math.ceil(-math.log2(step)), 0)):
-        for law, count in model.parts:
+        for law, count in timed(model.parts):
             first, last = grid_ends(law, step)
             strides = law.strides(tilt, step, first, last, first, _MOST_VERTICES)
             grid = LawGrid(first, strides, shift=shift_of(law, step))

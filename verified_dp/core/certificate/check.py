@@ -23,7 +23,7 @@ from typing import Any
 
 from flint import ctx
 
-from verified_dp.core.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.balls import upper_dyadic
 from verified_dp.core.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
 from verified_dp.core.certificate.evaluation import Entry, is_budget_for, read_entries
 from verified_dp.core.certificate.statement import read_spec
@@ -166,7 +166,7 @@ def _check_enclosure(entry: Entry, values: Values, path: str) -> None:
     stated = entry.statement
     with ctx.workprec(entry.witness.prec + _GUARD_BITS):
         bounds = values.delta(stated.at)
-        lower, upper = lower_dyadic(bounds.lower), upper_dyadic(bounds.upper)
+        lower, upper = bounds.ends()
         budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
     if lower < stated.lower:
         raise InvalidCertificate(f"{path}.enclosure.lower", "is above what the witness proves")

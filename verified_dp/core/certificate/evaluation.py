@@ -12,7 +12,9 @@ from verified_dp.core.certificate.document import Document, check_equal, check_k
 from verified_dp.core.certificate.verdict import Recorded, decimals
 from verified_dp.core.certificate.witness import read_witness, witness_record
 from verified_dp.core.dyadic import Dyadic, outward_decimal
+from verified_dp.core.ends import End, read_end
 from verified_dp.core.engines import Witness
+from verified_dp.core.engines.rational import EndWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.exact import exact, fraction_text
 
@@ -32,6 +34,12 @@ class Entry:
     budget: Mapping[str, str]
 
 
+def statement_of(quantity: str, order: str, at: Fraction, side: str, ends: tuple[End, End],
+                 witness: Witness) -> Recorded:
+    """What an evaluation with such a witness states."""
+    return Recorded(quantity, order, at, side, *ends, falls=isinstance(witness, EndWitness))
+
+
 def entry_record(entry: Entry) -> Document:
     """The entry as plain data."""
     stated = entry.statement
@@ -47,8 +55,8 @@ def entry_record(entry: Entry) -> Document:
     }
 
 
-def enclosure_record(lower: Dyadic, upper: Dyadic) -> Document:
-    """Both ends as exact dyadics, and as decimals rounded outward."""
+def enclosure_record(lower: End, upper: End) -> Document:
+    """Both ends exact, as dyadics or reduced fractions, and as decimals rounded outward."""
     below, above = decimals(lower, upper)
     return {"lower": str(lower), "upper": str(upper), "lower_decimal": below, "upper_decimal": above}
 
@@ -92,9 +100,9 @@ def _read_entry(table: Any, path: str) -> Entry:
         _text(table[key], f"{path}.{key}") for key in ("quantity", "order", "at", "side")
     )
     witness = read_witness(table["witness"], f"{path}.witness")
-    lower, upper = _read_ends(table["enclosure"], f"{path}.enclosure")
+    ends = _read_ends(table["enclosure"], f"{path}.enclosure")
     entry = Entry(
-        Recorded(quantity, order, _read_at(at, f"{path}.at"), side, lower, upper),
+        statement_of(quantity, order, _read_at(at, f"{path}.at"), side, ends, witness),
         witness,
         _read_budget(table["error_budget"], f"{path}.error_budget"),
     )
@@ -115,7 +123,7 @@ def _read_at(text: str, path: str) -> Fraction:
         raise InvalidCertificate(path, "must be a reduced fraction") from None
 
 
-def _read_ends(table: Any, path: str) -> tuple[Dyadic, Dyadic]:
+def _read_ends(table: Any, path: str) -> tuple[End, End]:
     check_keys(table, ("lower", "upper", "lower_decimal", "upper_decimal"), path)
     lower, upper = (_read_end(table[key], f"{path}.{key}") for key in ("lower", "upper"))
     if upper < lower:
@@ -123,11 +131,12 @@ def _read_ends(table: Any, path: str) -> tuple[Dyadic, Dyadic]:
     return lower, upper
 
 
-def _read_end(text: Any, path: str) -> Dyadic:
+def _read_end(text: Any, path: str) -> End:
     try:
-        end = Dyadic.parse(_text(text, path))
+        end = read_end(_text(text, path))
     except InvalidInput:
-        raise InvalidCertificate(path, 'must be a dyadic number in lowest form such as "3*2^-1"') from None
+        reason = 'must be a dyadic number in lowest form such as "3*2^-1", or a reduced fraction that is none'
+        raise InvalidCertificate(path, reason) from None
     if end < 0 or end > 1:
         raise InvalidCertificate(path, "must be a number from 0 to 1, where delta lies")
     return end

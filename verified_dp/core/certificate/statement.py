@@ -25,7 +25,7 @@ from verified_dp.core.composition import (
     compose,
 )
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
-from verified_dp.core.exact import exact, fraction_text
+from verified_dp.core.exact import count, exact, fraction_text
 from verified_dp.core.mechanisms import RELEASES, Gaussian, Release
 
 _TYPED = re.compile(r"\+?([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,20}))?")
@@ -144,7 +144,7 @@ def read_input(table: Any) -> tuple[Composition, Relation]:
 
 
 def _read_parts(entries: Any, path: str) -> Composition:
-    if type(entries) is not list or not entries:
+    if type(entries) is not list:
         raise InvalidCertificate(path, "must be a list of mechanisms")
     if sum(map(len, _texts(entries))) > _MAX_INPUT_TEXT:
         raise InvalidCertificate(path, f"more than {_MAX_INPUT_TEXT} characters of numbers")
@@ -177,7 +177,7 @@ def _read_part(entry: Any, path: str) -> tuple[Mechanism, int]:
     with _located(path):
         bare = _read_parts(entry["releases"], f"{path}.releases") if kind == COMPOSED else _read_bare(kind, entry, path)
         mechanism: Any = _read_sampled(bare, entry["sampling"], f"{path}.sampling") if sampling else bare
-        return Composition(((mechanism, entry["count"]),)).parts[0]
+        return mechanism, count(entry["count"])
 
 
 def _read_bare(kind: str, entry: Document, path: str) -> Mechanism:

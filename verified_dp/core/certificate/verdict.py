@@ -6,7 +6,7 @@
 
 An order's delta is enclosed by one evaluation (side "both"), or by the intersection of two, of which one was made
 for the lower and one for the upper end. The result's delta is enclosed by the largest ends of all orders (T25), its
-epsilon by the `at` of those evaluations that show delta(at) > claimed delta (side "lower"), or
+epsilon by the `at` of those evaluations that show delta(x) > claimed delta for every x < at (side "lower"), or
 delta(at) <= claimed delta (side "upper", in every order) (T13).
 """
 
@@ -20,7 +20,8 @@ from verified_dp.core.certificate.document import Document
 from verified_dp.core.certificate.statement import claimed_text, printed_unit
 from verified_dp.core.composition import Claim
 from verified_dp.core.dyadic import Dyadic, decimal_down, decimal_up
-from verified_dp.core.errors import InvalidCertificate, InvalidInput
+from verified_dp.core.ends import End, dyadic_near, end_of
+from verified_dp.core.errors import InvalidCertificate
 from verified_dp.core.theorems import proved_by
 
 SIDES = {"delta": ("both", "lower", "upper"), "epsilon": ("lower", "upper")}
@@ -30,23 +31,32 @@ _MAX_BITS = 4000
 
 @dataclass(frozen=True)
 class Recorded:
-    """One evaluation's statement: lower <= delta of this order at eps = `at` <= upper."""
+    """One evaluation's statement: lower <= delta of this order at eps = `at` <= upper.
+
+    falls: whether it says besides that delta(x) > lower for every x < at (T127).
+    """
 
     quantity: str
     order: str
     at: Fraction
     side: str
-    lower: Dyadic
-    upper: Dyadic
+    lower: End
+    upper: End
+    falls: bool = False
+
+    def exceeds(self, delta: Fraction) -> bool:
+        """Whether delta(x) is larger for every x < at."""
+        return self.lower > delta or (self.falls and self.lower >= delta)
 
 
-def decimals(lower: Dyadic, upper: Dyadic) -> tuple[str, str]:
+def decimals(lower: End, upper: End) -> tuple[str, str]:
     """Outward decimals with as many digits as the ends deserve: rounding widens by about a hundredth.
 
     >>> decimals(Dyadic(4441, -12), Dyadic(4442, -12))
     ('1.0842285', '1.0844727')
     """
-    significant = _EXACT_DIGITS if lower == upper else 5 + 30103 * _agreeing_bits(lower, upper) // 100_000
+    bits = _agreeing_bits(dyadic_near(lower), dyadic_near(upper))
+    significant = _EXACT_DIGITS if lower == upper else 5 + 30103 * bits // 100_000
     return decimal_down(lower, significant), decimal_up(upper, significant)
 
 
@@ -80,10 +90,10 @@ def judge(claim: Claim, orders: Sequence[str], tight: bool, recorded: Sequence[R
         _check_purpose(claim, entry, f"evaluations[{index}]")
     deltas = [entry for entry in recorded if entry.quantity == "delta"]
     found = _by_order(deltas)
-    lower = max(end for end, _ in found.values())  # exact: dyadics
-    upper = max(end for _, end in found.values())  # exact: dyadics
+    lower = max(end for end, _ in found.values())  # exact: fractions
+    upper = max(end for _, end in found.values())  # exact: fractions
     low, high, order = _epsilon_ends(orders, [entry for entry in recorded if entry.quantity == "epsilon"])
-    refuted = tight and lower > claim.delta
+    refuted = tight and (lower > claim.delta or low > claim.epsilon)
     return {
         "result": {
             "delta": _interval(_delta_order(claim, found), lower, upper),
@@ -94,7 +104,7 @@ def judge(claim: Claim, orders: Sequence[str], tight: bool, recorded: Sequence[R
     }
 
 
-def _interval(order: str, lower: Dyadic, upper: Dyadic) -> Document:
+def _interval(order: str, lower: End, upper: End) -> Document:
     texts = decimals(lower, upper)
     return {"order": order, "lower": texts[0], "upper": texts[1]}
 
@@ -119,36 +129,28 @@ def _check_purpose(claim: Claim, entry: Recorded, path: str) -> None:
         if entry.at != claim.epsilon:
             raise InvalidCertificate(f"{path}.at", "must be the claimed epsilon")
         return
-    _dyadic_end(entry, path)
     if entry.at < 0:
         raise InvalidCertificate(f"{path}.at", "must not be negative")
-    if entry.side == "lower" and not entry.lower > claim.delta:
+    if entry.side == "lower" and not entry.exceeds(claim.delta):
         raise InvalidCertificate(f"{path}.enclosure.lower", "must exceed the claimed delta on this side")
     if entry.side == "upper" and not entry.upper <= claim.delta:
         raise InvalidCertificate(f"{path}.enclosure.upper", "must not exceed the claimed delta on this side")
 
 
-def _dyadic_end(entry: Recorded, path: str = "evaluations") -> Dyadic:
-    try:
-        return Dyadic.of_fraction(entry.at)
-    except InvalidInput:
-        raise InvalidCertificate(f"{path}.at", "must be a dyadic number") from None
-
-
 @proved_by("T25-composition")
-def _by_order(deltas: Sequence[Recorded]) -> dict[str, tuple[Dyadic, Dyadic]]:
+def _by_order(deltas: Sequence[Recorded]) -> dict[str, tuple[End, End]]:
     """The intersection of each order's enclosures."""
-    found: dict[str, tuple[Dyadic, Dyadic]] = {}
+    found: dict[str, tuple[End, End]] = {}
     for one in deltas:
         lower, upper = found.get(one.order, (one.lower, one.upper))
         if one.lower > upper or one.upper < lower:
             raise InvalidCertificate("evaluations", f"the enclosures of delta in the order {one.order} are disjoint")
-        found[one.order] = max(lower, one.lower), min(upper, one.upper)  # exact: dyadics
+        found[one.order] = max(lower, one.lower), min(upper, one.upper)  # exact: fractions
     return found
 
 
 @proved_by("T16-reversal")
-def _delta_order(claim: Claim, found: Mapping[str, tuple[Dyadic, Dyadic]]) -> str:
+def _delta_order(claim: Claim, found: Mapping[str, tuple[End, End]]) -> str:
     """The larger order; "both" where they are not told apart, and at eps = 0, where they agree (T16)."""
     if len(found) == 1:
         return next(iter(found))
@@ -161,12 +163,12 @@ def _delta_order(claim: Claim, found: Mapping[str, tuple[Dyadic, Dyadic]]) -> st
 
 
 @proved_by("T13-epsilon-of-delta")
-def _epsilon_ends(orders: Sequence[str], entries: Sequence[Recorded]) -> tuple[Dyadic, Dyadic, str]:
+def _epsilon_ends(orders: Sequence[str], entries: Sequence[Recorded]) -> tuple[End, End, str]:
     """Both ends of eps(claimed delta), and the order that decides it."""
-    lows = {entry.order: _dyadic_end(entry) for entry in entries if entry.side == "lower"}
-    highs = {entry.order: _dyadic_end(entry) for entry in entries if entry.side == "upper"}
-    ends = [highs.get(order, Dyadic.infinity()) for order in orders]
-    low, high = max(lows.values(), default=Dyadic(0)), max(ends)  # exact: dyadics
+    lows = {entry.order: end_of(entry.at) for entry in entries if entry.side == "lower"}
+    highs = {entry.order: end_of(entry.at) for entry in entries if entry.side == "upper"}
+    ends: list[End] = [highs.get(order, Dyadic.infinity()) for order in orders]
+    low, high = max([Dyadic(0), *lows.values()]), max(ends)  # exact: fractions
     if high < low:
         raise InvalidCertificate("evaluations", "the ends of epsilon contradict each other")
     if len(orders) == 1:
@@ -176,10 +178,10 @@ def _epsilon_ends(orders: Sequence[str], entries: Sequence[Recorded]) -> tuple[D
         for order in lows
         if all(other == order or end <= lows[order] for other, end in zip(orders, ends, strict=True))
     ]
-    return low, high, proved[0] if proved else next(iter(lows)) if len(lows) == 1 else "both"
+    return low, high, proved[0] if len(proved) == 1 else next(iter(lows)) if len(lows) == 1 else "both"
 
 
-def _rounds_to_claim(claim: Claim, low: Dyadic, high: Dyadic) -> bool:
+def _rounds_to_claim(claim: Claim, low: End, high: End) -> bool:
     """Whether both ends of the true epsilon, rounded half-up at the printed digits, equal the claimed one."""
     unit = printed_unit(claimed_text(claim.epsilon_text, claim.epsilon))
     if unit is None:

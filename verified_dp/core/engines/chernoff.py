@@ -42,10 +42,12 @@ class ChernoffWitness:
     kind: ClassVar[str] = "chernoff"
     method: ClassVar[str] = "contour"
 
+    @proved_by("T03-chernoff")
     def applies(self, loss: ComposedLoss) -> bool:
         """Whether M is known, by nodes or directly."""
         return self.exponent > 0 and len(self.nodes) == len(loss.node_parts) and loss.has_transform
 
+    @proved_by("T03-chernoff", "T44-infinity-mass")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ChernoffValues:
         """Bound C(l) M(l) and enclose P(S = inf)."""
         with ctx.workprec(self.prec):

@@ -159,11 +159,13 @@ class RenyiWitness:
     kind: ClassVar[str] = "renyi"
     method: ClassVar[str] = "renyi"
 
+    @proved_by("T70-moment-enclosure")
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions that are plain comparisons of exact numbers."""
         inside = 0 <= self.low <= 1 and self.high >= 0
         return self.exponent > 0 and inside and len(self.nodes) == len(loss.node_parts)
 
+    @proved_by("T70-moment-enclosure")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RenyiValues:
         """Bound log M(l) and enclose P(S = inf)."""
         with ctx.workprec(self.prec):

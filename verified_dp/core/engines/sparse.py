@@ -51,6 +51,7 @@ def _sum_bits(witness: SparseWitness) -> int:
     return min(witness.prec, witness.bits + 64)  # exact: integers
 
 
+@proved_by("T79-sparse-delta")
 def _tilted(vertices: Sequence[int], masses: Sequence[arb], witness: SparseWitness) -> Atoms:
     """The masses that are not the exact 0, times e^{c n h}."""
     rate = ball(witness.tilt * witness.step)
@@ -58,6 +59,7 @@ def _tilted(vertices: Sequence[int], masses: Sequence[arb], witness: SparseWitne
     return Atoms([n for n, _ in kept], [mass * (rate * n).exp() for n, mass in kept])
 
 
+@proved_by("T77-lattice-inversion")
 def _evaluate_side(laws: Sequence[Atoms], counts: Sequence[int], witness: SparseWitness,
                    between: Callable[[], None]) -> SparseSide:
     between()
@@ -100,6 +102,7 @@ def bound_lattice_mass(laws: Sequence[Atoms], counts: Sequence[int], exponent: F
     return upper_end(log_mass.exp() * factor)
 
 
+@proved_by("T78-lattice-frequency-tail")
 def bound_beyond(laws: Sequence[Atoms], counts: Sequence[int], witness: SparseWitness,
                  between: Callable[[], None]) -> list[tuple[int, int, arb]]:
     """For each cell of the cover its first frequency, the number it covers, and a bound of |M| there."""
@@ -238,6 +241,7 @@ class SparseWitness:
     kind: ClassVar[str] = "sparse"
     method: ClassVar[str] = "lattice"
 
+    @proved_by("T77-lattice-inversion", "T78-lattice-frequency-tail", "T79-sparse-delta")
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions of T77 to T79: plain comparisons of exact numbers."""
         half, odd = divmod(self.period, 2)
@@ -248,6 +252,7 @@ class SparseWitness:
         return ordered and grids and odd == 1 and self.count >= 0 and cells and covered and (
             2 <= self.bits <= self.prec - 16)
 
+    @proved_by("T79-sparse-delta")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> SparseValues:
         """All that does not depend on eps: both laws of every step, and their composed transforms."""
         with ctx.workprec(self.prec):

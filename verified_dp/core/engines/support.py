@@ -20,11 +20,19 @@ from verified_dp.core.work import EXPONENTIAL, Work, nothing, words
 def enclose_past_support(loss: ComposedLoss, epsilon: Fraction, prec: int = BOUND_BITS) -> Bounds:
     """delta(eps) is the infinity mass where eps is at least the largest finite loss; else at least that, at most 1."""
     with ctx.workprec(prec):
-        exact, infinity_mass = loss.largest_loss(), loss.enclose_infinity_mass()
-        largest = loss.enclose_largest_loss() if exact is None else None
-        past = epsilon >= exact if exact is not None else largest is not None and bool(ball(epsilon) >= largest)
-        upper = upper_end(infinity_mass).min(arb(1)) if past else arb(1)
+        infinity_mass = loss.enclose_infinity_mass()
+        upper = upper_end(infinity_mass).min(arb(1)) if is_past_support(loss, epsilon) else arb(1)
         return Bounds(lower_end(infinity_mass).max(arb(0)), upper, {})
+
+
+@proved_by("T07-ends")
+def is_past_support(loss: ComposedLoss, epsilon: Fraction) -> bool:
+    """Whether eps is certainly at least the largest finite loss."""
+    exact = loss.largest_loss()
+    if exact is not None:
+        return epsilon >= exact
+    largest = loss.enclose_largest_loss()
+    return largest is not None and bool(ball(epsilon) >= largest)
 
 
 @dataclass(frozen=True)

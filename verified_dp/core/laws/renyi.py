@@ -59,15 +59,16 @@ class MomentBound(SameInEveryOrder, Unbounded):
 
 @dataclass(frozen=True)
 class ZCDPLoss(MomentBound):
-    """Any step with D_a <= rho a for every order a > 1, in both directions; rho > 0."""
+    """Any step with D_a <= xi + rho a for every order a > 1, in both directions; rho > 0, xi >= 0."""
 
     rho: Fraction
     order: str = "symmetric"
+    xi: Fraction = Fraction(0)
 
     @proved_by("T66-moment-laws")
     def bound_log_moment(self, exponent: arb) -> arb:
-        """l (l+1) rho."""
-        return exponent * (exponent + 1) * ball(self.rho)
+        """l (l+1) rho + l xi."""
+        return exponent * (exponent + 1) * ball(self.rho) + exponent * ball(self.xi)
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,8 @@ def _multiplied(mechanism: Release, size: int, order: str, relation: Relation) -
 @proved_by("T72-groups")
 def _zcdp(mechanism: ZCDP, size: int, order: str, relation: Relation) -> Step:
     """rho grows with the square of the size."""
+    if mechanism.xi:
+        _refuse_group(mechanism, size, relation, "with xi no theorem is implemented; state the group's own rho and xi")
     return _for_group(step_of(ZCDP(size**2 * mechanism.rho), order, relation), tight=False)
 
 

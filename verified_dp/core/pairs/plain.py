@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import NoReturn
@@ -253,9 +253,13 @@ def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step
 @step_of.register
 @proved_by("T65-renyi-composition", "T66-moment-laws")
 def _zcdp(mechanism: ZCDP, order: str, relation: Relation) -> Step:
-    """No pair is known: bounds on the moments of the loss alone."""
-    law = ZCDPLoss(mechanism.rho) if mechanism.rho else None
-    return Step(_unknown(order, f"D_a <= {shown(mechanism.rho)} a for all a > 1"), law)
+    """No pair is known: bounds on the moments of the loss alone. With rho = 0 it is xi-DP (T66 (e))."""
+    rho, xi = mechanism.rho, mechanism.xi or Fraction(0)
+    if xi and not rho:
+        pure = step_of(ApproximateDP(xi, 0), order, relation)
+        return replace(pure, pair=replace(pure.pair, theorems=("T66-moment-laws", *pure.pair.theorems)))
+    law = ZCDPLoss(rho, xi=xi) if rho else None
+    return Step(_unknown(order, f"D_a <= {f'{shown(xi)} + ' * bool(xi)}{shown(rho)} a for all a > 1"), law)
 
 
 @step_of.register

@@ -33,6 +33,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.theorems import proved_by
 from verified_dp.papers.edgeworth.bounds_moments import HIGHEST, LossMoments, enclose_loss_moments
+from verified_dp.search.deadline import timed
 
 PSI = Fraction(10253, 10000)
 """2 pi |t| |Psi(t)| is at most this, Psi the smoothing kernel of Prawitz."""
@@ -238,7 +239,7 @@ class SumMoments:
 def enclose_sum(loss: ComposedLoss, witness: EdgeworthWitness) -> SumMoments:
     """Enclose the moments of S under P_t in one pass over the different laws. Raises: Unsupported."""
     parts = [(enclose_loss_moments(law, witness.tilt), count, isinstance(law, GaussianLoss))
-             for law, count in loss.laws]
+             for law, count in timed(loss.laws)]
     with ctx.workprec(PRECISION):
         log_mass = sum((count * moments.mass.log() for moments, count, _ in parts), arb(0))
         mean = sum((count * moments.mean for moments, count, _ in parts), arb(0))

@@ -1,5 +1,6 @@
-"""The Edgeworth accountant: expansions of orders 1 to 4 (estimates), a rigorous interval from that of order 1.
+"""The Edgeworth accountant: expansions of orders 1 to 4, and rigorous intervals.
 
+    expansion   the interval of the uniform tilted expansion of the asked order (T141); the default
     AEA<n>      delta by the expansions of order n of both tails (Wang et al., Definition 4.1)
     EEAI        the interval of order 1 (Definition 4.2), its remainder that of Derumigny, Girard and Guyonvarch
     tilted<n>   the same for one tilted law, whose error is not multiplied by e^eps
@@ -31,27 +32,32 @@ from verified_dp.papers.edgeworth.bounds import (
     enclose_tilted,
 )
 from verified_dp.papers.edgeworth.choose import choose_free, choose_smooth, round_tilt
+from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.symbolic.hermite import HIGHEST_ORDER, hermite_coefficients, hermite_polynomials
 from verified_dp.search.order import Budget, SingleOrder
 
 NAMED_ORDERS = (1, 2, 3)
 """The orders whose estimates are always given."""
+FORMS = EXPANSION, PUBLISHED, TILTED = "expansion", "published", "tilted"
 UNDER_P, UNDER_Q = Fraction(0), Fraction(-1)
 REASON = "an Edgeworth expansion cut off; what is left out is bounded for order 1 only, and counts in the bounds"
+REASON_EXPANSION = "an Edgeworth expansion cut off; the interval is that of the uniform tilted expansion, of this order"
 
 
 @dataclass(frozen=True)
 class EdgeworthAccountant:
-    """order: of the estimate, 1 to 4. free_parameter: the remainder's, in (0, 1/3). tilted: the tilted form.
+    """order: of estimate and interval, 1 to 4. form: of the interval, and of the estimate (see the table above).
 
-    tilt: of the tilted form and of Chernoff's bounds, > 0. smooth: whether equal sampled Gaussian steps use that their
-    characteristic function is bounded away from 1 (rate 1/n); else moments alone. What is None is chosen.
+    form: expansion (published where a step has no transform), published (EEAI), or tilted, the tilted form of EEAI.
+    free_parameter: of EEAI's remainder, in (0, 1/3). smooth: whether its equal sampled Gaussian steps use that their
+    characteristic function is bounded away from 1 (rate 1/n); else moments alone. tilt: > 0, of expansion and tilted
+    forms and of Chernoff's bounds. What is None is chosen.
     """
 
     order: int = 1
     free_parameter: Fraction | None = None
-    tilted: bool = False
+    form: str = EXPANSION
     tilt: Fraction | None = None
     smooth: bool = True
     name: ClassVar[str] = "edgeworth"
@@ -63,6 +69,8 @@ class EdgeworthAccountant:
             raise InvalidInput("edgeworth.free_parameter", self.free_parameter, "between 0 and 1/3")
         if self.tilt is not None and self.tilt <= 0:
             raise InvalidInput("edgeworth.tilt", self.tilt, "a number > 0")
+        if self.form not in FORMS:
+            raise InvalidInput("edgeworth.form", self.form, "one of " + ", ".join(FORMS))
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> EdgeworthCurve:
         """The curve of one order. Raises: Unsupported where a step's loss has no moments that can be enclosed."""
@@ -78,6 +86,8 @@ class EdgeworthCurve:
         self.method, self.loss = method, loss
         self._single = SingleOrder(loss)
         self._sums: dict[Fraction, tuple[SumMoments, Fraction]] = {}
+        self._form = PUBLISHED if method.form == EXPANSION and not loss.has_transform else method.form
+        self._expansion = ExpansionCurve(loss, method.order, method.tilt)
         self.sum(self.choose_tilt(epsilon))
 
     def choose_tilt(self, epsilon: Fraction) -> Fraction:
@@ -118,13 +128,12 @@ class EdgeworthCurve:
         with ctx.workprec(PRECISION):
             named = {f"AEA{n}": self._published_estimate(epsilon, n) for n in orders}
             named |= {f"tilted{n}": self._tilted_estimate(epsilon, tilt, n) for n in orders}
-            bounds = self._bounds(epsilon, tilt)
+            bounds, further, used = self._interval(epsilon, tilt)
+        named |= further
         known = {name: text for name, text in named.items() if text is not None}
-        chosen = known.get(f"{'tilted' if self.method.tilted else 'AEA'}{self.method.order}")
-        return PaperAnswer(bounds, chosen, REASON, self._parameters(tilt), known)
-
-    def _rigorous(self, epsilon: Fraction) -> Bounds:
-        return self._past(epsilon) or self._bounds(epsilon, self.choose_tilt(epsilon))
+        chosen = known.get(f"{'tilted' if self._form == TILTED else 'AEA'}{self.method.order}")
+        reason = REASON_EXPANSION if self._form == EXPANSION else REASON
+        return PaperAnswer(bounds, chosen, reason, {**self._parameters(tilt), **used}, known)
 
     def _past(self, epsilon: Fraction) -> Bounds | None:
         """delta where eps is at least the largest finite loss: the infinity mass."""
@@ -135,11 +144,19 @@ class EdgeworthCurve:
         """There every estimate is the exact value."""
         text = _text(self.loss.enclose_infinity_mass()) or "0"
         named = {f"{form}{n}": text for form in ("AEA", "tilted") for n in sorted({*NAMED_ORDERS, self.method.order})}
+        named["uniform"] = text
         return PaperAnswer(bounds, text, "exact past the largest loss", {"form": "past the largest loss"}, named)
+
+    def _interval(self, epsilon: Fraction, tilt: Fraction) -> tuple[Bounds, dict[str, str | None], dict[str, str]]:
+        """The interval of the asked form, the estimate that belongs to it, and what was used."""
+        if self._form != EXPANSION:
+            return self._bounds(epsilon, tilt), {}, {}
+        bounds, uniform, used = self._expansion.delta(epsilon)
+        return bounds, {"uniform": _text(uniform)}, used
 
     def _bounds(self, epsilon: Fraction, tilt: Fraction) -> Bounds:
         mass, tilted = self.loss.enclose_infinity_mass(), self.sum(tilt)[0]
-        if self.method.tilted:
+        if self._form == TILTED:
             return enclose_tilted(tilted, tilt, mass, epsilon)
         return enclose_published(self.sum(UNDER_P)[0], self.sum(UNDER_Q)[0], tilted, tilt, mass, epsilon)
 
@@ -158,12 +175,11 @@ class EdgeworthCurve:
         return _text(self.loss.enclose_infinity_mass() + (moments.log_mass - ball(tilt) * eps).exp() * body)
 
     def _parameters(self, tilt: Fraction) -> dict[str, str]:
-        used = [tilt] if self.method.tilted else [UNDER_P, UNDER_Q]
+        used = [tilt] if self._form == TILTED else [UNDER_P, UNDER_Q]
         free = ", ".join(f"{float(self.sum(t)[1]):.2f}" for t in used)
         left = ", ".join(self.sum(t)[0].remainder.str(3, radius=False) for t in used)
-        form = "tilted" if self.method.tilted else "published"
-        return {"form": form, "order": str(self.method.order), "tilt": f"{float(tilt):.4g}", "free_parameter": free,
-                "remainder": left}
+        return {"form": self._form, "order": str(self.method.order), "tilt": f"{float(tilt):.4g}",
+                "free_parameter": free, "remainder": left}
 
 
 def estimate_tail(moments: SumMoments, x: arb, order: int) -> arb:

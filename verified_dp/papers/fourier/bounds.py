@@ -20,6 +20,7 @@ from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.theorems import proved_by
+from verified_dp.search.deadline import timed
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def enclose_cells(law: Law, grid: LawGrid, step: Fraction, bits: int) -> StepMas
     bits is not used: it is there to have the shape of enclose_step.
     """
     vertices = grid.vertices()
-    tails = [law.enclose_tails(ball(step * (i + grid.shift)))[0] for i in vertices]
+    tails = [law.enclose_tails(ball(step * (i + grid.shift)))[0] for i in timed(vertices)]
     infinity = law.enclose_infinity_mass()
     inner = [left - right for left, right in pairwise(tails)]
     above = [upper_end(mass).max(arb(0)) for mass in (1 - tails[0], *inner)]
@@ -104,8 +105,9 @@ def evaluate_fourier(loss: ComposedLoss, witness: FourierWitness) -> FourierValu
         raise InvalidInput("witness", "fourier", "a witness that meets its side conditions")
     with ctx.workprec(witness.mass_bits):
         rounded = ROUNDINGS[witness.rounding]
-        steps = [rounded(law, grid, witness.step, witness.mass_bits // 2) for (law, _), grid
-                 in zip(loss.laws, witness.grids, strict=True)]  # half of the bits as margin: it may sit far left
+        half = witness.mass_bits // 2  # as margin: it may sit far left
+        steps = [rounded(law, grid, witness.step, half)
+                 for (law, _), grid in timed(zip(loss.laws, witness.grids, strict=True))]
     return compose_steps(steps, [count for _, count in loss.laws], witness)
 
 
@@ -119,7 +121,7 @@ def compose_steps(steps: Sequence[StepMasses], counts: Sequence[int], witness: F
         below_left = _compose_moments([(s.vertices, s.below) for s in steps], counts, witness, -witness.left)
         scales = [_scale(step, grid, witness) for step, grid in zip(steps, witness.grids, strict=True)]
         folded = [_fold(step, grid, scale, witness) for step, grid, scale
-                  in zip(steps, witness.grids, scales, strict=True)]
+                  in timed(zip(steps, witness.grids, scales, strict=True))]
     with ctx.workprec(witness.prec):
         masses = convolve(folded, counts)
         scale = arb(1)
@@ -173,9 +175,9 @@ def _fold(step: StepMasses, grid: LawGrid, scale: arb, witness: FourierWitness) 
 def convolve(folded: Sequence[list[acb]], counts: Sequence[int]) -> list[acb]:
     """Enclose the circular convolution of counts[i] copies of each table: its real, and its imaginary parts, apart."""
     points = len(folded[0])
-    columns = [acb.dft(table) for table in folded]
+    columns = [acb.dft(table) for table in timed(folded)]
     spectrum = [acb(0)] * points
-    for r in range(points // 2 + 1):
+    for r in timed(range(points // 2 + 1)):
         back = -r % points
         above, below = acb(1), acb(1)
         for column, count in zip(columns, counts, strict=True):

@@ -26,6 +26,7 @@ from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.search.deadline import timed
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class Samples:
 def take_samples(law: SampledGaussianLoss, window: tuple[int, int], step: Fraction) -> Samples:
     """Enclose the samples."""
     h, (first, last) = ball(step), window
-    values = [law.enclose_density(i * h) for i in range(first, last + 1)]
+    values = [law.enclose_density(i * h) for i in timed(range(first, last + 1))]
     return Samples(law, window, [h * value for value in values], (values[0], values[-1]))
 
 

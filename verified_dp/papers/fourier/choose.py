@@ -19,6 +19,7 @@ from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.papers.densities import SMOOTH, cell_masses, float_density, log_density
 from verified_dp.papers.fourier.bounds import FourierWitness
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, Strip
+from verified_dp.search.deadline import timed
 from verified_dp.search.lattice import LatticeModel
 from verified_dp.search.lattice_model import LawModel
 from verified_dp.search.line import as_float, choose_cutoff, dyadic
@@ -293,7 +294,7 @@ def publish(loss: ComposedLoss, half_length: Fraction, points: int, tilt: float 
     width, length = 2 * float(half_length) / points, points
     x = (np.arange(length) - length // 2) * width
     spectrum, log_scale = np.ones(length // 2 + 1, dtype=complex), 0.0
-    for law, count in loss.laws:
+    for law, count in timed(loss.laws):
         weights = _step_masses(law, x, width) * np.exp(tilt * (x - x[-1]))
         total = float(weights.sum())
         spectrum *= np.fft.rfft(np.fft.ifftshift(weights / total)) ** count  # D: the shift that puts 0 first

@@ -24,6 +24,7 @@ from verified_dp.core import exact
 from verified_dp.core.balls import ball, ball_of
 from verified_dp.core.composition import Composition, Mechanism, Relation, compose
 from verified_dp.core.dyadic import Dyadic, outward_decimal
+from verified_dp.core.ends import End
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.gaussian import enclose_gaussian_profile
 from verified_dp.core.locks import alone
@@ -57,7 +58,7 @@ class EpsilonRange:
         return tuple(self.low + i * width for i in range(self.points))
 
 
-Curve = tuple[tuple[Fraction, Dyadic], ...]
+Curve = tuple[tuple[Fraction, End], ...]
 
 
 def bound_curve(composition: Composition, relation: Relation | str, epsilons: EpsilonRange) -> Curve:
@@ -69,7 +70,7 @@ def bound_curve(composition: Composition, relation: Relation | str, epsilons: Ep
 
 def is_below_gaussian(curve: Curve, mu_squared: Fraction) -> bool:
     """Whether (5.1) is proved on the whole range: delta at each cell's left end <= the Gaussian's at its right end."""
-    def gap(right: Fraction, upper: Dyadic) -> arb:
+    def gap(right: Fraction, upper: End) -> arb:
         return enclose_gaussian_profile(mu_squared, ball(right)) - ball_of(upper)
 
     return all(decide(lambda cell=cell: gap(*cell)) is True for cell in curve)  # type: ignore[misc]

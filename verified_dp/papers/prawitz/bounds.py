@@ -24,6 +24,7 @@ from verified_dp.core.engines.powers import Transform, enclose_product
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.search.deadline import timed
 
 
 @dataclass(frozen=True)
@@ -118,11 +119,12 @@ def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValu
         raise InvalidInput("witness", "PrawitzWitness", "a witness that meets its side conditions")
     with ctx.workprec(witness.prec):
         tilt, half = ball(witness.tilt), ball(witness.half_length)
-        node_sets = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.node_parts, witness.nodes, strict=True)]
+        node_sets = [enclose_nodes(law, rule)
+                     for (law, _), rule in timed(zip(loss.node_parts, witness.nodes, strict=True))]
         errors = [bound_line_error(nodes, tilt) for nodes in node_sets]
         heights, centre, spread, quadrature, node_tail = [], [], [], arb(0), arb(0)
         for panel in range(witness.panels):
-            for node, weight in gauss_rule(witness.points):
+            for node, weight in timed(gauss_rule(witness.points)):
                 s = half * (2 * panel + 1 + node)
                 z = acb(tilt, s)
                 product, by_quadrature, by_tail = _enclose_transform(loss, node_sets, errors, z)

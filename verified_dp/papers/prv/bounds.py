@@ -27,6 +27,7 @@ from verified_dp.papers.fourier.bounds import (
     compose_steps,
     sum_window,
 )
+from verified_dp.search.deadline import timed
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def discretise(law: Law, step: Fraction, first: int, last: int, parts: int) -> R
     """
     half, count = step / (2 * parts), (last - first + 1) * parts
     start = (2 * first - 1) * parts
-    tails = [law.enclose_tails(ball(half * (start + 2 * j))) for j in range(count + 1)]
+    tails = [law.enclose_tails(ball(half * (start + 2 * j))) for j in timed(range(count + 1))]
     excess = arb(0).union(ball(half).exp() - 1 - ball(half))
     masses = [arb(0)] * (last - first + 1)
     sums, slopes = [arb(0)] * parts, [arb(0)] * parts

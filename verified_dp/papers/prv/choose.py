@@ -16,6 +16,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.papers.fourier.choose import least_half_length, moment_tables, smallest_exponent
 from verified_dp.papers.prv.bounds import PRVWitness
+from verified_dp.search.deadline import timed
 from verified_dp.search.lattice_model import DEEPEST, LatticeModel
 from verified_dp.search.line import dyadic
 
@@ -103,7 +104,7 @@ class PRVPlan:
         self.errors = Errors(delta_error, asked.eps_error, count, asked.coupling)
         self.tilt = self._choose_tilt(tilted) if asked.tilt is None else asked.tilt
         lost = delta_error / (LOST * count)
-        self.reaches = [choose_reach(law, lost) for law, _ in loss.laws]
+        self.reaches = [choose_reach(law, lost) for law, _ in timed(loss.laws)]
 
     def _choose_tilt(self, tilted: bool) -> Fraction:
         """The share of the saddle point with the shortest window; 0 where none is wanted."""

@@ -33,6 +33,7 @@ from verified_dp.papers.prv.bounds import (
     evaluate_prv,
 )
 from verified_dp.papers.prv.choose import Asked, PRVPlan, log_of
+from verified_dp.search.deadline import check_time
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.order import Budget, SingleOrder
@@ -93,7 +94,9 @@ class PRVAccountant:
         plan = PRVPlan(loss, as_float(epsilon), 3.32 * digits + 1, asked, self.window == "chernoff")
         domain, profile, certified = self._domain(loss, plan, budget)
         witness = plan.witness(domain)
-        if (seconds := predict_seconds(witness)) > 1:
+        seconds = predict_seconds(witness)
+        check_time(seconds)
+        if seconds > 1:
             budget.say(f"prv: about {seconds:.0f} s for {witness.points} points")
         return PRVRun(evaluate_prv(loss, witness, profile), plan.errors.delta_error, certified)
 

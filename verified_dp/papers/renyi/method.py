@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from flint import arb, ctx
+from flint import ctx
 
 from verified_dp.core import exact
 from verified_dp.core.engines.renyi import (
@@ -26,7 +26,6 @@ from verified_dp.core.engines.renyi import (
     bound_mironov,
     bound_variance,
     enclose_all_nodes,
-    enclose_divergence,
 )
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
@@ -131,16 +130,3 @@ class RenyiCurve:
 
 _MESH = 2.0**-20
 """Relative distance of the three exponents of the variance form: it costs a millionth of the bound."""
-
-
-def enclose_renyi_divergence(loss: ComposedLoss, renyi_order: object, digits: int = 12) -> tuple[arb, arb]:
-    """Exact ends of D_a(P || Q) of one order of a composition, at any real a > 1, to about 10^-digits of log M.
-
-    Ensures: lower <= D_a <= upper; upper is +inf where the mass at infinity may be positive, lower is 0 where a step
-    is known by upper bounds only. Raises InvalidInput unless a > 1.
-    """
-    order = exact.exact(renyi_order, "renyi_order")
-    if order <= 1:
-        raise InvalidInput("renyi_order", renyi_order, "a rational number above 1")
-    rules, prec = choose_rules(MomentEngine(loss).model, float(order - 1), digits * math.log2(10) + 4)
-    return enclose_divergence(loss, order, rules, prec)

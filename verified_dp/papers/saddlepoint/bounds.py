@@ -24,6 +24,7 @@ from verified_dp.papers.saddlepoint.bounds_moments import (
     enclose_moments,
     enclose_third_moment,
 )
+from verified_dp.search.deadline import timed
 
 EQUAL_STEPS = ((Fraction("0.4690"), Fraction(0)), (Fraction("0.3322"), Fraction("0.429")),
                (Fraction("0.3031"), Fraction("0.646")))
@@ -48,7 +49,7 @@ def enclose_state(table: MomentTable, tilt: arb, order: int = 2) -> TiltedState:
     with ctx.workprec(table.prec):
         shift = ball(table.loss.mean_shift_squared)
         log_mass, mean, variance = tilt * (tilt + 1) * shift / 2, (2 * tilt + 1) * shift / 2, shift
-        laws = tuple(enclose_moments(table, i, tilt, order) for i in range(len(table.loss.parts)))
+        laws = tuple(enclose_moments(table, i, tilt, order) for i in timed(range(len(table.loss.parts))))
         for (_, count), moments in zip(table.loss.parts, laws, strict=True):
             log_mass += count * moments.mass.log()
             mean += count * moments.mean()

@@ -26,6 +26,7 @@ from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.law import DirectLaw, Law
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.search.deadline import timed
 
 CIRCLE_RATIO = 4
 """The circle on which a transform is sampled has this part of the radius on which it is bounded."""
@@ -76,7 +77,7 @@ def tabulate_moments(loss: ComposedLoss, rules: Sequence[MomentRule], prec: int)
     Raises Unsupported where a law has no transform.
     """
     with ctx.workprec(prec):
-        nodes = tuple(_tabulate(law, rule) for (law, _), rule in zip(loss.parts, rules, strict=True))
+        nodes = tuple(_tabulate(law, rule) for (law, _), rule in timed(zip(loss.parts, rules, strict=True)))
     return MomentTable(loss, tuple(rules), nodes, prec)
 
 

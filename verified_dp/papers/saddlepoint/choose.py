@@ -12,6 +12,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import DirectLaw
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.papers.saddlepoint.bounds_moments import MomentRule
+from verified_dp.search.deadline import timed
 from verified_dp.search.line import dyadic, kept_window, node_rule
 from verified_dp.search.saddle import Saddle
 from verified_dp.search.transforms import FloatLaw, FloatLoss
@@ -28,7 +29,7 @@ def choose_moment_rules(loss: ComposedLoss, tilt: float, bits: float, order: int
 
     Raises Unsupported where a law has no transform.
     """
-    return tuple(_rule(law, tilt, bits + max(math.log2(count), USUAL), order) for law, count in loss.parts)
+    return tuple(_rule(law, tilt, bits + max(math.log2(count), USUAL), order) for law, count in timed(loss.parts))
 
 
 def _rule(law: object, tilt: float, bits: float, order: int) -> MomentRule:

@@ -1,5 +1,6 @@
 """The saddle-point accountant (Alghamdi et al.): the steepest-descent series of any order, and SP-CLT, as estimates.
 
+Beside them stands the interval of the certified expansion (T141), which keeps the poles that MSD expands.
 Its Theorem 5 is `BerryEsseenAccountant`: SP-CLT with a rigorous interval, at any tilt.
 """
 from __future__ import annotations
@@ -19,6 +20,8 @@ from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.law import Law
+from verified_dp.papers.expansions.bounds import HIGHEST
+from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.saddlepoint.bounds import (
     ANY_STEPS,
@@ -161,9 +164,10 @@ class SeriesCurve:
 
     core: SaddleCurve
     order: int
+    expansion: ExpansionCurve
 
     def delta(self, epsilon: Fraction) -> PaperAnswer:
-        """MSD0, ..., MSD of the asked order, and SP-CLT at the saddle point."""
+        """MSD0, ..., MSD of the asked order, and SP-CLT at the saddle point; the certified expansion's interval."""
         past = self.core.past_support(epsilon)
         if past is not None:
             return past
@@ -177,9 +181,11 @@ class SeriesCurve:
             estimates = {f"MSD{n}": decimal(value + mass) for n, value in enumerate(series)}
             estimates["SP-CLT"] = decimal(normal + mass)
             remainder = bound_remainder(table, state, scale) / abs(series[-1])
-        parameters = {"order": str(self.order), "saddle": saddle.str(17, radius=False),
+        bounds, uniform, used = self.expansion.delta(epsilon)
+        estimates["uniform"] = decimal(uniform)
+        parameters = {"order": str(self.order), **used, "saddle": saddle.str(17, radius=False),
                       "remainder_over_estimate": f"{float(remainder):.3g}"}
-        return PaperAnswer(None, estimates[f"MSD{self.order}"], _reason(remainder), parameters, estimates)
+        return PaperAnswer(bounds, estimates[f"MSD{self.order}"], _reason(remainder), parameters, estimates)
 
 
 def estimate_series(table: MomentTable, state: TiltedState, epsilon: Fraction, order: int) -> list[arb]:
@@ -219,18 +225,23 @@ def _reason(remainder: arb) -> str:
 
 @dataclass(frozen=True)
 class SaddlePointAccountant:
-    """order: n >= 0 of the series MSDn (0: equation (7), 1: equation (61) of the paper)."""
+    """order: n >= 0 of the series MSDn (0: equation (7), 1: equation (61) of the paper) and of the interval, up to 4.
 
-    order: int = 1
+    None: MSD1, and the interval of whichever order is proved the narrowest.
+    """
+
+    order: int | None = None
     name: ClassVar[str] = "saddlepoint"
 
     def __post_init__(self) -> None:
-        if type(self.order) is not int or not 0 <= self.order <= MAX_ORDER:
+        if self.order is not None and (type(self.order) is not int or not 0 <= self.order <= MAX_ORDER):
             raise InvalidInput("saddlepoint.order", self.order, f"a whole number from 0 to {MAX_ORDER}")
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> SeriesCurve:
         """The series near eps; its cost does not depend on the counts. Raises Unsupported."""
-        return SeriesCurve(SaddleCurve(loss, max(4, 2 * self.order + 2)), self.order)
+        order = 1 if self.order is None else self.order
+        interval = None if self.order is None else min(self.order, HIGHEST)
+        return SeriesCurve(SaddleCurve(loss, max(4, 2 * order + 2)), order, ExpansionCurve(loss, interval))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,240 @@
+"""Where delta equals the target exactly: no enclosure in balls decides that, fractions do (T126, T127)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from flint import ctx
+
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.certificate.document import sealed
+from verified_dp.core.composition import Composition, Mechanism, PoissonSampled, Relation, Spec, compose
+from verified_dp.core.dyadic import Dyadic, decimal_down, decimal_up
+from verified_dp.core.ends import Ratio, end_of, read_end
+from verified_dp.core.engines import evaluate
+from verified_dp.core.engines.rational import (
+    EndWitness,
+    ExactWitness,
+    exact_delta,
+    exact_infinity_mass,
+    is_within_support,
+    total_variation,
+)
+from verified_dp.core.errors import InvalidInput, Undecided
+from verified_dp.core.mechanisms import (
+    EVERYTHING,
+    ApproximateDP,
+    DiscreteLaplace,
+    Finite,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.profile import privacy_profile
+from verified_dp.spec import parse_spec
+
+SURE = Finite(("1/3", "2/3"), ("0", "1"))
+MIRRORED = Finite(("1/3", "2/3"), ("2/3", "1/3"))
+BOTH = compose(ApproximateDP(1, "0.1"), ApproximateDP(2, "0.2"))
+SKEWED = Finite(("1/2", "1/3", "1/6"), ("1/4", "1/4", "1/2"))
+
+
+@pytest.mark.theorem("T126-exact-delta", "T127-support-end")
+@pytest.mark.parametrize(("what", "relation", "delta", "epsilon"), [
+    (ApproximateDP(1, "1/100000"), "replace", "1e-5", 1),
+    (SURE, "remove", "1/3", 0),
+    (compose((SURE, 2)), "remove", "5/9", 0),
+    (MIRRORED, "replace", "1/3", 0),
+    (PoissonSampled(MIRRORED, "1/7"), "add-or-remove", "1/21", 0),
+    (RandomizedResponse(3, "1/2"), "replace", "1/2", 0),
+    (BOTH, "replace", "0.28", 3),
+    (ApproximateDP("1/20", "1e-6"), "add", "1e-6", Fraction(1, 20)),
+])
+def test_the_epsilon_of_a_tie_is_exact(what: Mechanism, relation: str, delta: str, epsilon: Fraction) -> None:
+    found = privacy_profile(what, relation).epsilon(delta)
+    assert found.lower == found.upper == epsilon
+    assert found.status == "certified" and found.methods == ("closed-form",)
+
+
+def test_next_to_a_tie_the_largest_loss_bounds_epsilon() -> None:
+    """delta(x) = .28 + .72 p (1 - e^{x-3}) just below 3, p the probability of both large losses."""
+    found = privacy_profile(BOTH, "replace").epsilon("0.2801")
+    p = 1 / ((1 + math.exp(-1)) * (1 + math.exp(-2)))
+    expected = Fraction(3 + math.log(1 - 1e-4 / (0.72 * p)))
+    assert found.lower - Fraction(1, 10**15) < expected < found.upper + Fraction(1, 10**15) < 3
+    assert found.status == "certified"
+
+
+@pytest.mark.parametrize("delta", ["1e-5", "9.99e-6", "1.001e-5"])
+def test_just_beside_a_tie(delta: str) -> None:
+    found = privacy_profile(ApproximateDP(1, "1/100000"), "replace").epsilon(delta)
+    if Fraction(delta) < Fraction("1e-5"):
+        assert found.lower.is_infinite and found.upper.is_infinite
+    else:
+        assert found.upper <= 1 and (found.lower == 1) == (delta == "1e-5")
+
+
+def products(masses: list[tuple[Fraction, Fraction]], count: int) -> Fraction:
+    """delta(0) from every sequence of outcomes."""
+    total = Fraction(0)
+    for chosen in itertools.product(masses, repeat=count):
+        total += max(math.prod(p for p, _ in chosen) - math.prod(q for _, q in chosen), 0)
+    return total
+
+
+@pytest.mark.theorem("T126-exact-delta")
+@pytest.mark.parametrize(("mechanism", "count"), [(SKEWED, 1), (SKEWED, 4), (SURE, 5), (MIRRORED, 6)])
+def test_total_variation_is_that_of_all_sequences(mechanism: Finite, count: int) -> None:
+    loss, = privacy_losses(compose((mechanism, count)), Relation.REMOVE)
+    expected = products([(p, q) for p, q in zip(mechanism.P, mechanism.Q, strict=True)], count)
+    assert total_variation(loss) == expected == exact_delta(loss, Fraction(0))
+    assert privacy_profile(compose((mechanism, count)), "remove").delta(0).upper == expected
+
+
+@pytest.mark.theorem("T126-exact-delta")
+def test_total_variation_of_different_steps() -> None:
+    """A guarantee with eps = 0 is rational too, and a sample has mixed masses."""
+    parts = compose(SKEWED, (PoissonSampled(MIRRORED, "1/7"), 2), ApproximateDP(0, "1/10"))
+    loss, = privacy_losses(parts, Relation.REMOVE)
+    plain = list(zip(SKEWED.P, SKEWED.Q, strict=True))
+    mixed = [(q + (p - q) / 7, q) for p, q in zip(MIRRORED.P, MIRRORED.Q, strict=True)]
+    tenth, rest = Fraction(1, 10), Fraction(9, 10)
+    odds = [(tenth, Fraction(0)), (rest, rest), (Fraction(0), tenth)]
+    expected = sum((max(math.prod(p for p, _ in one) - math.prod(q for _, q in one), 0)
+                    for one in itertools.product(plain, mixed, mixed, odds)), Fraction(0))
+    assert total_variation(loss) == expected
+    assert exact_infinity_mass(loss) == tenth
+
+
+@pytest.mark.theorem("T126-exact-delta", "T49-sampled")
+@pytest.mark.parametrize(("order", "mass"), [("remove", Fraction(1, 70)), ("add", Fraction(0))])
+def test_infinity_mass_on_a_sample(order: str, mass: Fraction) -> None:
+    once, = privacy_losses(compose(PoissonSampled(ApproximateDP(1, "1/10"), "1/7")), Relation.of(order))
+    inner = compose(ApproximateDP(1, "1/10"), Laplace(1, 1))
+    both, = privacy_losses(compose(PoissonSampled(inner, "1/7")), Relation.of(order))
+    assert exact_infinity_mass(once) == exact_infinity_mass(both) == mass
+
+
+@pytest.mark.theorem("T127-support-end")
+def test_the_end_of_the_support() -> None:
+    loss, = privacy_losses(compose((Laplace(10, 1), 3), DiscreteLaplace(5, 1)), Relation.REPLACE)
+    end = Fraction(1, 2)
+    assert is_within_support(loss, end) and not is_within_support(loss, end + Fraction(1, 10**60))
+    bounds = evaluate(loss, EndWitness(128)).delta(end)
+    assert (bounds.exact_lower, bounds.upper) == (0, 1)
+    with pytest.raises(Undecided):
+        evaluate(loss, EndWitness(128)).delta(end + Fraction(1, 10**60))
+    assert evaluate(loss, ExactWitness(128)).delta(end).exact_upper == 0
+    with pytest.raises(Undecided):
+        evaluate(loss, ExactWitness(128)).delta(end - Fraction(1, 10**60))
+
+
+@pytest.mark.theorem("T127-support-end")
+def test_nothing_falls_where_all_mass_is_at_infinity() -> None:
+    for what in (compose(EVERYTHING), compose(EVERYTHING, Gaussian(1)), compose(EVERYTHING, Laplace(1, 1))):
+        loss, = privacy_losses(what, Relation.REMOVE)
+        assert not is_within_support(loss, Fraction(1))
+        assert privacy_profile(what, "remove").epsilon(1).upper == 0
+
+
+def test_neither_witness_applies_to_moments() -> None:
+    spec = parse_spec('relation = "add"\n[[mechanism]]\nkind = "zcdp"\nrho = "0.1"\n')
+    loss, = privacy_losses(spec.composition, spec.relation)
+    for witness in (EndWitness(64), ExactWitness(64)):
+        with pytest.raises(InvalidInput):
+            evaluate(loss, witness)
+
+
+def claim(relation: str, mechanism: str, epsilon: str, delta: str) -> Spec:
+    return parse_spec(f'relation = "{relation}"\n[[mechanism]]\n{mechanism}\n'
+                      f'[claim]\nepsilon = "{epsilon}"\ndelta = "{delta}"\n')
+
+
+DEFINED = claim("replace", 'kind = "approximate-dp"\nepsilon = "1"\ndelta = "1/100000"', "1", "1e-5")
+
+
+@pytest.mark.theorem("T126-exact-delta", "T127-support-end")
+@pytest.mark.parametrize(("spec", "epsilon"), [
+    (DEFINED, "1.0000000000000000000"),
+    (claim("replace", 'kind = "randomized-response"\ncategories = 3\nnoise_probability = "1/2"', "0", "1/2"), "0"),
+    (claim("remove", 'kind = "finite"\nP = ["1/3", "2/3"]\nQ = [0, 1]\ncount = 2', "0", "5/9"), "0"),
+])
+def test_the_claim_of_a_tie_is_proved(certify: Callable[[Spec], dict[str, Any]], spec: Spec, epsilon: str) -> None:
+    certificate = certify(spec)
+    assert certificate["verdict"] == "proved" and verify(certificate).valid
+    assert certificate["result"]["epsilon"]["lower"] == certificate["result"]["epsilon"]["upper"] == epsilon
+
+
+def altered(certificate: dict[str, Any], index: int, **changes: Any) -> dict[str, Any]:
+    """The certificate with one evaluation changed, sealed afresh."""
+    entries = [dict(entry) for entry in certificate["evaluations"]]
+    entries[index].update(changes)
+    return sealed({**certificate, "evaluations": entries})
+
+
+def test_an_altered_exact_end_is_refused(certify: Callable[[Spec], dict[str, Any]]) -> None:
+    certificate = certify(DEFINED)
+    entry = certificate["evaluations"][0]
+    assert entry["enclosure"] == {"lower": "1/100000", "upper": "1/100000",
+                                  "lower_decimal": "1.0000000000000000000e-5",
+                                  "upper_decimal": "1.0000000000000000000e-5"}
+    for text in ("2/200000", "1/100001", "01/100000", "1/100000 ", "1/65536", "-1/3", "4/3"):
+        assert not verify(altered(certificate, 0, enclosure={**entry["enclosure"], "upper": text})).valid, text
+    end = certificate["evaluations"][1]
+    assert end["witness"]["kind"] == "end" and end["at"] == "1"
+    for at in ("100001/100000", "2"):
+        assert "largest" not in verify(altered(certificate, 1, at=at)).reason
+        assert verify(altered(certificate, 1, at=at)).valid is False
+    assert not verify(altered(certificate, 1, witness={"kind": "support", "prec": 128})).valid
+
+
+def test_ends_read_what_they_write() -> None:
+    for number in (Fraction(1, 10), Fraction(-7, 3), Fraction(3, 8), Fraction(0)):
+        end = end_of(number)
+        assert read_end(str(end)) == end == number and isinstance(end, Ratio) == (number.denominator not in (1, 8))
+    for text in ("1/2", "2/6", "+1/3", "1 / 3", "0.1", "3", "1/3e1", "1" * 20_000 + "/3"):
+        with pytest.raises(InvalidInput):
+            read_end(text)
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 10), Fraction(2, 3), Fraction(10**30, 7), Fraction(-1, 3 * 10**40),
+                                    Fraction(999_999, 1_000_001)])
+def test_decimals_of_fractions_are_next_to_them(number: Fraction) -> None:
+    for digits in (1, 4, 25):
+        low, high = Fraction(decimal_down(number, digits)), Fraction(decimal_up(number, digits))
+        unit = 10 * abs(number) / 10**digits
+        assert low <= number <= high and high - low <= unit
+
+
+def test_a_ratio_reads_as_a_dyadic_does() -> None:
+    tenth = end_of(Fraction(1, 10))
+    assert isinstance(tenth, Ratio)
+    assert (tenth.is_infinite, tenth.sign, str(tenth), f"{tenth:.3e}") == (False, 1, "1/10", "1.000e-01")
+    assert str(tenth.to_decimal(3)) == "0.1" and type(tenth.as_fraction()) is Fraction
+    assert tenth.near() < tenth < tenth.near() + Dyadic(1, -3000)
+    assert Dyadic(1, -4) < tenth < Dyadic(1, -3) and tenth < Dyadic.infinity() and tenth != Dyadic.infinity()
+    for huge in (Dyadic(1, 10**9), Dyadic.infinity()):
+        assert tenth < huge and tenth <= huge and huge > tenth and tenth != huge and max(tenth, huge) is huge
+    assert tenth > Dyadic(1, -(10**9)) and tenth >= Dyadic(0) and hash(tenth) == hash(Fraction(1, 10))
+
+
+@pytest.mark.parametrize("epsilon", ["2.4696", "2.46964", "2.469645"])
+def test_questions_next_to_the_largest_loss_are_answered(epsilon: str) -> None:
+    """log(1 + .2 (e^2 - 1)) three times is 2.469644971..., where no grid of a lattice is fine enough."""
+    steps = compose((PoissonSampled(Laplace("0.5", 1), "0.2"), 3))
+    found = privacy_profile(steps, "add-or-remove").delta(epsilon, max_seconds=20)
+    top = 0.2**3 / 8 * (1 - math.exp(float(epsilon) - 2.469644971673073))  # three times the largest loss, at least
+    assert float(found.upper) >= max(top, 0) and found.upper < Fraction(1, 10**5)
+
+
+def test_epsilon_next_to_the_largest_loss_is_answered() -> None:
+    steps: Composition = compose((PoissonSampled(Laplace("0.5", 1), "0.2"), 3))
+    with ctx.workprec(80):
+        found = privacy_profile(steps, "add-or-remove").epsilon("1e-12", max_seconds=20)
+    assert Fraction("2.4696") < found.lower < found.upper < Fraction("2.46965")

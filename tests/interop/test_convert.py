@@ -1,0 +1,73 @@
+"""The command line's `convert` and `certify --history`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verified_dp import Gaussian, Laplace, PoissonSampled
+from verified_dp.cli import main
+from verified_dp.core.certificate.check import verify
+from verified_dp.spec import parse_spec
+
+FILES: dict[str, Any] = {
+    "opacus": {"history": [[1.1, 0.25, 20]], "mechanism": "rdp"},
+    "dp-accounting": {"class_name": "SelfComposedDpEvent", "count": 20,
+                      "event": {"class_name": "LaplaceDpEvent", "noise_multiplier": 10.5}},
+    "tf-privacy": {"number_of_examples": 8, "batch_size": 2, "num_epochs": 5, "noise_multiplier": 1.1},
+}
+
+
+def stored(folder: Path, source: str) -> str:
+    path = folder / f"{source}.json"
+    path.write_text(json.dumps(FILES[source]), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(("source", "mechanism"), [
+    ("opacus", PoissonSampled(Gaussian("1.1"), "1/4")), ("dp-accounting", Laplace("10.5", 1)),
+    ("tf-privacy", PoissonSampled(Gaussian("1.1"), "1/4")),
+])
+def test_files_become_specifications(
+        source: str, mechanism: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", stored(tmp_path, source), "--from", source, "--floats", "shortest-decimal"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# converted from") and "shortest decimals" in text.splitlines()[0]
+    assert parse_spec(text).composition.parts == ((mechanism, 20),)
+
+
+@pytest.mark.parametrize("source", FILES)
+def test_histories_are_certified(source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["certify", "--history", stored(tmp_path, source), "--from", source, "--delta", "1e-5"]
+    assert main([*words, "--out", str(tmp_path / "out"), "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["verdict"] == "proved" and row["claimed"]["delta"] == "1e-5"
+    found = verify(Path(row["certificate"]).read_bytes())
+    assert found.valid and found.verdict == "proved"
+    source_words = json.loads(Path(row["certificate"]).read_text())["claim"]["source"]
+    assert "binary numbers" in source_words
+
+
+@pytest.mark.parametrize(("words", "code", "message"), [
+    (["convert", "FILE", "--from", "opacus"], 2, "history must be"),
+    (["convert", "missing.json", "--from", "opacus"], 2, "a file that can be read"),
+    (["convert", "FILE", "--from", "dp-accounting", "--relation", "nearby"], 2, "relation must be one of"),
+    (["certify"], 2, "required: CLAIM"),
+    (["certify", "a.toml", "--delta", "1e-5"], 2, "history must be given"),
+    (["certify", "a.toml", "--history", "FILE", "--delta", "1e-5"], 2, "left out"),
+    (["certify", "--history", "FILE"], 2, "delta must be given"),
+    (["certify", "--history", "FILE", "--delta", "1e-5", "--from", "dp-accounting", "--relation", "replace"], 3,
+     "PoissonSampledDpEvent.LaplaceDpEvent: on a sample under replace"),
+    (["certify", "--history", "FILE", "--delta", "1e-5", "--from", "dp-accounting"], 0, ""),
+])
+def test_mistakes_are_told_in_one_line(
+        words: list[str], code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "event.json"
+    inner = {"class_name": "LaplaceDpEvent", "noise_multiplier": 3}
+    path.write_text(json.dumps({"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.5, "event": inner}))
+    assert main([str(path) if word == "FILE" else word for word in words]) == code
+    told = capsys.readouterr().err
+    assert message in told and told.count("\n") <= 1

@@ -1,0 +1,183 @@
+"""`verified-dp report`: what stands on a page is what the certificate says, and nothing is left to fetch."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from verified_dp import Gaussian, PrivacyProfile, privacy_profile
+from verified_dp.cli import main
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.composition import Relation
+from verified_dp.core.dyadic import Dyadic
+from verified_dp.report import peers
+from verified_dp.report.curves import Point, delta_curve, rising, shortened, step_curve, tradeoff_curve
+from verified_dp.report.facts import judge, outward, rounded
+from verified_dp.report.pages import index, page
+from verified_dp.spec import parse_spec
+
+FOLDER = Path(__file__).parent / "claims"
+CLAIMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.toml"))}
+QUICK = ("closed-form", "contour", "berry-esseen", "renyi", "saddlepoint")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return {name: page(judge(parse_spec(text), name), 2, QUICK, peers=False) for name, text in CLAIMS.items()}
+
+
+def test_verdicts(pages: dict[str, str]) -> None:
+    words = {name: re.search(r'<span class="word">(\w+)\.</span>', text) for name, text in pages.items()}
+    assert {name: word[1] for name, word in words.items() if word} == {
+        "sampled": "proved", "refuted": "refuted", "laplace": "proved", "bounded": "undecided"}
+
+
+def test_nothing_is_left_to_fetch(pages: dict[str, str]) -> None:
+    for text in pages.values():
+        assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"|url\(|@import|<script|https?:', text) == []
+        assert len(text.encode()) < 400_000
+        assert "a test &lt;of&gt; pages &amp; more" in text and "<of>" not in text
+
+
+def test_the_page_holds_its_certificate(pages: dict[str, str]) -> None:
+    for text in pages.values():
+        stored = re.search(r'href="data:application/json;base64,([^"]+)"', text)
+        assert stored
+        data = base64.b64decode(stored[1])
+        assert verify(data).valid
+        document = json.loads(data)
+        ends = [document["result"]["epsilon"][side] for side in ("lower", "upper")]
+        assert [part for part in (*ends, document["sha256"], *document["theorems"]) if part not in text] == []
+
+
+def test_all_assumptions_can_be_ticked(pages: dict[str, str]) -> None:
+    judged = judge(parse_spec(CLAIMS["sampled"]), "sampled")
+    assert pages["sampled"].count('type="checkbox"') == len(judged.certificate["assumptions"])
+
+
+def test_index_lists_all_and_what_failed() -> None:
+    judged = [judge(parse_spec(text), name) for name, text in CLAIMS.items()]
+    text = index([(one, f"{one.name}.html") for one in judged], {"broken.toml": "relation must be <given>"})
+    assert all(f'href="{name}.html"' in text for name in CLAIMS)
+    assert "relation must be &lt;given&gt;" in text
+    assert "2 proved, 1 refuted, 1 undecided, 1 not judged" in text
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, out = tmp_path / "a.toml", tmp_path / "a.html"
+    spec.write_text(CLAIMS["refuted"], encoding="utf-8")
+    assert main(["certify", str(spec), "--out", str(tmp_path)]) == 1
+    options = ["--methods", "contour", "--no-peers", "--json"]
+    assert main(["report", str(tmp_path / "a.json"), "--html", str(out), *options]) == 1
+    row = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert row == {"schema": "verified-dp/report/1", "file": str(tmp_path / "a.json"), "verdict": "refuted",
+                   "page": str(out)}
+    certificate = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert certificate["sha256"] in out.read_text(encoding="utf-8")
+
+
+def test_altered_certificates_get_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, out = tmp_path / "a.toml", tmp_path / "b.html"
+    spec.write_text(CLAIMS["refuted"], encoding="utf-8")
+    main(["certify", str(spec), "--out", str(tmp_path)])
+    text = (tmp_path / "a.json").read_text(encoding="utf-8")
+    (tmp_path / "a.json").write_text(text.replace("4.37", "4.38"), encoding="utf-8")
+    assert main(["report", str(tmp_path / "a.json"), "--html", str(out)]) == 1
+    assert not out.exists()
+    assert "claim" in capsys.readouterr().err
+
+
+def test_without_a_claim_there_is_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "a.toml"
+    spec.write_text(CLAIMS["refuted"].partition("[claim]")[0], encoding="utf-8")
+    assert main(["report", str(spec), "--html", str(tmp_path / "a.html")]) == 2
+    assert "claim must be" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def gaussian() -> PrivacyProfile:
+    return privacy_profile(Gaussian("1"), relation="add-or-remove")
+
+
+@pytest.mark.parametrize("relation", ["add-or-remove", "remove"])
+def test_tradeoff_holds_the_exact_gaussian_curve(relation: str) -> None:
+    from mpmath import erfc, erfinv, mpf, sqrt
+
+    profile = privacy_profile(Gaussian("1"), relation=relation)
+    rates = [Fraction(n, 50) for n in range(1, 50)]
+    curve = tradeoff_curve(profile, delta_curve(profile, [Fraction(n, 8) for n in range(49)], 60), rates, 60)
+    for point in curve:
+        quantile = sqrt(2) * erfinv(1 - 2 * mpf(point.at.numerator) / point.at.denominator)
+        truth = erfc(-(quantile - 1) / sqrt(2)) / 2
+        assert mpf(str(float(point.lower))) - 1e-15 <= truth <= mpf(str(float(point.upper))) + 1e-15
+        assert point.upper - point.lower < Fraction(1, 100)
+
+
+def test_a_coarse_curve_still_holds_it(gaussian: PrivacyProfile) -> None:
+    fine = tradeoff_curve(gaussian, delta_curve(gaussian, [Fraction(n, 8) for n in range(49)], 60), ["1/10"], 60)[0]
+    for places in ([0, 1, 2], [0, 5], [0, Fraction(1, 3), 1, Fraction(5, 3), 4]):
+        coarse = tradeoff_curve(gaussian, delta_curve(gaussian, [Fraction(n) for n in places], 60), ["1/10"], 60)[0]
+        assert coarse.lower <= fine.upper and fine.lower <= coarse.upper
+        assert coarse.upper - coarse.lower > fine.upper - fine.lower
+
+
+def test_steps_end_at_the_whole_composition(gaussian: PrivacyProfile) -> None:
+    spec = parse_spec(CLAIMS["laplace"])
+    points = step_curve(privacy_profile(spec), Fraction(1, 1000), 8, 60)
+    assert [point.at for point in points] == [1, 2, 3]
+    whole = privacy_profile(spec).epsilon("1e-3", digits=6)
+    assert points[-1].lower <= whole.upper and whole.lower <= points[-1].upper
+    assert [point.lower for point in points] == sorted(point.lower for point in points)
+
+
+def test_shortened_keeps_every_part() -> None:
+    spec = parse_spec(CLAIMS["sampled"])
+    assert [count for _, count in shortened(spec.composition, 7000).parts] == [7000]
+    assert shortened(spec.composition, 14063) == spec.composition
+
+
+def test_peers_answer_or_say_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(steps: list[peers.Step], delta: float) -> float:
+        raise ValueError(f"no {steps[0][2]} steps at {delta}")
+
+    relations = (Relation.ADD_OR_REMOVE,)
+    monkeypatch.setattr(peers, "_PEERS", (
+        ("pytest", relations, lambda steps, delta: steps[0][1], "its noise multiplier"),
+        ("pytest", relations, fail, ""), ("no-such-package", relations, fail, ""),
+        ("pytest", (Relation.REPLACE,), fail, "")))
+    spec = parse_spec(CLAIMS["sampled"])
+    assert spec.claim
+    found = [(peer.epsilon, peer.remark) for peer in peers.ask_peers(spec, spec.claim)]
+    assert found == [("1.1", "its noise multiplier"), ("none", "ValueError: no 14063 steps at 1e-05")]
+
+
+def test_peers_are_asked_about_gaussians_alone() -> None:
+    spec = parse_spec(CLAIMS["laplace"])
+    assert spec.claim and list(peers.ask_peers(spec, spec.claim)) == []
+    assert peers.steps_of(parse_spec(CLAIMS["sampled"]).composition) == [(256 / 60000, 1.1, 14063)]
+
+
+def test_a_curve_that_falls_tightens_its_points() -> None:
+    ends = [(5, 9), (2, 6), (3, 7), (1, 4)]
+    points = [Point(Fraction(i), Dyadic(low), Dyadic(high)) for i, (low, high) in enumerate(ends)]
+    found = [(int(point.lower), int(point.upper)) for point in rising(points[::-1])[::-1]]
+    assert found == [(5, 9), (3, 6), (3, 6), (1, 4)]
+
+
+@pytest.mark.parametrize(("lower", "upper", "shown"), [
+    ("2.38168972614", "2.38168972619", "2.3816897261…"), ("8.0639342e-8", "8.0639349e-8", "8.063934…e-8"),
+    ("0.9999", "1.001", "between 0.9999 and 1.001"), ("1e-9", "1e-8", "between 1e-9 and 1e-8"), ("3", "3", "3")])
+def test_outward(lower: str, upper: str, shown: str) -> None:
+    assert outward(lower, upper) == shown
+
+
+@pytest.mark.parametrize("text", ["1.23456789e-310", "0.000123456", "123456.789", "9.99999", "1e-5000", "7", "0"])
+def test_rounding_is_outward(text: str) -> None:
+    low, high = (Fraction(rounded(text, 3, up=up)) for up in (False, True))
+    assert low <= Fraction(text) <= high
+    assert high - low <= Fraction(text) / 100

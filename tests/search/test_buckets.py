@@ -1,0 +1,117 @@
+"""A schedule lies between two of few steps, and nothing is certified with them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+from verified_dp import profile as facade
+from verified_dp.certificate import build_certificate
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
+from verified_dp.core.mechanisms import Gaussian, Laplace
+from verified_dp.profile import privacy_profile
+from verified_dp.search.buckets import buckets, round_schedule
+
+TICK = Fraction(1, 3000)
+
+
+def schedule(*steps: tuple[str, str, int]) -> Composition:
+    return compose(*((PoissonSampled(Gaussian(noise), q), count) for noise, q, count in steps))
+
+
+def falling(steps: int) -> Composition:
+    """Noise that falls by a ten-thousandth from step to step."""
+    noises = (round(Fraction(3, 2) * Fraction(9999, 10000) ** i, 12) for i in range(steps))
+    return compose(*(PoissonSampled(Gaussian(noise), "1/100") for noise in noises))
+
+
+THREE = schedule(("1.1", "0.02", 3), ("1.3", "0.01", 5), ("1.2", "0.03", 2))
+
+
+@pytest.mark.theorem("T140-bucketed-schedule")
+@pytest.mark.parametrize("eps", ["0", "1/20", "-1/20"])
+@pytest.mark.parametrize("relation", ["remove", "add", "replace"])
+def test_a_schedule_lies_between_its_roundings(relation: str, eps: str) -> None:
+    less, more = round_schedule(THREE, 1)
+    below, truth, above = (privacy_profile(one, relation).delta(eps, 15) for one in (less, THREE, more))
+    assert below.upper < truth.lower and truth.upper < above.lower
+
+
+@pytest.mark.theorem("T140-bucketed-schedule")
+def test_of_groups_the_noise_alone_is_rounded() -> None:
+    group = THREE.for_groups(2)
+    below, above = round_schedule(group, 1)
+    assert below.group_size == above.group_size == 2
+    assert {m.mechanism.probability for m, _ in below.parts} == {m.probability for m, _ in THREE.parts}  # type: ignore[union-attr]
+    equally_often = schedule(("1.1", "0.2", 3), ("1.2", "0.2", 1)).for_groups(2)
+    assert round_schedule(equally_often, 1)[1] == schedule(("1.1", "0.2", 4)).for_groups(2)
+    ends = [privacy_profile(schedule((noise, "0.2", 1)).for_groups(2), "remove").delta("1/2", 4)
+            for noise in ("1.2", "1.15", "1.1")]
+    assert ends[0].upper < ends[1].lower and ends[1].upper < ends[2].lower
+
+
+@pytest.mark.theorem("T140-bucketed-schedule")
+def test_a_bucket_takes_its_extremes_and_keeps_its_counts() -> None:
+    below, above = round_schedule(THREE, 1)
+    assert below == schedule(("1.3", "0.01", 10)) and above == schedule(("1.1", "0.03", 10))
+
+
+def test_numbers_with_long_denominators_are_rounded_outward() -> None:
+    noise, q = 1 + Fraction(1, 3) ** 90, Fraction(1, 2) + Fraction(1, 3) ** 90
+    below, above = round_schedule(compose(PoissonSampled(Gaussian(noise), q)), 1)
+    (quiet, _), (loud, _) = below.parts[0], above.parts[0]
+    assert loud.mechanism.noise_multiplier < noise < quiet.mechanism.noise_multiplier  # type: ignore[union-attr]
+    assert quiet.probability < q < loud.probability  # type: ignore[union-attr]
+
+
+def test_more_buckets_share_fewer_steps_and_the_rest_is_left_alone() -> None:
+    mixed = compose(THREE, Laplace("10", 1), Gaussian("3"), (PoissonSampled(Gaussian("2"), "1"), 2))
+    sizes = [len(buckets(mixed, fineness)[0]) for fineness in (1, 2, 1000)]
+    assert sizes == [1, 2, 3]
+    assert [mechanism for mechanism, _ in buckets(mixed, 1)[1]] == [m for m, _ in mixed.parts[3:]]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[itertools.count[int]]:
+    """Moves by a tick whenever it is read."""
+    ticks = itertools.count()
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(ticks) * TICK))
+    yield ticks
+
+
+@pytest.mark.parametrize("steps", [40, 200])
+def test_both_ends_are_useful_soon(clock: itertools.count[int], steps: int) -> None:
+    profile = privacy_profile(falling(steps), "add-or-remove")
+    epsilon = profile.epsilon("1e-5", max_seconds=1)
+    assert epsilon.method == "buckets" and epsilon.status == "wide"
+    assert 0 < epsilon.lower < epsilon.upper < epsilon.lower * Fraction(11, 10)
+    delta = profile.delta("1/2", max_seconds=1)
+    assert 0 < delta.lower < delta.upper < delta.lower * 2
+    assert next(clock) * TICK < 2 * Fraction(11, 10)
+
+
+def test_the_schedules_own_laws_agree_with_its_buckets() -> None:
+    profile = privacy_profile(falling(12), "remove")
+    wide, narrow = profile.epsilon("1e-5", 6, max_seconds=0.5), profile.solve_epsilon("1e-5", 6).enclosure
+    assert narrow.status == "certified"
+    assert wide.lower <= narrow.lower and narrow.upper <= wide.upper
+
+
+def test_nothing_is_certified_with_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate evaluates the claim's own laws."""
+    def refuse(*_: object) -> None:
+        raise AssertionError("buckets in a certificate")
+
+    monkeypatch.setattr(facade, "enclose_in_buckets", refuse)
+    claim = Claim("a schedule", "", Fraction(2), Fraction(1, 10**5), "2", "1e-5")
+    spec = Spec(Relation.ADD_OR_REMOVE, falling(12), claim)
+    solutions = privacy_profile(spec).solve_claim(claim, 6, max_seconds=1e-6)
+    document = build_certificate(spec, *solutions)
+    assert verify(document).valid
+    assert {entry["method"] for entry in document["evaluations"]} <= {"renyi", "contour", "closed-form"}
+    with pytest.raises(AssertionError):
+        privacy_profile(spec).delta(2, max_seconds=1e-6)

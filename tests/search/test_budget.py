@@ -1,0 +1,85 @@
+"""A stated time is kept, and what is proved within it is useful: no end is infinite where a moment exists."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+from verified_dp.certificate import build_certificate
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
+from verified_dp.core.mechanisms import Gaussian
+from verified_dp.profile import privacy_profile
+from verified_dp.search.deadline import OutOfTime, check_time, ending_at, without_deadline
+from verified_dp.search.order import Budget
+
+TICK = Fraction(1, 500)
+
+
+def schedule(steps: int) -> Composition:
+    """Steps that all differ."""
+    return compose(*((PoissonSampled(Gaussian(Fraction(110 + k, 100)), "1/100"), 10) for k in range(steps)))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[itertools.count[int]]:
+    """Moves by a tick whenever it is read: the work between two looks counts, not the machine."""
+    ticks = itertools.count()
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(ticks) * TICK))
+    yield ticks
+
+
+def test_many_distinct_steps_end_with_their_budget(clock: itertools.count[int]) -> None:
+    found = privacy_profile(schedule(60), "add-or-remove").solve_epsilon("1e-5", max_seconds=1).enclosure
+    assert found.status == "wide" and "renyi" in found.methods
+    assert next(clock) * TICK < 1 + 1
+    assert not found.upper.is_infinite and found.upper < Fraction(6, 5)  # the truth is above 0.7
+
+
+def test_delta_is_below_one_when_time_is_short(clock: itertools.count[int]) -> None:
+    found = privacy_profile(schedule(60), "add-or-remove").delta(1, max_seconds=1)
+    assert next(clock) * TICK < 1 + 1
+    assert found.upper < Fraction(1, 10**4)
+
+
+def test_a_short_time_and_a_long_one_agree() -> None:
+    """Wide ends hold the narrow ones."""
+    profile = privacy_profile(schedule(6), "add-or-remove")
+    narrow, wide = profile.epsilon("1e-5", 6), profile.epsilon("1e-5", 6, max_seconds=1e-6)
+    assert narrow.status == "certified" and wide.status == "wide"
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper and not wide.upper.is_infinite
+    narrow, wide = profile.delta(1, 6), profile.delta(1, 6, max_seconds=1e-6)
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper < 1
+
+
+def test_a_certificate_of_a_short_time_verifies() -> None:
+    """Proved by one moment, which says enough about a claim with room."""
+    claim = Claim("a schedule", "", Fraction(2), Fraction(1, 10**5), "2", "1e-5")
+    spec = Spec(Relation.ADD_OR_REMOVE, schedule(6), claim)
+    solutions = privacy_profile(spec).solve_claim(claim, 6, max_seconds=1e-6)
+    document = build_certificate(spec, *solutions)
+    assert document["verdict"] == "proved" and verify(document).valid
+    assert "renyi" in {entry["method"] for entry in document["evaluations"]}
+
+
+@pytest.mark.parametrize("method", ["contour", "lattice"])
+def test_a_method_that_was_asked_for_is_the_only_one(method: str) -> None:
+    found = privacy_profile(schedule(3), "remove").delta(1, 6, method, max_seconds=1e-6)
+    assert "renyi" not in found.methods
+
+
+def test_deadlines_nest_and_end() -> None:
+    with pytest.raises(OutOfTime), ending_at(0.0):
+        check_time()
+    check_time()
+    with ending_at(0.0), without_deadline():
+        check_time()
+    with pytest.raises(OutOfTime), ending_at(0.0), ending_at(float("inf")):
+        check_time()
+
+
+def test_only_a_stated_time_is_a_deadline() -> None:
+    assert Budget(None).end == float("inf") and Budget(5).end < float("inf")

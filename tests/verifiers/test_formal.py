@@ -1,0 +1,411 @@
+"""The formal part of a certificate: one-step integer laws, the extracted checker, and the Coq proofs' own numbers.
+
+Tests that run the extracted checker are skipped where `make proofs` has not built it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from flint import arb
+
+from verified_dp import Claim, Composition, Gaussian, PoissonSampled, Relation, Spec, privacy_profile
+from verified_dp.cli import main
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.certificate.document import Document, sealed
+from verified_dp.core.errors import InvalidCertificate, Unsupported
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.verifiers import formal as formal_module
+from verified_dp.verifiers.formal import (
+    CHECKER,
+    HASH,
+    FormalPart,
+    check_purpose,
+    is_above,
+    is_accepted,
+    is_below,
+    part_record,
+    read_parts,
+    verify_formal,
+)
+from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, with_formal
+
+ROOT = Path(__file__).resolve().parents[2]
+COQ = ROOT / "proofs" / "coq"
+LAW = SampledGaussianLoss(Fraction(1, 10), Fraction(2), "remove")
+COUNT, EPSILON, TARGET, STEP = 22, Fraction(1), Fraction(1, 1000), Fraction(1, 32)
+ABOVE, BELOW = (build_part(LAW, "remove", COUNT, side, EPSILON, TARGET, STEP) for side in ("above", "below"))
+PROFILE = privacy_profile(
+    Spec(Relation.REMOVE, Composition(((PoissonSampled(Gaussian(noise_multiplier="2"), "0.1"), COUNT),))))
+
+BUILT = CHECKER.is_file() and HASH.is_file()
+needs_checker = pytest.mark.skipif(
+    not BUILT, reason="the extracted checker is not built: run `make proofs` (it needs Coq and OCaml)")
+
+
+def changed_mass(part: FormalPart, index: int, by: int) -> FormalPart:
+    masses = list(part.masses)
+    masses[index] += by
+    return replace(part, masses=tuple(masses))
+
+
+def largest(part: FormalPart) -> int:
+    return max(range(len(part.masses)), key=lambda index: part.masses[index])
+
+
+# ---------- one step ----------
+
+
+@pytest.mark.theorem("T120-integer-law-above")
+def test_masses_above_are_checked() -> None:
+    assert is_above(ABOVE, LAW)
+    assert is_above(changed_mass(ABOVE, largest(ABOVE), 1), LAW)
+    assert not is_above(changed_mass(ABOVE, largest(ABOVE), -2), LAW)
+    assert not is_above(replace(ABOVE, infinity=0), LAW)
+    assert not any(is_above(changed_mass(ABOVE, i, -2), LAW) for i in range(len(ABOVE.masses)) if ABOVE.masses[i] > 1)
+    assert not is_above(ABOVE, SampledGaussianLoss(Fraction(11, 100), Fraction(2), "remove"))
+
+
+@pytest.mark.theorem("T121-integer-law-below")
+def test_masses_below_are_checked() -> None:
+    assert is_below(BELOW, LAW)
+    assert is_below(changed_mass(BELOW, largest(BELOW), -1), LAW)
+    assert not is_below(changed_mass(BELOW, largest(BELOW), 2), LAW)
+    assert not is_below(replace(BELOW, infinity=1), LAW)
+    assert not is_below(BELOW, SampledGaussianLoss(Fraction(9, 100), Fraction(2), "remove"))
+
+
+@pytest.mark.theorem("T120-integer-law-above", "T121-integer-law-below")
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(2)])
+def test_bounds_bracket_the_contour(epsilon: Fraction) -> None:
+    known = PROFILE.delta(epsilon, 8)
+    size = Fraction(known.upper.as_fraction())
+    above, below = (build_part(LAW, "remove", COUNT, side, epsilon, size, STEP / 4) for side in ("above", "below"))
+    assert below.delta <= known.upper and known.lower <= above.delta
+    assert above.delta - below.delta < size / 2
+
+
+# ---------- the composition in integers ----------
+
+
+def exact_delta(law: dict[int, Fraction], infinity: Fraction, count: int, weight: Callable[[int], arb]) -> arb:
+    """delta of the count-fold convolution, its masses exact."""
+    power, at_infinity = {0: Fraction(1)}, Fraction(0)
+    for _ in range(count):
+        at_infinity = at_infinity * (sum(law.values()) + infinity) + sum(power.values()) * infinity
+        product: dict[int, Fraction] = {}
+        for (i, p), (j, q) in ((a, b) for a in power.items() for b in law.items()):
+            product[i + j] = product.get(i + j, Fraction(0)) + p * q
+        power = product
+    total = arb(at_infinity.numerator) / at_infinity.denominator
+    for index, mass in power.items():
+        total += arb(mass.numerator) / mass.denominator * weight(index)
+    return total
+
+
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("count", [1, 2, 3, 6, 7])
+def test_integers_bracket_an_exact_convolution(count: int) -> None:
+    bits, step, epsilon = 40, Fraction(1, 3), Fraction(1, 2)
+    masses, infinity = [3 << 36, 5 << 35, 0, 7 << 36, 123456789], 1 << 20
+    law = {index - 2: Fraction(mass, 1 << bits) for index, mass in enumerate(masses)}
+
+    def weight(index: int) -> arb:
+        past = epsilon - index * step
+        return (1 - (arb(past.numerator) / past.denominator).exp()).max(arb(0))
+
+    exact = exact_delta(law, Fraction(infinity, 1 << bits), count, weight)
+    bounds = {}
+    for side in ("above", "below"):
+        arithmetic = Arithmetic(side, bits, 1 << 30)
+        composed, products = arithmetic.power(Composed(-2, masses, infinity), count)
+        bounds[side] = arithmetic.delta(composed, epsilon, step)
+        part = FormalPart("remove", side, epsilon, count, step, bits, 200, -2, infinity, tuple(masses), tuple(products),
+                          bounds[side])
+        assert not BUILT or is_accepted(part)
+    scaled = exact * (1 << bits)
+    assert arb(bounds["below"]) <= scaled <= arb(bounds["above"])
+    assert bounds["above"] - bounds["below"] < 1 << 12
+
+
+def altered(part: FormalPart) -> Iterator[tuple[str, FormalPart]]:
+    """The part with one number changed, in every way that matters."""
+    for index in (0, largest(part), len(part.masses) // 3, len(part.masses) - 1):
+        yield f"mass {index}", changed_mass(part, index, 1)
+    for by in (-1, 1):
+        for name in ("count", "bound", "low", "infinity", "bits"):
+            yield f"{name} {by}", replace(part, **{name: max(0, getattr(part, name) + by)})
+        yield f"epsilon {by}", replace(part, epsilon=part.epsilon + Fraction(by, 10**9))
+        yield f"step {by}", replace(part, step=part.step + Fraction(by, 10**9))
+        for index, product in enumerate(part.products):
+            for name in ("first", "last", "sum", "infinity"):
+                products = list(part.products)
+                products[index] = replace(product, **{name: getattr(product, name) + by})
+                yield f"product {index} {name} {by}", replace(part, products=tuple(products))
+    yield "no last hint", replace(part, products=part.products[:-1])
+    yield "a hint more", replace(part, products=(*part.products, part.products[-1]))
+    yield "side", replace(part, side="above" if part.side == "below" else "below")
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("part", [ABOVE, BELOW], ids=["above", "below"])
+def test_checker_accepts_and_refuses(part: FormalPart) -> None:
+    assert is_accepted(part)
+    same = {"infinity -1"} if part.infinity == 0 else set()
+    assert [name for name, other in altered(part) if name not in same and is_accepted(other)] == []
+
+
+@needs_checker
+@pytest.mark.long
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("side", ["above", "below"])
+def test_checker_on_dp_sgd(side: str) -> None:
+    """q = 0.01, sigma = 1, 1000 steps, eps = 2."""
+    law = SampledGaussianLoss(Fraction(1, 100), Fraction(1), "remove")
+    part = build_part(law, "remove", 1000, side, Fraction(2), Fraction(1, 10**5), Fraction(1, 2**12))
+    assert 4096 <= len(part.masses) <= 16384
+    assert (is_above if side == "above" else is_below)(part, law) and is_accepted(part)
+    chosen = ("mass", "count", "bound", "epsilon", "product 0", "product 7", "product 13")
+    assert [name for name, other in altered(part) if name.startswith(chosen) and is_accepted(other)] == []
+
+
+# ---------- certificates ----------
+
+
+def certificate(delta: str) -> Document:
+    from verified_dp.certificate import build_certificate
+
+    claim = Claim("a test", "none", Fraction(1), Fraction(delta), "1", delta)
+    mechanism = PoissonSampled(Gaussian(noise_multiplier="2"), "0.1")
+    spec = Spec(Relation.ADD_OR_REMOVE, Composition(((mechanism, COUNT),)), claim)
+    return build_certificate(spec, *privacy_profile(spec).solve_claim(claim, 6, "auto", None))
+
+
+@pytest.fixture(scope="module")
+def proved() -> Document:
+    return with_formal(certificate("2e-3"))
+
+
+def test_formal_part_survives_the_other_checks(proved: Document) -> None:
+    assert proved["verdict"] == "proved" and verify(json.dumps(proved)).valid
+    assert [part["order"] for part in proved["formal"]] == ["remove", "add"]
+    assert [part_record(part) for part in read_parts(proved["formal"])] == proved["formal"]
+    assert verify({**proved, "formal": []}).field == "formal"
+
+
+@needs_checker
+def test_certificates_are_verified(proved: Document) -> None:
+    assert verify_formal(proved).valid
+    refuted = with_formal(certificate("1e-5"))
+    assert refuted["verdict"] == "refuted" and verify_formal(refuted).verdict == "refuted"
+
+
+def peak(part: Document) -> int:
+    """Where the largest mass is."""
+    masses = [int(mass) for mass in part["masses"]]
+    return masses.index(max(masses))
+
+
+@needs_checker
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda part: part.update(count=part["count"] + 1), "count"),
+        (lambda part: part.update(epsilon="5*2^-2"), "formal"),
+        (lambda part: part.update(bound=str(int(part["bound"]) - 1)), "formal"),
+        (lambda part: part.update(bound="0" + part["bound"]), "bound"),
+        (lambda part: part["masses"].__setitem__(peak(part), "0"), "masses"),
+        (lambda part: part["masses"].__setitem__(peak(part), str(int(part["masses"][peak(part)]) + 1)), "formal[0]"),
+        (lambda part: part["products"][2].__setitem__(2, "17"), "formal[0]"),
+        (lambda part: part["products"][2].__setitem__(1, 10**14), "products"),
+        (lambda part: part.update(order="symmetric"), "formal"),
+        (lambda part: part.update(order=["remove"]), "formal"),
+        (lambda part: part.update(prec=16000, masses=part["masses"] * 1000), "formal"),
+        (lambda part: part.update(side="below"), "formal"),
+    ],
+)
+def test_altered_parts_are_refused(proved: Document, change: Callable[[Any], None], field: str) -> None:
+    content = json.loads(json.dumps(proved))
+    change(content["formal"][0])
+    with pytest.raises(InvalidCertificate) as error:
+        verify_formal(sealed(content))
+    assert field in error.value.field
+
+
+@pytest.mark.theorem("T122-formal-checker")
+def test_bounds_must_show_the_verdict() -> None:
+    claim = Claim("", "", EPSILON, ABOVE.delta, "1", "x")
+    losses = {loss.order: loss for loss in privacy_losses(
+        Composition(((PoissonSampled(Gaussian(noise_multiplier="2"), "0.1"), COUNT),)), Relation.REMOVE)}
+    check_purpose("proved", claim, [ABOVE], losses)
+    check_purpose("refuted", replace(claim, delta=BELOW.delta / 2), [BELOW], losses)
+    nearly_one = Fraction(99, 100)
+    for verdict, part, delta in (("proved", ABOVE, ABOVE.delta * nearly_one), ("proved", BELOW, nearly_one),
+                                 ("refuted", BELOW, BELOW.delta), ("refuted", ABOVE, Fraction(1, 10**9)),
+                                 ("undecided", ABOVE, nearly_one)):
+        with pytest.raises(InvalidCertificate):
+            check_purpose(verdict, replace(claim, delta=delta), [part], losses)
+
+
+def test_command_line(tmp_path: Path, proved: Document, capsys: pytest.CaptureFixture[str],
+                      monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, formal = tmp_path / "plain.json", tmp_path / "formal.json"
+    plain.write_text(json.dumps(sealed({key: value for key, value in proved.items() if key != "formal"})))
+    formal.write_text(json.dumps(proved))
+    assert main(["verify", "--formal", str(plain)]) == 3
+    assert "no formal part" in capsys.readouterr().err
+    if BUILT:
+        assert main(["verify", "--formal", str(formal)]) == 0
+        assert "Trusted" in capsys.readouterr().out
+    monkeypatch.setattr(formal_module, "CHECKER", tmp_path / "nothing")
+    monkeypatch.setenv("VERIFIED_DP_FORMAL_CHECKER", str(tmp_path / "plain.json"))
+    assert main(["verify", "--formal", str(formal)]) == 3
+    assert "make proofs" in capsys.readouterr().err
+    assert main(["verify", "--formal-checker", str(tmp_path / "nothing"), str(formal)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def program(place: Path, words: str) -> Path:
+    """A program of our own in the place of the extracted one."""
+    place.write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
+    place.chmod(0o755)
+    return place
+
+
+def test_another_program_is_named_in_the_answer(
+    tmp_path: Path, proved: Document, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "formal.json").write_text(json.dumps(proved))
+    yes = program(tmp_path / "yes", "cat > /dev/null; echo accepted")
+    assert main(["verify", "--formal-checker", str(yes), str(tmp_path / "formal.json"), "--json"]) == 0
+    assert f"accepted by the program {yes}" in json.loads(capsys.readouterr().out)["reason"]
+    no = program(tmp_path / "no", "cat > /dev/null; echo rejected; exit 1")
+    assert main(["verify", "--formal-checker", str(no), str(tmp_path / "formal.json")]) == 1
+
+
+def test_only_the_program_that_was_built_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = program(tmp_path / "built", "cat > /dev/null; echo accepted")
+    monkeypatch.setattr(formal_module, "CHECKER", built)
+    monkeypatch.setattr(formal_module, "HASH", tmp_path / "built.sha256")
+    with pytest.raises(Unsupported, match="not built"):
+        is_accepted(ABOVE)
+    (tmp_path / "built.sha256").write_text(hashlib.sha256(built.read_bytes()).hexdigest() + "\n", encoding="ascii")
+    assert is_accepted(ABOVE)
+    program(built, "echo accepted  # something else")
+    with pytest.raises(Unsupported, match="not the program"):
+        is_accepted(ABOVE)
+
+
+def test_the_checker_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that wants more memory or time than it may have decides nothing."""
+    assert formal_module.MAX_SECONDS <= 900 and formal_module.MAX_MEMORY <= 8192
+    large = program(tmp_path / "large", f'exec "{sys.executable}" -c "print(len(bytes(300 << 20)) and \'accepted\')"')
+    assert is_accepted(ABOVE, str(large))
+    monkeypatch.setattr(formal_module, "MAX_MEMORY", 200)
+    with pytest.raises(Unsupported, match="failed"):
+        is_accepted(ABOVE, str(large))
+    monkeypatch.setattr(formal_module, "MAX_SECONDS", 0.2)
+    with pytest.raises(Unsupported, match="did not finish"):
+        is_accepted(ABOVE, str(program(tmp_path / "slow", "exec sleep 60")))
+
+
+def test_the_build_keeps_the_niceness_it_was_given(load: Callable[..., ModuleType]) -> None:
+    assert load(COQ / "build.py", "coq_build").run("nice", cwd=COQ).stdout.strip() == str(os.nice(0))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("coqchk") is None or not BUILT, reason="needs Coq, and `make proofs`")
+def test_coqchk_accepts_what_is_compiled(load: Callable[..., ModuleType]) -> None:
+    assert load(COQ / "build.py", "coq_build").recheck() is None
+
+
+CLAIM = """relation = "remove"
+[[mechanism]]
+kind = "gaussian"
+noise_multiplier = "2"
+count = 22
+sampling = { scheme = "poisson", probability = "0.1" }
+[claim]
+title = "a test"
+source = "none"
+epsilon = "1"
+delta = "2e-3"
+"""
+
+
+def test_certify_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "claim.toml").write_text(CLAIM, encoding="utf-8")
+    assert main(["certify", "--formal", "--out", str(tmp_path), str(tmp_path / "claim.toml")]) == 0
+    written = json.loads((tmp_path / "claim.json").read_text(encoding="utf-8"))
+    assert [part.side for part in read_parts(written["formal"])] == ["above"] and verify(written).valid
+
+
+def test_unsupported_claims() -> None:
+    with pytest.raises(Unsupported):
+        with_formal({**certificate("2e-3"), "verdict": "undecided"})
+
+
+# ---------- what Coq says ----------
+
+
+@pytest.mark.theorem("T15-gaussian")
+def test_digits_of_coq_interval() -> None:
+    """The Gaussian's delta, enclosed by CoqInterval to 1e-10, digit by digit."""
+    text = (COQ / "GaussianDigits.v").read_text(encoding="utf-8")
+    found = re.findall(r"is_delta \(?([\d/]+)\)? \(?([\d/]+)\)? d -> Rabs \(d - (0\.\d{11})\) <= 1e-10", text)
+    assert len(found) == 5
+    for sigma, epsilon, digits in found:
+        composition = Composition(((Gaussian(noise_multiplier=sigma), 1),))
+        ours = privacy_profile(Spec(Relation.REMOVE, composition)).delta(Fraction(epsilon), 14)
+        low, high = (end.as_fraction() for end in (ours.lower, ours.upper))
+        assert abs(low - Fraction(digits)) <= Fraction(1, 2 * 10**11) + (high - low)
+        assert Fraction(digits) - Fraction(1, 10**10) <= low <= high <= Fraction(digits) + Fraction(1, 10**10)
+
+
+def test_axioms_are_quoted() -> None:
+    listed = (COQ / "axioms.txt").read_text(encoding="utf-8")
+    reals = listed.partition("[reals]\n")[2].partition("#")[0].split()
+    readme = (ROOT / "proofs" / "README.md").read_text(encoding="utf-8")
+    assert len(reals) == 4 and all(axiom in readme for axiom in reals)
+
+
+@pytest.fixture
+def build(load: Callable[..., Any]) -> Any:
+    """proofs/coq/build.py as a module."""
+    return load(COQ / "build.py", "coq_build")
+
+
+def test_build_refuses_what_is_not_proved(build: Any) -> None:
+    known, machine = "Classical_Prop.classic", "Uint63.add_spec"
+    assert build.unexpected({"Extract.accepted_above": [known]}) == []
+    assert build.unexpected({"Instances.response_private": [known, machine]}) == []
+    assert build.unexpected({"Extract.accepted_above": [known, machine]})
+    assert build.unexpected({"Instances.response_private": [known, "Law.dom_conv"]})
+    for text in ("Lemma a : False. Admitted.", "Axiom a : False.", "Proof. admit.", "Parameter f : nat."):
+        assert build.UNPROVED.search(build.COMMENT.sub(" ", text))
+    assert not build.UNPROVED.search(build.COMMENT.sub(" ", "(* Nothing is Admitted. *) Lemma a : True."))
+
+
+def test_story_is_complete() -> None:
+    """Every Coq file is built, in the order in which the reader's guide tells of it."""
+    build = (COQ / "build.py").read_text(encoding="utf-8")
+    listed = re.findall(r'"(\w+)"', build.partition("FILES = (")[2].partition(")")[0])
+    assert sorted(listed) == sorted(path.stem for path in COQ.glob("*.v"))
+    guide = (COQ / "README.md").read_text(encoding="utf-8")
+    places = [guide.index(f"| `{name}.v`") for name in listed]
+    assert all(before < after for before, after in pairwise(places))

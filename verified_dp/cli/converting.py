@@ -1,0 +1,116 @@
+"""`convert` and `certify --history`: other libraries' files as specifications, and claims that hold for them."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verified_dp.cli.commands import certificate_paths, run_certify, store, verdict_row, verdict_text
+from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output
+from verified_dp.core.errors import InvalidInput, Unsupported, with_file
+
+if TYPE_CHECKING:
+    from verified_dp.cli.limits import Limits
+    from verified_dp.cli.text import Judged
+    from verified_dp.core.composition import Spec
+    from verified_dp.interop.reading import Converted
+
+SOURCES = ("opacus", "dp-accounting", "tf-privacy")
+_CLAIMED_DIGITS = 6
+
+
+def run_convert(args: Namespace, out: Output) -> int:
+    """verified-dp convert FILE --from opacus|dp-accounting|tf-privacy"""
+    from verified_dp.interop.writing import spec_toml
+
+    out.write(spec_toml(read_history(args.file, args.source, args.floats, args.relation)).splitlines())
+    return ANSWERED
+
+
+def read_history(file: str, source: str, floats: str, relation: str) -> Converted:
+    """The specification of a file in the JSON form of one of SOURCES; errors name the file."""
+    from verified_dp.interop.events import from_dp_event
+    from verified_dp.interop.histories import from_opacus, from_tf_privacy
+
+    data = _read_json(file)
+    try:
+        if source == "dp-accounting":
+            return from_dp_event(data, floats=floats, relation=relation)
+        if source == "opacus":
+            return from_opacus(data, floats=floats, relation=relation)
+        if relation != "add-or-remove":
+            raise InvalidInput("relation", relation, "add-or-remove, which TensorFlow Privacy's statements are about")
+        return from_tf_privacy(data, floats=floats)
+    except (InvalidInput, Unsupported) as error:
+        raise with_file(error, file) from None
+
+
+def _read_json(file: str) -> Any:
+    try:
+        return json.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput("file", file, f"a file that can be read ({error.strerror or error})", file) from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("file", file, f"JSON ({error})", file) from None
+
+
+def run_claims(args: Namespace, out: Output) -> int:
+    """verified-dp certify, of claims in files or of a history."""
+    if args.history is not None:
+        return run_history(args, out)
+    if not args.files:
+        args.refuse("the following arguments are required: CLAIM")
+    if args.delta is not None:
+        raise InvalidInput("history", None, "given with --delta")
+    return run_certify(args, out)
+
+
+def run_history(args: Namespace, out: Output) -> int:
+    """verified-dp certify --history FILE --delta D [--from opacus] [--out DIR]"""
+    from verified_dp.cli.limits import Limits
+
+    if args.files:
+        raise InvalidInput("CLAIM", args.files[0], "left out where --history is given")
+    if args.delta is None:
+        raise InvalidInput("delta", None, "given with --history")
+    place = next(certificate_paths([args.history], args.out))
+    spec = read_history(args.history, args.source, args.floats, args.relation)
+    judged = certify_history(args.history, spec, args.delta, Limits.of(args), place)
+    out.result(verdict_row(judged), lambda: verdict_text(judged))
+    return {"proved": ANSWERED, "refuted": REFUTED}.get(judged.verdict, UNDECIDED)
+
+
+def certify_history(file: str, spec: Converted, delta: str, limits: Limits, place: str | None) -> Judged:
+    """Claim the epsilon that is proved, rounded up to six digits, and write its certificate."""
+    from verified_dp.certificate import build_certificate, certificate_bytes
+    from verified_dp.cli.text import Judged
+    from verified_dp.profile import privacy_profile
+    from verified_dp.terminal import Progress
+
+    with Progress(file) as progress:
+        profile = privacy_profile(spec, progress=progress)
+        found = profile.epsilon(delta, limits.digits, limits.method, limits.max_seconds)
+        if found.upper.is_infinite:
+            raise Unsupported(f"no finite epsilon is proved at delta = {delta}", "history", file)
+        claimed = claimed_spec(spec, file, found.upper, delta)
+        asked, epsilon = privacy_profile(claimed, progress=progress).solve_claim(
+            claimed.claim, limits.digits, limits.method, limits.max_seconds)  # type: ignore[arg-type]
+        certificate = build_certificate(claimed, asked, epsilon)
+    if place is not None:
+        store(place, certificate_bytes(certificate))
+    return Judged(
+        file=file, claim=claimed.claim, verdict=certificate["verdict"],  # type: ignore[arg-type]
+        short_by_rounding=certificate["short_by_rounding"], delta=asked.enclosure, epsilon=epsilon.enclosure,
+        assumptions=tuple(certificate["assumptions"]), certificate=place)
+
+
+def claimed_spec(spec: Converted, file: str, upper: Any, delta: str) -> Spec:
+    """The specification with the claim that its epsilon at delta is at most `upper`, rounded up."""
+    from verified_dp.core.composition import Claim, Spec
+    from verified_dp.core.dyadic import decimal_up
+
+    epsilon = decimal_up(upper, _CLAIMED_DIGITS)
+    claim = Claim(Path(file).stem, spec.words, epsilon, delta, epsilon, delta)  # type: ignore[arg-type]
+    return Spec(spec.relation, spec.composition, claim)

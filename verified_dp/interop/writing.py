@@ -1,0 +1,108 @@
+"""Specifications as TOML text that `parse_spec` reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import singledispatch
+
+from verified_dp.core.composition import (
+    Composition,
+    Grouped,
+    PoissonSampled,
+    Sampled,
+    Spec,
+    WithoutReplacement,
+    WithReplacement,
+)
+from verified_dp.core.exact import fraction_text
+from verified_dp.core.mechanisms import Release
+from verified_dp.interop.reading import Converted
+
+
+def spec_toml(spec: Spec) -> str:
+    """The specification as TOML, exact; where it was converted, a comment says from what and how floats were read.
+
+    >>> from verified_dp import Gaussian, compose
+    >>> print(spec_toml(Spec("add", compose((Gaussian("1.1"), 3)))))
+    relation = "add"
+    <BLANKLINE>
+    [[mechanism]]
+    kind = "gaussian"
+    noise_multiplier = "11/10"
+    count = 3
+    <BLANKLINE>
+    """
+    return "\n".join([*_head(spec), *_mechanisms(spec.composition), *_claim(spec)]) + "\n"
+
+
+def _head(spec: Spec) -> Iterator[str]:
+    if isinstance(spec, Converted):
+        yield f"# {spec.words}"
+    yield f"relation = {_text(str(spec.relation))}"
+    if spec.composition.group_size > 1:
+        yield f"group_size = {spec.composition.group_size}"
+
+
+def _mechanisms(composition: Composition) -> Iterator[str]:
+    for mechanism, count in composition.parts:
+        inner = mechanism.mechanism if isinstance(mechanism, Grouped) else mechanism
+        bare = inner.mechanism if isinstance(inner, Sampled) else inner
+        yield from ["", "[[mechanism]]"]
+        if isinstance(bare, Composition):
+            yield from ['kind = "composition"', *_sampling(inner), f"count = {count}"]
+            for release, times in bare.parts:
+                yield from ["", "[[mechanism.releases]]", *_keys(release), f"count = {times}"]
+        else:
+            yield from [*_keys(bare), *_sampling(inner), f"count = {count}"]
+
+
+def _keys(mechanism: object) -> Iterator[str]:
+    """kind and the stated fields of a mechanism that is not sampled."""
+    kind = mechanism.kind if isinstance(mechanism, Release) else "gaussian"
+    names = mechanism.keys() if isinstance(mechanism, Release) else ("noise_multiplier", "sigma", "sensitivity")
+    yield f"kind = {_text(kind)}"
+    stated = ((name, getattr(mechanism, name)) for name in names)
+    yield from (f"{name} = {_value(value)}" for name, value in stated if value is not None)
+
+
+@singledispatch
+def _sampling(mechanism: object) -> Iterable[str]:
+    return ()
+
+
+@_sampling.register
+def _(mechanism: PoissonSampled) -> Iterable[str]:
+    return [f'sampling = {{ scheme = "poisson", probability = {_value(mechanism.probability)} }}']
+
+
+@_sampling.register
+def _(mechanism: WithoutReplacement) -> Iterable[str]:
+    return [f'sampling = {{ scheme = "without-replacement", probability = {_value(mechanism.probability)} }}']
+
+
+@_sampling.register
+def _(mechanism: WithReplacement) -> Iterable[str]:
+    return [f'sampling = {{ scheme = "with-replacement", draws = {mechanism.draws}, '
+            f"population = {mechanism.population} }}"]
+
+
+def _claim(spec: Spec) -> Iterator[str]:
+    if spec.claim is not None:
+        claim = spec.claim
+        numbers = {"epsilon": claim.epsilon_text, "delta": claim.delta_text}
+        stated = {"title": claim.title, "source": claim.source, **numbers}
+        yield from ["", "[claim]", *(f"{key} = {_text(value)}" for key, value in stated.items())]
+
+
+def _value(value: int | Fraction | tuple[Fraction, ...]) -> str:
+    """Integers bare, other numbers as quoted fractions, lists of them."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(_value(each) for each in value)}]"
+    return str(value) if isinstance(value, int) else _text(fraction_text(value))
+
+
+def _text(text: str) -> str:
+    """A basic TOML string: the characters that TOML forbids in one are escaped."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

@@ -1,0 +1,1 @@
+"""Expansions of delta around a tilted normal law, of any stored order, with proved remainders."""

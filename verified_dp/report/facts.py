@@ -1,0 +1,140 @@
+"""What a page is about: a certificate, the specification in it, and its profile to ask more of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from verified_dp.certificate import build_certificate, certificate_bytes
+from verified_dp.core.certificate.document import Document, read_document
+from verified_dp.core.certificate.statement import read_spec
+from verified_dp.core.composition import Claim, Spec
+from verified_dp.core.errors import InvalidInput
+from verified_dp.profile import PrivacyProfile, privacy_profile
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdict. name: of the file it came from, without folder and suffix."""
+
+    name: str
+    certificate: Document
+    profile: PrivacyProfile
+
+    @property
+    def claim(self) -> Claim:
+        """As published."""
+        claim = read_spec(self.certificate).claim
+        if claim is None:
+            raise InvalidInput("claim", None, "given: a page judges a claim")
+        return claim
+
+    @property
+    def title(self) -> str:
+        """The claim's title, or the name of its file."""
+        return self.claim.title or self.name
+
+    @property
+    def data(self) -> bytes:
+        """The certificate as it is stored."""
+        return certificate_bytes(self.certificate)
+
+    @property
+    def tight(self) -> bool:
+        """Whether data sets attain the pairs, so that the numbers are the mechanism's own."""
+        return all(pair["tight"] for pair in self.certificate["pairs"])
+
+    @property
+    def steps(self) -> int:
+        """How many steps were composed."""
+        return sum(count for _, count in self.profile.composition.parts)
+
+
+def judge(spec: Spec, name: str, digits: int | None = None, max_seconds: float | None = None) -> Judged:
+    """Certify a specification's claim. Raises InvalidInput without a claim, Unsupported."""
+    if spec.claim is None:
+        raise InvalidInput("claim", None, "a [claim] table with epsilon and delta")
+    profile = privacy_profile(spec)
+    delta, epsilon = profile.solve_claim(spec.claim, digits, max_seconds=max_seconds)
+    return Judged(name, build_certificate(spec, delta, epsilon), profile)
+
+
+def read_certificate(data: bytes, name: str) -> Judged:
+    """What a certificate states, which the caller has verified. Raises InvalidCertificate, Unsupported."""
+    document = read_document(data)
+    spec = read_spec(document)
+    return Judged(name, document, privacy_profile(spec.composition, spec.relation))
+
+
+def outward(lower: str, upper: str, significant: int = 12) -> str:
+    """The digits that both decimals share, "2.381689726..."; "between A and B", rounded outward, where these are few.
+
+    >>> outward("2.3816897261408550", "2.3816897261424429"), outward("0.0120", "0.0234", 2), outward("0.5", "0.5")
+    ('2.38168972614…', 'between 0.012 and 0.024', '0.5')
+    """
+    (low, e, power), (high, _, other) = lower.partition("e"), upper.partition("e")
+    if lower == upper:
+        return lower
+    same = 0
+    while power == other and same < min(len(low), len(high)) and low[same] == high[same]:
+        same += 1
+    shared = low[:same]
+    if "." in shared and sum(c.isdigit() for c in shared.lstrip("0.")) >= 3:
+        return f"{shared[: significant + 2].rstrip('.')}…{e}{power}"
+    return f"between {rounded(lower, 4, up=False)} and {rounded(upper, 4, up=True)}"
+
+
+def rounded(text: str, significant: int, *, up: bool) -> str:
+    """A decimal rounded outward to so many digits; "inf" stays.
+
+    >>> rounded("8.063934e-8", 3, up=True), rounded("0", 3, up=True), rounded("1.99999", 3, up=False)
+    ('8.07e-8', '0', '1.99')
+    """
+    from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+    if text == "inf":
+        return text
+    context = Context(prec=significant, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-10**9, Emax=10**9)
+    number = context.create_decimal(Decimal(text)).normalize(context)
+    return plain(number.as_tuple().digits, int(number.as_tuple().exponent), number.is_signed())
+
+
+def plain(digits: tuple[int, ...], power: int, negative: bool = False) -> str:
+    """Digits times 10^power as text, with an exponent where it is short."""
+    text, top = "".join(map(str, digits)), power + len(digits) - 1
+    if not text.strip("0"):
+        return "0"
+    if not -4 <= top < 12:
+        shown = f"{text[0]}.{text[1:]}".rstrip(".") + f"e{top}"
+    elif power >= 0:
+        shown = text + "0" * power
+    elif top >= 0:
+        shown = f"{text[: top + 1]}.{text[top + 1:]}"
+    else:
+        shown = "0." + "0" * (-top - 1) + text
+    return "-" * negative + shown
+
+
+def round_step(least: Fraction) -> Fraction:
+    """The smallest number of two digits or fewer, such as 0.12 or 5, that is at least so large.
+
+    >>> round_step(Fraction(1, 9)), round_step(Fraction(301, 100))
+    (Fraction(3, 25), Fraction(4, 1))
+    """
+    unit = Fraction(1)
+    while unit > least:
+        unit /= 10
+    while unit * 10 <= least:
+        unit *= 10
+    return next(unit * Fraction(n, 10) for n in (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+                if unit * Fraction(n, 10) >= least)
+
+
+def as_decimal(number: Fraction, significant: int = 6) -> str:
+    """A fraction as a decimal of so many digits, with "about" where that is not exact."""
+    from decimal import Context, Decimal, Inexact
+
+    context = Context(prec=significant, Emin=-10**9, Emax=10**9)
+    value = context.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize(context)
+    shown = plain(value.as_tuple().digits, int(value.as_tuple().exponent), value.is_signed())
+    return f"about {shown}" if context.flags[Inexact] else shown

@@ -1,0 +1,249 @@
+"""Laws with finitely many outcomes: everything is a sum over their masses under P and under Q (T46)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from .balls import (
+    Ball,
+    Complex,
+    ball,
+    complex_exp,
+    cos_sin,
+    exp,
+    expm1,
+    larger,
+    log,
+    log1p,
+    scaled_by,
+    smaller,
+    total,
+    turn_sums,
+)
+from .laws import Law, Tails, step_down
+
+Atom = tuple[Ball, Ball]
+"""(P mass, Q mass) of an outcome; the exact 0 where it is 0."""
+
+
+class AtomicLaw(Law):
+    """A subclass gives `atoms`, and the losses where these are known better than as log(p/q)."""
+
+    direct: ClassVar[bool] = True
+
+    def atoms(self) -> list[Atom]:
+        raise NotImplementedError
+
+    def losses(self) -> list[Ball]:
+        """Of the atoms with both masses positive, in their order."""
+        return [log(p / q) for p, q in self.finite_atoms()]
+
+    def lattice(self) -> tuple[Ball, list[int]] | None:
+        """(step, indices): the i-th finite atom has loss index * step; None where no such step is known."""
+        return None
+
+    def finite_atoms(self) -> list[Atom]:
+        return [(p, q) for p, q in self.atoms() if not p.is_zero() and not q.is_zero()]
+
+    def tails(self, x: Ball) -> Tails:
+        above, below = self.infinity(), Ball(0)
+        for (p, q), loss in zip(self.finite_atoms(), self.losses(), strict=True):
+            counts = step_down(x - loss)
+            above, below = above + counts * p, below + counts * q
+        return above, below
+
+    def stick(self, x: Ball) -> Ball:
+        """sum (p - e^x q)_+."""
+        alpha = exp(x)
+        return total(larger(p - alpha * q, 0) for p, q in self.atoms())
+
+    def infinity(self) -> Ball:
+        return total(p for p, q in self.atoms() if q.is_zero())
+
+    def largest(self) -> Any:
+        losses = self.losses()
+        found = losses[0] if losses else None
+        for loss in losses:
+            found = loss if found is None else larger(found, loss)
+        return Ball(-(2**40)) if found is None else found
+
+    def smallest(self) -> Ball | None:
+        losses = self.losses()
+        found = losses[0] if losses else None
+        for loss in losses:
+            found = loss if found is None else smaller(found, loss)
+        return Ball(2**40) if found is None else found
+
+    def moment(self, exponent: Ball) -> Ball:
+        return total(p * exp(exponent * loss)
+                     for (p, _), loss in zip(self.finite_atoms(), self.losses(), strict=True))
+
+    def transform(self, z: Complex) -> Complex:
+        parts = [scaled_by(complex_exp(scaled_by(z, loss)), p)
+                 for (p, _), loss in zip(self.finite_atoms(), self.losses(), strict=True)]
+        return total(x for x, _ in parts), total(y for _, y in parts)
+
+    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
+        weights, turns = [], []
+        for (p, _), loss in zip(self.finite_atoms(), self.losses(), strict=True):
+            weights.append((p * exp(tilt * loss), Ball(0)))
+            turns.append(cos_sin(step * loss))
+        return turn_sums(weights, turns, count), Ball(0)
+
+
+@dataclass(frozen=True)
+class FiniteLoss(AtomicLaw):
+    """Exact (P, Q) masses of the outcomes, in the order at hand."""
+
+    masses: tuple[tuple[Fraction, Fraction], ...]
+    order: str
+
+    def in_order(self, order: str) -> FiniteLoss:
+        swap = {self.order, order} == {"remove", "add"}
+        return replace(self, masses=tuple((q, p) for p, q in self.masses) if swap else self.masses, order=order)
+
+    def infinity(self) -> Ball:
+        return ball(sum((p for p, q in self.masses if not q), Fraction(0)))
+
+    def atoms(self) -> list[Atom]:
+        return [(ball(p), ball(q)) for p, q in self.masses]
+
+    def losses(self) -> list[Ball]:
+        return [Ball(0) if p == q else log(ball(p / q)) for p, q in self.masses if p and q]
+
+    def lattice(self) -> tuple[Ball, list[int]] | None:
+        """Where all finite ratios are powers (up to 64) of the smallest one above 1."""
+        ratios = [p / q for p, q in self.masses if p and q]
+        base = min((max(r, 1 / r) for r in ratios if r != 1), default=None)
+        if base is None:
+            return Ball(1), [0 for _ in ratios]
+        indices = [next((n for n in range(-64, 65) if base**n == ratio), None) for ratio in ratios]
+        return None if None in indices else (log(ball(base)), [int(n or 0) for n in indices])
+
+
+@dataclass(frozen=True)
+class OddsLoss(AtomicLaw):
+    """P = (1-d)(e^eps, 1, others)/(e^eps + 1 + others) and d at infinity; Q mirrored (T54, T56)."""
+
+    epsilon: Fraction
+    infinity_mass: Fraction
+    others: int
+    order: str = "symmetric"
+
+    def atoms(self) -> list[Atom]:
+        odds, sure = exp(self.epsilon), ball(self.infinity_mass)
+        unit = ball(1 - self.infinity_mass) / (odds + 1 + self.others)
+        neutral = [(unit * self.others, unit * self.others)] if self.others else []
+        return [(sure, Ball(0)), (unit * odds, unit), (unit, unit * odds), *neutral, (Ball(0), sure)]
+
+    def losses(self) -> list[Ball]:
+        return [ball(self.epsilon), ball(-self.epsilon), *([Ball(0)] if self.others else [])]
+
+    def largest(self) -> Fraction:
+        return self.epsilon
+
+    def lattice(self) -> tuple[Ball, list[int]]:
+        return ball(self.epsilon), [1, -1, 0] if self.others else [1, -1]
+
+
+@dataclass(frozen=True)
+class GroupOddsLoss(AtomicLaw):
+    """The same for (g eps, d_g), d_g = delta (1 + e^eps + ... + e^{(g-1) eps}) < 1 (T72)."""
+
+    epsilon: Fraction
+    infinity_mass: Fraction
+    size: int
+    order: str = "symmetric"
+
+    def mass(self) -> Ball:
+        factor = expm1(self.size * self.epsilon) / expm1(self.epsilon) if self.epsilon else ball(self.size)
+        return ball(self.infinity_mass) * factor
+
+    def atoms(self) -> list[Atom]:
+        odds, sure = exp(self.largest()), self.mass()
+        unit = (1 - sure) / (odds + 1)
+        return [(sure, Ball(0)), (unit * odds, unit), (unit, unit * odds), (Ball(0), sure)]
+
+    def losses(self) -> list[Ball]:
+        return [ball(self.largest()), ball(-self.largest())]
+
+    def largest(self) -> Fraction:
+        return self.size * self.epsilon
+
+    def lattice(self) -> tuple[Ball, list[int]]:
+        return ball(self.largest()), [1, -1]
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceLoss(AtomicLaw):
+    """Noise (1-r)/(1+r) r^|x|, r = e^{-1/scale}, an integer shift D: losses (D - 2x)/scale for x = 0..D (T48)."""
+
+    scale: Fraction
+    sensitivity: int
+    order: str = "symmetric"
+
+    def atoms(self) -> list[Atom]:
+        shift, ratio = self.sensitivity, exp(-1 / self.scale)
+        powers = [exp(-x / self.scale) for x in range(shift + 1)]
+        end, inner = 1 / (1 + ratio), -expm1(-1 / self.scale) / (1 + ratio)
+        between = [(inner * powers[x], inner * powers[shift - x]) for x in range(1, shift)]
+        return [(end, end * powers[shift]), *between, (end * powers[shift], end)]
+
+    def losses(self) -> list[Ball]:
+        return [ball((self.sensitivity - 2 * x) / self.scale) for x in range(self.sensitivity + 1)]
+
+    def largest(self) -> Fraction:
+        return self.sensitivity / self.scale
+
+    def lattice(self) -> tuple[Ball, list[int]]:
+        return ball(1 / self.scale), [self.sensitivity - 2 * x for x in range(self.sensitivity + 1)]
+
+
+@dataclass(frozen=True)
+class SampledAtomicLoss(AtomicLaw):
+    """((1-q) P0 + q P1, P0) outcome by outcome, base: the law of (P1, P0); swapped in the add order (T49)."""
+
+    base: Any
+    probability: Fraction
+    order: str
+
+    def atoms(self) -> list[Atom]:
+        q = ball(self.probability)
+        mixed = [((1 - q) * without + q * with_it, without) for with_it, without in self.base.atoms()]
+        return mixed if self.order == "remove" else [(without, mix) for mix, without in mixed]
+
+    def losses(self) -> list[Ball]:
+        base, found = iter(self.base.losses()), []
+        for with_it, without in self.base.atoms():
+            if not without.is_zero():
+                grown = Ball(-1) if with_it.is_zero() else expm1(next(base))
+                found.append(log1p(grown * self.probability))
+        return found if self.order == "remove" else [-loss for loss in found]
+
+
+def finite_product(parts: Sequence[tuple[Law, int]], most: int = 4096) -> FiniteLoss | None:
+    """The product of finite laws, outcomes of equal ratio together; None where there are others or too many."""
+    masses: list[tuple[Fraction, Fraction]] = [(Fraction(1), Fraction(1))]
+    for law, count in parts:
+        if not isinstance(law, FiniteLoss) or count > most:
+            return None
+        for _ in range(count):
+            if len(masses) * len(law.masses) > most:
+                return None
+            masses = by_ratio((p * a, q * b) for p, q in masses for a, b in law.masses)
+    return FiniteLoss(tuple(masses), "remove")
+
+
+def by_ratio(masses: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    """Outcomes of equal ratio p/q put together, in order of first appearance."""
+    found: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+    for p, q in masses:
+        if p or q:
+            ratio = p / q if q else None
+            old = found.get(ratio, (Fraction(0), Fraction(0)))
+            found[ratio] = (old[0] + p, old[1] + q)
+    return list(found.values())
+

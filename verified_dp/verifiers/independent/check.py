@@ -1,0 +1,158 @@
+"""The whole check (CERTIFICATE.md, "Order of evaluation"): the cheap parts first, then every enclosure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .balls import Ball, precision, time_limit
+from .contour import Bounds
+from .document import (
+    Document,
+    Dyadic,
+    Invalid,
+    check_equal,
+    check_keys,
+    check_rest,
+    check_seals,
+    decimal_parts,
+    decimals,
+    digits_of,
+    read,
+    read_dyadic,
+    read_fraction,
+)
+from .inputs import read_claim, read_input
+from .losses import ComposedLoss
+from .pairs import ORDERS, read_pairs
+from .verdict import Statement, judge
+from .witnesses import KINDS, check_size, read_witness
+from .words import assumptions
+
+GUARD_BITS = 64
+"""More than the witness asks for: what is recorded leaves little room for rounding."""
+MAX_ENTRIES = 16
+_BUDGET = re.compile(r"([1-9])\.([0-9]{3})e(0|-?[1-9][0-9]{0,30})")
+
+
+@dataclass(frozen=True)
+class Check:
+    """verdict: what a valid certificate proves. field, reason: where and why another is not valid."""
+
+    valid: bool
+    verdict: str | None
+    field: str | None
+    reason: str
+
+
+def verify(data: bytes, max_seconds: float | None = None) -> Check:
+    """Check a certificate.
+
+    Raises:
+        TooMuch: where a witness asks for more than this checker spends. OutOfTime: after so many seconds.
+    """
+    try:
+        document = read(data)
+        with time_limit(max_seconds):
+            count = _check(document)
+        check_seals(document)
+    except Invalid as error:
+        return Check(False, None, error.field or None, error.reason)
+    return Check(True, document["verdict"], None, f"{count} enclosures confirmed")
+
+
+def _check(document: Document) -> int:
+    claim, run = read_claim(document["claim"]), read_input(document["input"])
+    with precision(256):
+        pairs, tight, losses = read_pairs(run)
+    check_equal(document["pairs"], pairs, "pairs", "not the pairs of the input")
+    check_equal(document["assumptions"], assumptions(run), "assumptions", "not what the input takes for granted")
+    found = document["evaluations"]
+    if type(found) is not list or len(found) > MAX_ENTRIES:
+        raise Invalid("evaluations", f"must be a list of at most {MAX_ENTRIES}")
+    entries = [_read_entry(table, f"evaluations[{index}]") for index, table in enumerate(found)]
+    judged = judge(claim, ORDERS[run.relation], tight, [statement for statement, _ in entries])
+    for key, expected in judged.items():
+        check_equal(document[key], expected, key, "does not follow from the evaluations")
+    check_rest(document)
+    for _, witness in entries:
+        check_size(witness)
+    known: dict[tuple[str, Any], Any] = {}
+    for index, (statement, witness) in enumerate(entries):
+        bounds = _bounds(statement, witness, losses[statement.order], known)
+        _check_entry(found[index], statement, bounds, f"evaluations[{index}]")
+    return len(entries)
+
+
+def _read_entry(table: Any, path: str) -> tuple[Statement, Any]:
+    check_keys(table, ("quantity", "order", "at", "side", "method", "witness", "enclosure", "error_budget"), path)
+    for key in ("quantity", "order", "side"):
+        if type(table[key]) is not str:
+            raise Invalid(f"{path}.{key}", "must be text")
+    enclosure, inside = table["enclosure"], f"{path}.enclosure"
+    check_keys(enclosure, ("lower", "upper", "lower_decimal", "upper_decimal"), inside)
+    lower, upper = (read_dyadic(enclosure[key], f"{inside}.{key}") for key in ("lower", "upper"))
+    if lower < 0 or upper < lower or upper > 1:
+        raise Invalid(inside, "must be ends with 0 <= lower <= upper <= 1")
+    texts = dict(zip(("lower_decimal", "upper_decimal"), decimals(lower, upper, inside), strict=True))
+    check_equal({key: enclosure[key] for key in texts}, texts, inside, "not the decimal of the dyadic")
+    witness = read_witness(table["witness"], f"{path}.witness")
+    check_equal(table["method"], KINDS[table["witness"]["kind"]][1], f"{path}.method", "not the witness's method")
+    _check_budget_form(table["error_budget"], f"{path}.error_budget")
+    at = read_fraction(table["at"], f"{path}.at")
+    return Statement(table["quantity"], table["order"], at, table["side"], lower, upper), witness
+
+
+def _check_budget_form(table: Any, path: str) -> None:
+    if type(table) is not dict:
+        raise Invalid(path, "must be an object")
+    for key, text in table.items():
+        if type(text) is not str or not (text in ("0", "inf") or _BUDGET.fullmatch(text)):
+            raise Invalid(f"{path}.{key}", "must be a decimal such as 1.234e-9")
+
+
+def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: dict[tuple[str, Any], Any]) -> Bounds | str:
+    """What the witness proves; or why it proves nothing. Equal witnesses of one order are evaluated once."""
+    key = statement.order, witness
+    try:
+        with precision(witness.prec + GUARD_BITS):
+            if key not in known:
+                known[key] = witness.evaluate(loss)
+            bounds: Bounds = known[key].enclose(statement.at)
+            return bounds
+    except (ArithmeticError, LookupError, ValueError) as error:
+        return str(error)
+
+
+def _check_entry(table: Document, statement: Statement, bounds: Bounds | str, path: str) -> None:
+    """The enclosure that the witness proves lies inside the recorded one, its error budget below the recorded."""
+    if isinstance(bounds, str):
+        if statement.lower > 0 or statement.upper < 1:
+            raise Invalid(f"{path}.witness", f"proves nothing: {bounds}")
+        return
+    if _dyadic(bounds.lower, up=False) < statement.lower:
+        raise Invalid(f"{path}.enclosure.lower", "is above what the witness proves")
+    if _dyadic(bounds.upper, up=True) > statement.upper:
+        raise Invalid(f"{path}.enclosure.upper", "is below what the witness proves")
+    _check_budget(table["error_budget"], bounds.budget, f"{path}.error_budget")
+
+
+def _dyadic(x: Ball, *, up: bool) -> Dyadic:
+    return Dyadic.of(x.m + x.r if up else x.m - x.r, x.e)
+
+
+def _check_budget(found: Mapping[str, str], needed: Mapping[str, Ball], path: str) -> None:
+    check_keys(found, needed, path)
+    for name, size in needed.items():
+        if not _is_enough(found[name], _dyadic(size, up=True), path):
+            raise Invalid(f"{path}.{name}", "must be at least the error")
+
+
+def _is_enough(text: str, size: Dyadic, path: str) -> bool:
+    if text == "inf" or not size.mantissa:
+        return True
+    digits, power = decimal_parts(size, 4, path, up=True)
+    match = _BUDGET.fullmatch(text)
+    return match is not None and (int(match[3]), match[1] + match[2]) >= (power + 3, digits_of(digits))

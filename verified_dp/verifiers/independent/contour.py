@@ -1,0 +1,467 @@
+"""Witnesses by the transform of the loss: lines, bent paths, Chernoff bounds, one Renyi order.
+
+CERTIFICATE.md, "Witnesses": each function states the inequality that it evaluates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from .balls import (
+    Ball,
+    Complex,
+    Row,
+    Table,
+    Unknown,
+    ball,
+    bits,
+    complex_exp,
+    complex_power,
+    cos_sin,
+    entry,
+    exp,
+    exp_row,
+    expm1,
+    inverse,
+    larger,
+    largest,
+    log,
+    modulus,
+    pi,
+    plus,
+    powers,
+    precision,
+    products,
+    row_times,
+    scaled_by,
+    smaller,
+    times,
+    top_of,
+    total,
+    transposed,
+    turn_sums,
+)
+from .losses import ComposedLoss
+from .nodes import Nodes, Rule
+from .quadrature import MAX_POINTS, gauss_rule
+
+LOW_BITS = 96
+"""One-sided bounds need few digits."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """lower <= delta <= upper, and what each source of error adds at most."""
+
+    lower: Ball
+    upper: Ball
+    budget: Mapping[str, Ball]
+
+
+def bounds_from_sum(found: Ball, both: Mapping[str, Ball], above: Mapping[str, Ball]) -> Bounds:
+    """|delta - found| <= the sum of `both`, except that found may also exceed delta by `above`; cut to [0, 1] (T33)."""
+    around, more = total(both.values()), total(above.values())
+    upper, lower = smaller(found + around, 1), larger(found - around - more, 0)
+    return Bounds(lower.lower(), upper.upper(), {**both, **above, "rounding": found.radius()})
+
+
+def require(condition: bool) -> None:
+    if not condition:
+        raise Unknown("a witness outside of its side conditions")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A law's transform at one point, two bounds of its error, and how often the law is composed."""
+
+    value: Complex
+    quadrature: Ball
+    node_tail: Ball
+    count: int
+
+
+def product(parts: Sequence[Part], gaussian: Complex) -> tuple[Complex, Ball, Ball]:
+    """prod value^k e^gaussian, and what the errors e_i change at most, by source (T12):
+
+    sum_i k_i e_i/(|M_i| + e_i) prod_j (|M_j| + e_j)^{k_j}.
+    """
+    found = complex_exp(gaussian)
+    for part in parts:
+        found = times(found, complex_power(part.value, part.count))
+    with precision(LOW_BITS):
+        quadrature, node_tail, size = Ball(0), Ball(0), gaussian[0]
+        for part in parts:
+            reach = modulus(part.value).upper() + part.quadrature + part.node_tail
+            if reach.is_zero():
+                return found, Ball(0), Ball(0)
+            size = size + log(reach) * part.count
+            quadrature = quadrature + part.quadrature * part.count / reach
+            node_tail = node_tail + part.node_tail * part.count / reach
+        size = exp(size)
+        return found, (quadrature * size).upper(), (node_tail * size).upper()
+
+
+def chernoff_factor(exponent: Ball) -> Ball:
+    """C(l) = l^l / (1+l)^{1+l} (T03)."""
+    return exp(exponent * log(exponent) - (1 + exponent) * log(1 + exponent))
+
+
+def bound_mass(loss: ComposedLoss, nodes: Sequence[Nodes], exponent: Fraction) -> Ball:
+    """C(l) M(l): D(eps) <= C(l) M(l) e^{-l eps} (T03)."""
+    point = ball(exponent)
+    size = loss.gaussian_exponent((point, Ball(0)))[0]
+    for law, count in loss.direct_parts:
+        size = size + log(law.moment(point)) * count
+    for found, (_, count) in zip(nodes, loss.node_parts, strict=True):
+        size = size + log(found.mass(point)) * count
+    return (exp(size) * chernoff_factor(point)).upper()
+
+
+def all_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
+    require(len(rules) == len(loss.node_parts))
+    return [Nodes(law, rule) for (law, _), rule in zip(loss.node_parts, rules, strict=True)]
+
+
+# ---------- lines ----------
+
+
+@dataclass(frozen=True)
+class Line:
+    """tilt c, step eta, count m0: the sum over c + i m eta, |m| <= m0. right > tilt > left >= 0: alias exponents."""
+
+    tilt: Fraction
+    step: Fraction
+    count: int
+    nodes: tuple[Rule, ...]
+    tail_nodes: tuple[Rule, ...]
+    right: Fraction
+    left: Fraction
+    prec: int
+
+    def evaluate(self, loss: ComposedLoss) -> LineValues:
+        require(0 <= self.left < self.tilt < self.right and self.step > 0 and self.count >= 1)
+        require(loss.has_transform and not loss.only_moments)
+        return LineValues(self, loss)
+
+
+class LineValues:
+    """What a line yields before eps is known."""
+
+    def __init__(self, line: Line, loss: ComposedLoss) -> None:
+        self.line, self.loss = line, loss
+        tilt, step = ball(line.tilt), ball(line.step)
+        nodes = all_nodes(loss, line.nodes)
+        errors = [found.line_error(tilt) for found in nodes]
+        columns = [self._by_nodes(found, tilt, step) for found in nodes]
+        direct = [law.line(tilt, step, line.count) for law, _ in loss.direct_parts]
+        self.terms: list[Complex] = []
+        self.quadrature = self.node_tail = Ball(0)
+        for m in range(line.count + 1):
+            z = tilt, step * m
+            parts = [Part(column[m], *error, count)
+                     for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
+            parts += [Part(column[m], error, Ball(0), count)
+                      for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
+            found, by_quadrature, by_tail = product(parts, loss.gaussian_exponent(z))
+            kernel, sides = times(z, (z[0] + 1, z[1])), 2 if m else 1
+            self.terms.append(scaled_by(times(found, inverse(kernel)), sides))
+            size = modulus(kernel)
+            self.quadrature = self.quadrature + sides * by_quadrature / size
+            self.node_tail = self.node_tail + sides * by_tail / size
+        self.right_mass = bound_mass(loss, nodes, line.right)
+        self.left_mass = bound_mass(loss, nodes, line.left) if line.left else Ball(1)
+        self.beyond = self._bound_beyond(tilt, ball(line.step * line.count))
+        self.infinity = loss.infinity()
+
+    def _by_nodes(self, nodes: Nodes, tilt: Ball, step: Ball) -> list[Complex]:
+        """Im v >= 0 on the rule's line: no turn is longer than 1 (T08)."""
+        turns = [complex_exp((-v[1] * step, v[0] * step)) for v in nodes.losses]
+        return turn_sums(nodes.weights((tilt, Ball(0))), turns, self.line.count)
+
+    def _bound_beyond(self, tilt: Ball, frequency: Ball) -> Ball:
+        """|M(tilt + iw)| for every w >= frequency (T11)."""
+        size = self.loss.gaussian_exponent((tilt, frequency))[0]
+        for law, count in self.loss.direct_parts:
+            size = size + log(law.beyond(tilt, frequency)) * count
+        for found, (_, count) in zip(all_nodes(self.loss, self.line.tail_nodes), self.loss.node_parts, strict=True):
+            size = size + log(found.beyond(tilt, frequency)) * count
+        return exp(size).upper()
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        """(sum) - tail - aliases <= D(eps) <= (sum) + tail, the transforms' errors on both sides (T06)."""
+        line = self.line
+        tilt, step, eps = ball(line.tilt), ball(line.step), ball(epsilon)
+        turn = cos_sin(-(step * eps))
+        phases = [(Ball(re, error, e), Ball(im, error, e)) for re, im, e, error in powers(turn, line.count + 1)]
+        scale = exp(-(tilt * eps))
+        prefactor = scale * step / (2 * pi())
+        found = prefactor * total(times(term, phase)[0] for term, phase in zip(self.terms, phases, strict=True))
+        errors = {"quadrature": (prefactor * self.quadrature).upper(),
+                  "node_tail": (prefactor * self.node_tail).upper(),
+                  "frequency_tail": (scale * self.beyond / (pi() * step * line.count)).upper()}
+        period = 2 * pi() / step
+        aliases = (self.right_mass * exp(-(line.right * eps)) / expm1((line.right - tilt) * period)
+                   + self.left_mass * exp(-(line.left * eps)) / expm1((tilt - line.left) * period))
+        return bounds_from_sum(found + self.infinity, errors, {"aliasing": aliases.upper()})
+
+
+# ---------- bent paths ----------
+
+Corner = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A straight piece up to `end`: panels of Gauss points, ellipses of parameter `ellipse`."""
+
+    end: Corner
+    panels: int
+    points: int
+    ellipse: Fraction
+    nodes: tuple[Rule, ...]
+    bound_nodes: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Path:
+    """The start c > 0 on the real axis, the blocks upwards from it, the rules for |M| on the last vertical ray."""
+
+    tilt: Fraction
+    blocks: tuple[Block, ...]
+    ray_nodes: tuple[Rule, ...]
+    prec: int
+
+    def evaluate(self, loss: ComposedLoss) -> PathValues:
+        heights = [Fraction(0), *(block.end[1] for block in self.blocks)]
+        require(self.tilt > 0 and len(self.blocks) >= 1 and all(low < high for low, high in pairwise(heights)))
+        require(all(block.panels >= 1 and 2 <= block.points <= MAX_POINTS and block.ellipse > 1
+                    for block in self.blocks))
+        require(loss.has_transform and not loss.direct_parts and not loss.only_moments)
+        return PathValues(self, loss)
+
+
+class PathValues:
+    """All blocks, and the bound of |M| on the final ray."""
+
+    def __init__(self, path: Path, loss: ComposedLoss) -> None:
+        self.path, self.loss = path, loss
+        start: Corner = (path.tilt, Fraction(0))
+        self.blocks = []
+        for block in path.blocks:
+            self.blocks.append(BlockValues(loss, start, block))
+            start = block.end
+        with precision(LOW_BITS):
+            self.top = ball(start[0]), ball(start[1])
+            self.beyond = bound_products(loss, path.ray_nodes, [self.top])[0]
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        """D(eps) = (1/pi) Im of the integral of M e^{-z eps}/(z(z+1)); errors on both sides (T18, T20)."""
+        eps = ball(epsilon)
+        sums = [block.sums(eps) for block in self.blocks]
+        found = total(part for part, _, _ in sums) / pi()
+        with precision(LOW_BITS):
+            errors = {
+                "quadrature": total(size for _, size, _ in sums) / pi(),
+                "node_tail": total(size for _, _, size in sums) / pi(),
+                "panels": total(block.bound_panels(eps) for block in self.blocks) / pi(),
+                "frequency_tail": self.beyond * exp(-(self.top[0] * eps)) / (pi() * self.top[1])}
+            errors = {name: size.upper() for name, size in errors.items()}
+        return bounds_from_sum(found, errors, {"aliasing": Ball(0)})
+
+
+class BlockValues:
+    """A block before eps is known."""
+
+    def __init__(self, loss: ComposedLoss, start: Corner, block: Block) -> None:
+        self.block = block
+        first, last = (ball(start[0]), ball(start[1])), (ball(block.end[0]), ball(block.end[1]))
+        self.length = modulus((last[0] - first[0], last[1] - first[1]))
+        with precision(LOW_BITS):
+            errors = [self._worst(found.errors([first, last])) for found in all_nodes(loss, block.nodes)]
+            self.corners = self._rectangle(first, last)
+            self.masses = self._bound_integrand(loss)
+        half = scaled_by((last[0] - first[0], last[1] - first[1]), Fraction(1, 2 * block.panels))
+        gauss = gauss_rule(block.points)
+        offsets = [scaled_by(half, node) for node, _ in gauss]
+        middles = [plus(first, scaled_by(half, 2 * i + 1)) for i in range(block.panels)]
+        columns = [self._transforms(found, middles[0], scaled_by(half, 2), offsets)
+                   for found in all_nodes(loss, block.nodes)]
+        self.points = [plus(middle, offset) for middle in middles for offset in offsets]
+        self.terms: list[Complex] = []
+        self.quadrature: list[Ball] = []
+        self.node_tail: list[Ball] = []
+        for m, z in enumerate(self.points):
+            parts = [Part(column[m], *error, count)
+                     for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
+            found, by_quadrature, by_tail = product(parts, loss.gaussian_exponent(z))
+            kernel = inverse(times(z, (z[0] + 1, z[1])))
+            factor = scaled_by(times(half, kernel), gauss[m % block.points][1])
+            self.terms.append(times(found, factor))
+            size = modulus(factor).upper()
+            self.quadrature.append(by_quadrature * size)
+            self.node_tail.append(by_tail * size)
+
+    @staticmethod
+    def _worst(errors: Sequence[tuple[Ball, Ball]]) -> tuple[Ball, Ball]:
+        """At the ends of a straight piece: the bounds are log-convex along it (T20)."""
+        return largest(quadrature for quadrature, _ in errors), largest(tail for _, tail in errors)
+
+    def _transforms(self, nodes: Nodes, first: Complex, stride: Complex, offsets: Sequence[Complex]) -> list[Complex]:
+        """sum_j W_j(first + i stride + offset) for all i < panels and all offsets, i by i: one matrix product."""
+        giant: list[Row] = []
+        baby: list[Row] = []
+        for v, weight in zip(nodes.losses, nodes.weights(first), strict=True):
+            row, size = exp_row(v, offsets)
+            baby.append(row)
+            leaps = powers(complex_exp(times(v, stride)), self.block.panels)
+            giant.append(row_times(leaps, entry(scaled_by(weight, size))))
+        columns = transposed(giant)
+        rows = transposed(baby)
+        found: list[Complex] = []
+        for column in columns:  # the panels' transforms have very different sizes
+            left = Table([column], bits() - top_of([column]))
+            found += next(products(left, Table(rows, bits())))
+        return found
+
+    def _rectangle(self, first: Complex, last: Complex) -> list[Complex]:
+        """Along the piece, around every panel's ellipse."""
+        rho, block = ball(self.block.ellipse), self.block
+        half = scaled_by((last[0] - first[0], last[1] - first[1]), Fraction(1, 2 * block.panels))
+        along = scaled_by(half, (rho + 1 / rho) / 2 - 1)
+        wide = (rho - 1 / rho) / 2
+        across = -half[1] * wide, half[0] * wide
+        return [plus(plus(end, scaled_by(along, sign)), scaled_by(across, side))
+                for end, sign in ((first, -1), (last, 1)) for side in (-1, 1)]
+
+    def _bound_integrand(self, loss: ComposedLoss) -> list[Ball]:
+        """|M/(z(z+1))| at the corners, the kernel by its largest value on the rectangle."""
+        left, low = (-largest(-z[part] for z in self.corners) for part in (0, 1))
+        kernel = larger(left, low) * larger(left + 1, low)
+        require(larger(left, low) > 0)
+        return [bound / kernel for bound in bound_products(loss, self.block.bound_nodes, self.corners)]
+
+    def sums(self, epsilon: Ball) -> tuple[Ball, Ball, Ball]:
+        """(Im of the sum, and the sums of both errors)."""
+        found, quadrature, node_tail = Ball(0), Ball(0), Ball(0)
+        for z, term, one, other in zip(self.points, self.terms, self.quadrature, self.node_tail, strict=True):
+            turn = complex_exp((-(z[0] * epsilon), -(z[1] * epsilon)))
+            found = found + times(term, turn)[1]
+            with precision(LOW_BITS):
+                size = exp(-(z[0] * epsilon))
+                quadrature, node_tail = quadrature + one * size, node_tail + other * size
+        return found, quadrature, node_tail
+
+    def bound_panels(self, epsilon: Ball) -> Ball:
+        """panels * d * (64/15) U rho^-2n / (1 - rho^-2) (T17)."""
+        rho, block = ball(self.block.ellipse), self.block
+        supremum = largest(mass * exp(-(z[0] * epsilon)) for z, mass in zip(self.corners, self.masses, strict=True))
+        return self.length / 2 * supremum * 64 / 15 * exp(log(rho) * (-2 * block.points)) / (1 - 1 / (rho * rho))
+
+
+def bound_products(loss: ComposedLoss, rules: Sequence[Rule], corners: Sequence[Complex]) -> list[Ball]:
+    """|M| on the polygon: log-convex values at its corners, Gaussian steps by a supremum (T20)."""
+    zero = Ball(0)
+    lowest = larger(-largest(-z[1] for z in corners), 0)
+    gaussian = largest(loss.gaussian_exponent((z[0], zero))[0] for z in corners)
+    gaussian = gaussian + loss.gaussian_exponent((zero, lowest))[0]
+    found = [gaussian for _ in corners]
+    for nodes, (_, count) in zip(all_nodes(loss, rules), loss.node_parts, strict=True):
+        found = [size + log(bound) * count for size, bound in zip(found, nodes.bounds(corners), strict=True)]
+    return [exp(size).upper() for size in found]
+
+
+# ---------- one-sided ----------
+
+
+@dataclass(frozen=True)
+class Chernoff:
+    """An exponent l > 0, and a rule per law for M(l)."""
+
+    exponent: Fraction
+    nodes: tuple[Rule, ...]
+    prec: int
+
+    def evaluate(self, loss: ComposedLoss) -> ChernoffValues:
+        require(self.exponent > 0 and loss.has_transform and not loss.only_moments)
+        mass = bound_mass(loss, all_nodes(loss, self.nodes), self.exponent)
+        return ChernoffValues(self.exponent, mass, loss.infinity())
+
+
+@dataclass(frozen=True)
+class ChernoffValues:
+    """C(l) M(l), and P(S = inf)."""
+
+    exponent: Fraction
+    mass: Ball
+    infinity: Ball
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        """P(S = inf) <= delta <= P(S = inf) + C(l) M(l) e^{-l eps} (T03)."""
+        return one_sided(self.infinity, self.mass * exp(-ball(self.exponent * epsilon)), "chernoff")
+
+
+def one_sided(infinity: Ball, bound: Ball, name: str) -> Bounds:
+    upper = smaller((infinity + bound).upper(), 1)
+    return Bounds(larger(infinity, 0).lower(), upper.upper(), {name: smaller(bound.upper(), 1)})
+
+
+@dataclass(frozen=True)
+class RenyiOrder:
+    """l = order - 1 > 0; low = u in [0, 1]; high = v e^-eps (0: the constant C(l) alone)."""
+
+    exponent: Fraction
+    low: Fraction
+    high: Fraction
+    nodes: tuple[Rule, ...]
+    prec: int
+
+    def evaluate(self, loss: ComposedLoss) -> RenyiValues:
+        require(self.exponent > 0 and 0 <= self.low <= 1 and self.high >= 0)
+        return RenyiValues(self, loss)
+
+
+class RenyiValues:
+    """An upper bound of log M(l), and P(S = inf)."""
+
+    def __init__(self, order: RenyiOrder, loss: ComposedLoss) -> None:
+        self.order = order
+        point = ball(order.exponent)
+        size = loss.gaussian_exponent((point, Ball(0)))[0]
+        for nodes, (_, count) in zip(all_nodes(loss, order.nodes), loss.node_parts, strict=True):
+            size = size + log(self._moment(nodes, point)) * count
+        for law, count in loss.parts:
+            if all(law is not one for one, _ in loss.node_parts):
+                size = size + log(law.moment(point).upper()) * count
+        self.log_moment, self.infinity = size.upper(), loss.infinity()
+
+    @staticmethod
+    def _moment(nodes: Nodes, point: Ball) -> Ball:
+        quadrature, tails = nodes.line_error(point)
+        return (total(x for x, _ in nodes.weights((point, Ball(0)))) + quadrature + tails).upper()
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        """The smaller of C(l) M(l) e^{-l eps} and the best that one order can give (T67, T68)."""
+        exponent = ball(self.order.exponent)
+        bound = exp(self.log_moment - exponent * epsilon) * chernoff_factor(exponent)
+        other = self._two_tangents(exponent, epsilon)
+        return one_sided(self.infinity, (bound if other is None else smaller(bound.upper(), other)).upper(), "renyi")
+
+    def _two_tangents(self, exponent: Ball, epsilon: Fraction) -> Ball | None:
+        """(M - (l+1) p u^l + l u^{l+1}) / ((l+1)(v^l - u^l)), x = u/a < y = v/a, a = e^eps, p = P(S < inf).
+
+        Asks l (y^{l+1} - x^{l+1}) <= (l+1)(y^l - x^l).
+        """
+        if not (self.order.low > 0 and self.order.high > 0):
+            return None
+        low, y = ball(self.order.low), ball(self.order.high)
+        x = low * exp(-ball(epsilon))
+        x_power, y_power = exp(exponent * log(x)), exp(exponent * log(y))
+        spread = y_power - x_power
+        if not (x < y and exponent * (y * y_power - x * x_power) <= (exponent + 1) * spread):
+            return None
+        relative = exp(self.log_moment - exponent * log(low))
+        rest = relative - (exponent + 1) * (1 - self.infinity) + exponent * low
+        return larger((rest * x_power / ((exponent + 1) * spread)).upper(), 0)

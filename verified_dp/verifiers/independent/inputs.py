@@ -1,0 +1,250 @@
+"""What was run, read from `claim` and `input` (CERTIFICATE.md, "The input"), in canonical form only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from .document import Document, Invalid, check_keys, read_claimed, read_fraction
+
+RELATIONS = ("add-or-remove", "add", "remove", "zero-out", "replace")
+MAX_COUNT = 10**12
+MAX_OUTCOMES = 4096
+MAX_DRAWS = 512
+MAX_INPUT_TEXT = 500_000
+
+Value = Fraction | int | tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The stated (epsilon, delta), and the unit of epsilon's last printed digit (None: a ratio)."""
+
+    epsilon: Fraction
+    unit: Fraction | None
+    delta: Fraction
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """poisson and without-replacement: a probability; with-replacement: draws from a population."""
+
+    scheme: str
+    probability: Fraction = Fraction(0)
+    draws: int = 0
+    population: int = 0
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One step: its kind with the numbers stated, on a sample or not. releases: those of the kind composition."""
+
+    kind: str
+    values: tuple[tuple[str, Value], ...]
+    sampling: Sampling | None = None
+    releases: tuple[tuple[Mechanism, int], ...] = ()
+
+    def get(self, key: str) -> Any:
+        return dict(self.values).get(key)
+
+    def number(self, key: str) -> Fraction:
+        return Fraction(self.get(key))
+
+
+@dataclass(frozen=True)
+class Input:
+    """The steps with counts, who neighbours are, and in how many records they differ."""
+
+    relation: str
+    group_size: int
+    steps: tuple[tuple[Mechanism, int], ...]
+
+    def bare(self) -> Iterator[Mechanism]:
+        """Every mechanism that adds noise, those of compositions on a sample too."""
+        for step, _ in self.steps:
+            yield from (release for release, _ in step.releases)
+            if not step.releases:
+                yield step
+
+    def schemes(self) -> set[str]:
+        return {step.sampling.scheme for step, _ in self.steps if step.sampling}
+
+
+def merged(parts: tuple[tuple[Mechanism, int], ...]) -> tuple[tuple[Mechanism, int], ...]:
+    """Equal mechanisms together, in order of first appearance."""
+    counts: dict[Mechanism, int] = {}
+    for step, count in parts:
+        counts[step] = counts.get(step, 0) + count
+    return tuple(counts.items())
+
+
+def read_claim(table: Any) -> Claim:
+    check_keys(table, ("title", "source", "epsilon", "delta"), "claim")
+    for key in ("title", "source"):
+        if type(table[key]) is not str:
+            raise Invalid(f"claim.{key}", "must be text")
+    epsilon, unit = read_claimed(table["epsilon"], "claim.epsilon")
+    delta, _ = read_claimed(table["delta"], "claim.delta")
+    if epsilon < 0:
+        raise Invalid("claim.epsilon", "must be at least 0")
+    if not 0 < delta < 1:
+        raise Invalid("claim.delta", "must be in (0, 1)")
+    return Claim(epsilon, unit, delta)
+
+
+def read_input(table: Any) -> Input:
+    keys = ("relation", "mechanisms", *(("group_size",) if type(table) is dict and "group_size" in table else ()))
+    check_keys(table, keys, "input")
+    if table["relation"] not in RELATIONS:
+        raise Invalid("input.relation", "must be one of " + ", ".join(RELATIONS))
+    size = _count(table["group_size"], "input.group_size") if len(keys) > 2 else 1
+    if len(keys) > 2 and size < 2:
+        raise Invalid("input.group_size", "is stated only where it is more than 1")
+    return Input(table["relation"], size, _steps(table["mechanisms"], "input.mechanisms"))
+
+
+def _steps(entries: Any, path: str) -> tuple[tuple[Mechanism, int], ...]:
+    if type(entries) is not list or not entries:
+        raise Invalid(path, "must be a list of mechanisms")
+    if sum(map(len, _texts(entries))) > MAX_INPUT_TEXT:
+        raise Invalid(path, f"more than {MAX_INPUT_TEXT} characters of numbers")
+    return tuple(_step(entry, f"{path}[{i}]") for i, entry in enumerate(entries))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if type(value) is str:
+        yield value
+    elif type(value) in (list, dict):
+        for item in value.values() if type(value) is dict else value:
+            yield from _texts(item)
+
+
+def _step(entry: Any, path: str) -> tuple[Mechanism, int]:
+    kind = entry.get("kind") if type(entry) is dict else None
+    if type(kind) is not str or kind not in (*KINDS, "composition"):
+        raise Invalid(f"{path}.kind", "not a kind for which anything can be certified")
+    sampled = ("sampling",) if "sampling" in entry or kind == "composition" else ()
+    form = ("releases",) if kind == "composition" else _form(kind, entry)
+    check_keys(entry, ("kind", "count", *form, *sampled), path)
+    count = _count(entry["count"], f"{path}.count")
+    if kind == "composition":
+        releases = _steps(entry["releases"], f"{path}.releases")
+        for release, _ in releases:
+            _check_sampled(release, f"{path}.releases")
+        return Mechanism(kind, (), _sampling(entry["sampling"], f"{path}.sampling", ("poisson",)), releases), count
+    step = Mechanism(kind, tuple((key, KINDS[kind][key](entry[key], f"{path}.{key}")) for key in form))
+    _check_step(step, path)
+    if sampled:
+        _check_sampled(step, path)
+        schemes = ("poisson", "without-replacement", "with-replacement") if kind == "gaussian" else ("poisson",)
+        step = Mechanism(kind, step.values, _sampling(entry["sampling"], f"{path}.sampling", schemes))
+    return step, count
+
+
+def _form(kind: str, entry: Document) -> tuple[str, ...]:
+    if kind == "gaussian":
+        return ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
+    if kind == "randomized-response":
+        return "categories", "epsilon" if "epsilon" in entry else "noise_probability"
+    return tuple(KINDS[kind])
+
+
+def _check_step(step: Mechanism, path: str) -> None:
+    """What several numbers have to satisfy together."""
+    lists = {"finite": ("P", "Q"), "mixture-of-gaussians": ("sensitivities", "probabilities"),
+             "renyi": ("renyi_orders", "epsilons")}.get(step.kind)
+    if lists:
+        first, second = (step.get(key) for key in lists)
+        if len(first) != len(second):
+            raise Invalid(f"{path}.{lists[1]}", f"must have {len(first)} entries")
+    if step.kind == "mixture-of-gaussians":
+        norms = step.get("sensitivities")
+        if list(norms) != sorted(set(norms)) or 0 in step.get("probabilities"):
+            raise Invalid(f"{path}.sensitivities", "not in canonical form")
+    if step.kind == "renyi" and not all(order > 1 for order in step.get("renyi_orders")):
+        raise Invalid(f"{path}.renyi_orders", "must be above 1")
+
+
+def _check_sampled(step: Mechanism, path: str) -> None:
+    if step.sampling or step.kind not in SAMPLED or (step.kind == "gaussian" and step.get("sigma") is not None):
+        raise Invalid(path, "may not run on a sample")
+
+
+def _sampling(table: Any, path: str, schemes: tuple[str, ...]) -> Sampling:
+    scheme = table.get("scheme") if type(table) is dict else None
+    if scheme not in schemes:
+        raise Invalid(f"{path}.scheme", "must be one of " + ", ".join(schemes))
+    if scheme == "with-replacement":
+        check_keys(table, ("scheme", "draws", "population"), path)
+        return Sampling(scheme, draws=_count(table["draws"], f"{path}.draws", MAX_DRAWS),
+                        population=_count(table["population"], f"{path}.population"))
+    check_keys(table, ("scheme", "probability"), path)
+    return Sampling(scheme, _probability(table["probability"], f"{path}.probability"))
+
+
+# ---------- the numbers of each kind ----------
+
+
+def _count(value: Any, path: str, most: int = MAX_COUNT) -> int:
+    if type(value) is not int or not 1 <= value <= most:
+        raise Invalid(path, f"must be an integer from 1 to {most}")
+    return value
+
+
+def _small(value: Any, path: str) -> int:
+    return _count(value, path, MAX_OUTCOMES)
+
+
+def _categories(value: Any, path: str) -> int:
+    if _count(value, path) < 2:
+        raise Invalid(path, "must be at least 2")
+    return int(value)
+
+
+def _number(accepts: Callable[[Fraction], bool], domain: str) -> Callable[[Any, str], Fraction]:
+    def read(value: Any, path: str) -> Fraction:
+        number = read_fraction(value, path)
+        if not accepts(number):
+            raise Invalid(path, f"must be {domain}")
+        return number
+    return read
+
+
+_positive = _number(lambda x: x > 0, "positive")
+_non_negative = _number(lambda x: x >= 0, "at least 0")
+_probability = _number(lambda x: 0 <= x <= 1, "in [0, 1]")
+_below_one = _number(lambda x: 0 <= x < 1, "in [0, 1)")
+
+
+def _list(values: Any, path: str) -> tuple[Fraction, ...]:
+    if type(values) is not list or not 1 <= len(values) <= MAX_OUTCOMES:
+        raise Invalid(path, f"must be a list of 1 to {MAX_OUTCOMES} numbers")
+    return tuple(_non_negative(value, f"{path}[{i}]") for i, value in enumerate(values))
+
+
+def _distribution(values: Any, path: str) -> tuple[Fraction, ...]:
+    numbers = _list(values, path)
+    if sum(numbers) != 1:
+        raise Invalid(path, "must sum to 1")
+    return numbers
+
+
+KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
+    "gaussian": {"noise_multiplier": _positive, "sigma": _positive, "sensitivity": _positive},
+    "laplace": {"scale": _positive, "sensitivity": _positive},
+    "discrete-laplace": {"scale": _positive, "sensitivity": _small},
+    "discrete-gaussian": {"sigma_squared": _positive, "sensitivity": _small},
+    "randomized-response": {"categories": _categories, "noise_probability": _probability, "epsilon": _positive},
+    "finite": {"P": _distribution, "Q": _distribution},
+    "approximate-dp": {"epsilon": _non_negative, "delta": _below_one},
+    "gaussian-dp": {"mu": _positive},
+    "mixture-of-gaussians": {"sigma": _positive, "sensitivities": _list, "probabilities": _distribution},
+    "exponential": {"bounded_range": _positive},
+    "zcdp": {"rho": _non_negative},
+    "renyi": {"renyi_orders": _list, "epsilons": _list},
+}
+SAMPLED = ("gaussian", "laplace", "discrete-laplace", "discrete-gaussian", "finite", "approximate-dp", "gaussian-dp",
+           "mixture-of-gaussians", "exponential")
+"""What may run on a Poisson sample (the Gaussian with its noise_multiplier)."""

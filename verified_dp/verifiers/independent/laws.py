@@ -1,0 +1,637 @@
+"""The law of one step's privacy loss L = log dP/dQ under P (CERTIFICATE.md, "Laws"): its curve, moments, transform.
+
+The names of the classes and of their fields, in this order, are part of the format: they say in which order a
+witness lists what it has for each law (`place`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from .balls import (
+    Ball,
+    Complex,
+    Unknown,
+    argument,
+    ball,
+    between,
+    complex_exp,
+    cos_sin,
+    exp,
+    expm1,
+    inverse,
+    larger,
+    log,
+    log1p,
+    modulus,
+    normal_tail,
+    pi,
+    plus,
+    scaled_by,
+    sinh,
+    smaller,
+    sqrt,
+    times,
+    total,
+    turn_sums,
+)
+from .document import fraction_text
+from .quadrature import gauss_rule, points_for
+
+Tails = tuple[Ball, Ball]
+Component = tuple[Fraction, Fraction]
+"""(mean, weight > 0) of a mixture."""
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class SquareRoot:
+    """The root of a positive rational number that is no square."""
+
+    square: Fraction
+
+
+def value_of(number: Fraction | SquareRoot) -> Ball:
+    return sqrt(ball(number.square)) if isinstance(number, SquareRoot) else ball(number)
+
+
+def square_of(number: Fraction | SquareRoot) -> Fraction:
+    return number.square if isinstance(number, SquareRoot) else number * number
+
+
+def union(a: Any, b: Any) -> Ball:
+    """Everything from the lower of the lower ends to the upper of the upper ones."""
+    a, b = ball(a), ball(b)
+    low = a.lower() if a.lower() <= b.lower() else b.lower()
+    return between(low, a.upper() if a.upper() >= b.upper() else b.upper())
+
+
+def step_down(x: Ball) -> Ball:
+    """1 for x < 0, 0 for x >= 0; everything between where that is not decided."""
+    if x < 0:
+        return Ball(1)
+    return Ball(0) if x >= 0 else union(0, 1)
+
+
+class Law:
+    """What every law offers. order: remove, add or symmetric (the same in both, or replace)."""
+
+    order: str
+    direct: ClassVar[bool] = False
+    """Whether the transform is known in closed form."""
+
+    def in_order(self, order: str) -> Any:
+        """The same step in another order; here: of a pair that is its own mirror image."""
+        return replace(self, order=order)  # type: ignore[type-var]
+
+    def tails(self, x: Ball) -> Tails:
+        """(P(L > x), Q(L > x)), the mass at infinity in the first."""
+        raise Unknown("no curve is known")
+
+    def stick(self, x: Ball) -> Ball:
+        """H_{e^x}(P || Q)."""
+        above, below = self.tails(x)
+        return above - exp(x) * below
+
+    def infinity(self) -> Ball:
+        """P(L = inf)."""
+        return Ball(0)
+
+    def largest(self) -> Ball | Fraction | None:
+        """The supremum of the finite loss, exact where it is a known rational number; None: infinite."""
+        return None
+
+    def smallest(self) -> Ball | None:
+        """The infimum of the loss; None: -inf."""
+        return None
+
+    def moment(self, exponent: Ball) -> Ball:
+        """E[e^{l L}; L < inf], l > 0, or an upper bound."""
+        return self.transform((exponent, Ball(0)))[0]
+
+    def transform(self, z: Complex) -> Complex:
+        """M(z) = E[e^{zL}; L < inf], Re z > 0."""
+        raise Unknown("no transform is known")
+
+    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
+        """M(tilt + i m step) for m = 0..count, up to an error."""
+        return [self.transform((tilt, step * m)) for m in range(count + 1)], Ball(0)
+
+    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
+        """A bound of |M(tilt + iw)| for all w >= frequency."""
+        return self.moment(tilt).upper()
+
+
+def words(value: object) -> str:
+    """A law as text: Name(field=..., ...), Fraction(top, bottom), 'text'."""
+    if isinstance(value, Fraction):
+        return f"Fraction({fraction_text(value.numerator)}, {fraction_text(value.denominator)})"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(words, value))}{',' * (len(value) == 1)})"
+    if is_dataclass(value):
+        named = (f"{field.name}={words(getattr(value, field.name))}" for field in fields(value))
+        return f"{type(value).__name__}({', '.join(named)})"
+    return repr(value)
+
+
+def place(law: Law) -> tuple[str, str]:
+    """Laws come in the order of these texts."""
+    return type(law).__name__, words(law)
+
+
+# ---------- Gaussian noise ----------
+
+
+@dataclass(frozen=True)
+class GaussianLoss(Law):
+    """All Gaussian steps together: N(mu^2/2, mu^2), mu^2 the sum of (distance of the means / noise)^2 (T15)."""
+
+    mean_shift_squared: Fraction
+    order: str = "symmetric"
+
+    def tails(self, x: Ball) -> Tails:
+        if not self.mean_shift_squared:
+            return step_down(x), step_down(x)
+        mu = sqrt(ball(self.mean_shift_squared))
+        return normal_tail(x / mu - mu.shifted(-1)), normal_tail(x / mu + mu.shifted(-1))
+
+    def stick(self, x: Ball) -> Ball:
+        return super().stick(x) if self.mean_shift_squared else larger(-expm1(x), 0)
+
+    def exponent(self, z: Complex) -> Complex:
+        """log M(z) = z(z+1) mu^2/2."""
+        return scaled_by(times(z, (z[0] + 1, z[1])), self.mean_shift_squared / 2)
+
+    def moment(self, exponent: Ball) -> Ball:
+        return exp(self.exponent((exponent, Ball(0)))[0])
+
+
+@dataclass(frozen=True)
+class SampledGaussianLoss(Law):
+    """0 < q < 1, s > 0. remove: P = (1-q) N(0, s^2) + q N(1, s^2), Q = N(0, s^2); add: swapped;
+    symmetric: P and (1-q) N(0, s^2) + q N(-1, s^2) (T14)."""
+
+    sampling_probability: Fraction
+    noise_multiplier: Fraction | SquareRoot
+    order: str
+
+    def tails(self, x: Ball) -> Tails:
+        q, s = ball(self.sampling_probability), value_of(self.noise_multiplier)
+        if self.order == "symmetric":
+            t = self._mirror(q, s, x)
+            above, middle, below = (normal_tail((t - mean) / s) for mean in (1, 0, -1))
+            return (1 - q) * middle + q * above, (1 - q) * middle + q * below
+        removed = self.order == "remove"
+        odds = expm1(x if removed else -x) + q  # e^x - (1-q)
+        if odds <= 0:
+            return (Ball(1), Ball(1)) if removed else (Ball(0), Ball(0))
+        t = s * s * log((odds if odds > 0 else odds.upper()) / q) + HALF
+        if removed:
+            with_it, without = normal_tail((t - 1) / s), normal_tail(t / s)
+        else:
+            with_it, without = normal_tail((1 - t) / s), normal_tail(-t / s)
+        found = ((1 - q) * without + q * with_it, without)
+        if not odds > 0:
+            found = tuple(union(value, 1 if removed else 0) for value in found)  # type: ignore[assignment]
+        return found if removed else (found[1], found[0])
+
+    @staticmethod
+    def _mirror(q: Ball, s: Ball, x: Ball) -> Ball:
+        """t with loss x: e^{t/s^2} solves c X^2 - b X - c e^x = 0, c = q e^{-1/(2s^2)}, b = (1-q)(e^x - 1)."""
+        alpha, lift, slope = exp(x), q * exp(-1 / (2 * s * s)), (1 - q) * expm1(x)
+        root = sqrt(slope * slope + 4 * lift * lift * alpha)
+        top = slope + root if slope.m >= 0 else 4 * lift * lift * alpha / (root - slope)
+        return s * s * log(top / (2 * lift))
+
+    def largest(self) -> Ball | None:
+        return -log(ball(1 - self.sampling_probability)) if self.order == "add" else None
+
+    def smallest(self) -> Ball | None:
+        return log(ball(1 - self.sampling_probability)) if self.order == "remove" else None
+
+    def moment(self, exponent: Ball) -> Ball:
+        """The bound 1 - q + q e^{l(l+1) d^2/(2 s^2)}, d = 2 in the symmetric order, else 1 (T09)."""
+        q, s = ball(self.sampling_probability), value_of(self.noise_multiplier)
+        squared = 4 if self.order == "symmetric" else 1
+        return 1 - q + q * exp(exponent * (exponent + 1) * squared / (2 * s * s))
+
+
+@dataclass(frozen=True)
+class FixedBatchLoss(Law):
+    """A batch without replacement, one record replaced: the curve of ((1-q) N(0) + q N(2), N(0)), mirrored (T52)."""
+
+    probability: Fraction
+    noise_multiplier: Fraction
+    order: str = "symmetric"
+
+    def _base(self, x: Ball) -> Tails:
+        return SampledGaussianLoss(self.probability, self.noise_multiplier / 2, "remove").tails(x)
+
+    def tails(self, x: Ball) -> Tails:
+        if x >= 0:
+            return self._base(x)
+        above, below = self._base(larger(-x, 0))
+        found = 1 - below, 1 - above
+        if x < 0:
+            return found
+        other = self._base(larger(x, 0))
+        return union(found[0], other[0]), union(found[1], other[1])
+
+    def stick(self, x: Ball) -> Ball:
+        base = SampledGaussianLoss(self.probability, self.noise_multiplier / 2, "remove")
+        if x >= 0:
+            return base.stick(x)
+        below = -expm1(x) + exp(x) * base.stick(larger(-x, 0))
+        return below if x < 0 else union(below, base.stick(larger(x, 0)))
+
+    def moment(self, exponent: Ball) -> Ball:
+        q, s = ball(self.probability), ball(self.noise_multiplier)
+        return 2 - q + q * exp(2 * exponent * (exponent + 1) / (s * s))
+
+
+# ---------- Laplace noise, and what is known by its range ----------
+
+
+def _between_ends(x: Ball, mu: Ball, inner: Callable[[Ball], Tails]) -> Tails:
+    """(1, 1) for x < -mu, inner(x) on [-mu, mu), (0, 0) beyond."""
+    if x < -mu:
+        return Ball(1), Ball(1)
+    if x >= mu:
+        return Ball(0), Ball(0)
+    found = inner(smaller(larger(x, -mu), mu))
+    if not x >= -mu:
+        found = union(found[0], 1), union(found[1], 1)
+    return found if x < mu else (union(found[0], 0), union(found[1], 0))
+
+
+def past_half_turn(law: Any, tilt: Ball, frequency: Ball) -> Ball:
+    """|M(c+iw)| for w >= W: M(c), far(c, W), or |M(c+iW)| and far(c, pi/R) where W is at most that (T41).
+
+    R: the largest loss minus the smallest.
+    """
+    bound = smaller(law.moment(tilt), law.far(tilt, frequency))
+    span = ball(law.largest()) - law.smallest()
+    if not frequency * span <= pi():
+        return bound.upper()
+    near = modulus(law.transform((tilt, frequency)))
+    return smaller(bound, larger(near, law.far(tilt, pi() / span))).upper()
+
+
+@dataclass(frozen=True)
+class LaplaceLoss(Law):
+    """ratio mu = sensitivity / scale: atoms at +-mu, the density e^{(x-mu)/2}/4 between (T40)."""
+
+    ratio: Fraction
+    order: str = "symmetric"
+    direct: ClassVar[bool] = True
+
+    def tails(self, x: Ball) -> Tails:
+        mu = ball(self.ratio)
+        return _between_ends(x, mu, lambda y: (
+            1 - exp((y - mu).shifted(-1)).shifted(-1), exp(-(y + mu).shifted(-1)).shifted(-1)))
+
+    def stick(self, x: Ball) -> Ball:
+        return larger(larger(-expm1((x - self.ratio).shifted(-1)), -expm1(x)), 0)
+
+    def largest(self) -> Fraction:
+        return self.ratio
+
+    def smallest(self) -> Ball:
+        return ball(-self.ratio)
+
+    def atoms(self) -> list[tuple[Ball, Ball]]:
+        """(loss, P mass)."""
+        mu = ball(self.ratio)
+        return [(mu, Ball(1, 0, -1)), (-mu, exp(-mu).shifted(-1))]
+
+    def density(self) -> Ball:
+        """g: the density of the loss without the record is g e^{-x/2}."""
+        return exp(ball(-self.ratio / 2)) / 4
+
+    def transform(self, z: Complex) -> Complex:
+        """(e^{z mu} (1+z) + e^{-(1+z) mu} z) / (1 + 2z)."""
+        more = (z[0] + 1, z[1])
+        up, down = (complex_exp(scaled_by(w, sign * self.ratio)) for w, sign in ((z, 1), (more, -1)))
+        return times(plus(times(up, more), times(down, z)), inverse((2 * z[0] + 1, 2 * z[1])))
+
+    def far(self, tilt: Ball, frequency: Ball) -> Ball:
+        mu = ball(self.ratio)
+        shrink = modulus((tilt + 1, frequency)) / modulus((tilt + HALF, frequency))
+        return (exp(tilt * mu) * shrink + exp(-(1 + tilt) * mu)).shifted(-1)
+
+    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
+        return past_half_turn(self, tilt, frequency)
+
+
+@dataclass(frozen=True)
+class BoundedRangeLoss(Law):
+    """The sup over all pairs whose loss has a range of length mu: density e^{(x-mu)/2} / (2(1 - e^-mu)) (T43)."""
+
+    bounded_range: Fraction
+    order: str = "symmetric"
+    direct: ClassVar[bool] = True
+
+    def tails(self, x: Ball) -> Tails:
+        mu = ball(self.bounded_range)
+
+        def inner(y: Ball) -> Tails:
+            above = expm1((y - mu).shifted(-1)) / expm1(-mu)
+            return above, exp(-(y + mu).shifted(-1)) * above
+
+        return _between_ends(x, mu, inner)
+
+    def stick(self, x: Ball) -> Ball:
+        """(1 - e^{(x-mu)/2})^2 / (1 - e^-mu) on [-mu, mu]."""
+        mu = ball(self.bounded_range)
+        root = expm1((smaller(larger(x, -mu), mu) - mu).shifted(-1))
+        return root * root / -expm1(-mu) + larger(exp(-mu) - exp(x), 0)
+
+    def largest(self) -> Fraction:
+        return self.bounded_range
+
+    def smallest(self) -> Ball:
+        return ball(-self.bounded_range)
+
+    def atoms(self) -> list[tuple[Ball, Ball]]:
+        return []
+
+    def density(self) -> Ball:
+        mu = ball(self.bounded_range)
+        return -exp(-mu.shifted(-1)) / (2 * expm1(-mu))
+
+    def transform(self, z: Complex) -> Complex:
+        """sinh((z+1/2) mu) / (2 (z+1/2) sinh(mu/2))."""
+        mu, y = ball(self.bounded_range), (z[0] + HALF, z[1])
+        up, down = complex_exp(scaled_by(y, mu)), complex_exp(scaled_by(y, -mu))
+        top = (up[0] - down[0]).shifted(-1), (up[1] - down[1]).shifted(-1)
+        return times(top, inverse(scaled_by(y, 2 * sinh(mu.shifted(-1)))))
+
+    def far(self, tilt: Ball, frequency: Ball) -> Ball:
+        mu, real = ball(self.bounded_range), tilt + HALF
+        top = (exp(real * mu) + exp(-real * mu)).shifted(-1)
+        return top / (2 * modulus((real, frequency)) * sinh(mu.shifted(-1)))
+
+    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
+        return past_half_turn(self, tilt, frequency)
+
+
+# ---------- any step on a Poisson sample ----------
+
+
+@dataclass(frozen=True)
+class SampledLoss(Law):
+    """((1-q) P0 + q P1, P0) in the remove order, swapped in the add order; base: the law of (P1, P0) (T49)."""
+
+    base: Any
+    probability: Fraction
+    order: str
+
+    def _odds(self, x: Ball) -> Ball:
+        """(e^x - 1)/q = e^y - 1, y the base's loss where this one's is x; in the add order of -x and -y."""
+        return expm1(x if self.order == "remove" else -x) / self.probability
+
+    def tails(self, x: Ball) -> Tails:
+        q = ball(self.probability)
+        if self.order == "remove":
+            with_it, without = self._base_tails(x, 1)
+            return (1 - q) * without + q * with_it, without
+        without, with_it = self._base_tails(x, 0)
+        return without, (1 - q) * without + q * with_it
+
+    def _base_tails(self, x: Ball, outside: int) -> Tails:
+        odds, base, sign = self._odds(x), self.base.in_order(self.order), 1 if self.order == "remove" else -1
+        if odds <= -1:
+            return Ball(outside), Ball(outside)
+        if odds > -1:
+            return base.tails(sign * log1p(odds))
+        edge = odds.upper()
+        first, second = base.tails(sign * log1p(edge)) if edge > -1 else (Ball(1 - outside), Ball(1 - outside))
+        return union(first, outside), union(second, outside)
+
+    def stick(self, x: Ball) -> Ball:
+        """q H_{1+(a-1)/q}(P1 || P0), a = e^x; add: (1 - a(1-q)) H_{aq/(1 - a(1-q))}(P0 || P1)."""
+        odds, q = self._odds(x), ball(self.probability)
+        if self.order == "remove":
+            plain = -expm1(x)
+            if odds <= -1:
+                return plain
+            return q * self.base.stick(log1p(odds)) if odds > -1 else union(plain, larger(plain, q))
+        if odds <= -1:
+            return Ball(0)
+        room = exp(x) * q * (1 + odds)
+        if odds > -1:
+            return room * self.base.in_order("add").stick(-log1p(odds))
+        return union(0, larger(room, 0))
+
+    def infinity(self) -> Ball:
+        return ball(self.probability) * self.base.infinity() if self.order == "remove" else Ball(0)
+
+    def _mix(self, loss: Any) -> Ball:
+        """log(1 - q + q e^l); None: l = -inf."""
+        grown = Ball(0) if loss is None else exp(loss)
+        return log(1 - ball(self.probability) + ball(self.probability) * grown)
+
+    def largest(self) -> Ball | None:
+        if self.order == "remove":
+            found = self.base.largest()
+            return None if found is None else self._mix(found)
+        swapped = self.base.in_order("add")
+        found = swapped.largest() if swapped.infinity().is_zero() else None
+        return -self._mix(None if found is None else -found)
+
+    def smallest(self) -> Ball | None:
+        swapped = self.base.in_order("add")
+        if self.order == "remove":
+            return self._mix(self.base.smallest() if swapped.infinity().is_zero() else None)
+        found = swapped.smallest()
+        return None if found is None else -self._mix(-found)
+
+    def moment(self, exponent: Ball) -> Ball:
+        """1 - q + q M(l) of the base in the same order; in the add order at most (1-q)^-l, too."""
+        q, base = ball(self.probability), self.base.in_order(self.order)
+        if self.order == "remove":
+            return 1 - q + q * base.moment(exponent)
+        plain = exp(-exponent * log(1 - q))
+        return smaller(1 - q + q * base.moment(exponent), plain) if base.infinity().is_zero() else plain
+
+
+_PIECES = 32
+
+
+@dataclass(frozen=True)
+class SampledLaplaceLoss(SampledLoss):
+    """The base is Laplace noise or a bounded range with mu <= 8: its transform by Gauss-Legendre panels (T61, T62).
+
+    M(z) = atoms + the integral over [-mu, mu] of g e^{-l/2} m(l)^p, m = 1 - q + q e^l, p = z + 1 (remove) or -z (add).
+    """
+
+    direct: ClassVar[bool] = True
+
+    def atoms(self) -> list[tuple[Ball, Ball]]:
+        """(loss, P mass): the base's atoms, moved."""
+        q, found = ball(self.probability), []
+        for loss, mass in self.base.atoms():
+            if self.order == "remove":
+                found.append((self._mix(loss), mass * ((1 - q) * exp(-loss) + q)))
+            else:
+                found.append((-self._mix(-loss), mass))
+        return found
+
+    def _log_size(self, at: Ball) -> Ball:
+        return log1p(expm1(at) * self.probability)
+
+    def _power(self, tilt: Ball) -> Ball:
+        return tilt + 1 if self.order == "remove" else -tilt
+
+    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
+        losses, weights, error = self._rule(tilt, step * count)
+        turns = []
+        for loss in losses:
+            cosine, sine = cos_sin(loss * step)
+            turns.append((cosine, sine))
+        return turn_sums([(weight, Ball(0)) for weight in weights], turns, count), error
+
+    def transform(self, z: Complex) -> Complex:
+        losses, weights, error = self._rule(*z)
+        parts = [(weight, cos_sin(loss * z[1])) for loss, weight in zip(losses, weights, strict=True)]
+        room = between(-error, error)
+        return total(w * cosine for w, (cosine, _) in parts) + room, total(w * sine for w, (_, sine) in parts) + room
+
+    def _rule(self, tilt: Ball, frequency: Ball) -> tuple[list[Ball], list[Ball], Ball]:
+        """(losses, weights, error) with |M(c+iw) - sum weights e^{iw losses}| <= error for |w| <= |frequency|."""
+        mu, sign, power = self.base.largest(), 1 if self.order == "remove" else -1, self._power(tilt)
+        panels = -(-mu.numerator // mu.denominator)
+        half = ball(mu / panels)
+        points, error = points_for(half, panels, lambda height: self._ellipses(tilt, frequency, height, panels, half))
+        losses, weights = [], []
+        for loss, mass in self.atoms():
+            losses.append(loss)
+            weights.append(mass * exp(tilt * loss))
+        scale = half * self.base.density()
+        for panel in range(panels):
+            for node, weight in gauss_rule(points):
+                at = half * (2 * panel + 1 + node) - mu
+                size = self._log_size(at)
+                losses.append(sign * size)
+                weights.append(scale * weight * exp(power * size - at.shifted(-1)))
+        return losses, weights, error
+
+    def _ellipses(self, tilt: Ball, frequency: Ball, height: Ball, panels: int, half: Ball) -> tuple[Ball, Ball]:
+        """(rho, the sum over the panels of (64/15) d U / (1 - rho^-2)), U the sup of |integrand| on the ellipse."""
+        slope = height / half
+        rho = slope + sqrt(slope * slope + 1)
+        reach, power, mu = half * (rho + 1 / rho) / 2, self._power(tilt), self.base.largest()
+        found, turned = Ball(0), log(cos_sin(height.shifted(-1))[0])
+        for panel in range(panels):
+            centre = (2 * panel + 1) * half - mu
+            left, right = centre - reach, centre + reach
+            most = larger(exp(power * self._log_size(right)), exp(power * (turned + self._log_size(left))))
+            grown = complex_exp((right, height))
+            turn = argument(1 - self.probability + self.probability * grown[0], self.probability * grown[1])
+            found = found + most * exp(frequency.magnitude() * turn - left.shifted(-1))
+        return rho, found * half * self.base.density() * 64 / 15 / (1 - 1 / (rho * rho))
+
+    def moment(self, exponent: Ball) -> Ball:
+        return self.transform((exponent, Ball(0)))[0]
+
+    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
+        return past_half_turn(self, tilt, frequency)
+
+    def far(self, tilt: Ball, frequency: Ball) -> Ball:
+        """The lesser of M(c) - (what uniform layers under the density lose) and atoms + variation / w."""
+        mu = self.base.largest()
+        places = [ball(mu * (2 * n - _PIECES) / _PIECES) for n in range(_PIECES + 1)]
+        sizes = [self._log_size(at) for at in places]
+        scale, power = self.base.density() / self.probability, self._power(tilt) + 1
+        heights = [scale * exp(power * size - 3 * at.shifted(-1)) for at, size in zip(places, sizes, strict=True)]
+        slopes = [power * (1 - (1 - self.probability) * exp(-size)) - Fraction(3, 2) for size in sizes]
+        floors = []
+        for n in range(_PIECES):
+            least = smaller(heights[n], heights[n + 1])
+            if not (slopes[n] >= 0 or slopes[n + 1] <= 0):
+                least = heights[n] * exp(3 * (places[n] - places[n + 1]).shifted(-1))
+            floors.append(larger(least.lower(), 0))
+        lost = _layers(sizes, floors, frequency)
+        atoms = total(mass * exp(tilt * loss) for loss, mass in self.atoms())
+        least = floors[0]
+        for floor in floors:
+            least = smaller(least, floor)
+        variation = 2 * (heights[0] + heights[-1] - least)
+        return smaller(self.moment(tilt) - lost, atoms + variation / frequency)
+
+
+def _layers(losses: Sequence[Ball], floors: Sequence[Ball], frequency: Ball) -> Ball:
+    """What uniform layers lose: sum of height * length * (1 - sup sinc beyond w length/2), lower bounds throughout.
+
+    Layers from the first loss on, under the running minimum of the floors; then some that end at the last loss,
+    under what these leave.
+    """
+    prefix: list[Ball] = []
+    for floor in floors:
+        prefix.append(smaller(prefix[-1], floor) if prefix else floor)
+    suffix: list[Ball] = []
+    for floor, below in zip(reversed(floors), reversed(prefix), strict=True):
+        rest = larger(floor - below, 0)
+        suffix.append(smaller(suffix[-1], rest) if suffix else rest)
+    found = Ball(0)
+    for ends, start, steps in ((losses[1:], losses[0], prefix), (losses[-2::-1], losses[-1], suffix)):
+        for n, end in enumerate(ends):
+            height = steps[n] - (steps[n + 1] if n + 1 < len(steps) else 0)
+            length = larger(end - start, start - end)
+            x = frequency * length / 2
+            near = smaller(x, 2)
+            sinc = smaller(cos_sin(near)[1] / near, 1 / x)
+            found = found + larger(height, 0) * length * (1 - sinc)
+    return larger(found.lower(), 0)
+
+
+# ---------- steps known by Renyi divergences alone ----------
+
+
+@dataclass(frozen=True)
+class ZCDPLoss(Law):
+    """D_a <= rho a for every a > 1 (T66)."""
+
+    rho: Fraction
+    order: str = "symmetric"
+
+    def moment(self, exponent: Ball) -> Ball:
+        return exp(exponent * (exponent + 1) * self.rho)
+
+
+@dataclass(frozen=True)
+class RenyiLoss(Law):
+    """log E[e^{l L}] is at most the polyline from (0, 0) through the corners (l, f) (T66)."""
+
+    corners: tuple[tuple[Fraction, Fraction], ...]
+    order: str = "symmetric"
+
+    @classmethod
+    def of_divergences(cls, divergences: Sequence[tuple[Fraction, Fraction]]) -> RenyiLoss:
+        """The lower convex hull of (0, 0) and all (a - 1, (a - 1) e), D_a <= e."""
+        hull = [(Fraction(0), Fraction(0))]
+        for point in sorted((a - 1, (a - 1) * e) for a, e in divergences):
+            if point[0] == hull[-1][0]:
+                continue
+            while len(hull) > 1 and _slope(hull[-2], hull[-1]) >= _slope(hull[-1], point):
+                hull.pop()
+            hull.append(point)
+        return cls(tuple(hull[1:]))
+
+    def moment(self, exponent: Ball) -> Ball:
+        if not exponent <= self.corners[-1][0]:
+            raise Unknown("no moment is stated beyond the last order")
+        bound, last = Ball(0), (Fraction(0), Fraction(0))
+        for corner in self.corners:
+            bound, last = larger(bound, last[1] + _slope(last, corner) * (exponent - last[0])), corner
+        return exp(bound)
+
+
+def _slope(left: tuple[Fraction, Fraction], right: tuple[Fraction, Fraction]) -> Fraction:
+    return (right[1] - left[1]) / (right[0] - left[0])
+
+
+ONLY_MOMENTS = (ZCDPLoss, RenyiLoss)

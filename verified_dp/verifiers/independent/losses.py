@@ -1,0 +1,79 @@
+"""The loss of a whole composition in one order: independent laws with counts, all Gaussian steps as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from .balls import Ball, Complex, ball, exp, expm1, log1p, total
+from .laws import ONLY_MOMENTS, GaussianLoss, Law, SampledGaussianLoss
+
+
+@dataclass(frozen=True)
+class ComposedLoss:
+    """parts: the laws besides Gaussians, in the order of `place`; mean_shift_squared: mu^2 of the Gaussians."""
+
+    order: str
+    parts: tuple[tuple[Any, int], ...]
+    mean_shift_squared: Fraction
+
+    @cached_property
+    def node_parts(self) -> list[tuple[SampledGaussianLoss, int]]:
+        return [(law, count) for law, count in self.parts if isinstance(law, SampledGaussianLoss)]
+
+    @cached_property
+    def direct_parts(self) -> list[tuple[Law, int]]:
+        return [(law, count) for law, count in self.parts if law.direct]
+
+    @cached_property
+    def laws(self) -> list[tuple[Law, int]]:
+        """All of them, the Gaussian last."""
+        gaussian = [(self.gaussian, 1)] if self.mean_shift_squared else []
+        return [*self.parts, *gaussian]
+
+    @property
+    def gaussian(self) -> GaussianLoss:
+        return GaussianLoss(self.mean_shift_squared)
+
+    @property
+    def has_transform(self) -> bool:
+        return len(self.node_parts) + len(self.direct_parts) == len(self.parts)
+
+    @property
+    def only_moments(self) -> bool:
+        return any(isinstance(law, ONLY_MOMENTS) for law, _ in self.parts)
+
+    def in_order(self, order: str) -> ComposedLoss:
+        return replace(self, order=order, parts=tuple((law.in_order(order), k) for law, k in self.parts))
+
+    def infinity(self) -> Ball:
+        """1 - prod (1 - m_i)^{k_i} (T44)."""
+        return composed_infinity([(law.infinity(), count) for law, count in self.parts])
+
+    def largest(self) -> Ball | Fraction | None:
+        """The sum of the laws' suprema, exact where all are; None: infinite (T07)."""
+        ends = [(law.largest(), count) for law, count in self.laws]
+        if any(end is None for end, _ in ends):
+            return None
+        exact = [end * count for end, count in ends if isinstance(end, Fraction)]
+        if len(exact) == len(ends):
+            return sum(exact, Fraction(0))
+        return total(ball(end) * count for end, count in ends)  # type: ignore[arg-type]
+
+    def smallest(self) -> Ball | None:
+        ends = [(law.smallest(), count) for law, count in self.laws]
+        return None if any(end is None for end, _ in ends) else total(e * k for e, k in ends if e is not None)
+
+    def gaussian_exponent(self, z: Complex) -> Complex:
+        return self.gaussian.exponent(z)
+
+    def gaussian_moment(self, exponent: Ball) -> Ball:
+        return exp(self.gaussian_exponent((exponent, Ball(0)))[0])
+
+
+def composed_infinity(masses: list[tuple[Ball, int]]) -> Ball:
+    if any(mass.m == 1 and not (mass.r or mass.e) for mass, _ in masses):
+        return Ball(1)
+    return -expm1(total(log1p(-mass) * count for mass, count in masses if not mass.is_zero()))

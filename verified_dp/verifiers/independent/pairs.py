@@ -1,0 +1,498 @@
+"""From what was run to the dominating pairs, in words, and to the laws (CERTIFICATE.md, "Pairs")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import comb, isqrt
+from typing import Any, NoReturn
+
+from .atoms import (
+    AtomicLaw,
+    DiscreteLaplaceLoss,
+    FiniteLoss,
+    GroupOddsLoss,
+    OddsLoss,
+    SampledAtomicLoss,
+    by_ratio,
+    finite_product,
+)
+from .balls import precision
+from .document import Document, Invalid, TooMuch
+from .document import fraction_text as shown
+from .inputs import MAX_DRAWS, MAX_OUTCOMES, Input, Mechanism, merged
+from .laws import (
+    BoundedRangeLoss,
+    Component,
+    FixedBatchLoss,
+    LaplaceLoss,
+    RenyiLoss,
+    SampledGaussianLoss,
+    SampledLaplaceLoss,
+    SampledLoss,
+    SquareRoot,
+    ZCDPLoss,
+    place,
+    square_of,
+)
+from .losses import ComposedLoss
+from .pieces import MAX_BASE_WORK, AtomicProduct, ClosedFormLaw, count_pieces
+from .shifts import (
+    DiscreteGaussianLoss,
+    DiscreteGaussianMixtureLoss,
+    DiscreteLaplaceMixtureLoss,
+    LaplaceMixtureLoss,
+    MixtureLoss,
+)
+
+ORDERS = {"add-or-remove": ("remove", "add"), "zero-out": ("remove", "add"), "remove": ("remove",), "add": ("add",),
+          "replace": ("symmetric",)}
+LARGEST_RATIO = 8
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step in one order: P and Q in words, theorems, whether data sets realise the pair; its law, or the squared
+    distance of a Gaussian, or neither (nothing is revealed); how many copies of the law it is."""
+
+    order: str
+    P: str
+    Q: str
+    theorems: tuple[str, ...]
+    tight: bool
+    law: Any = None
+    shift_squared: Fraction = Fraction(0)
+    copies: int = 1
+
+    def record(self) -> Document:
+        return {"order": self.order, "P": self.P, "Q": self.Q, "theorem": ", ".join(self.theorems), "tight": self.tight}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """In which order of which relation, and how many records change together."""
+
+    order: str
+    relation: str
+    records: int = 1
+
+    @property
+    def zero_out(self) -> tuple[str, ...]:
+        return ("T24-pair-zero-out",) if self.relation == "zero-out" else ()
+
+    @property
+    def is_plain(self) -> bool:
+        return self.order != "symmetric" and self.records == 1
+
+    def pair(self, P: str, Q: str, *theorems: str, tight: bool = True, **what: Any) -> Step:
+        """P and Q as of the remove order."""
+        first, second = (Q, P) if self.order == "add" else (P, Q)
+        return Step(self.order, first, second, theorems, tight, **what)
+
+
+def refuse(what: str) -> NoReturn:
+    raise Invalid("input", f"no theorem covers {what}")
+
+
+def read_pairs(run: Input) -> tuple[list[Document], bool, dict[str, ComposedLoss]]:
+    """(the list `pairs`, whether all are tight, the loss of every order)."""
+    steps = {order: [(step_of(step, Setting(order, run.relation, run.group_size)), count) for step, count in run.steps]
+             for order in ORDERS[run.relation]}
+    records: list[Document] = []
+    for found in steps.values():
+        records += [step.record() for step, _ in found if step.record() not in records]
+    tight = all(step.tight for found in steps.values() for step, _ in found)
+    return records, tight, {order: compose(order, found) for order, found in steps.items()}
+
+
+def compose(order: str, steps: Sequence[tuple[Step, int]]) -> ComposedLoss:
+    """Gaussians merge into one (T15); equal laws share a count; laws come in the order of `place`."""
+    laws: dict[Any, int] = {}
+    for step, count in steps:
+        if step.law is not None:
+            laws[step.law] = laws.get(step.law, 0) + count * step.copies
+    shift = sum((count * step.shift_squared for step, count in steps), Fraction(0))
+    return ComposedLoss(order, tuple(sorted(laws.items(), key=lambda item: place(item[0]))), shift)
+
+
+def step_of(step: Mechanism, setting: Setting) -> Step:
+    if step.sampling is None:
+        return _plain(step, setting) if setting.records == 1 else _group(step, setting)
+    if step.sampling.scheme == "poisson":
+        if setting.records > MAX_DRAWS:
+            refuse(f"more than {MAX_DRAWS} records on a sample")
+        return _sampled(step, step.sampling.probability, setting)
+    if setting.relation != "replace":
+        refuse("batches of fixed size where the number of records changes")
+    return (_without if step.sampling.scheme == "without-replacement" else _with)(step, setting)
+
+
+# ---------- without sampling ----------
+
+
+def _plain(step: Mechanism, setting: Setting) -> Step:
+    found: Step = _PLAIN[step.kind](step, setting)
+    return found
+
+
+def _gaussian(step: Mechanism, setting: Setting) -> Step:
+    if step.get("noise_multiplier") is not None:
+        shift = (2 if setting.relation == "replace" else 1) / step.number("noise_multiplier")
+    else:
+        shift = step.number("sensitivity") / step.number("sigma")
+    theorems = "T23-pair-gaussian", *setting.zero_out
+    return Step(setting.order, f"N({shown(shift)}, 1)", "N(0, 1)", theorems, True, shift_squared=shift**2)
+
+
+def _gaussian_dp(step: Mechanism, setting: Setting) -> Step:
+    mu = step.number("mu")
+    return setting.pair(f"N({shown(mu)}, 1)", "N(0, 1)", "T57-gaussian-dp", tight=False, shift_squared=mu**2)
+
+
+def _laplace(step: Mechanism, setting: Setting) -> Step:
+    mu = step.number("sensitivity") / step.number("scale")
+    return setting.pair(f"Laplace({shown(mu)}, 1)", "Laplace(0, 1)", "T42-pair-shift", law=LaplaceLoss(mu))
+
+
+def _discrete_laplace(step: Mechanism, setting: Setting) -> Step:
+    b, shift = step.number("scale"), step.get("sensitivity")
+    return setting.pair(f"discrete Laplace({shift}, {shown(b)})", f"discrete Laplace(0, {shown(b)})", "T42-pair-shift",
+                        law=DiscreteLaplaceLoss(b, shift))
+
+
+def _discrete_gaussian(step: Mechanism, setting: Setting) -> Step:
+    s2, shift = step.number("sigma_squared"), step.get("sensitivity")
+    return setting.pair(f"discrete Gaussian({shift}, {shown(s2)})", f"discrete Gaussian(0, {shown(s2)})",
+                        "T42-pair-shift", law=DiscreteGaussianLoss(s2, shift))
+
+
+def _randomized_response(step: Mechanism, setting: Setting) -> Step:
+    if setting.relation != "replace":
+        refuse("randomised response where an answer may be missing")
+    k = step.get("categories")
+    law: Any = None
+    if step.get("epsilon") is not None:
+        law = OddsLoss(step.number("epsilon"), Fraction(0), k - 2)
+    else:
+        noise = step.number("noise_probability")
+        true, false = 1 - noise + noise / k, noise / k
+        if true != false:
+            neutral = ((k - 2) * false,) * 2
+            masses = [*sorted([(true, false), (false, true)]), *([neutral] if neutral[0] else [])]
+            law = FiniteLoss(tuple(masses), "symmetric")
+    return Step(setting.order, f"answers of category 1 of {k}", f"answers of category 2 of {k}",
+                ("T54-randomized-response",), True, law)
+
+
+def _finite(step: Mechanism, setting: Setting) -> Step:
+    merged_masses = by_ratio(zip(step.get("P"), step.get("Q"), strict=True))
+    masses = tuple(sorted(merged_masses, key=lambda pq: (not pq[1], pq[0] / pq[1] if pq[1] else 0)))
+    symmetric = setting.order == "symmetric"
+    if symmetric and {(q, p) for p, q in masses} != set(masses):
+        refuse("a finite pair that is not its own mirror image under replace")
+    law = FiniteLoss(masses, "symmetric" if symmetric else "remove").in_order(setting.order)
+    return setting.pair("the stated P", "the stated Q", "T55-finite",
+                        law=law if any(p != q for p, q in masses) else None)
+
+
+def _approximate_dp(step: Mechanism, setting: Setting) -> Step:
+    e, d = step.number("epsilon"), step.number("delta")
+    odds = f"(1 + e^{shown(e)})"
+    return setting.pair(
+        f"{shown(d)} at 'surely P', {shown(1 - d)} (e^{shown(e)}, 1)/{odds}",
+        f"{shown(d)} at 'surely Q', {shown(1 - d)} (1, e^{shown(e)})/{odds}",
+        "T56-approximate-dp", tight=False, law=OddsLoss(e, d, 0) if e or d else None)
+
+
+def _mixture_of_gaussians(step: Mechanism, setting: Setting) -> Step:
+    if setting.order == "symmetric":
+        refuse("a mixture of Gaussians under replace")
+    s, above = step.number("sigma"), _components(step)
+    words = " + ".join(f"{shown(weight)} N({shown(norm)}, ({shown(s)})^2)" for norm, weight in above)
+    found = setting.pair(words, f"N(0, ({shown(s)})^2)", "T58-pair-mixture", *setting.zero_out)
+    return _mixture_step(found, s, above)
+
+
+def _components(step: Mechanism) -> tuple[Component, ...]:
+    return tuple(zip(step.get("sensitivities"), step.get("probabilities"), strict=True))
+
+
+def _mixture_step(found: Step, s: Fraction, above: tuple[Component, ...]) -> Step:
+    """One norm is a Gaussian, 0 and one other a sampled Gaussian."""
+    if all(norm == 0 for norm, _ in above):
+        return found
+    if len(above) == 1:
+        return replace(found, shift_squared=(above[0][0] / s) ** 2)
+    if len(above) == 2 and above[0][0] == 0:
+        return replace(found, law=SampledGaussianLoss(above[1][1], s / above[1][0], found.order))
+    law = MixtureLoss(s, above, ((Fraction(0), Fraction(1)),), "remove")
+    return replace(found, law=law.in_order(found.order))
+
+
+def _exponential(step: Mechanism, setting: Setting) -> Step:
+    mu = step.number("bounded_range")
+    curve = f"sup over all pairs of range {shown(mu)}"
+    return setting.pair(curve, curve, "T43-bounded-range", tight=False, law=BoundedRangeLoss(mu))
+
+
+def _zcdp(step: Mechanism, setting: Setting) -> Step:
+    rho = step.number("rho")
+    return _unknown(setting, f"D_a <= {shown(rho)} a for all a > 1", ZCDPLoss(rho) if rho else None)
+
+
+def _renyi(step: Mechanism, setting: Setting) -> Step:
+    bounds = list(zip(step.get("renyi_orders"), step.get("epsilons"), strict=True))
+    law = RenyiLoss.of_divergences(bounds) if all(e for _, e in bounds) else None
+    return _unknown(setting, ", ".join(f"D_{shown(a)} <= {shown(e)}" for a, e in bounds), law)
+
+
+def _unknown(setting: Setting, bounds: str, law: Any) -> Step:
+    return Step(setting.order, f"any P with {bounds}", "any Q with the same bounds when P and Q are exchanged",
+                ("T65-renyi-composition", "T66-moment-laws"), False, law)
+
+
+_PLAIN: dict[str, Callable[[Mechanism, Setting], Step]] = {
+    "gaussian": _gaussian, "gaussian-dp": _gaussian_dp, "laplace": _laplace, "discrete-laplace": _discrete_laplace,
+    "discrete-gaussian": _discrete_gaussian, "randomized-response": _randomized_response, "finite": _finite,
+    "approximate-dp": _approximate_dp, "mixture-of-gaussians": _mixture_of_gaussians, "exponential": _exponential,
+    "zcdp": _zcdp, "renyi": _renyi}
+
+# ---------- groups ----------
+
+_ADDED = {"laplace": "sensitivity", "discrete-laplace": "sensitivity", "discrete-gaussian": "sensitivity",
+          "exponential": "bounded_range", "gaussian-dp": "mu"}
+"""What a group multiplies by its size."""
+
+
+def _group(step: Mechanism, setting: Setting) -> Step:
+    size, single = setting.records, replace(setting, records=1)
+    if step.kind == "gaussian":
+        if step.get("noise_multiplier") is not None:
+            return _for_group(_plain(_with_value(step, "noise_multiplier", Fraction(1, size)), single), tight=True)
+        return _for_group(_plain(_with_value(step, "sensitivity", size), single), tight=False)
+    if step.kind in _ADDED:
+        key = _ADDED[step.kind]
+        if step.kind.startswith("discrete") and size * step.get(key) > MAX_OUTCOMES:
+            refuse(f"more than {MAX_OUTCOMES} outcomes")
+        return _for_group(_plain(_with_value(step, key, size), single), tight=False)
+    if step.kind == "zcdp":
+        return _for_group(_plain(_with_value(step, "rho", size**2), single), tight=False)
+    if step.kind == "randomized-response":
+        found = _plain(step, single)
+        words = f"{size} independent "
+        return _for_group(replace(found, P=words + found.P, Q=words + found.Q, copies=size), tight=True)
+    if step.kind == "approximate-dp":
+        return _approximate_group(step, setting)
+    refuse(f"groups with {step.kind}")
+
+
+def _with_value(step: Mechanism, key: str, factor: Fraction | int) -> Mechanism:
+    return replace(step, values=tuple((k, v * factor if k == key else v) for k, v in step.values))  # type: ignore[operator]
+
+
+def _for_group(found: Step, *, tight: bool) -> Step:
+    return replace(found, theorems=(*found.theorems, "T72-groups"), tight=found.tight and tight)
+
+
+def _approximate_group(step: Mechanism, setting: Setting) -> Step:
+    epsilon, delta, size = step.number("epsilon"), step.number("delta"), setting.records
+    law = GroupOddsLoss(epsilon, delta, size)
+    with precision(256):
+        if not law.mass() < 1:
+            refuse("a group whose guarantee has delta >= 1")
+    e, d = shown(size * epsilon), f"d = {shown(delta)} sum over i < {size} of e^({shown(epsilon)} i)"
+    return setting.pair(f"d at 'surely P', (1 - d) (e^{e}, 1)/(1 + e^{e}); {d}",
+                        f"d at 'surely Q', (1 - d) (1, e^{e})/(1 + e^{e}); {d}", "T56-approximate-dp", "T72-groups",
+                        tight=False, law=law if epsilon or delta else None)
+
+
+# ---------- batches of fixed size, under replace ----------
+
+
+def _without(step: Mechanism, setting: Setting) -> Step:
+    if setting.records > 1:
+        refuse("groups on batches without replacement")
+    q, s = step.sampling.probability if step.sampling else Fraction(0), step.number("noise_multiplier")
+    mixed = f"{shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N(2, ({shown(s)})^2)"
+    found = Step(setting.order, f"for alpha >= 1: {mixed}",
+                 f"for alpha >= 1: N(0, ({shown(s)})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
+    if q == 1:
+        return replace(found, shift_squared=(2 / s) ** 2)
+    return replace(found, law=FixedBatchLoss(q, s) if q else None)
+
+
+def _with(step: Mechanism, setting: Setting) -> Step:
+    sampling, s, size = step.sampling, step.number("noise_multiplier"), setting.records
+    if sampling is None or size > sampling.population:
+        refuse("a group of more records than there are")
+    share = Fraction(size, sampling.population)
+    above = tuple((Fraction(2 * n), weight) for n, weight in enumerate(binomial(sampling.draws, share)) if weight)
+    below = tuple((-mean, weight) for mean, weight in reversed(above))
+    law = f"n = Bin({sampling.draws}, {shown(share)})"
+    found = Step(setting.order, f"N(2n, ({shown(s)})^2), {law}", f"N(-2n, ({shown(s)})^2), {law}",
+                 ("T53-with-replacement",), False, MixtureLoss(s, above, below, setting.order))
+    return _for_group(found, tight=False) if size > 1 else found
+
+
+def binomial(trials: int, p: Fraction) -> list[Fraction]:
+    """P(Bin(trials, p) = n) for n = 0..trials."""
+    if trials * trials * p.denominator.bit_length() > 2**26:
+        raise TooMuch("very many components of long numbers")
+    return [comb(trials, n) * p**n * (1 - p) ** (trials - n) for n in range(trials + 1)]
+
+
+# ---------- Poisson samples ----------
+
+
+def _sampled(step: Mechanism, q: Fraction, setting: Setting) -> Step:
+    bare = replace(step, sampling=None)
+    if step.kind == "composition":
+        return _composition(step, q, setting)
+    if step.kind == "gaussian":
+        theorem = "T22-pair-poisson-replace" if setting.order == "symmetric" else "T21-pair-poisson"
+        return _gaussian_sample(step.number("noise_multiplier"), q, setting, theorem)
+    if step.kind == "gaussian-dp":
+        if setting.order == "symmetric":
+            refuse("gaussian-dp on a Poisson sample under replace")
+        theorems = "T57-gaussian-dp", "T73-sampled-composition"
+        return _gaussian_sample(1 / step.number("mu"), q, setting, *theorems, tight=False)
+    if step.kind in ("laplace", "discrete-laplace", "discrete-gaussian") and not setting.is_plain:
+        return _shift(bare, q, setting)
+    if not setting.is_plain:
+        refuse(f"{step.kind} on a Poisson sample for groups, or under replace")
+    base = _plain(bare, replace(setting, order="remove"))
+    found = _mixed_pair(base, q, setting, "T49-sampled")
+    if step.kind == "mixture-of-gaussians":
+        weights = {norm: q * weight for norm, weight in _components(step)}
+        weights[Fraction(0)] = weights.get(Fraction(0), Fraction(0)) + 1 - q
+        above = tuple((norm, weight) for norm, weight in sorted(weights.items()) if weight)
+        return _mixture_step(found, step.number("sigma"), above)
+    return replace(found, law=_sample(base.law, q, setting.order))
+
+
+def _mixed_pair(base: Step, q: Fraction, setting: Setting, *theorems: str) -> Step:
+    mixed = f"{shown(1 - q)} Q0 + {shown(q)} P0 with P0 = {base.P}, Q0 = {base.Q}"
+    return setting.pair(mixed, base.Q, *theorems, *base.theorems, *setting.zero_out, tight=base.tight)
+
+
+def _sample(law: Any, q: Fraction, order: str) -> Any:
+    """q = 0 reveals nothing, q = 1 is no sampling; finite laws stay finite."""
+    if law is None or q == 0:
+        return None
+    if q == 1:
+        return law.in_order(order)
+    if isinstance(law, FiniteLoss):
+        return FiniteLoss(tuple(((1 - q) * b + q * a, b) for a, b in law.masses), "remove").in_order(order)
+    if isinstance(law, AtomicLaw):
+        return SampledAtomicLoss(law, q, order)
+    if isinstance(law, LaplaceLoss | BoundedRangeLoss) and law.largest() <= LARGEST_RATIO:
+        return SampledLaplaceLoss(law, q, order)
+    return SampledLoss(law, q, order)
+
+
+def _mixtures(q: Fraction, setting: Setting, shift: Fraction | int) -> tuple[tuple[Component, ...], ...]:
+    """Means and weights of P and Q where each sampled record of the group moves the mean by `shift`."""
+    above = tuple((Fraction(n * shift), w) for n, w in enumerate(binomial(setting.records, q)) if w)
+    if setting.order != "symmetric":
+        return above, ((Fraction(0), Fraction(1)),)
+    return above, tuple((-mean, weight) for mean, weight in reversed(above))
+
+
+def _gaussian_sample(s: Fraction | SquareRoot, q: Fraction, setting: Setting, *theorems: str,
+                     tight: bool = True) -> Step:
+    above, below = _mixtures(q, setting, 1)
+    if setting.records > 1:
+        theorems = (*theorems, "T72-groups")
+    if setting.order == "symmetric":
+        found = Step("symmetric", _mixture_words(above, s), _mixture_words(below, s), theorems, tight)
+    else:
+        found = setting.pair(_mixture_words(above, s), _mixture_words(below, s), *theorems, *setting.zero_out,
+                             tight=tight)
+    if q == 0:
+        return found
+    if q == 1:
+        return replace(found, shift_squared=(above[-1][0] - below[0][0]) ** 2 / square_of(s))
+    if setting.records == 1:
+        return replace(found, law=SampledGaussianLoss(q, s, setting.order))
+    return replace(found, law=MixtureLoss(s, above, below, "remove").in_order(setting.order))
+
+
+def _scale(s: Fraction | SquareRoot) -> str:
+    return f"sqrt({shown(s.square)})" if isinstance(s, SquareRoot) else shown(s)
+
+
+def _mixture_words(mixture: tuple[Component, ...], s: Fraction | SquareRoot) -> str:
+    if len(mixture) > 5:
+        return f"sum over n of Bin(n) N(n, ({_scale(s)})^2) from {shown(mixture[0][0])} to {shown(mixture[-1][0])}"
+    inner = sorted(mixture, key=lambda component: abs(component[0]))
+    terms = ((f"{shown(weight)} " if weight != 1 else "", mean) for mean, weight in inner)
+    return " + ".join(f"{weight}N({shown(mean)}, ({_scale(s)})^2)" for weight, mean in terms)
+
+
+def _shift(step: Mechanism, q: Fraction, setting: Setting) -> Step:
+    """One number with log-concave noise, records replaced or in groups: random shifts (T74)."""
+    distance = step.number("sensitivity") / step.number("scale") if step.kind == "laplace" else step.get("sensitivity")
+    if step.kind != "laplace" and setting.records * distance > MAX_OUTCOMES:
+        refuse(f"more than {MAX_OUTCOMES} outcomes")
+    above, below = _mixtures(q, setting, distance)
+    noise, n = f"n + {step.kind} noise", f"n = {shown(distance)} Bin({setting.records}, {shown(q)})"
+    theorems, symmetric = ("T74-sampled-shifts", "T42-pair-shift"), setting.order == "symmetric"
+    if symmetric:
+        found = Step("symmetric", f"{noise}, {n}", f"-n + {step.kind} noise, {n}", theorems, False)
+    else:
+        found = setting.pair(f"{noise}, {n}", f"{step.kind} noise", *theorems, *setting.zero_out, tight=False)
+    if q == 0:
+        return found
+    order = "symmetric" if symmetric else "remove"
+    law: Any = LaplaceMixtureLoss(above, below, order)
+    if step.kind == "discrete-laplace":
+        law = DiscreteLaplaceMixtureLoss(step.number("scale"), above, below, order)
+    if step.kind == "discrete-gaussian":
+        law = DiscreteGaussianMixtureLoss(square_root(step.number("sigma_squared")), above, below, order)
+    return replace(found, law=law.in_order(setting.order))
+
+
+def square_root(number: Fraction) -> Fraction | SquareRoot:
+    root = Fraction(isqrt(number.numerator), isqrt(number.denominator))
+    return root if root * root == number else SquareRoot(number)
+
+
+def _composition(step: Mechanism, q: Fraction, setting: Setting) -> Step:
+    """One sample, several releases: their composition as the step; Gaussians alone are one Gaussian (T73)."""
+    found = [(_plain(release, Setting("remove", "remove")), count) for release, count in merged(step.releases)]
+    shift_squared = sum((count * one.shift_squared for one, count in found), Fraction(0))
+    laws = [(one.law, count) for one, count in found if one.law is not None]
+    theorems = ("T73-sampled-composition", *dict.fromkeys(t for one, _ in found for t in one.theorems))
+    tight = all(one.tight for one, _ in found)
+    if not laws and shift_squared:
+        if setting.order == "symmetric" and any(release.kind != "gaussian" for release, _ in step.releases):
+            refuse("gaussian-dp on a Poisson sample under replace")
+        return _gaussian_sample(square_root(1 / shift_squared), q, setting, *theorems, tight=tight)
+    if not setting.is_plain:
+        refuse("a composition that is not of Gaussians alone, for groups or under replace")
+    P, Q = (" x ".join(f"({text})^{count}" for text, count in texts)
+            for texts in ([(one.P, count) for one, count in found], [(one.Q, count) for one, count in found]))
+    base = _mixed_pair(Step("remove", P, Q, theorems, tight), q, setting, "T49-sampled")
+    return replace(base, law=_sample(_base_law(laws, shift_squared), q, setting.order))
+
+
+def _base_law(laws: list[tuple[Any, int]], shift_squared: Fraction) -> Any:
+    """The law of all releases of one sample, where its curve is known."""
+    if not laws:
+        return None
+    if shift_squared:
+        refuse("a composition of Gaussian and other noise on one sample")
+    if len(laws) == 1 and laws[0][1] == 1:
+        return laws[0][0]
+    product = finite_product(laws)
+    if product is not None:
+        return product
+    counts: dict[Any, int] = {}
+    for law, count in laws:
+        counts[law.in_order("remove")] = counts.get(law.in_order("remove"), 0) + count
+    loss = ComposedLoss("remove", tuple(counts.items()), Fraction(0))
+    work = count_pieces(loss)
+    if work is None or work > MAX_BASE_WORK:
+        refuse("a composition of so many releases, or of this noise, on one sample")
+    return AtomicProduct(loss) if all(isinstance(law, AtomicLaw) for law, _ in loss.parts) else ClosedFormLaw(loss)

@@ -1,0 +1,60 @@
+"""Gauss-Legendre quadrature: nodes and weights, and how many of them an error needs (T17)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from .balls import Ball, Unknown, bits, exp, log, pi, plus_minus, precision
+
+MAX_POINTS = 2048
+_HEIGHTS = 8
+_MOST_NODES = 4096
+
+
+def gauss_rule(points: int) -> list[tuple[Ball, Ball]]:
+    """(node, weight) on [-1, 1], enclosed at the working precision."""
+    return _gauss_rule(points, bits())
+
+
+@lru_cache(maxsize=32)
+def _gauss_rule(points: int, prec: int) -> list[tuple[Ball, Ball]]:
+    """Each root by interval Newton; P'' is at most (n-1) n (n+1) (n+2) / 8 on [-1, 1]; weight 2/((1-x^2) P'(x)^2)."""
+    bend, found = (points - 1) * points * (points + 1) * (points + 2) // 8 + 1, []
+    with precision(prec + 2 * points + 32):
+        room = Ball(1, 0, -prec - 8)
+        for i in range(points):
+            x = Ball(round(math.cos(math.pi * (i + 0.75) / (points + 0.5)) * 2.0**53), 0, -53)
+            for _ in range((prec + 2 * points).bit_length()):
+                value, slope = _legendre(points, x)
+                x = Ball((value / slope - x).m * -1, 0, (value / slope - x).e)
+            value, slope = _legendre(points, x)
+            slope = slope + plus_minus(room * bend)
+            step = value / slope
+            if not step.magnitude() < room:
+                raise Unknown("a root of a Legendre polynomial")
+            root = x - step
+            found.append((root, 2 / ((1 - root * root) * slope * slope)))
+    return [(root + 0, weight + 0) for root, weight in found]
+
+
+def _legendre(points: int, x: Ball) -> tuple[Ball, Ball]:
+    """P_n and P_n' at an exact x in (-1, 1)."""
+    before, value = Ball(1), x
+    for k in range(1, points):
+        before, value = value, ((2 * k + 1) * x * value - k * before) / (k + 1)
+    return value, points * (before - x * value) / (1 - x * x)
+
+
+def points_for(half: Ball, panels: int, ellipses: Callable[[Ball], tuple[Ball, Ball]]) -> tuple[int, Ball]:
+    """(points per panel, error) for an error of about 2^-bits: size rho^-2n with the best of some ellipses."""
+    found = []
+    for n in range(1, _HEIGHTS + 1):
+        rho, size = ellipses(pi() * n / (2 * _HEIGHTS))
+        need = (log(size) / log(Ball(2)) + bits() + 4) / (2 * log(rho) / log(Ball(2)))
+        wanted = min(max(int(need.scaled(0)[0]) + 1, 2), _MOST_NODES // panels)
+        points = 4 * -(-wanted // 4)
+        found.append((points, n, (size * exp(log(rho) * (-2 * points))).upper()))
+    points, _, error = min(found, key=lambda choice: choice[:2])
+    return points, error

@@ -1,0 +1,128 @@
+"""From recorded enclosures to result and verdict (CERTIFICATE.md, "The rule of acceptance"): exact comparisons only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .document import Document, Dyadic, Invalid, decimals
+from .inputs import Claim
+
+SIDES = {"delta": ("both", "lower", "upper"), "epsilon": ("lower", "upper")}
+End = Dyadic | None
+"""None: infinity, of an upper end of epsilon."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """lower <= delta(at) <= upper of one order, for one quantity and side."""
+
+    quantity: str
+    order: str
+    at: Fraction
+    side: str
+    lower: Dyadic
+    upper: Dyadic
+
+
+def judge(claim: Claim, orders: Sequence[str], tight: bool, found: Sequence[Statement]) -> Document:
+    """`result`, `verdict` and `short_by_rounding`."""
+    _check_places(orders, found)
+    for index, one in enumerate(found):
+        _check_purpose(claim, one, f"evaluations[{index}]")
+    deltas = _by_order([one for one in found if one.quantity == "delta"])
+    lower, upper = _most([low for low, _ in deltas.values()]), _most([high for _, high in deltas.values()])
+    low, high, order = _epsilon(orders, [one for one in found if one.quantity == "epsilon"])
+    refuted = tight and lower > claim.delta
+    return {
+        "result": {"delta": _interval(_delta_order(claim, deltas), lower, upper),
+                   "epsilon": _interval(order, low, high)},
+        "verdict": "proved" if upper <= claim.delta else "refuted" if refuted else "undecided",
+        "short_by_rounding": refuted and _rounds_to_claim(claim, low, high)}
+
+
+def _interval(order: str, lower: Dyadic, upper: End) -> Document:
+    texts = decimals(lower, upper, "result")
+    return {"order": order, "lower": texts[0], "upper": texts[1]}
+
+
+def _most(values: Sequence[Dyadic]) -> Dyadic:
+    found = values[0]
+    for value in values[1:]:
+        found = value if value > found else found
+    return found
+
+
+def _check_places(orders: Sequence[str], found: Sequence[Statement]) -> None:
+    """Delta in every order by one ("both") or two; epsilon at most once per order and side; in this sequence."""
+    for order in orders:
+        sides = [one.side for one in found if (one.quantity, one.order) == ("delta", order)]
+        if sides not in (["both"], ["lower", "upper"]):
+            raise Invalid("evaluations", "delta at the claimed epsilon is needed in every order")
+    places = [(q, order, side) for q, sides in SIDES.items() for order in orders for side in sides]
+    stated = [(one.quantity, one.order, one.side) for one in found]
+    if stated != [place for place in places if place in stated]:
+        raise Invalid("evaluations", "quantity, order and side come once each, in sequence")
+
+
+def _check_purpose(claim: Claim, one: Statement, path: str) -> None:
+    if one.quantity == "delta":
+        if one.at != claim.epsilon:
+            raise Invalid(f"{path}.at", "must be the claimed epsilon")
+        return
+    if one.at < 0 or Dyadic.of_fraction(one.at) is None:
+        raise Invalid(f"{path}.at", "must be a dyadic number, not negative")
+    if one.side == "lower" and not one.lower > claim.delta:
+        raise Invalid(f"{path}.enclosure.lower", "must exceed the claimed delta on this side")
+    if one.side == "upper" and not one.upper <= claim.delta:
+        raise Invalid(f"{path}.enclosure.upper", "must not exceed the claimed delta on this side")
+
+
+def _by_order(deltas: Sequence[Statement]) -> dict[str, tuple[Dyadic, Dyadic]]:
+    """The intersection of each order's enclosures."""
+    found: dict[str, tuple[Dyadic, Dyadic]] = {}
+    for one in deltas:
+        lower, upper = found.get(one.order, (one.lower, one.upper))
+        if one.lower > upper or one.upper < lower:
+            raise Invalid("evaluations", f"the enclosures of delta in the order {one.order} are disjoint")
+        found[one.order] = max(lower, one.lower), min(upper, one.upper)
+    return found
+
+
+def _delta_order(claim: Claim, found: Mapping[str, tuple[Dyadic, Dyadic]]) -> str:
+    """The larger order; "both" where they are not told apart, and at eps = 0, where they agree (T16)."""
+    if len(found) == 1:
+        return next(iter(found))
+    proved = [order for order, (lower, _) in found.items()
+              if all(other == order or lower >= upper for other, (_, upper) in found.items())]
+    return proved[0] if len(proved) == 1 and claim.epsilon != 0 else "both"
+
+
+def _epsilon(orders: Sequence[str], found: Sequence[Statement]) -> tuple[Dyadic, End, str]:
+    """Both ends of eps(claimed delta), and the order that decides it (T13)."""
+    lows = {one.order: _at(one) for one in found if one.side == "lower"}
+    highs = {one.order: _at(one) for one in found if one.side == "upper"}
+    low = _most(list(lows.values())) if lows else Dyadic(0, 0)
+    high = _most([highs[order] for order in orders]) if len(highs) == len(orders) else None
+    if high is not None and high < low:
+        raise Invalid("evaluations", "the ends of epsilon contradict each other")
+    if len(orders) == 1:
+        return low, high, orders[0]
+    proved = [order for order in lows
+              if all(other == order or (other in highs and highs[other] <= lows[order]) for other in orders)]
+    return low, high, proved[0] if proved else next(iter(lows)) if len(lows) == 1 else "both"
+
+
+def _at(one: Statement) -> Dyadic:
+    found = Dyadic.of_fraction(one.at)
+    if found is None:
+        raise Invalid("evaluations", "must be a dyadic number")
+    return found
+
+
+def _rounds_to_claim(claim: Claim, low: Dyadic, high: End) -> bool:
+    """Whether both ends of epsilon, rounded half-up at the printed digits, equal the claim."""
+    if claim.unit is None or high is None:
+        return False
+    return low >= claim.epsilon - claim.unit / 2 and high < claim.epsilon + claim.unit / 2

@@ -1,0 +1,146 @@
+"""What a certificate takes for granted, in words (CERTIFICATE.md, "Assumptions"): the texts are part of the format."""
+
+from __future__ import annotations
+
+from .inputs import Input
+
+
+def assumptions(run: Input) -> list[str]:
+    """The list `assumptions` of a certificate."""
+    bare, schemes = list(run.bare()), run.schemes()
+    gaussians = [step for step in bare if step.kind == "gaussian"]
+    multiplier = any(step.get("noise_multiplier") is not None for step in gaussians)
+    sigma = any(step.get("sigma") is not None for step in gaussians)
+    kinds = list(dict.fromkeys(step.kind for step in bare if step.kind != "gaussian"))
+    holds = [(True, f"neighbours and noise: {_convention(run, multiplier, sigma, kinds)}"),
+             *((scheme in schemes, words) for scheme, words in _SCHEMES.items()),
+             (multiplier, _CLIPPING), (sigma, _SENSITIVITY), (bool(gaussians), _NOISE),
+             *((True, _KINDS[kind][1]) for kind in kinds),
+             (True, _RELEASED), (True, _PARAMETERS), (True, _REALS)]
+    return [words for applies, words in holds if applies]
+
+
+def _convention(run: Input, multiplier: bool, sigma: bool, kinds: list[str]) -> str:
+    texts, replaced = [], run.relation == "replace"
+    if run.group_size > 1:
+        texts.append(f"group_size {run.group_size}: {_GROUPS[run.relation]}; {_FOR_ONE}")
+    if multiplier:
+        norms = "two such norms" if replaced else "one such norm"
+        group = f"each record of the group moves the means by up to {norms}"
+        texts.append(f"{_MULTIPLIER}; {_NEIGHBOURS[run.relation] if run.group_size == 1 else group}")
+    elif kinds and run.group_size == 1:
+        texts.append(_NEIGHBOURS[run.relation].partition(":")[0])
+    texts += [words for scheme, words in _BATCHES.items() if scheme in run.schemes()]
+    if sigma:
+        texts.append(f"with sigma, sensitivity is the query's L2 sensitivity under {run.relation} itself")
+    if kinds and "poisson" in run.schemes():
+        texts.append(_ON_SAMPLES_REPLACED if replaced else _ON_SAMPLES)
+    return "; ".join([*texts, *(_KINDS[kind][0] for kind in kinds)])
+
+
+_SCHEMES = {
+    "poisson":
+        "sampling: every record enters each batch with exactly the stated probability, independently of all other "
+        "records, of the data, of the noise and of the other steps (Poisson sampling)",
+    "without-replacement":
+        "sampling: every batch is a uniformly random subset of the stated share of the records, fresh in each step, "
+        "independent of the data, of the noise and of the other steps (sampling without replacement)",
+    "with-replacement":
+        "sampling: every batch is the stated number of uniformly random records, drawn independently, fresh in each "
+        "step, independent of the data, of the noise and of the other steps (sampling with replacement)",
+}
+_CLIPPING = (
+    "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which noise_multiplier "
+    "is relative to; a record that is absent or zero contributes nothing")
+_SENSITIVITY = (
+    "sensitivity: where sigma is stated, the answers on neighbours differ by at most the stated sensitivity in L2 "
+    "norm")
+_NOISE = (
+    "noise: every step adds Gaussian noise of exactly the stated standard deviation, in every coordinate "
+    "independently, fresh in each step and independent of all else")
+_RELEASED = (
+    "release: every step's noisy sum and what is computed from such sums alone; nothing else that depends on the "
+    "data (such as batches or their sizes) is revealed")
+_PARAMETERS = (
+    "parameters: noise, sensitivity, sampling probabilities and counts are fixed in advance, not chosen from the "
+    "data or from releases; what a step queries may depend on earlier releases")
+_REALS = (
+    "arithmetic: sums and noise are those of exact real numbers; noise sampled in floating point is not covered")
+_BATCHES = {
+    "poisson": "Poisson sampling: records enter each batch independently, batches are not revealed",
+    "without-replacement": "sampling without replacement: batches have a fixed size and are not revealed",
+    "with-replacement":
+        "sampling with replacement: each draw is uniform and independent, draws are not revealed",
+}
+_MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
+_FOR_ONE = "norms, sensitivities and guarantees are stated for one record"
+_GROUPS = {
+    "add-or-remove": "up to that many records are added, or removed, all together (the worse of the two orders)",
+    "add": "up to that many records are added",
+    "remove": "up to that many records are removed",
+    "zero-out": "up to that many records are replaced by ones that contribute zero",
+    "replace": "up to that many records are replaced by others",
+}
+_NEIGHBOURS = {
+    "add-or-remove":
+        "one record is added or removed (the worse of the two orders): the means of the noise with and without the "
+        "record differ by one such norm",
+    "add": "one record is added: the means of the noise with and without the record differ by one such norm",
+    "remove":
+        "one record is removed: the means of the noise with and without the record differ by one such norm",
+    "zero-out":
+        "one record is replaced by one that contributes zero: the means of the noise with and without the record "
+        "differ by one such norm",
+    "replace": "one record is replaced by another, both contribute: means differ by two such norms",
+}
+_ON_SAMPLES = (
+    "on a Poisson sample, stated sensitivities and guarantees compare a batch with the record and without it")
+_ON_SAMPLES_REPLACED = (
+    "on a Poisson sample, stated sensitivities compare a batch with the record and without it: two records that "
+    "replace each other may differ by twice that")
+_KINDS = {
+    "laplace": (
+        "laplace: one real number, which neighbours change by at most the stated sensitivity",
+        "laplace: exact Laplace noise of the stated scale, fresh in each release",
+    ),
+    "discrete-laplace": (
+        "discrete-laplace: one integer, which neighbours change by at most the stated sensitivity",
+        "discrete-laplace: exact noise of the stated scale, fresh in each release",
+    ),
+    "discrete-gaussian": (
+        "discrete-gaussian: one integer, which neighbours change by at most the stated sensitivity",
+        "discrete-gaussian: exact noise of the stated parameter sigma_squared, fresh in each release",
+    ),
+    "randomized-response": (
+        "randomized-response: every neighbour answers, one of them differently",
+        "randomized-response: every answer is drawn afresh with exactly the stated probabilities",
+    ),
+    "finite": (
+        "finite: P is the outcome's law with the record, Q without it (replace: of either neighbour)",
+        "finite: the outcome has exactly the law P or Q, whatever was released before",
+    ),
+    "approximate-dp": (
+        "approximate-dp: the guarantee holds between neighbours of this relation in both directions",
+        "approximate-dp: the stated guarantee holds whatever was released before",
+    ),
+    "gaussian-dp": (
+        "gaussian-dp: the guarantee holds between neighbours of this relation in both directions",
+        "gaussian-dp: the stated guarantee holds whatever was released before",
+    ),
+    "mixture-of-gaussians": (
+        "mixture-of-gaussians: which sensitivity applies is drawn independently of the data and not revealed",
+        "mixture-of-gaussians: exact noise; what other records add is independent of the draw",
+    ),
+    "exponential": (
+        "exponential: bounded_range bounds max - min over outcomes of log(P/Q) between neighbours",
+        "exponential: the stated range holds whatever was released before",
+    ),
+    "zcdp": (
+        "zcdp: the bound on all Renyi divergences holds between neighbours of this relation in both directions",
+        "zcdp: the stated bounds hold whatever was released before",
+    ),
+    "renyi": (
+        "renyi: each bound on a Renyi divergence holds between neighbours of this relation in both directions",
+        "renyi: the stated bounds hold whatever was released before",
+    ),
+}
