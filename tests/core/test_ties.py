@@ -97,6 +97,16 @@ def test_total_variation_is_that_of_all_sequences(mechanism: Finite, count: int)
     assert privacy_profile(compose((mechanism, count)), "remove").delta(0).upper == expected
 
 
+@pytest.mark.theorem("T126-exact-delta", "T47-enumeration")
+@pytest.mark.parametrize("count", [1, 2])
+def test_total_variation_of_many_outcomes(count: int) -> None:
+    """More outcomes than Python has frames. P rises and Q falls: twice, the sum over pairs by (i j - i' j')_+."""
+    size = 1500 if count == 1 else 150
+    above = [Fraction(2 * i, size * (size + 1)) for i in range(1, size + 1)]
+    loss, = privacy_losses(compose((Finite(above, above[::-1]), count)), Relation.REMOVE)
+    assert total_variation(loss) == products(list(zip(above, above[::-1], strict=True)), count)
+
+
 @pytest.mark.theorem("T126-exact-delta")
 def test_total_variation_of_different_steps() -> None:
     """A guarantee with eps = 0 is rational too, and a sample has mixed masses."""
@@ -133,6 +143,15 @@ def test_the_end_of_the_support() -> None:
     assert evaluate(loss, ExactWitness(128)).delta(end).exact_upper == 0
     with pytest.raises(Undecided):
         evaluate(loss, ExactWitness(128)).delta(end - Fraction(1, 10**60))
+
+
+@pytest.mark.theorem("T127-support-end")
+@pytest.mark.parametrize(("beside", "epsilon"), [((), 1), ((Laplace(2, 1),), Fraction(3, 2)), ((Gaussian(1),), None)])
+def test_a_mass_at_infinity_next_to_one(beside: tuple[Mechanism, ...], epsilon: Fraction | None) -> None:
+    """No ball tells it from 1, and delta falls nevertheless up to the largest loss."""
+    mass = 1 - Fraction(1, 10**1000)
+    found = privacy_profile(compose(ApproximateDP(1, mass), *beside), "replace").epsilon(mass)
+    assert found.lower == found.upper and (found.lower.is_infinite if epsilon is None else found.lower == epsilon)
 
 
 @pytest.mark.theorem("T127-support-end")

@@ -164,7 +164,7 @@ def cases() -> list[Case]:
 def enclose(case: Case, witness: Witness) -> Bounds | None:
     """The enclosure, None where the witness is refused or dear."""
     try:
-        if witness.work(case.loss).units > 3_000_000:
+        if witness.work(case.loss).units > 6_000_000:
             return None
         return evaluate(case.loss, witness).delta(case.epsilon)
     except REFUSALS:

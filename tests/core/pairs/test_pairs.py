@@ -375,7 +375,7 @@ def test_no_number_is_rounded_on_its_way_to_the_pair(oracle: ModuleType) -> None
     """Fifty digits of one step of every kind: a double in its place would be wrong in the seventeenth."""
     with mp.workdps(110):
         for mechanism, relation, size, true in exact_cases(oracle.real):
-            found = privacy_profile(mechanism, relation, group_size=size).delta(EPSILON, digits=50)
+            found = published_profile(mechanism, relation, group_size=size).delta(EPSILON, digits=50)
             low, high = (oracle.real(end.as_fraction()) for end in (found.lower, found.upper))
             slack = true * mpf("1e-90")
             assert low - slack <= true <= high + slack, (mechanism, relation, size)
@@ -393,7 +393,7 @@ def test_stated_moments_keep_their_numbers() -> None:
     (MixtureOfGaussians(1, (0, 1, 2), ("1/5", "3/5", "1/5")), "remove"),
     (WithoutReplacement(Gaussian(4), "2/7"), "replace"), (FourierAccountantPair(1, "2/7"), "replace")], ids=str)
 def test_the_weights_in_words_add_up_to_one(mechanism: Mechanism, relation: str) -> None:
-    for pair in describe_pairs(compose(mechanism), Relation.of(relation)):
+    for pair in published_profile(mechanism, relation).pairs:
         own = pair.P.partition(" with ")[0]
         weights = [F(weight) for weight in re.findall(r"(?:^|[+:] )(\S+) (?:[PQ]0|N\()", own)]
         assert len(weights) > 1 and sum(weights) == 1, pair.P
