@@ -80,6 +80,13 @@ def test_just_beside_a_tie(delta: str) -> None:
         assert found.upper <= 1 and (found.lower == 1) == (delta == "1e-5")
 
 
+def test_a_search_that_passes_a_rational_delta_goes_on() -> None:
+    """Next to eps = 0 the estimate asks there first. delta(x) = .25 + (.5 - e^x / 7)_+ + (.25 - 3 e^x / 7)_+."""
+    step = Finite(("0", "1/2", "1/4", "1/4"), ("3/7", "1/7", "0", "3/7"))
+    found = privacy_profile(step, "remove").epsilon("3/10")
+    assert abs(float(found.lower) - math.log(7 * 0.45)) < 1e-11 and found.status == "certified"
+
+
 def products(masses: list[tuple[Fraction, Fraction]], count: int) -> Fraction:
     """delta(0) from every sequence of outcomes."""
     total = Fraction(0)
