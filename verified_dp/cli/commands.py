@@ -108,7 +108,7 @@ def run_certify(args: Namespace, out: Output) -> int:
     table = Table(out, len(args.files), args.table) if len(args.files) > 1 or args.table else None
     places = certificate_paths(args.files, args.out)
 
-    with judging(args.files, places, limits, args.formal, jobs) as judge:
+    with judging(certify, args.files, places, limits, args.formal, jobs) as judge:
         def work(file: str) -> int:
             judged = judge(file)
             out.result(verdict_row(judged), lambda: table.row(judged) if table else verdict_text(judged))

@@ -28,11 +28,9 @@ def read_jobs(text: str | None, files: Sequence[str]) -> int:
 
 
 @contextmanager
-def judging(files: Sequence[str], places: Iterator[str | None], limits: Limits, formal: bool,
-            jobs: int) -> Iterator[Callable[[str], Judged]]:
+def judging(certify: Callable[..., Judged], files: Sequence[str], places: Iterator[str | None], limits: Limits,
+            formal: bool, jobs: int) -> Iterator[Callable[[str], Judged]]:
     """A function that judges the next file; with several jobs all files are begun, and it waits for its own."""
-    from verified_dp.cli.commands import certify
-
     if jobs == 1:
         yield lambda file: certify(file, limits, next(places), formal)
         return
