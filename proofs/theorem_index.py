@@ -16,7 +16,6 @@ BEGIN, END = "<!-- index: written by record_hashes.py -->", "<!-- end of index -
 ROOMS = {
     "core": "what a certificate rests on",
     "search": "what proposes windows, and bounds that nothing is certified with",
-    "questions": "questions in a line",
     "papers": "the papers' methods",
     "adaptive": "filters, odometers, ledgers",
     "individual": "the losses of every record",

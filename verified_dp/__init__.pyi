@@ -50,6 +50,8 @@ from verified_dp.core.mechanisms import Laplace as Laplace
 from verified_dp.core.mechanisms import MixtureOfGaussians as MixtureOfGaussians
 from verified_dp.core.mechanisms import RandomizedResponse as RandomizedResponse
 from verified_dp.core.mechanisms import Renyi as Renyi
+from verified_dp.core.participation import CyclicPoisson as CyclicPoisson
+from verified_dp.core.participation import RandomAllocation as RandomAllocation
 from verified_dp.enclosure import Enclosure as Enclosure
 from verified_dp.enclosure import Estimate as Estimate
 from verified_dp.papers.fourier.pairs import FourierAccountantDraws as FourierAccountantDraws

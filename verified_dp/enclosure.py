@@ -35,7 +35,7 @@ class Enclosure:
         lower, upper: exact ends, lower <= upper (InvalidInput otherwise), which may be infinite; a Ratio, a Fraction
             that is no dyadic number, where it is known to be the number itself.
         budget: an absolute upper bound, on delta, of each source of error (quadrature, aliasing, ...).
-        quantity: "delta", "epsilon", "renyi" (the divergence of one Renyi order), or what `TradeOff` derives.
+        quantity: "delta", "epsilon", "renyi" (the divergence of one order), or what `TradeOff` derives from delta.
         method, methods: the method of the narrowest enclosure, and all that took part.
         order: "remove", "add", "both" (equal, or not told apart) or "symmetric".
         relation, convention: the neighbours, and in words what the noise is relative to.

@@ -23,8 +23,9 @@ Other kinds, with their keys:
     renyi                   renyi_orders = [..], epsilons = [..]
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
-Sampling schemes: poisson (probability), without-replacement (probability = batch size / number of records) and
-with-replacement (draws, population), the last two for the Gaussian with noise_multiplier.
+Sampling schemes: poisson (probability); and, for the Gaussian with noise_multiplier, without-replacement (probability =
+batch size / number of records), with-replacement (draws, population), random-allocation (rounds; picks, 1; fixed, false:
+one table is one epoch) and cyclic-poisson (groups, probability, rounds).
 
 group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 
@@ -183,20 +184,25 @@ def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
     return build(mechanism, *numbers)
 
 
-WITHOUT_PROOF = ("sequential", "shuffle", "shuffled", "shuffling", "fixed-size", "fixed-size-shuffled", "cyclic",
-                 "balls-in-bins", "random-allocation", "random-check-ins", "truncated-poisson", "subset", "stratified")
+WITHOUT_PROOF = ("sequential", "shuffle", "shuffled", "shuffling", "fixed-size", "fixed-size-shuffled",
+                 "random-check-ins", "truncated-poisson", "subset", "stratified")
 """Ways to sample that exist, and that no theorem here is about."""
 
 
 def _no_scheme(scheme: str) -> InvalidInput | Unsupported:
     """Why a word is no scheme: it has no theorem, or there is no such way to sample."""
-    if scheme.lower().replace("_", "-").replace(" ", "-") in WITHOUT_PROOF:
+    word = scheme.lower().replace("_", "-").replace(" ", "-")
+    if word in WITHOUT_PROOF:
         return Unsupported(f"{scheme!r} has no proof here, {_OTHERS}", "scheme")
+    if word in OTHER_NAMES:
+        return InvalidInput("scheme", scheme, f"{OTHER_NAMES[word]}, its name here")
     return InvalidInput("scheme", scheme, f"a sampling scheme ({_nearest(scheme, tuple(SCHEMES))}known are "
                         f"{', '.join(SCHEMES)})")
 
 
-_OTHERS = 'only "poisson", "without-replacement" and "with-replacement" have: shuffled epochs are another mechanism'
+_OTHERS = f"only {', '.join(SCHEMES)} have: shuffled epochs are another mechanism"
+OTHER_NAMES = {"balls-in-bins": "random-allocation", "cyclic": "cyclic-poisson"}
+"""What some call a scheme -> its name here."""
 
 
 def _claim(table: object) -> Claim | None:

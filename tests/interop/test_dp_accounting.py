@@ -10,7 +10,7 @@ import pytest
 from event_trees import EVENTS
 from hypothesis import HealthCheck, given, settings
 
-from verified_dp import certify as certification
+from verified_dp import certificate as certification
 from verified_dp import privacy_profile
 from verified_dp.interop import event_record, from_dp_event
 

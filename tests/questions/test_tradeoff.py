@@ -41,7 +41,7 @@ def gaussian_curve(mu: str, alpha: str) -> mpmath.mpf:
         return +mpmath.ncdf(quantile - mpmath.mpf(mu))
 
 
-@pytest.mark.theorem("T140-tradeoff")
+@pytest.mark.theorem("T145-tradeoff")
 @pytest.mark.parametrize("mu", ["0.1", "1", "2"])
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_contains_the_gaussian_curve(mu: str, alpha: str) -> None:
@@ -65,7 +65,7 @@ THREE = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 10), Frac
 HOLES = [Fraction(0), Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 5), Fraction(4, 5), Fraction(0)]
 
 
-@pytest.mark.theorem("T140-tradeoff")
+@pytest.mark.theorem("T145-tradeoff")
 @pytest.mark.parametrize("pair", [THREE, HOLES])
 @pytest.mark.parametrize("relation", ["remove", "add"])
 @pytest.mark.parametrize("alpha", ["0.001", "0.05", "0.1", "0.3", "0.4", "0.75", "0.85", "0.99"])
@@ -76,7 +76,7 @@ def test_contains_finite_curves(pair: tuple[list[Fraction], list[Fraction]], rel
     assert found.upper - found.lower <= Fraction(1, 10**5)
 
 
-@pytest.mark.theorem("T140-tradeoff")
+@pytest.mark.theorem("T145-tradeoff")
 def test_both_orders_give_the_convex_function_below_them() -> None:
     """riskcal's symmetrised curve: on the diagonal it is (1 - advantage) / 2."""
     found = privacy_profile(SAMPLED, "add-or-remove").tradeoff()
@@ -91,7 +91,7 @@ def test_both_orders_give_the_convex_function_below_them() -> None:
         assert abs(inverse.lower - Fraction(alpha)) < Fraction(1, 10**4)
 
 
-@pytest.mark.theorem("T140-tradeoff")
+@pytest.mark.theorem("T145-tradeoff")
 def test_upper_bound_needs_every_part() -> None:
     """g with a kink between the points, and smooth g: what is left out shows."""
     def g(x: Fraction) -> Fraction:
@@ -110,7 +110,7 @@ def test_upper_bound_needs_every_part() -> None:
         assert bound_beta(rising, Fraction(1, 4)) == arb("0.75")
 
 
-@pytest.mark.theorem("T140-tradeoff")
+@pytest.mark.theorem("T145-tradeoff")
 @pytest.mark.parametrize("epsilon", [Fraction(-3), Fraction(-1, 7)])
 def test_both_forms_of_a_point_agree(epsilon: Fraction) -> None:
     profile, alpha = privacy_profile(SAMPLED, "remove"), Fraction(1, 5)

@@ -146,9 +146,9 @@ def parser() -> ArgumentParser:
     _compare(command("compare", "put one question to every method that applies", _COMPARE))
     _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
     _verify(command("verify", "check certificates", _VERIFY))
-    _statement(command("statement", "write the paragraph that a certificate supports", _STATEMENT))
     add_report(command("report", "write pages about claims, for people", _REPORT))
     _convert(command("convert", "write another library's history as a specification", _CONVERT))
+    _statement(command("statement", "write the paragraph that a certificate supports", _STATEMENT))
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
@@ -203,7 +203,7 @@ def _compare(command: ArgumentParser) -> None:
     command.add_argument("--methods", metavar="M,...", help="only these, with commas between them (all that apply)")
     command.add_argument("--digits", metavar="N", help="significant digits to prove (12; 4 of a paper's method)")
     _settings(command, "METHOD.KEY=VALUE", "a parameter of one method, for example fourier.n=50000; may be repeated")
-    _limits(command)
+    _limits(command, "of each method: its row comes after about S seconds, with what it has proved until then")
 
 
 def _certify(command: ArgumentParser) -> None:
@@ -235,11 +235,6 @@ def _verify(command: ArgumentParser) -> None:
     _json(command)
 
 
-def _statement(command: ArgumentParser) -> None:
-    add_statement(command)
-    _json(command)
-
-
 def _convert(command: ArgumentParser) -> None:
     command.set_defaults(run=run_convert)
     command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON)")
@@ -252,6 +247,11 @@ def _source(command: ArgumentParser, **settings: Any) -> None:
     command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="exact-binary",
                          help="read a float as the number it is, or as the decimal that is printed (exact-binary)")
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
+
+
+def _statement(command: ArgumentParser) -> None:
+    add_statement(command)
+    _json(command)
 
 
 def _numeric(command: ArgumentParser) -> None:
@@ -268,9 +268,9 @@ def _settings(command: ArgumentParser, form: str, text: str) -> None:
     command.add_argument("--set", action="append", default=[], metavar=form, help=text)
 
 
-def _limits(command: ArgumentParser) -> None:
-    command.add_argument("--max-seconds", metavar="S",
-                         help="stop refining after about S seconds; what is proved until then is the answer")
+def _limits(command: ArgumentParser,
+            text: str = "stop refining after about S seconds; what is proved until then is the answer") -> None:
+    command.add_argument("--max-seconds", metavar="S", help=text)
     _json(command)
 
 

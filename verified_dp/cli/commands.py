@@ -220,7 +220,7 @@ def verdict_row(judged: Judged) -> Row:
 
 
 def verdict_text(judged: Judged) -> list[str]:
-    """A verdict for people."""
+    """The verdict for people."""
     from verified_dp.cli.text import verdict_lines
     from verified_dp.terminal import paint
 

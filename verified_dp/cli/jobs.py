@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 MAX_JOBS = 256
 
+Certify = Callable[[str, "Limits", "str | None", bool], "Judged"]
+"""What judges one claim: file, limits, where its certificate goes, whether with a formal part."""
+
 
 def read_jobs(text: str | None, files: Sequence[str]) -> int:
     """How many processes, 1 where nobody says. Raises InvalidInput."""
@@ -28,8 +31,8 @@ def read_jobs(text: str | None, files: Sequence[str]) -> int:
 
 
 @contextmanager
-def judging(certify: Callable[..., Judged], files: Sequence[str], places: Iterator[str | None], limits: Limits,
-            formal: bool, jobs: int) -> Iterator[Callable[[str], Judged]]:
+def judging(certify: Certify, files: Sequence[str], places: Iterator[str | None], limits: Limits, formal: bool,
+            jobs: int) -> Iterator[Callable[[str], Judged]]:
     """A function that judges the next file; with several jobs all files are begun, and it waits for its own."""
     if jobs == 1:
         yield lambda file: certify(file, limits, next(places), formal)

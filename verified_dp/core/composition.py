@@ -12,6 +12,7 @@ from verified_dp.core import exact
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import Number
 from verified_dp.core.mechanisms import Gaussian, Release
+from verified_dp.core.participation import CyclicPoisson, RandomAllocation, read_flag, read_picks
 
 
 class Relation(StrEnum):
@@ -101,12 +102,14 @@ def read_draws(value: object, key: str = "draws") -> int:
     return number
 
 
-Sampled = PoissonSampled | WithoutReplacement | WithReplacement
+Sampled = PoissonSampled | WithoutReplacement | WithReplacement | RandomAllocation | CyclicPoisson
 
 SCHEMES: Mapping[str, tuple[Callable[..., Sampled], Mapping[str, Callable[..., object]]]] = {
     "poisson": (PoissonSampled, {"probability": exact.probability}),
     "without-replacement": (WithoutReplacement, {"probability": exact.probability}),
     "with-replacement": (WithReplacement, {"draws": read_draws, "population": exact.count}),
+    "random-allocation": (RandomAllocation, {"rounds": exact.count, "picks": read_picks, "fixed": read_flag}),
+    "cyclic-poisson": (CyclicPoisson, {"groups": exact.count, "probability": exact.probability, "rounds": exact.count}),
 }
 """scheme -> (class, its numbers and how to read them)."""
 

@@ -10,6 +10,7 @@ from verified_dp.core.composition import (
     WithReplacement,
 )
 from verified_dp.core.mechanisms import Gaussian, Release
+from verified_dp.core.participation import CyclicPoisson, RandomAllocation
 
 
 def convention(composition: Composition, relation: Relation) -> str:
@@ -58,6 +59,9 @@ _SCHEMES: dict[type, str] = {
     PoissonSampled: "Poisson sampling: records enter each batch independently, batches are not revealed",
     WithoutReplacement: "sampling without replacement: batches have a fixed size and are not revealed",
     WithReplacement: "sampling with replacement: each draw is uniform and independent, draws are not revealed",
+    RandomAllocation: "random allocation: one table is one epoch of `rounds` steps, count is the number of epochs, "
+                      "batches are not revealed",
+    CyclicPoisson: "cyclic Poisson sampling: the groups take turns, one table is `rounds` steps, batches are not revealed",
 }
 
 
@@ -83,6 +87,9 @@ def assumptions(composition: Composition, relation: Relation) -> list[str]:
         (PoissonSampled in schemes, _SAMPLING),
         (WithoutReplacement in schemes, _WITHOUT),
         (WithReplacement in schemes, _WITH),
+        (RandomAllocation in schemes, _ALLOCATION),
+        (RandomAllocation in schemes, _NORMALISER),
+        (CyclicPoisson in schemes, _CYCLIC),
         (any(g.noise_multiplier is not None for g in gaussians), _CLIPPING),
         (any(g.sigma is not None for g in gaussians), _SENSITIVITY),
         (bool(gaussians), _NOISE),
@@ -105,6 +112,21 @@ _WITHOUT = (
 _WITH = (
     "sampling: every batch is the stated number of uniformly random records, drawn independently, fresh in each "
     "step, independent of the data, of the noise and of the other steps (sampling with replacement)"
+)
+_ALLOCATION = (
+    "sampling: in every epoch every record is placed in exactly `picks` (1 unless stated) of the `rounds` batches, "
+    "uniformly and independently of the others, of the data, of the noise and, unless `fixed`, of the other epochs; "
+    "where `fixed`, it keeps its batches in all epochs of that mechanism (random allocation)"
+)
+_NORMALISER = (
+    "sampling: batches have whatever size results; no sum is divided by, capped at or padded to that size (dividing by a "
+    "number fixed in advance is covered)"
+)
+_CYCLIC = (
+    "sampling: the groups are fixed without looking at the data; in round i every record of group i mod `groups` "
+    "enters the batch with exactly the stated probability, independently of all else; groups made equal by leaving out "
+    "records are covered for zero-out only (cyclic Poisson sampling). Where noise is correlated by a matrix (C x + Z is "
+    "released), its C is lower triangular with at most `groups` bands and columns of norm at most 1"
 )
 _CLIPPING = (
     "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which "

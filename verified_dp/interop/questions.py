@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, upper_dyadic
+from verified_dp.core.balls import ball, ball_of, upper_dyadic
 from verified_dp.core.composition import Composition, Relation
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
@@ -62,7 +62,7 @@ def upper_true_positive_rates(profile: PrivacyProfile, rates: Iterable[Fraction]
 def _bound_rate(epsilon: Fraction, delta: Enclosure, rate: Fraction) -> float:
     """min(1, delta + e^eps a, 1 - e^-eps (1 - delta - a)) rounded up."""  # T155 (1)
     with ctx.workprec(64):
-        size, top, a = ball(epsilon).exp(), ball(delta.upper), ball(rate)
+        size, top, a = ball(epsilon).exp(), ball_of(delta.upper), ball(rate)
         bound = arb(1).min(top + size * a).min(1 - (1 - top - a) / size)
         exact = upper_dyadic(bound)
     near = float(exact)

@@ -3,7 +3,7 @@
     privacy_profile(spec).tradeoff().beta("0.01")
 
 The test has to tell two neighbouring data sets apart from what is released. beta(alpha) is the largest convex function
-below the trade-off curves of all neighbours, in all orders of the relation; with delta(eps) for real eps (T140),
+below the trade-off curves of all neighbours, in all orders of the relation; with delta(eps) for real eps (T145),
 
     beta(alpha) = sup over eps of 1 - delta(eps) - e^eps alpha.
 """
@@ -41,14 +41,14 @@ class Point:
     value: arb
 
 
-@proved_by("T140-tradeoff")
+@proved_by("T145-tradeoff")
 def enclose_point(epsilon: Fraction, alpha: Fraction, delta: Enclosure) -> Point:
     """g at e^eps; delta: at eps, or for eps < 0 of the swapped relation at -eps, by g = e^eps (1 - alpha - delta)."""
     x, hull = ball(epsilon).exp(), ball_of(delta.lower).union(ball_of(delta.upper))
     return Point(x, x * (1 - ball(alpha) - hull) if epsilon < 0 else 1 - hull - x * ball(alpha))
 
 
-@proved_by("T140-tradeoff")
+@proved_by("T145-tradeoff")
 def lower_bound_beta(points: Sequence[Point]) -> arb:
     """The largest lower end of g, and 0."""
     best = arb(0)
@@ -57,7 +57,7 @@ def lower_bound_beta(points: Sequence[Point]) -> arb:
     return lower_end(best)
 
 
-@proved_by("T140-tradeoff")
+@proved_by("T145-tradeoff")
 def bound_beta(points: Sequence[Point], alpha: Fraction) -> arb:
     """Bound sup g from five points in order: between the middle three by the chords beside them, else by slopes.
 
@@ -72,7 +72,7 @@ def bound_beta(points: Sequence[Point], alpha: Fraction) -> arb:
     return upper_end(bound).min(trivial)
 
 
-@proved_by("T140-tradeoff")
+@proved_by("T145-tradeoff")
 def bound_between(before: Point, start: Point, end: Point, after: Point) -> arb:
     """Bound a concave function between two points by the chords before and behind them, where these cross."""
     rise = upper_end(slope(before, start)).max(arb(0))

@@ -11,7 +11,7 @@ from time import monotonic
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.balls import ball, ball_of, lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Composition
 from verified_dp.core.ends import End
@@ -100,7 +100,7 @@ Known = tuple[arb, arb, arb]
 
 
 def _bounded(points: Iterable[Point]) -> list[Known]:
-    return [(ball(point.at).exp(), ball(point.lower), ball(point.upper)) for point in points]
+    return [(ball(point.at).exp(), ball_of(point.lower), ball_of(point.upper)) for point in points]
 
 
 def _mirrored(profile: PrivacyProfile, points: Sequence[Point], seconds: float) -> list[Known]:
@@ -109,7 +109,7 @@ def _mirrored(profile: PrivacyProfile, points: Sequence[Point], seconds: float) 
         return _bounded(delta_curve(profile, [-point.at for point in reversed(points) if point.at], seconds))
     found = []
     for point in reversed([point for point in points if point.at]):
-        here = reverse_bounds(Bounds(ball(point.lower), ball(point.upper), {}), -point.at)
+        here = reverse_bounds(Bounds(ball_of(point.lower), ball_of(point.upper), {}), -point.at)
         found.append(((-ball(point.at)).exp(), here.lower, here.upper))
     return found
 

@@ -14,6 +14,7 @@ from verified_dp.core.engines.lattice import LatticeValues, LatticeWitness
 from verified_dp.core.engines.sparse import SparseValues, SparseWitness
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.search import allocation  # noqa: F401  (registers its model)
 from verified_dp.search.lattice import LatticePlan, plan_lattice
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import as_float

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import singledispatch
 
 import numpy as np
 from flint import arb, ctx
@@ -206,13 +207,19 @@ def _reach(log_tail: Callable[[Fraction], float], floor: float, end: float | Non
     return high
 
 
+@singledispatch
+def model_of(law: Law, floor: float) -> LawModel:
+    """The law's masses in floating point, all but about e^floor of them."""
+    return LawModel(law, floor)
+
+
 class LatticeModel:
     """The composition in floating point, with the interface of search.transforms.FloatLoss."""
 
     def __init__(self, loss: ComposedLoss, floor: float = _FLOOR) -> None:
         self.loss, self._floor = loss, floor
         self.laws = loss.laws
-        self.parts = [(LawModel(law, floor), float(count)) for law, count in timed(self.laws)]
+        self.parts = [(model_of(law, floor), float(count)) for law, count in timed(self.laws)]
         largest = loss.enclose_largest_loss()
         self.largest = math.inf if largest is None else float(largest)
         masses = [count * math.log1p(-math.exp(law.infinity)) for law, count in self.parts if law.infinity < 0]
@@ -257,7 +264,7 @@ class LatticeModel:
     def _lengthen(self, floor: float) -> None:
         """Include losses as rare as e^floor."""
         self._floor = floor
-        self.parts = [(LawModel(law.law, floor), count) for law, count in self.parts]
+        self.parts = [(model_of(law.law, floor), count) for law, count in self.parts]
 
     def log_table(self, exponents: np.ndarray) -> np.ndarray:
         """K of each law at each exponent."""

@@ -208,10 +208,10 @@ def _read_sampled(bare: Any, table: Any, path: str) -> Mechanism:
 
 
 def _value(table: Document, key: str, path: str) -> Any:
-    """A number as it is recorded: text, an integer, or a list of texts; the mechanism checks the rest."""
+    """A value as it is recorded: text, an integer, true or false, a list of texts; the mechanism checks the rest."""
     value = table[key]
-    if type(value) not in (str, int, list) or (type(value) is list and any(type(x) is not str for x in value)):
-        raise InvalidCertificate(f"{path}.{key}", "must be text, an integer or a list of texts")
+    if type(value) not in (str, int, bool, list) or (type(value) is list and any(type(x) is not str for x in value)):
+        raise InvalidCertificate(f"{path}.{key}", "must be text, an integer, true or false, or a list of texts")
     return value
 
 

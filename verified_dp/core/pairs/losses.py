@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
@@ -12,6 +12,7 @@ from verified_dp.core.composition import Composition, Relation
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.pairs.groups import group_step  # noqa: F401  (registers groups, and samples, with step_of)
+from verified_dp.core.pairs.participation import expanded
 from verified_dp.core.pairs.plain import DominatingPair, Step, step_of
 from verified_dp.core.theorems import proved_by
 
@@ -29,16 +30,20 @@ ORDERS = {
 
 def describe_pairs(composition: Composition, relation: Relation) -> tuple[DominatingPair, ...]:
     """The pair of every step in every order of the relation, without repetitions."""
-    steps = (step_of(mechanism, order, relation) for order in ORDERS[relation] for mechanism, _ in composition.parts)
+    steps = (step for order in ORDERS[relation] for step, _ in _steps(composition, order, relation))
     return tuple(dict.fromkeys(step.pair for step in steps))
+
+
+def _steps(composition: Composition, order: str, relation: Relation) -> Iterator[tuple[Step, int]]:
+    for mechanism, count in composition.merged():
+        for part, times in expanded(mechanism, count):
+            yield step_of(part, order, relation), times
 
 
 @proved_by("T25-composition")
 def privacy_losses(composition: Composition, relation: Relation) -> tuple[ComposedLoss, ...]:
     """The loss of the whole composition in each order of the relation."""
-    merged = composition.merged()
-    return tuple(compose_steps(order, ((step_of(mechanism, order, relation), count) for mechanism, count in merged))
-                 for order in ORDERS[relation])
+    return tuple(compose_steps(order, _steps(composition, order, relation)) for order in ORDERS[relation])
 
 
 @proved_by("T15-gaussian", "T07-ends")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NoReturn
 
-from verified_dp.core.composition import Mechanism, Relation, WithoutReplacement, WithReplacement
+from verified_dp.core.composition import Relation, WithoutReplacement, WithReplacement
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.exact import fraction_text as shown
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
@@ -73,7 +73,7 @@ def refuse(what: str, relation: Relation, reason: str) -> NoReturn:
 
 
 @singledispatch
-def step_of(mechanism: Mechanism, order: str, relation: Relation) -> Step:
+def step_of(mechanism: object, order: str, relation: Relation) -> Step:
     """The step in that order of the relation; Unsupported where no theorem covers it."""
     raise Unsupported(f"no dominating pair is proven for {type(mechanism).__name__}")
 

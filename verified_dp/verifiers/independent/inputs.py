@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from .document import Document, Invalid, check_keys, read_claimed, read_fraction
+from .document import Document, Invalid, TooMuch, check_keys, read_claimed, read_fraction
 
 RELATIONS = ("add-or-remove", "add", "remove", "zero-out", "replace")
 MAX_COUNT = 10**12
 MAX_OUTCOMES = 4096
 MAX_DRAWS = 512
+UNKNOWN_HERE = ("random-allocation", "cyclic-poisson")
 MAX_INPUT_TEXT = 500_000
 
 Value = Fraction | int | tuple[Fraction, ...]
@@ -106,7 +107,7 @@ def read_input(table: Any) -> Input:
 
 
 def _steps(entries: Any, path: str) -> tuple[tuple[Mechanism, int], ...]:
-    if type(entries) is not list or not entries:
+    if type(entries) is not list:
         raise Invalid(path, "must be a list of mechanisms")
     if sum(map(len, _texts(entries))) > MAX_INPUT_TEXT:
         raise Invalid(path, f"more than {MAX_INPUT_TEXT} characters of numbers")
@@ -174,6 +175,8 @@ def _check_sampled(step: Mechanism, path: str) -> None:
 
 def _sampling(table: Any, path: str, schemes: tuple[str, ...]) -> Sampling:
     scheme = table.get("scheme") if type(table) is dict else None
+    if scheme in UNKNOWN_HERE:
+        raise TooMuch(f"this checker does not know the scheme {scheme}")
     if scheme not in schemes:
         raise Invalid(f"{path}.scheme", "must be one of " + ", ".join(schemes))
     if scheme == "with-replacement":

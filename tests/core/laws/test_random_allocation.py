@@ -1,0 +1,336 @@
+"""Random allocation: the transform, the hyperbola and the law against quadrature, other contours and adversaries."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from flint import acb, arb, ctx
+
+from verified_dp.core.balls import ball, lower_end
+from verified_dp.core.exact import SquareRoot
+from verified_dp.core.laws.allocation_contour import (
+    PutValues,
+    choose_plan,
+    count_held,
+    evaluate_put,
+    expand,
+    plan,
+    put_values,
+)
+from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.lognormal import Majorant, choose_majorant, enclose_hats, enclose_nodes
+from verified_dp.core.laws.random_allocation import RandomAllocationLoss
+
+F = Fraction
+transform = pytest.mark.theorem("T131-lognormal-transform")
+hyperbola = pytest.mark.theorem("T132-hyperbola")
+allocation = pytest.mark.theorem("T133-random-allocation")
+
+
+def phi(z: complex, s: float) -> complex:
+    """E e^{-zX} by quadrature on the line where zX turns to the positive axis."""
+    turn = np.angle(z) / s
+    u = np.linspace(-14.0, 14.0, 20001) - 1j * turn
+    values = np.exp(-u * u / 2 - z * np.exp(s * u - s * s / 2))
+    return complex(values.sum() * (28.0 / 20000) / np.sqrt(2 * np.pi))
+
+
+@transform
+@pytest.mark.parametrize("s", [0.3, 1.0, 3.0])
+def test_nodes_enclose_the_transform(s: float) -> None:
+    rng = random.Random(5)
+    with ctx.workprec(120):
+        for centre, half in [(arb(0), arb(1) / 2), (arb(1), arb(1) / 2), (arb(7) / 4, arb(1) / 4)]:
+            nodes = enclose_nodes(arb(s), centre, half, 50)
+            for _ in range(6):
+                radius, angle = 10 ** rng.uniform(-4, 1.5), float(centre) + float(half) * rng.uniform(-0.99, 0.99)
+                z = radius * np.exp(1j * angle)
+                found, truth = nodes.enclose(acb(z.real, z.imag)), phi(z, s)
+                assert abs(complex(found) - truth) < 1e-10 * np.exp((angle / s) ** 2 / 2)
+                assert float(found.rad()) < 1e-11
+
+
+@transform
+def test_nodes_enclose_at_few_bits() -> None:
+    """A rule with an error that can be seen: the finer rule lies within it, nearly at its edge somewhere."""
+    with ctx.workprec(100):
+        s, centre, half = arb(1), arb(1), arb(1) / 2
+        coarse, fine = enclose_nodes(s, centre, half, 4), enclose_nodes(s, centre, half, 60)
+        worst = arb(0)
+        for n in range(-9, 10):
+            z = acb(0, 1 + arb(n) / 20).exp()
+            error = (coarse.sum_at(z) - fine.enclose(z)).abs_upper()
+            assert error <= coarse.error
+            worst = worst.max(error)
+        assert worst > coarse.error / 1000 > 1e-7
+
+
+@transform
+def test_nodes_know_nothing_outside_of_their_sector() -> None:
+    nodes = enclose_nodes(arb(1), arb(1), arb(1) / 4, 30)
+    assert not nodes.enclose(acb(1, 0)).is_finite()
+
+
+@transform
+@pytest.mark.parametrize("s", [0.1, 1.0, 3.3])
+def test_hats_bound_convex_functions_closely(s: float) -> None:
+    hats = enclose_hats(arb(s), 8, 14)
+    u = np.linspace(-12.0, 14.0, 200001)
+    weights = np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * (u[1] - u[0])
+    x = np.exp(s * u - s * s / 2)
+    for rate in (1e-3, 0.05, 0.7, 3.0):
+        truth = float(weights @ np.exp(-rate * x))
+        found = float(hats.bound(arb(rate)))
+        assert truth * (1 - 1e-9) < found < truth + 0.1 * (1 - truth) + 1e-12
+        cut = next(i for i, end in enumerate(hats.cuts) if float(end) == 1.5)
+        below = weights[u < 1.5] @ np.exp(rate * x[u < 1.5])
+        above = float(hats.bound_below(arb(-rate), cut))
+        assert below * (1 - 1e-4) < above and (rate > 0.1 or above < below * 1.01)
+
+
+@transform
+@pytest.mark.parametrize("s", [0.4, 1.0, 3.0])
+def test_majorants_are_above_everywhere(s: float) -> None:
+    """Random turns and cuts at random points of the sector."""
+    rng, hats = random.Random(11), enclose_hats(arb(s), 8, 14)
+    for _ in range(150):
+        angle = rng.uniform(0.05, 1.05)
+        z = 10 ** rng.uniform(-3, 1) * np.exp(1j * rng.uniform(0, np.pi / 2 + angle))
+        turn = rng.uniform(0, angle)
+        rate, point = z.real * np.cos(turn) + z.imag * np.sin(turn), acb(z.real, z.imag)
+        cut = None if rate >= 0 else rng.randrange(4, len(hats.cuts))
+        bound = Majorant(hats, arb(angle), arb(turn), cut).log_bound(point)
+        assert np.log(abs(phi(z, s))) <= float(bound) + 1e-6
+        chosen = choose_majorant(hats, arb(angle), arb(turn), [point])
+        assert np.log(abs(phi(z, s))) <= float(chosen.log_bound(point)) + 1e-6
+
+
+@transform
+def test_majorants_are_near_where_it_matters() -> None:
+    hats = enclose_hats(arb(1), 8, 14)
+    z = 0.05 * np.exp(1j * (np.pi / 2 + 0.3))
+    bound = choose_majorant(hats, arb(0.6), arb(0.05), [acb(z.real, z.imag)]).log_bound(acb(z.real, z.imag))
+    assert float(bound) < np.log(abs(phi(z, 1.0))) + 1e-3
+
+
+def put_by_quadrature(t: int, s: float, strike: float) -> float:
+    """t = 1: closed form; t = 2, 3: E put_{t-1}(K - X), the outer integrals by Gauss-Legendre panels in u."""
+    if t == 1:
+        if strike <= 0:
+            return 0.0
+        d = (np.log(strike) + s * s / 2) / s
+        return float(strike * mpmath.ncdf(d) - mpmath.ncdf(d - s))
+    top = (np.log(strike) + s * s / 2) / s
+    with mpmath.workdps(20):
+        def inner(u: mpmath.mpf) -> mpmath.mpf:
+            rest = strike - mpmath.exp(s * u - s * s / 2)
+            return mpmath.npdf(u) * put_by_quadrature(t - 1, s, float(rest))
+        return float(mpmath.quad(inner, [-9, -4, -2, 0, top - 0.5 if top > 0.6 else top / 2, top], maxdegree=5))
+
+
+def fraction_of(x: float) -> Fraction:
+    return Fraction(x).limit_denominator(10**6)
+
+
+@hyperbola
+@pytest.mark.parametrize(("t", "s", "strike"), [(1, 1.0, 0.3), (1, 2.5, 40.0), (2, 0.5, 1.0), (2, 0.5, 3.5), (2, 2.0, 6.0)])
+def test_put_against_quadrature(t: int, s: float, strike: float) -> None:
+    with ctx.workprec(60):
+        found = evaluate_put(t, 1 / fraction_of(s), fraction_of(strike)).enclose(ball(fraction_of(strike)), 2)
+        assert float(found.rad()) < 1e-14 * strike
+    assert abs(float(found) - put_by_quadrature(t, s, strike)) < 1e-9 * strike
+
+
+@hyperbola
+def test_put_of_three_against_quadrature() -> None:
+    with ctx.workprec(60):
+        found = evaluate_put(3, F(1), F(2)).enclose(arb(2), 2)
+    u, w = np.polynomial.legendre.leggauss(300)
+    u, w = 9 * u, 9 * w * np.exp(-81 * u * u / 2) / np.sqrt(2 * np.pi)
+    x = np.exp(u - 0.5)
+    rest = np.maximum(2 - x[:, None] - x[None, :], 1e-12)
+    tail = np.vectorize(lambda v: math.erfc(-v / math.sqrt(2)) / 2)
+    inner = rest * tail(np.log(rest) + 0.5) - tail(np.log(rest) - 0.5)
+    assert abs(float(found) - w @ inner @ w) < 1e-6
+
+
+@hyperbola
+@pytest.mark.parametrize("seed", range(6))
+def test_bad_hyperbolas_still_enclose(seed: int) -> None:
+    """Any scale, step, number of parts and bits: wide perhaps, never wrong; put, its slope and its density."""
+    rng = random.Random(seed)
+    t, noise = rng.choice([1, 2, 5, 40]), rng.choice([F(1, 2), F(1), F(3)])
+    strike = fraction_of(t * np.exp(rng.uniform(-0.8, 1.2)))
+    with ctx.workprec(100):
+        good = evaluate_put(t, noise, strike)
+        truth = [good.enclose(ball(strike), power) for power in (2, 1, 0)]
+    finite = 0
+    for _ in range(6):
+        with ctx.workprec(64):
+            hats = enclose_hats(1 / ball(noise), 8, rng.randrange(9, 16))
+            aim = lower_end(ball(strike) * arb(rng.uniform(0.5, 2.0)))
+            chosen = plan(t, hats, aim, rng.choice([F(5, 8), F(1, 2), F(1, 8)]), rng.randrange(5, 60))
+            held = rng.randrange(1, len(chosen.parts))
+            values = put_values(chosen, noise, lower_end(arb(rng.uniform(0.02, 0.6))), held, rng.randrange(10, 50))
+            for power, exact in zip((2, 1, 0), truth, strict=True):
+                found = values.enclose(ball(strike), power)
+                assert found.overlaps(exact)
+                finite += found.is_finite() and float(found.rad()) < float(ball(strike))
+    assert finite
+
+
+@hyperbola
+def test_errors_are_not_far_from_what_is_stated() -> None:
+    """The alias bound is reached within some orders of magnitude: a step twice as wide breaks a bound for the half."""
+    with ctx.workprec(64):
+        hats, strike = enclose_hats(arb(1), 8, 12), arb(6)
+        chosen = choose_plan(4, hats, strike, 40)
+        truth = evaluate_put(4, F(1), F(6)).enclose(strike, 2)
+        held = count_held(chosen, strike, 40)
+        coarse = put_values(chosen, F(1), arb(1) / 4, held, 60)
+        half = put_values(chosen, F(1), arb(1) / 8, held, 60)
+        pretended = PutValues(coarse.terms, half.aliases, half.damping, half.dropped, half.share)
+        assert coarse.enclose(strike, 2).overlaps(truth) and half.enclose(strike, 2).overlaps(truth)
+        assert not pretended.enclose(strike, 2).overlaps(truth)
+
+
+@hyperbola
+@pytest.mark.parametrize(("t", "s", "strike"), [(100, 1.0, 150.0), (100, 1.0, 60.0), (1000, 0.2, 1010.0), (10**5, 0.7, 99900.0)])
+def test_put_on_a_vertical_line(t: int, s: float, strike: float) -> None:
+    """A second contour, in floating point: sum_n e^{-cnY} put(K + nY), put(K + nY) nearly K + nY - t for n >= 1."""
+    period, c = 4 * strike, 14 / (4 * strike)
+    w = 2 * np.pi / period * np.arange(6000)
+    u = np.linspace(-12, 12, 1201)
+    weights = np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * (u[1] - u[0])
+    x = np.exp(s * u - s * s / 2)
+    z = c + 1j * w
+    terms = (weights @ np.exp(-np.multiply.outer(x, z))) ** t * np.exp(z * strike) / z**2
+    r = np.exp(-c * period)
+    total = (terms.real.sum() - terms.real[0] / 2) * 2 / period
+    expected = total - (strike - t) * r / (1 - r) - period * r / (1 - r) ** 2
+    with ctx.workprec(80):
+        found = evaluate_put(t, 1 / fraction_of(s), fraction_of(strike)).enclose(ball(fraction_of(strike)), 2)
+    assert abs(float(found) - expected) < 1e-8 * strike
+
+
+@hyperbola
+@pytest.mark.parametrize("length", [3, 12, 60])
+def test_polynomials_enclose_the_sums(length: int) -> None:
+    """Of any length and reach: within their own errors of the values that they stand for."""
+    with ctx.workprec(80):
+        values, middle = evaluate_put(20, F(1), F(30)), arb(30)
+        reaches = [arb(30) / 8, arb(30) / 32]
+        for series in (expand(values, middle, reach, length) for reach in reaches):
+            for share in (-1, F(-1, 3), 0, F(1, 2), 1):
+                strike = middle + series.reach * ball(F(share))
+                for power in (2, 1, 0):
+                    found = series.enclose(strike, power)
+                    assert found is not None and found.overlaps(values.enclose(strike, power))
+        assert series.enclose(middle + 2 * series.reach, 2) is None
+        errors = [float(expand(values, middle, reach, length).errors[2]) for reach in reaches]
+        assert length == 60 or errors[1] < errors[0] / 3**length
+
+
+@hyperbola
+def test_short_polynomials_need_their_error() -> None:
+    """Without what is stated for the cut the polynomial of three terms would miss."""
+    with ctx.workprec(80):
+        values = evaluate_put(20, F(1), F(30))
+        series = expand(values, arb(30), arb(2), 3)
+        miss = abs(series.polynomials[2](arb(2)) - values.enclose(arb(32), 2))
+        assert 0 < miss <= series.errors[2] and miss > values.bound_errors(arb(30), 2)
+
+
+def curve(t: int, noise: Fraction | SquareRoot, order: str, epsilon: str, bits: int) -> arb:
+    with ctx.workprec(bits):
+        return RandomAllocationLoss(t, noise, order).enclose_hockey_stick(ball(F(epsilon)))
+
+
+REFERENCES = [
+    (100, F(1), "remove", "0.86", "9.825082414795031597e-7"), (100, F(1), "add", "0.86", "3.047657728542357374e-15"),
+    (50, F(3, 2), "add", "0.4", "1.4458760074017783e-6"), (10, F(2), "remove", "0.5", "1.13084995654e-4"),
+    (4, F(1), "remove", "2", "6.7903572323579379670e-4"), (100, F(1), "remove", "0.858", "9.9987706e-7"),
+]
+
+
+@allocation
+@pytest.mark.parametrize(("t", "noise", "order", "epsilon", "printed"), REFERENCES)
+def test_reference_values(t: int, noise: Fraction, order: str, epsilon: str, printed: str) -> None:
+    """To the last digit of what another contour gave at two resolutions."""
+    mantissa = printed.partition("e")[0].partition(".")[2]
+    unit = F(10) ** (int(printed.partition("e")[2]) - len(mantissa))
+    found = curve(t, noise, order, epsilon, 160)
+    with ctx.workprec(200):
+        assert abs(found - ball(F(printed))) <= ball(unit)
+        assert found.rad() < ball(unit)
+
+
+@allocation
+@pytest.mark.parametrize("noise", [F(3, 10), F(1), F(5), SquareRoot(F(2))])
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_one_round_is_the_gaussian(noise: Fraction | SquareRoot, order: str) -> None:
+    variance = noise.square if isinstance(noise, SquareRoot) else noise**2
+    law, gaussian = RandomAllocationLoss(1, noise, order), GaussianLoss(1 / variance)
+    with ctx.workprec(100):
+        for x in (F(-1), F(0), F(1, 3), F(2)):
+            assert law.enclose_hockey_stick(ball(x)).overlaps(gaussian.enclose_hockey_stick(ball(x)))
+            for found, exact in zip(law.enclose_tails(ball(x)), gaussian.enclose_tails(ball(x)), strict=True):
+                assert found.overlaps(exact) and float(found.rad()) < 1e-6
+            assert law.enclose_density(ball(x)).overlaps(gaussian.enclose_density(ball(x)))
+
+
+@allocation
+@pytest.mark.parametrize("t", [2, 20])
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_monte_carlo(t: int, order: str) -> None:
+    rng, s, epsilon = np.random.default_rng(7), 0.8, 0.3
+    ratio = np.exp(s * rng.standard_normal((400_000, t)) - s * s / 2).mean(axis=1)
+    value = np.maximum(ratio - np.exp(epsilon), 0) if order == "remove" else np.maximum(1 - np.exp(epsilon) * ratio, 0)
+    found = float(curve(t, F(5, 4), order, "0.3", 64))
+    assert abs(value.mean() - found) < 5 * value.std() / np.sqrt(len(value))
+
+
+@allocation
+@pytest.mark.parametrize(("t", "noise"), [(3, F(3, 10)), (1000, F(10)), (10**6, F(1))])
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_tails_and_density_belong_to_the_curve(t: int, noise: Fraction, order: str) -> None:
+    """H = P - e^x Q; -Q(L > x) e^x is its slope in x; a difference quotient of P is minus the density."""
+    law, width = RandomAllocationLoss(t, noise, order), F(1, 10**6)
+    with ctx.workprec(160):
+        for x in (F(0), F(1, 200)):
+            left, right = (law.enclose_hockey_stick(ball(x + d)) for d in (-width, width))
+            above, below = law.enclose_tails(ball(x))
+            slope = (right - left) / (2 * ball(width))
+            assert abs(slope + below * ball(x).exp()) < 1e-5 * (1 + below)
+            sides = [law.enclose_tails(ball(x + d))[0] for d in (-width, width)]
+            density = law.enclose_density(ball(x))
+            assert abs((sides[0] - sides[1]) / (2 * ball(width)) - density) < 1e-4 * (1 + density)
+
+
+@allocation
+@pytest.mark.parametrize(("t", "noise", "epsilon"), [(2, F(1), "6"), (1000, F(7, 10), "2"), (10**6, F(10), "0.0012")])
+def test_small_deltas_agree_at_two_precisions(t: int, noise: Fraction, epsilon: str) -> None:
+    for order in ("remove", "add"):
+        first, second = curve(t, noise, order, epsilon, 230), curve(t, noise, order, epsilon, 300)
+        assert first.overlaps(second) and second.rel_accuracy_bits() > first.rel_accuracy_bits() > 0
+
+
+@allocation
+def test_wide_balls_hold_all_their_points() -> None:
+    law = RandomAllocationLoss(30, F(1), "remove")
+    wide = law.enclose_hockey_stick(arb(1, "0.01"))
+    assert all(wide.overlaps(law.enclose_hockey_stick(arb(x))) for x in (0.99, 0.995, 1, 1.005, 1.01))
+    assert law.enclose_hockey_stick(arb.pos_inf()).overlaps(arb(0))
+
+
+@allocation
+def test_moments_are_above() -> None:
+    rng, s, t, power = np.random.default_rng(3), 0.5, 5, 1.5
+    ratio = np.exp(s * rng.standard_normal((200_000, t)) - s * s / 2).mean(axis=1)
+    for order, sample in (("remove", ratio ** (1 + power)), ("add", ratio**-power)):
+        assert sample.mean() < float(RandomAllocationLoss(t, F(2), order).enclose_moment(arb(power)).upper())

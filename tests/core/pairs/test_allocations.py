@@ -1,0 +1,206 @@
+"""Random allocation and cyclic Poisson sampling from the specification to pairs, answers and certificates."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from flint import ctx
+from verified_dp.certify import build_certificate
+
+from verified_dp import CyclicPoisson, Gaussian, PoissonSampled, RandomAllocation, compose, privacy_profile
+from verified_dp.core.balls import ball
+from verified_dp.core.certificate.check import verify
+from verified_dp.core.certificate.document import CONTENT, Document, sealed
+from verified_dp.core.composition import Composition, Relation
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.exact import SquareRoot
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.random_allocation import RandomAllocationLoss
+from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.words import assumptions
+from verified_dp.spec import parse_spec
+
+F = Fraction
+patterns = pytest.mark.theorem("T130-participation-patterns")
+allocation = pytest.mark.theorem("T133-random-allocation")
+ONE = Gaussian("1")
+
+
+def spec_text(sampling: str, *, relation: str = "add-or-remove", rest: str = "") -> str:
+    return (f'relation = "{relation}"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = 1\n'
+            f"sampling = {{ {sampling} }}\n{rest}")
+
+
+def remove(composition: Composition) -> ComposedLoss:
+    return privacy_losses(composition, Relation.REMOVE)[0]
+
+
+@allocation
+def test_specification_has_defaults() -> None:
+    short = parse_spec(spec_text('scheme = "random-allocation", rounds = 100'))
+    long = parse_spec(spec_text('scheme = "random-allocation", rounds = 100, picks = 1, fixed = false'))
+    assert short == long and short.composition == compose(RandomAllocation(ONE, 100))
+
+
+@pytest.mark.parametrize(("sampling", "key"), [
+    ("rounds = 2, picks = 3", "picks"), ("rounds = 0", "rounds"), ("picks = 1", "rounds"),
+    ("rounds = 2, fixed = 1", "fixed"), ("rounds = 2, picks = true", "picks"), ("rounds = 2, probability = 1", "probability"),
+])
+def test_specification_refuses(sampling: str, key: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        parse_spec(spec_text(f'scheme = "random-allocation", {sampling}'))
+    assert error.value.key == (f"mechanism[1].sampling.{key}" if key != "picks" or "3" not in sampling else "mechanism[1].picks")
+
+
+@pytest.mark.parametrize(("other", "name"), [("balls-in-bins", "random-allocation"), ("cyclic", "cyclic-poisson")])
+def test_other_names_lead_to_ours(other: str, name: str) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        parse_spec(spec_text(f'scheme = "{other}", rounds = 2'))
+
+
+@pytest.mark.parametrize("word", ["shuffled", "truncated-poisson", "fixed-size"])
+def test_ways_without_a_theorem_are_refused(word: str) -> None:
+    with pytest.raises(Unsupported, match="no proof here"):
+        parse_spec(spec_text(f'scheme = "{word}", rounds = 2'))
+
+
+@pytest.mark.parametrize("scheme", ['scheme = "random-allocation", rounds = 3',
+                                    'scheme = "cyclic-poisson", groups = 2, probability = 0.1, rounds = 3'])
+def test_only_gaussians_with_their_multiplier(scheme: str) -> None:
+    with pytest.raises(Unsupported, match="Gaussian only"):
+        parse_spec(f'relation = "add"\n[[mechanism]]\nkind = "laplace"\nscale = 1\nsensitivity = 1\nsampling = {{ {scheme} }}')
+    for build in (lambda g: RandomAllocation(g, 3), lambda g: CyclicPoisson(g, 2, "0.1", 3)):
+        with pytest.raises(InvalidInput, match="noise_multiplier"):
+            build(Gaussian(sigma=1, sensitivity=1))
+
+
+@patterns
+def test_replace_and_groups_are_refused() -> None:
+    with pytest.raises(Unsupported, match="replace"):
+        privacy_losses(compose(RandomAllocation(ONE, 3)), Relation.REPLACE)
+    for mechanism in (RandomAllocation(ONE, 3), CyclicPoisson(ONE, 2, "0.1", 4)):
+        with pytest.raises(Unsupported, match="group_size"):
+            privacy_losses(compose(mechanism).for_groups(2), Relation.ADD)
+
+
+@allocation
+def test_one_pick_is_one_law_and_epochs_are_its_count() -> None:
+    loss = remove(compose((RandomAllocation(ONE, 100), 7), RandomAllocation(ONE, 100)))
+    assert loss.parts == ((RandomAllocationLoss(100, F(1), "remove"), 8),)
+    pairs = describe_pairs(compose(RandomAllocation(ONE, 100)), Relation.ADD_OR_REMOVE)
+    assert [pair.order for pair in pairs] == ["remove", "add"] and all(pair.tight for pair in pairs)
+    assert pairs[0].P == pairs[1].Q == "N(e_j, (1) I) with j uniform on 1..100"
+
+
+@patterns
+def test_several_picks_are_blocks() -> None:
+    loss = remove(compose((RandomAllocation(ONE, 11, 3), 2)))
+    assert dict(loss.parts) == {RandomAllocationLoss(4, F(1), "remove"): 4, RandomAllocationLoss(3, F(1), "remove"): 2}
+    assert not any(pair.tight for pair in describe_pairs(compose(RandomAllocation(ONE, 11, 3)), Relation.ADD))
+    mixed = remove(compose(RandomAllocation(ONE, 5, 3)))
+    assert dict(mixed.parts) == {RandomAllocationLoss(2, F(1), "remove"): 2} and mixed.mean_shift_squared == 1
+
+
+@patterns
+def test_all_picks_are_plain_gaussians() -> None:
+    everywhere = compose((RandomAllocation(Gaussian("3"), 4, 4), 2))
+    assert remove(everywhere) == remove(compose((Gaussian("3"), 8)))
+    assert all(pair.tight for pair in describe_pairs(everywhere, Relation.ADD))
+
+
+@patterns
+def test_kept_batches_are_less_noise() -> None:
+    kept = RandomAllocation(Gaussian("2"), 10, fixed=True)
+    assert remove(compose((kept, 4))) == remove(compose(RandomAllocation(ONE, 10)))
+    assert remove(compose((kept, 2))) == remove(compose(kept, kept))
+    (law, count), = remove(compose((kept, 2))).parts
+    assert isinstance(law, RandomAllocationLoss) and law.noise_multiplier == SquareRoot(F(2)) and count == 1
+
+
+@patterns
+def test_kept_batches_reveal_more_than_fresh_ones() -> None:
+    epochs = (compose((RandomAllocation(Gaussian("2"), 3, fixed=fixed), 2)) for fixed in (True, False))
+    kept, fresh = (privacy_profile(c, relation="remove").delta("1", digits=2) for c in epochs)
+    assert kept.lower > fresh.upper
+
+
+@patterns
+def test_cyclic_is_poisson_in_the_turns_of_the_first_group() -> None:
+    for rounds, turns in ((10, 4), (9, 3), (2, 1)):
+        cyclic, plain = compose((CyclicPoisson(ONE, 3, "1/5", rounds), 2)), compose((PoissonSampled(ONE, "1/5"), 2 * turns))
+        for relation in Relation:
+            assert privacy_losses(cyclic, relation) == privacy_losses(plain, relation)
+    everyone = compose((CyclicPoisson(Gaussian("3"), 3, "1", 10), 2))
+    assert remove(everyone) == remove(compose((Gaussian("3"), 8)))
+
+
+@allocation
+def test_epsilon_of_one_epoch() -> None:
+    """The interval of others at sigma = 1, 100 rounds, delta = 1e-6: [0.8437, 0.8745]."""
+    profile = privacy_profile(compose(RandomAllocation(ONE, 100)), relation="add-or-remove")
+    found = profile.epsilon("1e-6")
+    assert F("0.857985976") < found.lower <= found.upper < F("0.857985977")
+    assert found.order == "remove" and found.tight and found.status == "certified"
+
+
+@allocation
+def test_two_epochs_by_the_lattice_against_monte_carlo() -> None:
+    import numpy as np
+
+    rng = np.random.default_rng(5)
+    ratio = np.exp(rng.standard_normal((2, 400_000, 5)) - 0.5).mean(axis=2).prod(axis=0)
+    sample = np.maximum(ratio - np.exp(1.0), 0)
+    found = privacy_profile(compose((RandomAllocation(ONE, 5), 2)), relation="remove").delta("1", digits=3)
+    assert abs(sample.mean() - float(found.upper)) < 5 * sample.std() / np.sqrt(400_000)
+    assert found.upper < found.lower * F(1001, 1000)
+
+
+@patterns
+def test_blocks_are_above_the_truth() -> None:
+    """2 of 3 at sigma 1.5, eps 1: the truth is .0589, the blocks' bound .0720."""
+    found = privacy_profile(compose(RandomAllocation(Gaussian("1.5"), 3, 2)), relation="remove").delta("1", digits=3)
+    assert F("0.0715") < found.lower <= found.upper < F("0.0725") and not found.tight
+
+
+CLAIM = '[claim]\nepsilon = 0.86\ndelta = 1e-6\n'
+
+
+def certificate(sampling: str, rest: str = CLAIM) -> Document:
+    spec = parse_spec(spec_text(sampling, rest=rest))
+    profile, claim = privacy_profile(spec.composition, relation=spec.relation), spec.claim
+    assert claim is not None
+    return build_certificate(spec, profile.solve_delta(claim.epsilon), profile.solve_epsilon(claim.delta))
+
+
+@allocation
+def test_certificates_verify_and_altered_ones_do_not() -> None:
+    document = certificate('scheme = "random-allocation", rounds = 100')
+    assert document["verdict"] == "proved"
+    assert document["input"]["mechanisms"][0]["sampling"] == {
+        "scheme": "random-allocation", "rounds": 100, "picks": 1, "fixed": False}
+    assert {"T130-participation-patterns", "T131-lognormal-transform", "T132-hyperbola", "T133-random-allocation"} <= set(
+        document["theorems"])
+    assert verify(json.dumps(document)).valid
+    for change in ({"rounds": 99}, {"fixed": 0}, {"picks": 2}, {"picks": "1"}):
+        altered = json.loads(json.dumps(document))
+        altered["input"]["mechanisms"][0]["sampling"].update(change)
+        assert not verify(json.dumps(altered)).valid and not verify(sealed({key: altered[key] for key in CONTENT})).valid
+
+
+@patterns
+def test_assumptions_say_how_records_are_placed() -> None:
+    words = " ".join(assumptions(compose(RandomAllocation(ONE, 3)), Relation.ADD))
+    assert "uniformly and independently of the others" in words and "divided by" in words
+    words = " ".join(assumptions(compose(CyclicPoisson(ONE, 3, "0.1", 6)), Relation.ADD))
+    assert "at most `groups` bands" in words
+
+
+@allocation
+def test_losses_differ_by_order_only() -> None:
+    first, second = privacy_losses(compose(RandomAllocation(ONE, 4)), Relation.ZERO_OUT)
+    with ctx.workprec(80):
+        assert first.in_order("add") == second
+        at_zero = [loss.parts[0][0].enclose_hockey_stick(ball(F(0))) for loss in (first, second)]
+        assert at_zero[0].overlaps(at_zero[1])

@@ -1,0 +1,390 @@
+"""put(K) = E (K - S)_+, S the sum of t lognormal ratios, and its derivatives, on a hyperbola (T132).
+
+    (1/2 pi i) int phi(z)^t e^{zK} z^{-n} dz,   z(v) = c (1 + sin a) + c sin(iv - a):   n = 2 put, n = 1 P(S < K),
+    n = 0 the density of S.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import acb, arb, arb_poly, ctx
+
+from verified_dp.core.balls import (
+    BOUND_BITS,
+    ball,
+    integer_above,
+    kept,
+    largest,
+    lower_dyadic,
+    lower_end,
+    plus_minus,
+    upper_end,
+)
+from verified_dp.core.engines.powers import enclose_power
+from verified_dp.core.exact import SquareRoot
+from verified_dp.core.laws.lognormal import Hats, Majorant, Nodes, choose_majorant, enclose_hats, enclose_nodes
+from verified_dp.core.theorems import proved_by
+
+CELL = Fraction(1, 4)
+"""Width of the parts of an arm, in v."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """On a part of an arm: |phi^t e^{Kz}| <= the largest e^{log_bound + K right}, int |dz| <= length, |z| >= nearest."""
+
+    corners: list[tuple[arb, arb]]
+    length: arb
+    nearest: arb
+
+    def bound_size(self, strike: arb, power: int) -> arb:
+        """Bound |phi^t e^{Kz} z^{-n}| on the part."""
+        return largest([log_bound + strike * right for log_bound, right in self.corners]).exp() / self.nearest**power
+
+    @proved_by("T132-hyperbola")
+    def bound(self, strike: arb, power: int) -> arb:
+        """Bound int |phi^t e^{Kz} z^{-n}| |dz|, K > 0, over the part."""
+        return upper_end(self.bound_size(strike, power) * self.length)
+
+    @proved_by("T132-hyperbola")
+    def bound_sum(self, strike: arb, power: int, share: arb) -> arb:
+        """Bound the trapezoidal sum over the nodes of the part, their step being `share` of its width."""
+        return upper_end(self.bound(strike, power) * (1 + share))
+
+
+@dataclass(frozen=True)
+class Rest(Piece):
+    """All of an arm beyond v: int |phi^t e^{Kz} z^{-n}| |dz| <= length / K times the size at v; falling = |Re z'(v)|."""
+
+    falling: arb
+
+    @proved_by("T132-hyperbola")
+    def bound(self, strike: arb, power: int) -> arb:
+        """Bound int |phi^t e^{Kz} z^{-n}| |dz|, K > 0, over the rest."""
+        return upper_end(self.bound_size(strike, power) * self.length / strike)
+
+    @proved_by("T132-hyperbola")
+    def bound_sum(self, strike: arb, power: int, share: arb) -> arb:
+        """Bound the trapezoidal sum over the nodes beyond v, at steps of `share` cells, where its terms fall."""
+        if not strike * self.falling >= 1:
+            return arb.pos_inf()
+        return upper_end(self.bound(strike, power) * (1 + share * ball(CELL) * strike * self.falling))
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The upper half of a hyperbola z = centre + scale sin(iv - angle), 0 < angle < pi/2, centre > scale sin angle."""
+
+    centre: arb
+    scale: arb
+    angle: arb
+    rounds: int
+    hats: Hats
+
+    def point(self, v: arb) -> acb:
+        """z(v)."""
+        return self.centre + self.scale * acb(-self.angle, v).sin()
+
+    def speed(self, v: arb) -> acb:
+        """z'(v)."""
+        return acb(0, self.scale) * acb(-self.angle, v).cos()
+
+    @proved_by("T132-hyperbola")
+    def cell(self, start: arb, end: arb) -> Piece:
+        """The part between two v: it lies in the triangle of its ends and of where their tangents meet."""
+        first, last = self.point(start), self.point(end)
+        middle, half = (start + end) / 2, (end - start) / 2
+        tip = self.centre + self.scale * acb(-self.angle, middle).sin() / half.cosh()
+        corners = [first, tip, last]
+        majorant = self._choose(corners)
+        bounds = [(upper_end(self.rounds * majorant.log_bound(z)), upper_end(z.real)) for z in corners]
+        hull = acb(first.real.union(last.real), first.imag.union(last.imag))
+        length = (end - start) * self.scale * (self.angle.cos() ** 2 + end.sinh() ** 2).sqrt()
+        return Piece(bounds, upper_end(length), lower_end(hull.abs_lower()))
+
+    def _choose(self, corners: list[acb]) -> Majorant:
+        """The best of two turns at the middle: where the bound is about least, and the arm's angle."""
+        place, square = corners[1], self.hats.spread**2
+        guess = (square * place.imag / (1 + square * place.imag)).min(self.angle)
+        rate = (place.real * guess.cos() + place.imag * guess.sin()).max(arb(0))
+        best = (square * place.imag * self.hats.mean(rate)).min(self.angle)
+        turns = [lower_end(best).max(arb(0)), self.angle]
+        found = [choose_majorant(self.hats, self.angle, turn, corners) for turn in turns]
+        return found[0] if found[0].log_bound(place) < found[1].log_bound(place) else found[1]
+
+    @proved_by("T132-hyperbola")
+    def rest(self, start: arb) -> Rest:
+        """All beyond v > 0: |phi| <= e^{A^2/2} E e^{-rate X}, sA = turn >= angle, rate = Re(z e^{-i turn}), rising in v.
+
+        int |dz| e^{K Re z} <= coth v e^{K Re z(v)} / (K sin angle).
+        """
+        bound, first = arb.pos_inf(), self.point(start)
+        for extra in range(4):
+            turn = (self.angle + arb(extra) / 5).min(arb(3) / 2)
+            rate = first.real * turn.cos() + first.imag * turn.sin()
+            if turn >= self.angle and rate >= 0:
+                bound = bound.min((turn / self.hats.spread) ** 2 / 2 + self.hats.bound(rate).log())
+        return Rest([(upper_end(self.rounds * bound), upper_end(first.real))],
+                    upper_end(1 / (start.tanh() * self.angle.sin())), lower_end(first.imag),
+                    self.scale * self.angle.sin() * start.sinh())
+
+
+@dataclass(frozen=True)
+class PutValues:
+    """What a hyperbola yields before K is known: terms (z, h z' phi^t / pi), and what is left out, by arms.
+
+    aliases: parts of both arms of the strip's edges; damping: 1 / (e^{2 pi b/h} - 1); dropped: parts of the path; share: h over a part's width.
+    """
+
+    terms: list[tuple[acb, acb]]
+    aliases: list[Piece]
+    damping: arb
+    dropped: list[Piece]
+    share: arb
+
+    @proved_by("T132-hyperbola")
+    def enclose(self, strike: arb, power: int) -> arb:
+        """Enclose (1/2 pi i) int phi^t e^{Kz} z^{-n} dz for every K > 0 of the ball."""
+        total = sum((weight * (strike * z).exp() / z**power for z, weight in self.terms), acb(0)).imag
+        return total + plus_minus(self.bound_errors(strike, power))
+
+    @proved_by("T132-hyperbola")
+    def bound_errors(self, strike: arb, power: int) -> arb:
+        """Bound aliases and what is dropped, for every K > 0 of the ball."""
+        with ctx.workprec(BOUND_BITS):
+            aliases = sum((piece.bound(strike, power) for piece in self.aliases), arb(0))
+            dropped = sum((piece.bound_sum(strike, power, self.share) for piece in self.dropped), arb(0))
+            return upper_end((aliases * self.damping + dropped) / arb.pi())
+
+
+@dataclass(frozen=True)
+class PutSeries:
+    """Taylor polynomials of put, put' and put'' (power 2, 1, 0) about a strike, and their errors within a reach of it.
+
+    sharp: whether cutting the polynomials off adds little to the errors that there are anyway.
+    """
+
+    middle: arb
+    reach: arb
+    polynomials: dict[int, arb_poly]
+    errors: dict[int, arb]
+    sharp: bool
+
+    @proved_by("T132-hyperbola")
+    def enclose(self, strike: arb, power: int) -> arb | None:
+        """Enclose the function at every K of the ball; None where they are not within reach."""
+        away = strike - self.middle
+        if not abs(away) <= self.reach:
+            return None
+        return self.polynomials[power](away) + plus_minus(self.errors[power])
+
+
+@proved_by("T132-hyperbola")
+def expand(values: PutValues, middle: arb, reach: arb, length: int) -> PutSeries:
+    """The polynomials of so many terms: e^{zd} is its own up to |zd|^N e^{|z| |d|} / N!, |d| <= reach < middle."""
+    sums, shifted = [acb(0)] * (length + 2), [(weight * (middle * z).exp(), z) for z, weight in values.terms]
+    for weight, z in shifted:
+        term = weight / (z * z)
+        for n in range(length + 2):
+            sums[n] += term
+            term = term * z / (n + 1)
+    coefficients = [total.imag for total in sums]
+    polynomials, errors, sharp = {}, {}, True
+    for power in (2, 1, 0):
+        polynomials[power] = arb_poly(coefficients[:length])
+        coefficients = [n * coefficients[n] for n in range(1, len(coefficients))]
+        with ctx.workprec(BOUND_BITS):
+            lost = sum((weight.abs_upper() * ((z.abs_upper() * reach).exp() * (z.abs_upper() * reach) ** length
+                                              / z.abs_lower() ** power) for weight, z in shifted), arb(0))
+            own, lost = values.bound_errors((middle - reach).union(middle + reach), power), lost / arb(length).fac()
+            errors[power], sharp = upper_end(own + lost), sharp and bool(lost <= 8 * values.bound_errors(middle, power))
+    return PutSeries(middle, reach, polynomials, errors, sharp)
+
+
+_MOST_CELLS = 96
+
+
+def cells_until(arm: Arm, strike: arb, small: arb) -> list[Piece]:
+    """Parts of the arm from its vertex, and the rest: once that is at most `small`, or there are many parts."""
+    parts, rest = list[Piece](), None
+    while rest is None or (len(parts) < _MOST_CELLS and not rest.bound(strike, 2) <= small):
+        for _ in range(4):
+            start, end = ball(len(parts) * CELL), ball((len(parts) + 1) * CELL)
+            parts.append(arm.cell(start, end))
+        rest = arm.rest(end)
+    return [*parts, rest]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A hyperbola for a strike: its upper arm, about how large put is, and bounds of the strip's edges and the path.
+
+    log_size: log of e^{cK} E[e^{-cX}]^t / c. wasted: by how much the edges exceed it. Nothing here has to be right.
+    """
+
+    path: Arm
+    log_size: arb
+    aliases: list[Piece]
+    parts: list[Piece]
+    wasted: arb
+
+
+def choose_scale(rounds: int, hats: Hats, strike: arb) -> arb:
+    """About the c > 0 where e^{cK} E[e^{-cX}]^t / c^2 is least."""
+    def falls(c: arb) -> bool:
+        return bool(strike - rounds * hats.mean(c) - 2 / c < 0)
+
+    low = lower_end(1 / strike)
+    while falls(2 * low):
+        low = 2 * low
+    ratio = arb(2)
+    for _ in range(5):
+        ratio = lower_end(ratio.sqrt())
+        low = lower_end(low * ratio) if falls(low * ratio) else low
+    return low
+
+
+_EDGES = (1, 7)
+"""The strip's edges, in fourths of the angle."""
+
+
+def plan(rounds: int, hats: Hats, strike: arb, angle: Fraction, bits: int) -> Plan:
+    """Bounds for one angle a of the hyperbola; the strip reaches from a/4 to 7a/4."""
+    scale = choose_scale(rounds, hats, strike)
+    centre = lower_end(scale * (1 + ball(angle).sin()))
+    path, *edges = (Arm(centre, scale, ball(a), rounds, hats) for a in (angle, *(angle * n / 4 for n in _EDGES)))
+    log_size = scale * strike + rounds * hats.bound(scale).log() - scale.log()
+    size = upper_end(log_size.exp())
+    aliases = [part for arm in edges for part in cells_until(arm, strike, size)]
+    parts = cells_until(path, strike, upper_end(size * arb((1, -bits))))
+    wasted = sum((part.bound(strike, 2) for part in aliases), arb(0)).log() - log_size
+    return Plan(path, log_size, aliases, parts, upper_end(wasted).max(arb(0)))
+
+
+_ANGLES = (Fraction(5, 8), Fraction(3, 8), Fraction(1, 4))
+
+
+def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
+    """The plan that takes the fewest points; a wide one that wastes little is taken at once."""
+    nats, plans = bits * arb.const_log2(), list[Plan]()
+    for angle in _ANGLES:
+        plans.append(plan(rounds, hats, strike, angle, bits))
+        if plans[-1].wasted < nats / 4:
+            break
+    best = plans[0]
+    for other in plans[1:]:
+        best = other if (nats + other.wasted) / other.path.angle < (nats + best.wasted) / best.path.angle else best
+    return best
+
+
+_SPARE = 32
+"""Bits for squarings in a row and for long sums."""
+_BLOCKS = 4
+_SHARP = 16
+"""Bits of put besides half of those in use: what rounding leaves of it is for the differences that the laws take."""
+_DEEPEST = 100
+
+
+def _bits_of(x: arb) -> int:
+    """About log2 x, at least 0."""
+    return integer_above((x.log() / arb.const_log2()).max(arb(0)))
+
+
+@kept(64)
+def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction) -> PutValues:
+    """The values of a hyperbola chosen for K = strike, good to about 2^-(prec/2) of put."""
+    bits = _SHARP + ctx.prec // 2
+    with ctx.workprec(BOUND_BITS):
+        spread, aim = 1 / ball(noise), lower_end(ball(strike))
+        reach = integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt())
+        depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2)).min(arb(_DEEPEST))) + 6
+        chosen = choose_plan(rounds, _hats(noise, depth, reach), aim, bits)
+        step = 2 * arb.pi() * _margin(chosen.path) / (bits * arb.const_log2() + 2 + chosen.wasted)
+        held = count_held(chosen, aim, bits)
+    return put_values(chosen, noise, lower_end(step), held, bits)
+
+
+@kept(8)
+def _hats(noise: Fraction | SquareRoot, depth: int, reach: int) -> Hats:
+    return enclose_hats(1 / ball(noise), depth, reach)
+
+
+def _margin(path: Arm) -> arb:
+    """b, half the strip's width."""
+    return path.angle * (_EDGES[1] - _EDGES[0]) / 8
+
+
+@proved_by("T132-hyperbola")
+def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, held: int, bits: int) -> PutValues:
+    """The sum over the first `held` parts of the path, in steps of any exact size; transforms to about 2^-bits."""
+    path = chosen.path
+    with ctx.workprec(BOUND_BITS):
+        damping = upper_end(1 / (2 * arb.pi() * _margin(path) / step).expm1())
+        count = integer_above(held * ball(CELL) / step)
+        deeper = _bits_of(path.rounds / path.hats.bound(path.scale)) + 4
+        growth = ((arb.pi() / 2 + path.angle) / path.hats.spread) ** 2 / 2
+        spare = integer_above(growth / arb.const_log2()) + deeper + _SPARE
+        share = upper_end(step / ball(CELL))
+    with ctx.workprec(bits + spare):
+        terms = sum_terms(path, sector_rules(noise, lower_dyadic(path.angle).as_fraction(), bits + deeper), step, count)
+    return PutValues(terms, chosen.aliases, damping, chosen.parts[held:], share)
+
+
+def count_held(chosen: Plan, strike: arb, bits: int) -> int:
+    """How many parts of the path cannot be left out for 2^-bits of put."""
+    goal, held = upper_end((chosen.log_size - bits * arb.const_log2()).exp()), len(chosen.parts) - 1
+    left = chosen.parts[-1].bound(strike, 2)
+    while held > 1 and left + chosen.parts[held - 1].bound(strike, 2) <= goal:
+        held -= 1
+        left += chosen.parts[held].bound(strike, 2)
+    return held
+
+
+@kept(8)
+def sector_rules(noise: Fraction | SquareRoot, angle: Fraction, bits: int) -> list[Nodes]:
+    """Rules for neighbouring sectors from the real axis to pi/2 + angle."""
+    widest = arb.pi() / 2 + ball(angle)
+    half = upper_end(widest / (2 * _BLOCKS) + arb((1, -30)))
+    return [enclose_nodes(1 / ball(noise), lower_end(widest * (2 * i + 1) / (2 * _BLOCKS)), half, bits)
+            for i in range(_BLOCKS)]
+
+
+@proved_by("T132-hyperbola")
+def sum_terms(path: Arm, rules: list[Nodes], step: arb, count: int) -> list[tuple[acb, acb]]:
+    """(z, h z' phi^t / pi) at z(jh), half of it at j = 0, j = 0..count."""
+    terms = []
+    for j in range(count + 1):
+        z = path.point(j * step)
+        turn = z.arg()
+        rule = next((rule for rule in rules if turn <= rule.centre + rule.half), rules[-1])
+        share = step * path.speed(j * step) / arb.pi() / (1 if j else 2)
+        terms.append((z, share * enclose_power(rule.enclose(z), path.rounds)))
+    return terms
+
+
+_TERMS = 48
+
+
+@kept(256)
+def expanded_put(rounds: int, noise: Fraction | SquareRoot, near: Fraction, middle: Fraction, reach: Fraction) -> PutSeries:
+    """The polynomials about a strike, from the values for one near it."""
+    return expand(evaluate_put(rounds, noise, near), ball(middle), ball(reach), _TERMS + ctx.prec // 6)
+
+
+@dataclass(frozen=True)
+class Band:
+    """Strikes that share values, those of a hyperbola for K = near, and those among them within reach of the middle."""
+
+    near: Fraction
+    middle: Fraction
+    reach: Fraction
+
+
+@proved_by("T132-hyperbola")
+def enclose_put(rounds: int, noise: Fraction | SquareRoot, strike: arb, power: int, band: Band) -> arb:
+    """Enclose E (K - S)_+ (power 2), P(S < K) (1) or the density of S at K (0), K > 0, by what the band shares."""
+    series = expanded_put(rounds, noise, band.near, band.middle, band.reach)
+    found = series.enclose(strike, power) if series.sharp else None
+    return evaluate_put(rounds, noise, band.near).enclose(strike, power) if found is None else found

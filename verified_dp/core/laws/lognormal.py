@@ -1,0 +1,162 @@
+"""The transform phi(z) = E e^{-zX} of a lognormal likelihood ratio: nodes that enclose it, hats that bound it (T131).
+
+X = e^{su - s^2/2}, u standard normal, s > 0, so E X = 1. phi is analytic on the plane cut along the negative axis:
+the line of integration may be turned to Im u = -A, where -zX has its argument turned by -sA.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flint import acb, arb
+
+from verified_dp.core.balls import disc, integer_above, normal_tail, smallest, upper_end
+from verified_dp.core.theorems import proved_by
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """|phi(z) - sum of weights e^{-z places}| <= error wherever |arg z - centre| <= half.
+
+    chains: a place X and the weights of X, 2X, 4X, ..: e^{-2zX} is the square of e^{-zX}.
+    """
+
+    chains: list[tuple[acb, list[acb]]]
+    centre: arb
+    half: arb
+    error: arb
+
+    @proved_by("T131-lognormal-transform")
+    def enclose(self, z: acb) -> acb:
+        """Enclose phi(z); everything where z is not certainly in the rule's sector."""
+        if not abs((z * acb(0, -self.centre).exp()).arg()) <= self.half:
+            return disc(arb.pos_inf())
+        return self.sum_at(z) + disc(self.error)
+
+    def sum_at(self, z: acb) -> acb:
+        """The sum over all nodes."""
+        total = acb(0)
+        for place, weights in self.chains:
+            power = (-z * place).exp()
+            for weight in weights:
+                total += weight * power
+                power *= power
+        return total
+
+
+_CHAIN = 16
+"""Squarings in a row: each costs a bit or two."""
+
+
+@proved_by("T131-lognormal-transform")
+def enclose_nodes(spread: arb, centre: arb, half: arb, bits: int) -> Nodes:
+    """The trapezoidal rule on the line Im u = -A, sA = centre, half-width b of the strip at most (pi/2 - half) / s.
+
+    error = (e^{(A+b)^2/2} + e^{(A-b)^2/2}) / (e^{2 pi b/h} - 1) + 2 e^{A^2/2} P(u > n h), about 2^-bits. The step is
+    h = log 2 / (s m), m an integer: the place of node j + m is twice that of node j.
+    """
+    depth, nats, double = centre / spread, bits * arb.const_log2() + 2, arb.const_log2() / spread
+    width = ((arb.pi() / 2 - half) / spread).min((depth**2 + 2 * nats).sqrt())
+    period = integer_above(double * (nats + (depth + width) ** 2 / 2) / (2 * arb.pi() * width))
+    step = double / period
+    alias = (((depth + width) ** 2 / 2).exp() + ((depth - width) ** 2 / 2).exp()) / (
+        2 * arb.pi() * width / step).expm1()
+    count = integer_above((2 * nats + depth**2).sqrt() / step)
+    dropped = 2 * (depth**2 / 2).exp() * normal_tail(count * step)
+    line = [acb(j * step, -depth) for j in range(-count, count + 1)]
+    weights = [step * (-u * u / 2).exp() / (2 * arb.pi()).sqrt() for u in line]
+    chains = []
+    for first in range(0, len(line), _CHAIN * period):
+        last = first + _CHAIN * period
+        chains += [((spread * line[i] - spread**2 / 2).exp(), weights[i:last:period])
+                   for i in range(first, first + period) if i < len(line)]
+    return Nodes(chains, centre, half, upper_end(alias + dropped))
+
+
+@dataclass(frozen=True)
+class Hats:
+    """E[f(X); u < cuts[i]] <= sum of f(places) with weights full up to i and right[i] after it, for convex f >= 0.
+
+    Bin i lies between places[i] and places[i+1] = X(cuts[i]), places[0] = 0; right: the share of E[.; bin] that falls to
+    its right end where f is replaced by its chord; full: both shares of a place. beyond: P(u > cuts[i]).
+    """
+
+    spread: arb
+    cuts: list[arb]
+    places: list[arb]
+    right: list[arb]
+    full: list[arb]
+    beyond: list[arb]
+
+    @proved_by("T131-lognormal-transform")
+    def bound(self, rate: arb) -> arb:
+        """Bound E e^{-rate X}, rate >= 0."""
+        return self.bound_below(rate, len(self.cuts) - 1) + self.beyond[-1] * (-rate * self.places[-1]).exp()
+
+    def mean(self, rate: arb) -> arb:
+        """About E[X e^{-rate X}] / E e^{-rate X}: only to choose by."""
+        sizes = [weight * (-rate * place).exp() for weight, place in zip(self.full, self.places, strict=True)]
+        return sum((size * place for size, place in zip(sizes, self.places, strict=True)), arb(0)) / sum(sizes, arb(0))
+
+    @proved_by("T131-lognormal-transform")
+    def bound_below(self, rate: arb, cut: int) -> arb:
+        """Bound E[e^{-rate X}; u < cuts[cut]], any rate."""
+        shares = (weight * (-rate * place).exp()
+                  for weight, place in zip(self.full[:cut + 1], self.places[:cut + 1], strict=True))
+        return sum(shares, self.right[cut] * (-rate * self.places[cut + 1]).exp())
+
+
+@proved_by("T131-lognormal-transform")
+def enclose_hats(spread: arb, depth: int, reach: int) -> Hats:
+    """Hats between u = -depth and u = reach, half a unit wide."""
+    cuts = [arb(n) / 2 for n in range(-2 * depth, 2 * reach + 1)]
+    places = [arb(0), *((spread * u - spread**2 / 2).exp() for u in cuts)]
+    below = [arb(0), *map(normal_tail, (-u for u in cuts))]
+    means = [arb(0), *map(normal_tail, (spread - u for u in cuts))]
+    left, right = [], []
+    for i in range(len(cuts)):
+        mass, mean = below[i + 1] - below[i], means[i + 1] - means[i]
+        share = (mean - places[i] * mass) / (places[i + 1] - places[i])
+        left.append(upper_end(mass - share))
+        right.append(upper_end(share))
+    full = [left[0], *(a + b for a, b in zip(right, [*left[1:], arb(0)], strict=True))]
+    return Hats(spread, cuts, places, right, full, [normal_tail(u) for u in cuts])
+
+
+@dataclass(frozen=True)
+class Majorant:
+    """A bound of |phi| on a convex set in 0 <= arg z <= pi/2 + angle < pi, by one path of integration in u.
+
+    The path runs on Im u = -A, sA = turn <= angle, up to Re u = the cut, down to B, sB = angle, and on:
+    e^{A^2/2} E[e^{-rate X}; u < cut] + (B - A) e^{(B^2 - cut^2)/2 + max(-rate, 0) X(cut)} / sqrt(2 pi)
+    + e^{B^2/2} P(u > cut), rate = Re(z e^{-i turn}), is convex in z, and so is its logarithm.
+    cut: None where rate >= 0 on the whole set: then e^{A^2/2} E e^{-rate X}.
+    """
+
+    hats: Hats
+    angle: arb
+    turn: arb
+    cut: int | None
+
+    @proved_by("T131-lognormal-transform")
+    def log_bound(self, z: acb) -> arb:
+        """Bound log |phi| at a corner of the set."""
+        first, last = self.turn / self.hats.spread, self.angle / self.hats.spread
+        rate = z.real * self.turn.cos() + z.imag * self.turn.sin()
+        if self.cut is None:
+            return first**2 / 2 + self.hats.bound(rate).log() if rate >= 0 else arb.pos_inf()
+        end, growth = self.hats.cuts[self.cut], (-rate).max(arb(0)) * self.hats.places[self.cut + 1]
+        across = (last - first) * ((last**2 - end**2) / 2 + growth).exp() / (2 * arb.pi()).sqrt()
+        along = (first**2 / 2).exp() * self.hats.bound_below(rate, self.cut)
+        return upper_end((along + across + (last**2 / 2).exp() * self.hats.beyond[self.cut]).log())
+
+
+def choose_majorant(hats: Hats, angle: arb, turn: arb, corners: list[acb]) -> Majorant:
+    """The path for a turn, cut where e^{-rate X} g(u) begins to grow."""
+    least = smallest([z.real * turn.cos() + z.imag * turn.sin() for z in corners])
+    if least >= 0:
+        return Majorant(hats, angle, turn, None)
+    cut = len(hats.cuts) - 1
+    while cut > 1 and not -hats.spread * least * hats.places[cut + 1] <= hats.cuts[cut]:
+        cut -= 1
+    return Majorant(hats, angle, turn, cut)

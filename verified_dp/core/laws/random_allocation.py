@@ -1,0 +1,114 @@
+"""One epoch of random allocation: every record is in exactly one of t batches, uniformly, and is not told which (T133).
+
+With S = X_1 + ... + X_t, X = e^{su - s^2/2} lognormal ratios of a Gaussian, s = 1 / noise multiplier, the pair is
+P = law of a record placed at random, Q = N(0, sigma^2 I_t), dP/dQ = S/t; put(K) = E (K - S)_+.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from verified_dp.core.balls import BOUND_BITS, ball, integer_below, kept, lower_dyadic, lower_end, upper_dyadic
+from verified_dp.core.exact import SquareRoot, square
+from verified_dp.core.laws.allocation_contour import Band, enclose_put
+from verified_dp.core.laws.law import Priced, Unbounded
+from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import EXPONENTIAL, words
+
+_FINE = 4
+"""Polynomials cover cells of 2^-4 at most."""
+_HALF_AND_MORE = Fraction(17, 32)
+_FARTHEST = 10**6
+
+
+@dataclass(frozen=True)
+class RandomAllocationLoss(Unbounded, Priced):
+    """rounds = t >= 1, noise_multiplier > 0, order remove (P against Q) or add."""
+
+    rounds: int
+    noise_multiplier: Fraction | SquareRoot
+    order: str
+
+    def in_order(self, order: str) -> RandomAllocationLoss:
+        """The same epoch in the other order."""
+        return replace(self, order=order)
+
+    def _strike(self, x: arb) -> arb:
+        """K = t e^x in the remove order, t e^-x in the add order: S < K where the remove order's loss is below x."""
+        return self.rounds * (x if self.order == "remove" else -x).exp()
+
+    def _enclose(self, x: arb, power: int) -> arb:
+        """put, its first or second derivative (power 2, 1, 0) at K, by what a band of strikes shares."""
+        strike, place = self._strike(x), lower_end(x if self.order == "remove" else -x)
+        if not strike.is_finite() or not abs(place) < _FARTHEST:
+            return arb(0).union(arb.pos_inf())
+        with ctx.workprec(BOUND_BITS):
+            level = _level(self.noise_multiplier, self.rounds, integer_below(8 * place))
+            finer = max(level, _FINE)  # exact: integers
+            band = _band(self.rounds, level, finer, integer_below(place * arb((1, finer))))
+        return enclose_put(self.rounds, self.noise_multiplier, strike, power, band)
+
+    @proved_by("T133-random-allocation")
+    def enclose_hockey_stick(self, epsilon: arb) -> arb:
+        """Enclose (put(K) + t - K) / t, K = t e^eps; in the add order e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
+        put, least = self._enclose(epsilon, 2), (-epsilon.expm1()).max(arb(0))
+        found = put * epsilon.exp() / self.rounds if self.order == "add" else put / self.rounds - epsilon.expm1()
+        return found.max(least).min(arb(1)) if found.is_finite() else least.union(arb(1))
+
+    @proved_by("T133-random-allocation")
+    def enclose_tails(self, x: arb) -> tuple[arb, arb]:
+        """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - P(S < K)), 1 - P(S < K); add P(S < K), that - H over e^x."""
+        stick, below = self.enclose_hockey_stick(x), self._enclose(x, 1)
+        if self.order == "add":
+            return below, (below - stick) * (-x).exp()
+        return stick + x.exp() * (1 - below), 1 - below
+
+    @proved_by("T133-random-allocation")
+    def enclose_density(self, x: arb) -> arb:
+        """Enclose K f(K), f the density of S: under Q of the remove order, under P of the add order."""
+        under = self._strike(x) * self._enclose(x, 0)
+        return under if self.order == "add" else under * x.exp()
+
+    def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
+        """None of them."""
+        return []
+
+    @proved_by("T133-random-allocation")
+    def enclose_moment(self, exponent: arb) -> arb:
+        """Enclose E[e^{l L}], l > 0, between 0 and that of one round, e^{l(l+1) s^2/2}."""
+        return arb(0).union((exponent * (exponent + 1) / (2 * ball(square(self.noise_multiplier)))).exp())
+
+    def value_work(self, prec: int) -> int:
+        """A sum over the points of a hyperbola that many x share."""
+        return _points(prec) * EXPONENTIAL * words(prec)
+
+    def table_work(self, prec: int) -> int:
+        """The transform at every point of one hyperbola: sums over nodes, with the bits that a turned line costs."""
+        spare = 4 * square(self.noise_multiplier).__ceil__()
+        nodes = _points(prec) * (2 + (1 / square(self.noise_multiplier)).__ceil__())
+        return _points(prec) * nodes * EXPONENTIAL * words(prec + spare)
+
+
+@kept(1024)
+def _level(noise: Fraction | SquareRoot, rounds: int, eighth: int) -> int:
+    """Strikes t e^y share a hyperbola for y in cells of 2^-level: about a deviation of log(S/t), wider far out."""
+    deviation = ((1 / ball(square(noise))).expm1() / rounds).sqrt()
+    wide = deviation.max(arb(eighth) / 64).min(arb(1) / 2)
+    return -integer_below(wide.log() / arb.const_log2())
+
+
+@kept(4096)
+def _band(rounds: int, level: int, finer: int, index: int) -> Band:
+    """Around the cell `index` of level `finer`, with the hyperbola of the cell of `level` that holds it."""
+    start, end = (rounds * (arb(n) * arb((1, -finer))).exp() for n in (index, index + 1))
+    near = rounds * (arb(index >> finer - level) * arb((1, -level))).exp()
+    middle = lower_dyadic((start + end) / 2).as_fraction()
+    return Band(lower_dyadic(near).as_fraction(), middle, upper_dyadic((end - start) * ball(_HALF_AND_MORE)).as_fraction())
+
+
+def _points(prec: int) -> int:
+    """About how many points a hyperbola takes, or more."""
+    return 64 + 2 * prec

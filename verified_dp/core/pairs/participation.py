@@ -1,0 +1,78 @@
+"""Dominating pairs where a record's batches hang together (T130): one epoch of random allocation, cyclic Poisson."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import singledispatch
+
+from verified_dp.core.composition import Mechanism, PoissonSampled, Relation
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.exact import SquareRoot, square, square_root
+from verified_dp.core.exact import fraction_text as shown
+from verified_dp.core.laws.random_allocation import RandomAllocationLoss
+from verified_dp.core.pairs.plain import Step, pair_in_order, refuse, step_of
+from verified_dp.core.participation import CyclicPoisson, RandomAllocation
+from verified_dp.core.theorems import proved_by
+
+THEOREM = "T130-participation-patterns"
+
+
+LEAST, LARGEST = Fraction(1, 20), 64
+"""Beyond such noise multipliers the transform takes too many nodes, or too many bits."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A record in one of `rounds` Gaussian steps of that noise; tight: this is all that is known of the record."""
+
+    noise_multiplier: Fraction | SquareRoot
+    rounds: int
+    tight: bool
+
+
+@singledispatch
+def expanded(mechanism: Mechanism, count: int) -> Iterator[tuple[Mechanism | Placement, int]]:
+    """What `count` runs of a mechanism are composed of, as far as its pair is concerned."""
+    yield mechanism, count
+
+
+@expanded.register
+@proved_by("T130-participation-patterns", "T133-random-allocation")
+def _allocated(mechanism: RandomAllocation, count: int) -> Iterator[tuple[Placement, int]]:
+    """picks blocks of rounds, one pick in each; batches that are kept are less noise, sigma / sqrt(count)."""
+    noise: Fraction | SquareRoot = Fraction(mechanism.mechanism.noise_multiplier or 0)
+    if mechanism.fixed:
+        noise, count = square_root(square(noise) / count), 1
+    size, longer = divmod(mechanism.rounds, mechanism.picks)
+    for rounds, blocks in ((size + 1, longer), (size, mechanism.picks - longer)):
+        if blocks:
+            yield Placement(noise, rounds, mechanism.picks in (1, mechanism.rounds)), blocks * count
+
+
+@step_of.register
+@proved_by("T130-participation-patterns", "T133-random-allocation")
+def _placed(mechanism: Placement, order: str, relation: Relation) -> Step:
+    """One round is the plain Gaussian."""
+    if order == "symmetric":
+        refuse("random allocation", relation, "no theorem covers two records that both contribute; use add-or-remove")
+    s, t = mechanism.noise_multiplier, mechanism.rounds
+    if t > 1 and not LEAST**2 <= square(s) <= LARGEST**2:
+        raise Unsupported(f"random allocation has its contour for noise multipliers (of kept batches: over sqrt(epochs)) "
+                          f"from {shown(LEAST)} to {LARGEST}", "noise_multiplier")
+    variance = f"({shown(square(s))}) I"
+    pair = pair_in_order(order, f"N(e_j, {variance}) with j uniform on 1..{t}" if t > 1 else f"N(1, {variance})",
+                         f"N(0, {variance})", THEOREM, "T133-random-allocation", tight=mechanism.tight)
+    if t == 1:
+        return Step(pair, shift_squared=1 / square(s))
+    return Step(pair, RandomAllocationLoss(t, s, order))
+
+
+@step_of.register
+@proved_by("T130-participation-patterns")
+def _cyclic(mechanism: CyclicPoisson, order: str, relation: Relation) -> Step:
+    """ceil(rounds / groups) Poisson-sampled steps."""
+    step = step_of(PoissonSampled(mechanism.mechanism, mechanism.probability), order, relation)
+    pair = replace(step.pair, theorems=(THEOREM, *step.pair.theorems))
+    return replace(step, pair=pair, copies=mechanism.turns, shift_squared=mechanism.turns * step.shift_squared)

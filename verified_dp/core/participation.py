@@ -1,0 +1,80 @@
+"""Sampling in which a record's batches hang together: random allocation, cyclic Poisson sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from verified_dp.core import exact
+from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.exact import Number
+from verified_dp.core.mechanisms import Gaussian, Release
+
+
+@dataclass(frozen=True)
+class RandomAllocation:
+    """One epoch of `rounds` Gaussian steps; every record is in `picks` of their batches, uniformly, as no other record.
+
+    fixed: the record keeps its batches in every epoch of the composition that runs this mechanism; else each epoch draws
+    them afresh. picks = 1 is also called balls in bins.
+    """
+
+    mechanism: Gaussian
+    rounds: int
+    picks: int
+    fixed: bool
+
+    def __init__(self, mechanism: Gaussian, rounds: Number, picks: Number = 1, fixed: bool = False) -> None:
+        _check_gaussian(mechanism, "random allocation")
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "rounds", exact.count(rounds, "rounds"))
+        object.__setattr__(self, "picks", read_picks(picks))
+        object.__setattr__(self, "fixed", read_flag(fixed, "fixed"))
+        if self.picks > self.rounds:
+            raise InvalidInput("picks", picks, f"at most rounds = {self.rounds}")
+
+
+@dataclass(frozen=True)
+class CyclicPoisson:
+    """`rounds` Gaussian steps; every record is in one of `groups` fixed groups, which take turns.
+
+    In a round each record of the round's group enters the batch independently with `probability`.
+    """
+
+    mechanism: Gaussian
+    groups: int
+    probability: Fraction
+    rounds: int
+
+    def __init__(self, mechanism: Gaussian, groups: Number, probability: Number, rounds: Number) -> None:
+        _check_gaussian(mechanism, "cyclic Poisson sampling")
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "groups", exact.count(groups, "groups"))
+        object.__setattr__(self, "probability", exact.probability(probability, "probability"))
+        object.__setattr__(self, "rounds", exact.count(rounds, "rounds"))
+
+    @property
+    def turns(self) -> int:
+        """In how many rounds the records of the first group may take part: ceil(rounds / groups)."""
+        return -(-self.rounds // self.groups)
+
+
+def read_picks(value: object, key: str = "picks") -> int:
+    """The value as an integer >= 1; 1 where it is left out."""
+    return 1 if value is None else exact.count(value, key)
+
+
+def read_flag(value: object, key: str) -> bool:
+    """The value as true or false; false where it is left out."""
+    if value is not None and type(value) is not bool:
+        raise InvalidInput(key, value, "true or false")
+    return bool(value)
+
+
+def _check_gaussian(mechanism: object, scheme: str) -> None:
+    if isinstance(mechanism, Release):
+        raise Unsupported(f"{mechanism.kind} under {scheme}: a theorem covers the Gaussian only", "sampling")
+    if not isinstance(mechanism, Gaussian):
+        raise InvalidInput("mechanism", mechanism, "a Gaussian")
+    if mechanism.sigma is not None:
+        raise InvalidInput("sigma", mechanism.sigma, "replaced by noise_multiplier under sampling")

@@ -1,0 +1,112 @@
+"""Floating-point model of random allocation's loss: the density of log(S/t), S a sum of t lognormal ratios.
+
+By t-fold convolution in logarithms, S_(m+n) = S_m + S_n by binary powering: all terms are positive, so that tails far below
+1e-300 keep their relative accuracy. The larger of two summands is integrated on the smaller one's mesh.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from verified_dp.core.exact import square
+from verified_dp.core.laws.random_allocation import RandomAllocationLoss
+from verified_dp.search.lattice_model import LawModel, model_of
+from verified_dp.search.line import dyadic
+from verified_dp.search.transforms import log_sums
+
+_FINE = 12
+"""Mesh points in a standard deviation."""
+_WIDE = 12
+"""Standard deviations on either side that the fine part of the mesh covers."""
+_GROWTH = 1.06
+_BETWEEN = 5
+"""Points of the model in a cell of the mesh."""
+
+
+@dataclass(frozen=True)
+class LogSum:
+    """log density of log(S/count) at the places of a mesh."""
+
+    count: int
+    places: np.ndarray
+    logs: np.ndarray
+
+    def at(self, places: np.ndarray) -> np.ndarray:
+        """The log density elsewhere; -inf outside of the mesh."""
+        found: np.ndarray = np.interp(places, self.places, self.logs, left=-np.inf, right=-np.inf)
+        return found
+
+
+def mesh(count: int, spread: float, reach: float) -> np.ndarray:
+    """Places for log(S/count): fine around its bulk, geometric to where S has mass e^(-reach^2/2)."""
+    deviation = math.sqrt(math.log1p(math.expm1(spread**2) / count))
+    middle, step = -(deviation**2) / 2, deviation / _FINE
+    low = -reach * spread / math.sqrt(count) - spread**2 / 2
+    high = math.log((count - 1 + math.exp(spread * reach - spread**2 / 2)) / count) + _WIDE * deviation
+    fine = step * np.arange(-_WIDE * _FINE, _WIDE * _FINE + 1)
+    needed = math.log1p((high - low) * (_GROWTH - 1) / step) / math.log(_GROWTH)
+    outer = fine[-1] + step * np.cumsum(_GROWTH ** np.arange(1, math.ceil(needed) + 1))
+    places = middle + np.concatenate([-outer[::-1], fine, outer])
+    found: np.ndarray = places[(places > low - step) & (places < high + step)]
+    return found
+
+
+def add(a: LogSum, b: LogSum, spread: float, reach: float) -> LogSum:
+    """The law of the sum; shares of a/(a+b) near 0 are integrated over a, those near 1 over b."""
+    count = a.count + b.count
+    places = mesh(count, spread, reach)
+    log_total = places + math.log(count)
+    logs = np.logaddexp(_over(a, b, log_total), _over(b, a, log_total))
+    return LogSum(count, places, logs)
+
+
+def _over(a: LogSum, b: LogSum, log_total: np.ndarray) -> np.ndarray:
+    """log of int rho(a/K) f_a(a) f_b(K - a) K da, rho falling smoothly from 1 to 0 and rho(r) + rho(1-r) = 1."""
+    log_ratio = (a.places + math.log(a.count))[None, :] - log_total[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_rest = np.where(log_ratio < 0, np.log(-np.expm1(np.minimum(log_ratio, 0.0))), -np.inf)
+        rho = -np.logaddexp(0.0, 4 * (log_ratio - log_rest))
+        inner = b.at(log_rest + log_total[:, None] - math.log(b.count)) - log_rest
+    terms = np.where(log_ratio < 0, rho + inner, -np.inf) + (a.logs + np.log(np.gradient(a.places)))[None, :]
+    found: np.ndarray = log_sums(np.where(np.isnan(terms), -np.inf, terms))
+    return found
+
+
+@lru_cache(maxsize=32)
+def log_sum_of(rounds: int, spread: float, reach: float) -> LogSum:
+    """The law of log(S/rounds)."""
+    places = mesh(1, spread, reach)
+    u = (places + spread**2 / 2) / spread
+    single = total = LogSum(1, places, -u * u / 2 - math.log(spread * math.sqrt(2 * math.pi)))
+    for digit in bin(rounds)[3:]:
+        total = add(total, total, spread, reach)
+        total = add(total, single, spread, reach) if digit == "1" else total
+    return total
+
+
+@model_of.register(RandomAllocationLoss)
+class AllocationModel(LawModel):
+    """The loss log(S/t), or its negative, as masses at points."""
+
+    law: RandomAllocationLoss
+
+    def __init__(self, law: RandomAllocationLoss, floor: float) -> None:
+        self.law, self.anchors, self.seconds, self.infinity = law, [], 2e-3, -math.inf
+        reach = math.sqrt(2 * (abs(floor) + math.log(law.rounds))) + 2
+        found = log_sum_of(law.rounds, 1 / math.sqrt(float(square(law.noise_multiplier))), math.ceil(reach))
+        share = np.arange(_BETWEEN * (len(found.places) - 1) + 1) / _BETWEEN
+        places = np.interp(share, np.arange(len(found.places)), found.places)
+        logs = found.at(places) + np.log(np.gradient(places))
+        remove = law.order == "remove"
+        self.points = places if remove else -places[::-1]
+        self.log_masses = logs + places if remove else logs[::-1]
+        self.log_masses -= log_sums(self.log_masses[None, :])[0]
+        near = np.flatnonzero(self.log_masses > floor)
+        self.low, self.high = (dyadic(float(self.points[i]), 24) for i in (near[0], near[-1]))
+
+    def refine(self, tilt: float, share: float = 1e-6) -> None:
+        """The mesh is fine enough for every tilt."""
