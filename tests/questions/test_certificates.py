@@ -112,3 +112,11 @@ def test_statement_of_a_file(run: Any, certificate: Certificate) -> None:
 def test_nothing_is_stated_of_others(run: Any, arguments: list[str], code: int, words: str) -> None:
     found, out, err = run(*arguments)
     assert (found, out, err.count("\n")) == (code, "", 1) and words in err
+
+
+def test_statement_of_random_allocation_counts_its_rounds() -> None:
+    from verified_dp.questions.statement import _step
+
+    sampling = {"scheme": "random-allocation", "rounds": 100, "picks": 1, "fixed": False}
+    words = _step({"kind": "gaussian", "noise_multiplier": "1", "sampling": sampling, "count": 3})
+    assert "3 steps" in words and "each 100 rounds of random-allocation sampling (fixed False, picks 1)" in words

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from verified_dp import Gaussian, RandomAllocation
 from verified_dp.cli import main
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.questions.training import SCHEMES, Training
@@ -112,3 +113,16 @@ def test_every_scheme_is_made_or_refused() -> None:
 def test_a_float_is_refused() -> None:
     with pytest.raises(InvalidInput, match="exact"):
         Training(1.1, "poisson", "1/10", steps=10)  # type: ignore[arg-type]
+
+
+def test_random_allocation_is_whole_epochs() -> None:
+    training = Training("1", "random-allocation", batch_size=4, dataset_size=100, epochs=3)
+    part, = training.spec().composition.parts
+    assert part == (RandomAllocation(Gaussian("1"), 25), 3) and training.count == 75
+    assert Training("1", "random-allocation", "1/25", steps=75).spec() == training.spec()
+    for wrong, key in ((Training("1", "random-allocation", "3/100", epochs=1), "sampling-probability"),
+                       (Training("1", "random-allocation", "1/25", steps=30), "steps"),
+                       (Training("1", "random-allocation", "1/25", epochs="1.5"), "epochs")):
+        with pytest.raises(InvalidInput) as error:
+            wrong.spec()
+        assert error.value.key == key

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from functools import singledispatch
 
-from verified_dp.core.composition import (
-    Composition,
-    Grouped,
-    PoissonSampled,
-    Sampled,
-    Spec,
-    WithoutReplacement,
-    WithReplacement,
-)
+from verified_dp.core.composition import SCHEMES, Composition, Grouped, Sampled, Spec
 from verified_dp.core.exact import fraction_text
 from verified_dp.core.mechanisms import Release
 from verified_dp.interop.reading import Converted
@@ -66,25 +57,12 @@ def _keys(mechanism: object) -> Iterator[str]:
     yield from (f"{name} = {_value(value)}" for name, value in stated if value is not None)
 
 
-@singledispatch
-def _sampling(mechanism: object) -> Iterable[str]:
-    return ()
-
-
-@_sampling.register
-def _(mechanism: PoissonSampled) -> Iterable[str]:
-    return [f'sampling = {{ scheme = "poisson", probability = {_value(mechanism.probability)} }}']
-
-
-@_sampling.register
-def _(mechanism: WithoutReplacement) -> Iterable[str]:
-    return [f'sampling = {{ scheme = "without-replacement", probability = {_value(mechanism.probability)} }}']
-
-
-@_sampling.register
-def _(mechanism: WithReplacement) -> Iterable[str]:
-    return [f'sampling = {{ scheme = "with-replacement", draws = {mechanism.draws}, '
-            f"population = {mechanism.population} }}"]
+def _sampling(mechanism: object) -> Iterator[str]:
+    """The table of a scheme, with all its keys; nothing without sampling."""
+    for scheme, (build, readers) in SCHEMES.items():
+        if build is type(mechanism):
+            keys = [f'scheme = "{scheme}"', *(f"{key} = {_value(getattr(mechanism, key))}" for key in readers)]
+            yield f"sampling = {{ {', '.join(keys)} }}"
 
 
 def _claim(spec: Spec) -> Iterator[str]:
@@ -95,8 +73,10 @@ def _claim(spec: Spec) -> Iterator[str]:
         yield from ["", "[claim]", *(f"{key} = {_text(value)}" for key, value in stated.items())]
 
 
-def _value(value: int | Fraction | tuple[Fraction, ...]) -> str:
-    """Integers bare, other numbers as quoted fractions, lists of them."""
+def _value(value: bool | int | Fraction | tuple[Fraction, ...]) -> str:
+    """Integers, true and false bare, other numbers as quoted fractions, lists of them."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple):
         return f"[{', '.join(_value(each) for each in value)}]"
     return str(value) if isinstance(value, int) else _text(fraction_text(value))

@@ -85,11 +85,18 @@ def _step(mechanism: Mapping[str, Any]) -> str:
 
 def _sampling(sampling: Mapping[str, Any], count: object) -> str:
     scheme, probability = sampling["scheme"], sampling.get("probability")
-    numbers = ", ".join(f"{key} {_number(value)}" for key, value in sorted(sampling.items()) if key != "scheme")
+    if "rounds" in sampling:
+        return f"each {sampling['rounds']} rounds of {scheme} sampling ({_stated(sampling, 'rounds')})"
+    numbers = _stated(sampling)
     if probability is None:
         return f"each on a {scheme} sample ({numbers})"
     epochs = exact.exact(probability) * exact.exact(str(count))
     return f"each on a {scheme} sample ({numbers}; about {float(epochs):.6g} epochs)"
+
+
+def _stated(sampling: Mapping[str, Any], *shown: str) -> str:
+    """The numbers of a scheme but those that are shown already."""
+    return ", ".join(f"{key} {_number(value)}" for key, value in sorted(sampling.items()) if key not in ("scheme", *shown))
 
 
 def _number(value: Any) -> str:

@@ -117,7 +117,20 @@ def _shuffled(training: Training) -> tuple[str, int]:
                       f"what can be said: {ONCE_PER_EPOCH}, here {training.passes}", "sampling")
 
 
-SCHEMES: Mapping[str, Callable[[Training], tuple[str, int]]] = {"poisson": _poisson, "shuffled": _shuffled}
+def _allocated(training: Training) -> tuple[str, int]:
+    """Epochs of 1/probability batches, each record in one of them."""
+    rounds, (epochs, rest) = 1 / training.probability, divmod(training.count * training.probability, 1)
+    if rounds.denominator != 1:
+        raise InvalidInput("sampling-probability", fraction_text(training.probability),
+                           "1 over a whole number of batches under random-allocation")
+    if rest:
+        raise InvalidInput("steps" if training.epochs is None else "epochs", training.count,
+                           f"whole epochs of {rounds} steps under random-allocation")
+    return f'{{ scheme = "random-allocation", rounds = {rounds} }}', int(epochs)
+
+
+SCHEMES: Mapping[str, Callable[[Training], tuple[str, int]]] = {
+    "poisson": _poisson, "random-allocation": _allocated, "shuffled": _shuffled}
 """scheme -> the table `sampling` of a specification, and its count."""
 
 
