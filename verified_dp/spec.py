@@ -23,9 +23,9 @@ Other kinds, with their keys:
     renyi                   renyi_orders = [..], epsilons = [..]
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
-Sampling schemes: poisson (probability); and, for the Gaussian with noise_multiplier, without-replacement (probability =
-batch size / number of records), with-replacement (draws, population), random-allocation (rounds; picks, 1; fixed, false:
-one table is one epoch) and cyclic-poisson (groups, probability, rounds).
+Sampling schemes: poisson (probability); and, for the Gaussian with noise_multiplier, without-replacement (probability
+= batch size / number of records), with-replacement (draws, population), random-allocation (rounds; picks, 1; fixed,
+false: one table is one epoch) and cyclic-poisson (groups, probability, rounds).
 
 group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 

@@ -31,7 +31,7 @@ def add_dpsgd(command: ArgumentParser) -> None:
     command.add_argument("--noise-multiplier", required=True, metavar="S",
                          help="sigma / largest norm of one record's gradient")
     command.add_argument("--sampling", required=True, metavar="SCHEME",
-                         help="how batches are drawn: poisson, random-allocation; shuffled is refused, with what can be said")
+                         help="how batches are drawn: poisson, random-allocation; shuffled is refused")
     command.add_argument("--sampling-probability", metavar="Q", help="with which each record enters each batch")
     command.add_argument("--batch-size", metavar="B", help="the expected one; with --dataset-size instead of Q")
     command.add_argument("--dataset-size", metavar="N", help="number of records")

@@ -61,7 +61,8 @@ _SCHEMES: dict[type, str] = {
     WithReplacement: "sampling with replacement: each draw is uniform and independent, draws are not revealed",
     RandomAllocation: "random allocation: one table is one epoch of `rounds` steps, count is the number of epochs, "
                       "batches are not revealed",
-    CyclicPoisson: "cyclic Poisson sampling: the groups take turns, one table is `rounds` steps, batches are not revealed",
+    CyclicPoisson: "cyclic Poisson sampling: the groups take turns, one table is `rounds` steps, "
+                   "batches are not revealed",
 }
 
 
@@ -119,14 +120,14 @@ _ALLOCATION = (
     "where `fixed`, it keeps its batches in all epochs of that mechanism (random allocation)"
 )
 _NORMALISER = (
-    "sampling: batches have whatever size results; no sum is divided by, capped at or padded to that size (dividing by a "
-    "number fixed in advance is covered)"
+    "sampling: batches have whatever size results; no sum is divided by, capped at or padded to that size (dividing by "
+    "a number fixed in advance is covered)"
 )
 _CYCLIC = (
     "sampling: the groups are fixed without looking at the data; in round i every record of group i mod `groups` "
     "enters the batch with exactly the stated probability, independently of all else; groups made equal by leaving out "
-    "records are covered for zero-out only (cyclic Poisson sampling). Where noise is correlated by a matrix (C x + Z is "
-    "released), its C is lower triangular with at most `groups` bands and columns of norm at most 1"
+    "records are covered for zero-out only (cyclic Poisson sampling). Where noise is correlated by a matrix (C x + Z "
+    "is released), its C is lower triangular with at most `groups` bands and columns of norm at most 1"
 )
 _CLIPPING = (
     "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which "

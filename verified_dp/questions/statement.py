@@ -96,7 +96,8 @@ def _sampling(sampling: Mapping[str, Any], count: object) -> str:
 
 def _stated(sampling: Mapping[str, Any], *shown: str) -> str:
     """The numbers of a scheme but those that are shown already."""
-    return ", ".join(f"{key} {_number(value)}" for key, value in sorted(sampling.items()) if key not in ("scheme", *shown))
+    rest = {key: value for key, value in sorted(sampling.items()) if key not in ("scheme", *shown)}
+    return ", ".join(f"{key} {_number(value)}" for key, value in rest.items())
 
 
 def _number(value: Any) -> str:
