@@ -161,6 +161,15 @@ def test_a_mass_at_infinity_next_to_one(beside: tuple[Mechanism, ...], epsilon: 
     assert found.lower == found.upper and (found.lower.is_infinite if epsilon is None else found.lower == epsilon)
 
 
+@pytest.mark.theorem("T126-exact-delta", "T72-groups")
+@pytest.mark.parametrize(("epsilon", "delta", "group", "found"), [
+    (0, "1/10", "1/5", 0), (0, "1/10", "1/6", None), ("1/2", 0, 0, 1)])
+def test_the_tie_of_a_group(epsilon: str, delta: str, group: str, found: int | None) -> None:
+    """(0, d) for one record is (0, 2 d) for two, and (e, 0) is (2 e, 0)."""
+    ends = privacy_profile(ApproximateDP(epsilon, delta), "replace", group_size=2).epsilon(group)
+    assert ends.lower == ends.upper and (ends.lower.is_infinite if found is None else ends.lower == found)
+
+
 @pytest.mark.theorem("T127-support-end")
 def test_nothing_falls_where_all_mass_is_at_infinity() -> None:
     for what in (compose(EVERYTHING), compose(EVERYTHING, Gaussian(1)), compose(EVERYTHING, Laplace(1, 1))):

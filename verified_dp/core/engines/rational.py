@@ -21,6 +21,7 @@ from verified_dp.core.engines.support import SupportWitness, is_past_support
 from verified_dp.core.errors import Undecided
 from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.groups import GroupOddsLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.theorems import proved_by
@@ -53,6 +54,13 @@ def _finite(law: FiniteLoss) -> Fraction | None:
 @proved_by("T126-exact-delta", "T46-atoms")
 def _odds(law: OddsLoss) -> Fraction | None:
     return law.infinity_mass
+
+
+@infinity_fraction.register
+@proved_by("T126-exact-delta", "T72-groups")
+def _group(law: GroupOddsLoss) -> Fraction | None:
+    """delta of every record, where no e^eps weighs them."""
+    return None if law.epsilon and law.infinity_mass else law.size * law.infinity_mass
 
 
 @infinity_fraction.register(SampledAtomicLoss)
