@@ -20,6 +20,7 @@ from verified_dp.core.laws.allocation_contour import (
     evaluate_put,
     expand,
     plan,
+    power_table,
     put_values,
 )
 from verified_dp.core.laws.gaussian import GaussianLoss
@@ -225,14 +226,14 @@ def test_polynomials_enclose_the_sums(length: int) -> None:
     with ctx.workprec(80):
         values, middle = evaluate_put(20, F(1), F(30)), arb(30)
         reaches = [arb(30) / 8, arb(30) / 32]
-        for series in (expand(values, middle, reach, length) for reach in reaches):
+        for series in (expand(values, power_table(values, length), middle, reach) for reach in reaches):
             for share in (-1, F(-1, 3), 0, F(1, 2), 1):
                 strike = middle + series.reach * ball(F(share))
                 for power in (2, 1, 0):
                     found = series.enclose(strike, power)
                     assert found is not None and found.overlaps(values.enclose(strike, power))
         assert series.enclose(middle + 2 * series.reach, 2) is None
-        errors = [float(expand(values, middle, reach, length).errors[2]) for reach in reaches]
+        errors = [float(expand(values, power_table(values, length), middle, reach).errors[2]) for reach in reaches]
         assert length == 60 or errors[1] < errors[0] / 3**length
 
 
@@ -241,7 +242,7 @@ def test_short_polynomials_need_their_error() -> None:
     """Without what is stated for the cut the polynomial of three terms would miss."""
     with ctx.workprec(80):
         values = evaluate_put(20, F(1), F(30))
-        series = expand(values, arb(30), arb(2), 3)
+        series = expand(values, power_table(values, 3), arb(30), arb(2))
         miss = abs(series.polynomials[2](arb(2)) - values.enclose(arb(32), 2))
         assert 0 < miss <= series.errors[2] and miss > values.bound_errors(arb(30), 2)
 
