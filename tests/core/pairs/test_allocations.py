@@ -9,7 +9,7 @@ import pytest
 from flint import ctx
 
 from verified_dp import CyclicPoisson, Gaussian, PoissonSampled, RandomAllocation, compose, privacy_profile
-from verified_dp.certify import build_certificate
+from verified_dp.certificate import build_certificate
 from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import CONTENT, Document, sealed
