@@ -20,7 +20,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify test test-long mutants pages peers lint bench bench-individual proofs verify.pyz clean help FORCE
+.PHONY: certify test test-long mutants pages docs peers lint bench bench-individual proofs verify.pyz clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -37,6 +37,9 @@ mutants: $(VENV)/installed-test  ## random mutants of core: which do the tests m
 
 pages: $(VENV)/installed-pages  ## open report pages in headless Chromium (the system's: apt-get install chromium)
 	$(BIN)/python -m pytest -m pages tests/report $(PYTEST_FLAGS)
+
+docs: $(VENV)/installed-docs  ## the documentation as a site, build/site; a warning is an error
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 peers: $(VENV)/installed-peers  ## other libraries, pinned: their numbers, and the accountants that fit into them
 	$(BIN)/python -m pytest tests/peers tests/interop $(PYTEST_FLAGS)

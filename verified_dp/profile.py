@@ -216,8 +216,8 @@ class PrivacyProfile:
         other._orders = [Following(loss.in_order(SWAPPED[loss.order])) for loss in self.losses]
         most = exact.MAX_DIGITS if self._digits(None, "auto") > LATTICE_DIGITS else LATTICE_DIGITS + 1
 
-        def asked(profile: Self) -> Callable[[Fraction, int], Enclosure]:
-            return lambda epsilon, digits: profile.delta(epsilon, min(digits, most))
+        def asked(profile: Self) -> Callable[[Fraction, int], Enclosure]:  # of its own orders, so without buckets
+            return lambda epsilon, digits: profile.solve_delta(epsilon, min(digits, most)).enclosure
 
         return TradeOff(asked(along), asked(other), along.delta(0, CURVE_DIGITS if most > CURVE_DIGITS else most))
 

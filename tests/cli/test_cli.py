@@ -22,6 +22,7 @@ from verified_dp.cli.output import Output, for_each
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
 from verified_dp.core.exact import exact
+from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.order import SingleOrder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -531,6 +532,30 @@ def test_the_first_interrupt_prints_what_is_proved(
     assert low <= exact(again.rows[0]["lower"]) <= exact(again.rows[0]["upper"]) <= high
 
 
+@pytest.mark.parametrize("options", [["--json"], []])
+def test_an_interrupted_comparison_keeps_its_rows(
+    run: Any, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    """Pressed in the second method: two rows, no third, 130."""
+    inner = MomentEngine.run
+
+    def interrupted(self: Any, *rest: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        monkeypatch.setattr(MomentEngine, "run", inner)
+        return inner(self, *rest)
+
+    monkeypatch.setattr(MomentEngine, "run", interrupted)
+    methods = "auto,renyi,berry-esseen"
+    found = run("compare", "sampled.toml", "plain.toml", "--epsilon", "1", "--methods", methods, *options)
+    assert found.code == 130
+    if options:
+        assert [row["method"] for row in found.rows] == ["auto", "renyi"]
+    else:
+        lines = found.out.splitlines()
+        assert [line.split()[0] for line in lines[1:4]] == ["method", "auto", "renyi"] and "berry" not in found.out
+        assert lines[-2].startswith("delta = ")
+
+
 def test_the_second_interrupt_stops_the_program(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def plan(*_: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
@@ -587,6 +612,10 @@ def test_progress(capsys: pytest.CaptureFixture[str], on_terminal: bool, count: 
 
 def test_progress_cannot_steer_the_terminal() -> None:
     assert terminal.Progress("a\x1b[2J\n.toml").line(3) == r"a\x1b[2J\n.toml: working (3 s so far)"
+
+
+def test_progress_says_how_much_of_a_stated_time_is_over() -> None:
+    assert terminal.Progress("claim.toml", 60.0).line(15) == "claim.toml: working (15 s of 60 s, 25%)"
 
 
 # the program itself

@@ -80,6 +80,13 @@ def test_just_beside_a_tie(delta: str) -> None:
         assert found.upper <= 1 and (found.lower == 1) == (delta == "1e-5")
 
 
+def test_a_search_that_passes_a_rational_delta_goes_on() -> None:
+    """Next to eps = 0 the estimate asks there first. delta(x) = .25 + (.5 - e^x / 7)_+ + (.25 - 3 e^x / 7)_+."""
+    step = Finite(("0", "1/2", "1/4", "1/4"), ("3/7", "1/7", "0", "3/7"))
+    found = privacy_profile(step, "remove").epsilon("3/10")
+    assert abs(float(found.lower) - math.log(7 * 0.45)) < 1e-11 and found.status == "certified"
+
+
 def products(masses: list[tuple[Fraction, Fraction]], count: int) -> Fraction:
     """delta(0) from every sequence of outcomes."""
     total = Fraction(0)
@@ -95,6 +102,16 @@ def test_total_variation_is_that_of_all_sequences(mechanism: Finite, count: int)
     expected = products([(p, q) for p, q in zip(mechanism.P, mechanism.Q, strict=True)], count)
     assert total_variation(loss) == expected == exact_delta(loss, Fraction(0))
     assert privacy_profile(compose((mechanism, count)), "remove").delta(0).upper == expected
+
+
+@pytest.mark.theorem("T126-exact-delta", "T47-enumeration")
+@pytest.mark.parametrize("count", [1, 2])
+def test_total_variation_of_many_outcomes(count: int) -> None:
+    """More outcomes than Python has frames. P rises and Q falls: twice, the sum over pairs by (i j - i' j')_+."""
+    size = 1500 if count == 1 else 150
+    above = [Fraction(2 * i, size * (size + 1)) for i in range(1, size + 1)]
+    loss, = privacy_losses(compose((Finite(above, above[::-1]), count)), Relation.REMOVE)
+    assert total_variation(loss) == products(list(zip(above, above[::-1], strict=True)), count)
 
 
 @pytest.mark.theorem("T126-exact-delta")
@@ -133,6 +150,15 @@ def test_the_end_of_the_support() -> None:
     assert evaluate(loss, ExactWitness(128)).delta(end).exact_upper == 0
     with pytest.raises(Undecided):
         evaluate(loss, ExactWitness(128)).delta(end - Fraction(1, 10**60))
+
+
+@pytest.mark.theorem("T127-support-end")
+@pytest.mark.parametrize(("beside", "epsilon"), [((), 1), ((Laplace(2, 1),), Fraction(3, 2)), ((Gaussian(1),), None)])
+def test_a_mass_at_infinity_next_to_one(beside: tuple[Mechanism, ...], epsilon: Fraction | None) -> None:
+    """No ball tells it from 1, and delta falls nevertheless up to the largest loss."""
+    mass = 1 - Fraction(1, 10**1000)
+    found = privacy_profile(compose(ApproximateDP(1, mass), *beside), "replace").epsilon(mass)
+    assert found.lower == found.upper and (found.lower.is_infinite if epsilon is None else found.lower == epsilon)
 
 
 @pytest.mark.theorem("T127-support-end")

@@ -16,7 +16,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.papers.saddlepoint.bounds import bound_distance, enclose_saddle, enclose_state
 from verified_dp.papers.saddlepoint.bounds_moments import tabulate_moments
 from verified_dp.papers.saddlepoint.choose import choose_moment_rules
-from verified_dp.papers.saddlepoint.method import enclose_composed_cgf, estimate_series
+from verified_dp.papers.saddlepoint.method import SaddleCurve, enclose_composed_cgf, estimate_series
 from verified_dp.papers.symbolic.series import enclose_exponent_derivatives
 from verified_dp.search.order import Budget, SingleOrder
 
@@ -117,3 +117,18 @@ def test_quadratic_bound(t: str) -> None:
     right = (mp.exp(-tilt * mpf("1e-9")) * (1 - mp.exp(-mpf("1e-9")))) / mpf("1e-9")
     assert abs(right - 1) < mpf("1e-6")  # the slope jumps from 0 to 1 at eps
     assert "slope" in SECTION
+
+
+def test_the_series_does_not_converge_at_fixed_delta(composed: Callable[..., ComposedLoss]) -> None:
+    """Gaussian steps, eps 3.719 deviations above the mean: the relative errors tend to constants that are not 0."""
+    for count in (10**4, 10**6, 10**8):
+        mu = 2 * Fraction(int(count**0.5))
+        loss, epsilon = composed("remove", "1/2", "1", 0, mu**2), mu**2 / 2 + mu * Fraction("3.719")
+        table, saddle = SaddleCurve(loss, 4).find_saddle(epsilon)
+        with ctx.workprec(table.prec):
+            true = loss.enclose_alone(ball(epsilon))
+            series = estimate_series(table, enclose_state(table, saddle, 4), epsilon, 1)
+            errors = [float(value / true - 1) for value in series]
+        assert abs(float(true) - 1e-4) < 2e-6
+        assert -0.0022 < errors[0] < -0.0021 and 0.00032 < errors[1] < 0.00034
+        assert all(f"{error:.6f}" in SECTION for error in errors)

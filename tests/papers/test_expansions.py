@@ -78,8 +78,8 @@ def random_cases(number: int) -> Iterator[tuple[ComposedLoss, float]]:
         order, mixed = ("remove", "add", "symmetric")[i % 3], random.random() < 0.5
         laws = {SampledGaussianLoss(Fraction(random.randint(5, 60), 1000), Fraction(random.randint(10, 40), 10), order):
                 random.randint(300, 20_000) for _ in range(2 if mixed else 1)}
-        delta = (1e-3, 1e-5, 1e-10)[i // 3 % 3]
-        yield ComposedLoss(order, tuple(laws.items()), Fraction(random.randint(0, 3), 40)), delta
+        target = (1e-3, 1e-5, 1e-10)[i // 3 % 3]
+        yield ComposedLoss(order, tuple(laws.items()), Fraction(random.randint(0, 3), 40)), target
 
 
 @THEOREM
@@ -187,8 +187,8 @@ def test_the_bound_of_the_derivative(steps: Steps, oracle: ModuleType, j: int) -
     for low, high, worse in (("0", "1/10", 4), ("1/2", "11/20", 3), ("4/5", "9/10", 6)):
         with ctx.workprec(256):
             found = float(bound_derivative(steps.laws[0], j, ball(Fraction(low)).union(ball(Fraction(high)))))
-        start, length = oracle.real(Fraction(low)), oracle.real(Fraction(high) - Fraction(low))
-        points = [oracle.real(TILT) + 1j * (start + share * length) for share in (0, 0.5, 1)]
+        start, end = oracle.real(Fraction(low)), oracle.real(Fraction(high))
+        points = [oracle.real(TILT) + 1j * v for v in (start, (start + end) / 2, end)]
         sizes = [abs(mpmath.diff(lambda z: mp.log(transform(oracle, z)), point, j)) for point in points]
         assert max(sizes) <= found < worse * max(sizes)
     assert bound_derivative(steps.laws[0], j, arb(0).union(arb(40))) == arb.pos_inf()

@@ -19,7 +19,6 @@ from verified_dp import (
     PoissonSampled,
     Relation,
     Spec,
-    WithoutReplacement,
     calibration,
     compose,
     privacy_profile,
@@ -89,7 +88,7 @@ def count_deltas(monkeypatch: pytest.MonkeyPatch) -> list[Fraction]:
 @pytest.mark.parametrize(("composition", "relation", "solve", "digits"), [
     (PLAIN, "add", "noise_multiplier", 8), (QUIET, "replace", "count", 1), (NOISY, "add", "sigma", 5),
     (NOISY, "add", "count", 4), (compose((Laplace(10, 1), 20)), "add", "scale", 3),
-    (compose((WithoutReplacement(Gaussian("4"), "1/100"), 50), (Gaussian("9"), 2)), "replace",
+    (compose((PoissonSampled(Gaussian("4"), "1/100"), 50), (Gaussian("9"), 2)), "add",
      "sampling_probability", 2)])
 def test_every_parameter(composition: Composition, relation: str, solve: str, digits: int) -> None:
     check(calibrate(spec(composition, relation), solve=solve, epsilon=3, delta="1e-6", digits=digits), digits)

@@ -34,7 +34,8 @@ def pages() -> dict[str, str]:
 def test_verdicts(pages: dict[str, str]) -> None:
     words = {name: re.search(r'<span class="word">(\w+)\.</span>', text) for name, text in pages.items()}
     assert {name: word[1] for name, word in words.items() if word} == {
-        "sampled": "proved", "refuted": "refuted", "laplace": "proved", "bounded": "undecided"}
+        "sampled": "proved", "refuted": "refuted", "laplace": "proved", "bounded": "undecided", "pure": "proved",
+        "known": "proved"}
 
 
 def test_nothing_is_left_to_fetch(pages: dict[str, str]) -> None:
@@ -65,7 +66,7 @@ def test_index_lists_all_and_what_failed() -> None:
     text = index([(one, f"{one.name}.html") for one in judged], {"broken.toml": "relation must be <given>"})
     assert all(f'href="{name}.html"' in text for name in CLAIMS)
     assert "relation must be &lt;given&gt;" in text
-    assert "2 proved, 1 refuted, 1 undecided, 1 not judged" in text
+    assert "4 proved, 1 refuted, 1 undecided, 1 not judged" in text
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +172,8 @@ def test_a_curve_that_falls_tightens_its_points() -> None:
 
 @pytest.mark.parametrize(("lower", "upper", "shown"), [
     ("2.38168972614", "2.38168972619", "2.3816897261…"), ("8.0639342e-8", "8.0639349e-8", "8.063934…e-8"),
-    ("0.9999", "1.001", "between 0.9999 and 1.001"), ("1e-9", "1e-8", "between 1e-9 and 1e-8"), ("3", "3", "3")])
+    ("0.9999", "1.001", "between 0.9999 and 1.001"), ("1e-9", "1e-8", "between 1e-9 and 1e-8"), ("3", "3", "3"),
+    ("8.79609e12", "inf", "above 8.796e12"), ("inf", "inf", "inf")])
 def test_outward(lower: str, upper: str, shown: str) -> None:
     assert outward(lower, upper) == shown
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -11,9 +12,9 @@ import pytest
 from verified_dp.certificate import build_certificate
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.mechanisms import DiscreteGaussian, Gaussian, MixtureOfGaussians, Release
 from verified_dp.profile import privacy_profile
-from verified_dp.search.deadline import OutOfTime, check_time, ending_at, without_deadline
+from verified_dp.search.deadline import OutOfTime, check_time, ending_at, forget_stop, stop, timed, without_deadline
 from verified_dp.search.order import Budget
 
 TICK = Fraction(1, 500)
@@ -69,6 +70,26 @@ def test_a_certificate_of_a_short_time_verifies() -> None:
 def test_a_method_that_was_asked_for_is_the_only_one(method: str) -> None:
     found = privacy_profile(schedule(3), "remove").delta(1, 6, method, max_seconds=1e-6)
     assert "renyi" not in found.methods
+
+
+@pytest.mark.parametrize("mechanism", [DiscreteGaussian("4", 1), MixtureOfGaussians("2", ("0", "1"), ("1/2", "1/2"))])
+def test_what_only_the_lattice_composes_has_finite_ends(mechanism: Release) -> None:
+    profile = privacy_profile(compose((mechanism, 20)), "remove")
+    short, long = (profile.epsilon("1e-5", 3, max_seconds=seconds) for seconds in (1e-6, None))
+    assert short.lower <= long.lower and long.upper <= short.upper < 2 * long.upper
+
+
+def test_items_are_given_until_the_deadline() -> None:
+    given = list[int]()
+    with pytest.raises(OutOfTime), ending_at(float("inf")):
+        for item in timed(range(10)):
+            given.append(item)
+            if item == 3:
+                stop()
+    forget_stop()
+    assert given == [0, 1, 2, 3] and list(timed("ab")) == ["a", "b"]
+    with pytest.raises(OutOfTime), ending_at(time.perf_counter() + 1000):
+        check_time(2000)
 
 
 def test_deadlines_nest_and_end() -> None:

@@ -203,7 +203,7 @@ def _compare(command: ArgumentParser) -> None:
     command.add_argument("--methods", metavar="M,...", help="only these, with commas between them (all that apply)")
     command.add_argument("--digits", metavar="N", help="significant digits to prove (12; 4 of a paper's method)")
     _settings(command, "METHOD.KEY=VALUE", "a parameter of one method, for example fourier.n=50000; may be repeated")
-    _limits(command)
+    _limits(command, "of each method: its row comes after about S seconds, with what it has proved until then")
 
 
 def _certify(command: ArgumentParser) -> None:
@@ -268,9 +268,9 @@ def _settings(command: ArgumentParser, form: str, text: str) -> None:
     command.add_argument("--set", action="append", default=[], metavar=form, help=text)
 
 
-def _limits(command: ArgumentParser) -> None:
-    command.add_argument("--max-seconds", metavar="S",
-                         help="stop refining after about S seconds; what is proved until then is the answer")
+def _limits(command: ArgumentParser,
+            text: str = "stop refining after about S seconds; what is proved until then is the answer") -> None:
+    command.add_argument("--max-seconds", metavar="S", help=text)
     _json(command)
 
 

@@ -73,8 +73,8 @@ def outward(lower: str, upper: str, significant: int = 12) -> str:
     ('2.38168972614…', 'between 0.012 and 0.024', '0.5')
     """
     (low, e, power), (high, _, other) = lower.partition("e"), upper.partition("e")
-    if lower == upper:
-        return lower
+    if lower == upper or upper == "inf":
+        return lower if lower == upper else f"above {rounded(lower, 4, up=False)}"
     same = 0
     while power == other and same < min(len(low), len(high)) and low[same] == high[same]:
         same += 1

@@ -94,6 +94,8 @@ def _sentence(judged: Judged) -> str:
     if judged.certificate["verdict"] == "refuted":
         rounding = " (the claim is the true ε rounded to nearest, not up)" * judged.certificate["short_by_rounding"]
         return f"What was run is not {claimed} differentially private; at this δ the smallest ε is {smallest}{rounding}"
+    if ends["upper"] == "inf":
+        return f"These bounds neither prove nor refute {claimed}: they prove no ε at this δ"
     return (f"These bounds neither prove nor refute {claimed}: the smallest ε at this δ that they prove is "
             f"{_proved(ends)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -26,13 +27,13 @@ def delta_plot(points: Sequence[Point], epsilon: Fraction, delta: Fraction, clai
     """delta over epsilon on a scale of decades, with the claim as a point."""
     highs, lows = ([_log(end, up=up) for end in ends] for ends, up in (
         ([p.upper for p in points], True), ([p.lower for p in points], False)))
-    claim = svg.log10_of(as_decimal(delta, DIGITS).removeprefix("about "))
-    floor = min([claim, *(low for low in lows if low > LOWEST)]) - 1
+    claim = svg.log10_of(as_decimal(delta, DIGITS).removeprefix("about ")) if delta else -math.inf
+    floor = min((place for place in (claim, *lows) if place > LOWEST), default=-10) - 1
     across = svg.linear(0, max(float(points[-1].at), float(epsilon) * 1.05), svg.LEFT, svg.RIGHT)
     up = svg.decades(max(floor, LOWEST), max(*highs, claim), svg.BOTTOM, svg.TOP)
     lower, upper = ([(across.at(float(p.at)), up.at(y)) for p, y in zip(points, ys, strict=True)]
                     for ys in (lows, highs))
-    x, y = across.at(float(epsilon)), up.at(claim)
+    x, y = across.at(float(epsilon)), up.at(max(claim, LOWEST))
     below = any(p.at >= epsilon and p.upper > delta for p in points)
     content = (svg.frame(across, up, "ε", "δ") + svg.band(lower, upper) + svg.line(lower, "curve")
                + svg.line(upper, "curve") + svg.dot(x, y, "dot claim")

@@ -5,8 +5,10 @@ An evaluation's values give delta at any eps (`Answer.at`), sharp near the eps t
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
+from verified_dp.core.errors import Undecided
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.order import Answer, Budget, SingleOrder, width_bits
 
@@ -51,7 +53,8 @@ class Following(SingleOrder):
         """The first kept evaluation that is sharp enough here, of the nearest ones."""
         for one in sorted(self._kept, key=lambda answer: abs(answer.epsilon - epsilon))[:2]:
             if method in ("auto", one.method):
-                answer = one.at(epsilon)
-                if width_bits(answer.bounds) >= bits:
-                    return answer
+                with suppress(Undecided):  # what is known as a rational number at its own eps only
+                    answer = one.at(epsilon)
+                    if width_bits(answer.bounds) >= bits:
+                        return answer
         return None

@@ -65,10 +65,13 @@ class Answer:
     ends: tuple[Answer, Answer] | None = None
 
     def at(self, epsilon: Fraction) -> Answer:
-        """The same witness and values at another eps."""
+        """The same witness and values at another eps; 0 and 1 where they say nothing of it, as of a rational delta."""
         if self.ends is not None:
             return intersect([end.at(epsilon) for end in self.ends])
-        return Answer(epsilon, self.method, self.witness, self.values, self.values.delta(epsilon))
+        bounds = Bounds(arb(0), arb(1), {})
+        with suppress(Undecided):
+            bounds = self.values.delta(epsilon)
+        return Answer(epsilon, self.method, self.witness, self.values, bounds)
 
     def by_side(self) -> list[tuple[str, Answer]]:
         """(side, answer): whose witness proves both ends, or the lower and the upper one."""

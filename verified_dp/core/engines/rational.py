@@ -153,15 +153,18 @@ def _scaled(number: Fraction, common: fmpz) -> fmpz:
 @proved_by("T126-exact-delta", "T47-enumeration")
 def _shared(masses: Sequence[tuple[fmpz, fmpz]], count: int) -> Iterator[tuple[fmpz, fmpz]]:
     """The multinomial coefficient times both products of masses, for every way to share `count` among the outcomes."""
-    (p, q), *others = masses
-    if not others:
-        yield p**count, q**count
-        return
-    for first in range(count + 1):
-        ways = fmpz.bin_uiui(count, first)
-        above, below = ways * p**first, ways * q**first
-        for a, b in _shared(others, count - first):
-            yield above * a, below * b
+    *others, (last_p, last_q) = masses
+    open_shares = [(count, fmpz(1), fmpz(1))]
+    for p, q in others:
+        wider = []
+        for rest, above, below in open_shares:
+            for taken in range(rest):
+                ways = fmpz.bin_uiui(rest, taken)
+                wider.append((rest - taken, ways * above * p**taken, ways * below * q**taken))
+            yield above * p**rest, below * q**rest
+        open_shares = wider
+    for rest, above, below in open_shares:
+        yield above * last_p**rest, below * last_q**rest
 
 
 @proved_by("T126-exact-delta")
@@ -216,7 +219,8 @@ class ExactValues:
 @proved_by("T127-support-end")
 def is_within_support(loss: ComposedLoss, epsilon: Fraction) -> bool:
     """Whether some losses are finite and eps is certainly at most their supremum: then delta falls up to eps."""
-    if not loss.enclose_infinity_mass() < 1:
+    mass = exact_infinity_mass(loss)
+    if not (loss.enclose_infinity_mass() < 1 if mass is None else mass < 1):
         return False
     exact = loss.largest_loss()
     if exact is not None:

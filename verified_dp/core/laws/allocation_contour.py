@@ -11,12 +11,22 @@ from fractions import Fraction
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, integer_above, kept, lower_dyadic, largest, lower_end, normal_tail, plus_minus, upper_end
+from verified_dp.core.balls import (
+    BOUND_BITS,
+    ball,
+    integer_above,
+    kept,
+    largest,
+    lower_dyadic,
+    lower_end,
+    normal_tail,
+    plus_minus,
+    upper_end,
+)
 from verified_dp.core.engines.powers import enclose_power
 from verified_dp.core.exact import SquareRoot
 from verified_dp.core.laws.lognormal import Hats, Majorant, Nodes, choose_majorant, enclose_hats, enclose_nodes
 from verified_dp.core.theorems import proved_by
-
 
 CELL = Fraction(1, 4)
 """Width of the parts of an arm, in v."""
@@ -205,7 +215,7 @@ _MOST_CELLS = 96
 def cells_until(arm: Arm, strike: arb, small: arb) -> list[Piece]:
     """Parts of the arm from its vertex, and the rest: once that is at most `small`, or there are many parts."""
     parts, rest = list[Piece](), None
-    while rest is None or len(parts) < _MOST_CELLS and not rest.bound(strike, 2) <= small:
+    while rest is None or (len(parts) < _MOST_CELLS and not rest.bound(strike, 2) <= small):
         for _ in range(4):
             start, end = ball(len(parts) * CELL), ball((len(parts) + 1) * CELL)
             parts.append(arm.cell(start, end))

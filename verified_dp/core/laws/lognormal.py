@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flint import acb, arb
 
-from verified_dp.core.balls import disc, integer_above, lower_end, normal_tail, smallest, upper_end
+from verified_dp.core.balls import disc, integer_above, normal_tail, smallest, upper_end
 from verified_dp.core.theorems import proved_by
 
 

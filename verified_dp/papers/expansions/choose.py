@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.nodes import NodeRule, count_nodes
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
@@ -25,6 +25,7 @@ BITS = 80.0
 FINE, CENTRE, GROWTH = 0.125, 9.0, 1.08
 """Cells of this many standard deviations of psi up to the centre's end; beyond, each is longer by this factor."""
 MOST_CELLS = 400
+MOST_NODES = 4000
 MOST_RAYS, SMALL = 6, 1e-15
 """So many, each from twice the start of the one before, while |psi| may be larger than this there."""
 
@@ -63,7 +64,9 @@ def choose_witness(table: MomentTable, tilt: Fraction, order: int) -> ExpansionW
 
 
 def _far_rules(law: Law, tilt: Fraction) -> list[NodeRule | None]:
-    return [*modulus_rules(law, tilt)] if isinstance(law, SampledGaussianLoss) else [None]
+    """The rules worth trying: none where all have too many nodes, far out just below the largest loss."""
+    rules = modulus_rules(law, tilt) if isinstance(law, SampledGaussianLoss) else []
+    return [rule for rule in rules if count_nodes([rule]) <= MOST_NODES] or [None]
 
 
 def choose_ray(table: MomentTable, steps: Steps, start: Fraction, options: list[list[NodeRule | None]]) -> Ray:

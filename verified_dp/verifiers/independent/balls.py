@@ -556,19 +556,20 @@ class Table:
             self.im.append(second)
 
 
-def products(left: Table, right: Table) -> Iterator[list[Complex]]:
-    """All sums over j of left[i][j] right[p][j], row by row."""
-    places = left.places + right.places
+def products(lefts: Iterable[Table], right: Table) -> Iterator[list[Complex]]:
+    """All sums over j of left[i][j] right[p][j], row by row of every left table."""
     columns = [([b - a for a, b in zip(re, im, strict=True)], re, [a + b for a, b in zip(re, im, strict=True)],
                 sum(map(abs, re)) + sum(map(abs, im))) for re, im in zip(right.re, right.im, strict=True)]
-    for re, im in zip(left.re, left.im, strict=True):
-        tick()
-        size, both, row = sum(map(abs, re)) + sum(map(abs, im)), [a + b for a, b in zip(re, im, strict=True)], []
-        for less, real, more, other in columns:
-            first = _dot(both, real)
-            error = size * right.error + other * left.error + len(re) * left.error * right.error
-            row.append((Ball(first - _dot(im, more), error, -places), Ball(first + _dot(re, less), error, -places)))
-        yield row
+    for left in lefts:
+        places = left.places + right.places
+        for re, im in zip(left.re, left.im, strict=True):
+            tick()
+            size, both, row = sum(map(abs, re)) + sum(map(abs, im)), [a + b for a, b in zip(re, im, strict=True)], []
+            for less, real, more, other in columns:
+                first = _dot(both, real)
+                error = size * right.error + other * left.error + len(re) * left.error * right.error
+                row.append((Ball(first - _dot(im, more), error, -places), Ball(first + _dot(re, less), error, -places)))
+            yield row
 
 
 def _dot(a: Sequence[int], b: Sequence[int]) -> int:
@@ -662,4 +663,4 @@ def turn_sums(weights: Sequence[Complex], turns: Sequence[Complex], count: int) 
         leap = Ball(re, error, e), Ball(im, error, e)
         giant.append(row_times(powers(leap, giants), entry(weight)))
     left, right = Table(transposed(giant), places - top_of(giant)), Table(transposed(baby), places)
-    return [value for row in products(left, right) for value in row][: count + 1]
+    return [value for row in products([left], right) for value in row][: count + 1]

@@ -21,7 +21,7 @@ from .document import (
     decimals,
     digits_of,
     read,
-    read_dyadic,
+    read_end,
     read_fraction,
 )
 from .inputs import read_claim, read_input
@@ -93,7 +93,7 @@ def _read_entry(table: Any, path: str) -> tuple[Statement, Any]:
             raise Invalid(f"{path}.{key}", "must be text")
     enclosure, inside = table["enclosure"], f"{path}.enclosure"
     check_keys(enclosure, ("lower", "upper", "lower_decimal", "upper_decimal"), inside)
-    lower, upper = (read_dyadic(enclosure[key], f"{inside}.{key}") for key in ("lower", "upper"))
+    lower, upper = (read_end(enclosure[key], f"{inside}.{key}") for key in ("lower", "upper"))
     if lower < 0 or upper < lower or upper > 1:
         raise Invalid(inside, "must be ends with 0 <= lower <= upper <= 1")
     texts = dict(zip(("lower_decimal", "upper_decimal"), decimals(lower, upper, inside), strict=True))
@@ -102,7 +102,8 @@ def _read_entry(table: Any, path: str) -> tuple[Statement, Any]:
     check_equal(table["method"], KINDS[table["witness"]["kind"]][1], f"{path}.method", "not the witness's method")
     _check_budget_form(table["error_budget"], f"{path}.error_budget")
     at = read_fraction(table["at"], f"{path}.at")
-    return Statement(table["quantity"], table["order"], at, table["side"], lower, upper), witness
+    falls = table["witness"]["kind"] == "end"
+    return Statement(table["quantity"], table["order"], at, table["side"], lower, upper, falls), witness
 
 
 def _check_budget_form(table: Any, path: str) -> None:
@@ -132,9 +133,14 @@ def _check_entry(table: Document, statement: Statement, bounds: Bounds | str, pa
         if statement.lower > 0 or statement.upper < 1:
             raise Invalid(f"{path}.witness", f"proves nothing: {bounds}")
         return
-    if _dyadic(bounds.lower, up=False) < statement.lower:
+    lower, upper = _dyadic(bounds.lower, up=False), _dyadic(bounds.upper, up=True)
+    if bounds.exact_lower is not None:
+        lower = Dyadic.of_fraction(bounds.exact_lower)
+    if bounds.exact_upper is not None:
+        upper = Dyadic.of_fraction(bounds.exact_upper)
+    if lower < statement.lower:
         raise Invalid(f"{path}.enclosure.lower", "is above what the witness proves")
-    if _dyadic(bounds.upper, up=True) > statement.upper:
+    if upper > statement.upper:
         raise Invalid(f"{path}.enclosure.upper", "is below what the witness proves")
     _check_budget(table["error_budget"], bounds.budget, f"{path}.error_budget")
 

@@ -59,6 +59,8 @@ class Bounds:
     lower: Ball
     upper: Ball
     budget: Mapping[str, Ball]
+    exact_lower: Fraction | None = None
+    exact_upper: Fraction | None = None
 
 
 def bounds_from_sum(found: Ball, both: Mapping[str, Ball], above: Mapping[str, Ball]) -> Bounds:
@@ -318,13 +320,8 @@ class BlockValues:
             baby.append(row)
             leaps = powers(complex_exp(times(v, stride)), self.block.panels)
             giant.append(row_times(leaps, entry(scaled_by(weight, size))))
-        columns = transposed(giant)
-        rows = transposed(baby)
-        found: list[Complex] = []
-        for column in columns:  # the panels' transforms have very different sizes
-            left = Table([column], bits() - top_of([column]))
-            found += next(products(left, Table(rows, bits())))
-        return found
+        lefts = (Table([column], bits() - top_of([column])) for column in transposed(giant))  # of very different sizes
+        return [value for row in products(lefts, Table(transposed(baby), bits())) for value in row]
 
     def _rectangle(self, first: Complex, last: Complex) -> list[Complex]:
         """Along the piece, around every panel's ellipse."""

@@ -201,10 +201,11 @@ def read_claimed(text: Any, path: str) -> tuple[Fraction, Fraction | None]:
 
 @dataclass(frozen=True, order=False)
 class Dyadic:
-    """mantissa 2^exponent, mantissa odd or 0 2^0; None stands for infinity where ends are meant."""
+    """mantissa 2^exponent / bottom, both odd, or 0 2^0; bottom is 1 but for ends that are no dyadic numbers."""
 
     mantissa: int
     exponent: int
+    bottom: int = 1
 
     @classmethod
     def of(cls, mantissa: int, exponent: int = 0) -> Dyadic:
@@ -212,9 +213,21 @@ class Dyadic:
         return cls(mantissa >> shift, exponent + shift) if mantissa else cls(0, 0)
 
     @classmethod
-    def of_fraction(cls, number: Fraction) -> Dyadic | None:
-        bottom = number.denominator
-        return None if bottom & (bottom - 1) else cls.of(number.numerator, 1 - bottom.bit_length())
+    def of_fraction(cls, number: Fraction) -> Dyadic:
+        shift = (number.denominator & -number.denominator).bit_length() - 1
+        found = cls.of(number.numerator, -shift)
+        return cls(found.mantissa, found.exponent, number.denominator >> shift)
+
+    def near(self) -> Dyadic:
+        """A dyadic number: itself, or below by less than a relative 2^-3999."""
+        if self.bottom == 1:
+            return self
+        value = self.fraction()
+        shift = _MOST_BITS + value.denominator.bit_length() - value.numerator.bit_length()
+        return Dyadic.of((value.numerator << max(shift, 0)) // value.denominator, -max(shift, 0))
+
+    def fraction(self) -> Fraction:
+        return Fraction(self.mantissa, self.bottom) * Fraction(2) ** self.exponent
 
     @property
     def top(self) -> int:
@@ -223,7 +236,10 @@ class Dyadic:
     def compare(self, other: Dyadic | Fraction | int) -> int:
         """The sign of self - other, exactly, whatever the exponents."""
         if not isinstance(other, Dyadic):
-            return Dyadic.of(self.mantissa * other.denominator, self.exponent).compare(Dyadic.of(other.numerator))
+            return self.compare(Dyadic.of_fraction(Fraction(other)))
+        if self.bottom != other.bottom:
+            return Dyadic.of(self.mantissa * other.bottom, self.exponent).compare(
+                Dyadic.of(other.mantissa * self.bottom, other.exponent))
         signs = (self.mantissa > 0) - (self.mantissa < 0), (other.mantissa > 0) - (other.mantissa < 0)
         if signs[0] != signs[1] or not signs[0]:
             return signs[0] - signs[1]
@@ -246,7 +262,20 @@ class Dyadic:
         return self.compare(other) >= 0
 
     def __str__(self) -> str:
+        if self.bottom != 1:
+            return fraction_text(self.fraction())
         return f"{digits_of(self.mantissa)}*2^{self.exponent}"
+
+
+def read_end(text: Any, path: str) -> Dyadic:
+    """A dyadic number, or a reduced fraction that is none."""
+    if type(text) is not str or "/" not in text:
+        return read_dyadic(text, path)
+    value = read_fraction(text, path)
+    found = Dyadic.of_fraction(value)
+    if found.bottom == 1 or max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+        raise Invalid(path, "must be a fraction that is no dyadic number, of at most 50000 bits")
+    return found
 
 
 def read_dyadic(text: Any, path: str) -> Dyadic:
@@ -278,6 +307,7 @@ def read_number(text: Any, path: str) -> Fraction:
 _EXACT_DIGITS = 20
 _MOST_BITS = 4000
 _LARGEST_EXPONENT = 1 << 21
+_LOG10_2 = 301029995663981195213738894724493026768189881462108541310427  # floor(10^60 log10(2))
 
 
 def decimals(lower: Dyadic, upper: Dyadic | None, path: str) -> tuple[str, str]:
@@ -285,7 +315,8 @@ def decimals(lower: Dyadic, upper: Dyadic | None, path: str) -> tuple[str, str]:
     if upper is not None and lower.compare(upper) == 0:
         significant = _EXACT_DIGITS
     else:
-        significant = 5 + 30103 * _agreeing_bits(lower, upper) // 100_000
+        bits = _agreeing_bits(lower.near(), None if upper is None else upper.near())
+        significant = 5 + 30103 * bits // 100_000
     return (decimal(lower, significant, path, up=False),
             "inf" if upper is None else decimal(upper, significant, path, up=True))
 
@@ -315,11 +346,11 @@ def decimal_parts(number: Dyadic, significant: int, path: str, *, up: bool) -> t
         return 0, 0
     if abs(number.exponent) > _LARGEST_EXPONENT:
         raise TooMuch(f"{path}: a gigantic exponent")
-    power = (number.top - 1) * 301029995663981195213738894724493026768189881462108541310427 // 10**60 - significant + 1
+    power = (number.near().top - 1) * _LOG10_2 // 10**60 - significant + 1
 
     def scaled(power: int) -> int:
         top = (number.mantissa << max(number.exponent, 0)) * 10 ** max(-power, 0)
-        bottom = (1 << max(-number.exponent, 0)) * 10 ** max(power, 0)
+        bottom = (number.bottom << max(-number.exponent, 0)) * 10 ** max(power, 0)
         return -(-top // bottom) if up else top // bottom
 
     digits = scaled(power)

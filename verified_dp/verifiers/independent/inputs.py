@@ -107,7 +107,7 @@ def read_input(table: Any) -> Input:
 
 
 def _steps(entries: Any, path: str) -> tuple[tuple[Mechanism, int], ...]:
-    if type(entries) is not list or not entries:
+    if type(entries) is not list:
         raise Invalid(path, "must be a list of mechanisms")
     if sum(map(len, _texts(entries))) > MAX_INPUT_TEXT:
         raise Invalid(path, f"more than {MAX_INPUT_TEXT} characters of numbers")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from .balls import (
     Ball,
@@ -61,7 +61,6 @@ class Nodes:
         self.q, self.s = ball(law.sampling_probability), value_of(law.noise_multiplier)
         self.twice = 2 * square_of(law.noise_multiplier)
         self.strip = pi() * square_of(law.noise_multiplier)
-        self.bases, self.losses = zip(*self._points(), strict=True)
 
     def _log_m(self, u: Ball, turn: tuple[Ball, Ball]) -> Complex:
         size = self.q * exp((2 * u - 1) / self.twice)
@@ -86,13 +85,22 @@ class Nodes:
                 there = self._log_m(ball(-u), back)
                 yield plus(gauss, here), (here[0] - there[0], here[1] - there[1])
 
+    @cached_property
+    def points(self) -> list[tuple[Complex, Complex]]:
+        """At the precision of the first use; the errors alone need none of them."""
+        return list(self._points())
+
+    @property
+    def losses(self) -> list[Complex]:
+        return [loss for _, loss in self.points]
+
     def weights(self, z: Complex) -> list[Complex]:
-        return [complex_exp(plus(base, times(z, loss))) for base, loss in zip(self.bases, self.losses, strict=True)]
+        return [complex_exp(plus(base, times(z, loss))) for base, loss in self.points]
 
     def sizes(self, z: Complex) -> Ball:
         """sum_j |W_j(z)|."""
         x, w = z
-        return total(exp(base[0] + x * v[0] - w * v[1]) for base, v in zip(self.bases, self.losses, strict=True))
+        return total(exp(base[0] + x * v[0] - w * v[1]) for base, v in self.points)
 
     def _geometric(self) -> Ball:
         return expm1(2 * pi() * (self.rule.half_width / self.rule.step))

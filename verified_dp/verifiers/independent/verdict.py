@@ -24,6 +24,12 @@ class Statement:
     side: str
     lower: Dyadic
     upper: Dyadic
+    falls: bool = False
+    """Whether delta(x) > lower for every x < at besides (T127)."""
+
+    def exceeds(self, delta: Fraction) -> bool:
+        """Whether delta(x) is larger for every x < at."""
+        return self.lower > delta or (self.falls and self.lower >= delta)
 
 
 def judge(claim: Claim, orders: Sequence[str], tight: bool, found: Sequence[Statement]) -> Document:
@@ -34,7 +40,7 @@ def judge(claim: Claim, orders: Sequence[str], tight: bool, found: Sequence[Stat
     deltas = _by_order([one for one in found if one.quantity == "delta"])
     lower, upper = _most([low for low, _ in deltas.values()]), _most([high for _, high in deltas.values()])
     low, high, order = _epsilon(orders, [one for one in found if one.quantity == "epsilon"])
-    refuted = tight and lower > claim.delta
+    refuted = tight and (lower > claim.delta or low > claim.epsilon)
     return {
         "result": {"delta": _interval(_delta_order(claim, deltas), lower, upper),
                    "epsilon": _interval(order, low, high)},
@@ -71,9 +77,9 @@ def _check_purpose(claim: Claim, one: Statement, path: str) -> None:
         if one.at != claim.epsilon:
             raise Invalid(f"{path}.at", "must be the claimed epsilon")
         return
-    if one.at < 0 or Dyadic.of_fraction(one.at) is None:
-        raise Invalid(f"{path}.at", "must be a dyadic number, not negative")
-    if one.side == "lower" and not one.lower > claim.delta:
+    if one.at < 0:
+        raise Invalid(f"{path}.at", "must not be negative")
+    if one.side == "lower" and not one.exceeds(claim.delta):
         raise Invalid(f"{path}.enclosure.lower", "must exceed the claimed delta on this side")
     if one.side == "upper" and not one.upper <= claim.delta:
         raise Invalid(f"{path}.enclosure.upper", "must not exceed the claimed delta on this side")
@@ -111,14 +117,11 @@ def _epsilon(orders: Sequence[str], found: Sequence[Statement]) -> tuple[Dyadic,
         return low, high, orders[0]
     proved = [order for order in lows
               if all(other == order or (other in highs and highs[other] <= lows[order]) for other in orders)]
-    return low, high, proved[0] if proved else next(iter(lows)) if len(lows) == 1 else "both"
+    return low, high, proved[0] if len(proved) == 1 else next(iter(lows)) if len(lows) == 1 else "both"
 
 
 def _at(one: Statement) -> Dyadic:
-    found = Dyadic.of_fraction(one.at)
-    if found is None:
-        raise Invalid("evaluations", "must be a dyadic number")
-    return found
+    return Dyadic.of_fraction(one.at)
 
 
 def _rounds_to_claim(claim: Claim, low: Dyadic, high: End) -> bool:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
+from math import comb, lcm
 from typing import Any, get_args, get_origin, get_type_hints
 
-from .balls import Ball, ball, larger, smaller
-from .contour import Bounds, Chernoff, Line, Path, RenyiOrder
+from .atoms import FiniteLoss, OddsLoss, SampledAtomicLoss
+from .balls import Ball, Unknown, ball, larger, smaller
+from .contour import Bounds, Chernoff, Line, Path, RenyiOrder, require
 from .document import Invalid, TooMuch, check_keys, read_number
 from .grid import Grid
 from .lattice import Lattice
+from .laws import SampledLoss
 from .losses import ComposedLoss
 from .nodes import Rule
-from .pieces import ClosedForm
+from .pieces import AtomicProduct, ClosedForm, ClosedFormLaw
 from .sparse import Sparse
 
 MAX_PRECISION = 50_000
@@ -47,6 +50,117 @@ class SupportValues:
         return Bounds(larger(infinity.lower(), 0), upper, {})
 
 
+@dataclass(frozen=True)
+class Exact:
+    """delta as a rational number: past the support, or at 0 where all masses are rational (T126)."""
+
+    prec: int
+
+    def evaluate(self, loss: ComposedLoss) -> ExactValues:
+        require(not loss.only_moments)
+        return ExactValues(loss)
+
+
+@dataclass(frozen=True)
+class ExactValues:
+    loss: ComposedLoss
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        end = self.loss.largest()
+        past = end is not None and (epsilon >= end if isinstance(end, Fraction) else ball(epsilon) >= end)
+        value = exact_infinity(self.loss) if past else None
+        if value is None and epsilon == 0:
+            value = total_variation(self.loss)
+        if value is None:
+            raise Unknown("delta is not known as a rational number")
+        return Bounds(ball(value), ball(value), {}, value, value)
+
+
+@dataclass(frozen=True)
+class SupportEnd:
+    """at is at most the largest finite loss, so delta(x) > P(S = inf) for every x < at (T127)."""
+
+    prec: int
+
+    def evaluate(self, loss: ComposedLoss) -> SupportEndValues:
+        require(not loss.only_moments)
+        return SupportEndValues(loss)
+
+
+@dataclass(frozen=True)
+class SupportEndValues:
+    loss: ComposedLoss
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        end, infinity = self.loss.largest(), self.loss.infinity()
+        inside = end is None or (epsilon <= end if isinstance(end, Fraction) else ball(epsilon) <= end)
+        if not (inside and infinity < 1):
+            raise Unknown("whether there are larger losses")
+        return Bounds(larger(infinity.lower(), 0), Ball(1), {}, exact_infinity(self.loss))
+
+
+MAX_TERMS = 20_000
+
+
+def exact_infinity(loss: ComposedLoss) -> Fraction | None:
+    """P(S = inf) = 1 - prod (1 - m_i)^{k_i}, where all m_i are known and short."""
+    found = [(_infinity(law), count) for law, count in loss.parts]
+    known = [(mass, count) for mass, count in found if mass is not None]
+    if any(mass == 1 for mass, _ in known):
+        return Fraction(1)
+    if len(known) < len(found) or sum(k * m.denominator.bit_length() for m, k in known if m) > MAX_PRECISION:
+        return None
+    rest = Fraction(1)
+    for mass, count in known:
+        rest *= (1 - mass) ** count if mass else 1
+    return 1 - rest
+
+
+def _infinity(law: Any) -> Fraction | None:
+    if isinstance(law, FiniteLoss):
+        return sum((p for p, q in law.masses if not q), Fraction(0))
+    if isinstance(law, OddsLoss):
+        return law.infinity_mass
+    if isinstance(law, SampledAtomicLoss | SampledLoss):
+        inner = _infinity(law.base) if law.order == "remove" else Fraction(0)
+        return None if inner is None else law.probability * inner
+    if isinstance(law, ClosedFormLaw | AtomicProduct):
+        return exact_infinity(law.loss)
+    mass = law.infinity()
+    return None if mass.r else Fraction(mass.m) * Fraction(2) ** mass.e
+
+
+def total_variation(loss: ComposedLoss) -> Fraction | None:
+    """delta(0) = sum (p - q)_+ over all outcomes of all steps, where these are rational and few."""
+    terms, number, size = [(Fraction(1), Fraction(1))], 1, 0
+    for law, count in loss.parts:
+        if isinstance(law, OddsLoss) and not law.epsilon:
+            sure, rest = law.infinity_mass, 1 - law.infinity_mass
+            masses: Any = ((sure, Fraction(0)), (rest, rest), (Fraction(0), sure))
+        elif isinstance(law, FiniteLoss):
+            masses = law.masses
+        else:
+            return None
+        size += count * lcm(*(x.denominator for pair in masses for x in pair)).bit_length()
+        number *= comb(count + len(masses) - 1, len(masses) - 1) if count <= MAX_TERMS else MAX_TERMS + 1
+        if number > MAX_TERMS or size > MAX_PRECISION or loss.mean_shift_squared:
+            return None
+        terms = [(p * a, q * b) for a, b in _shared(masses, count) for p, q in terms]
+    return None if loss.mean_shift_squared else sum((p - q for p, q in terms if p > q), Fraction(0))
+
+
+def _shared(masses: Any, count: int) -> Iterator[tuple[Fraction, Fraction]]:
+    """Multinomial coefficients times both products of masses, for every way to share `count` among the outcomes."""
+    (p, q), *others = masses
+    if not others:
+        yield p**count, q**count
+        return
+    for first in range(count + 1):
+        ways = comb(count, first)
+        for a, b in _shared(others, count - first):
+            yield ways * p**first * a, ways * q**first * b
+
+
 KINDS: dict[str, tuple[type[Any], str]] = {
     "line": (Line, "contour"),
     "panels": (Path, "contour"),
@@ -55,6 +169,8 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "chernoff": (Chernoff, "contour"),
     "closed-form": (ClosedForm, "closed-form"),
     "support": (Support, "closed-form"),
+    "exact": (Exact, "closed-form"),
+    "end": (SupportEnd, "closed-form"),
     "renyi": (RenyiOrder, "renyi"),
 }
 """Kind -> (class, name of the method)."""
