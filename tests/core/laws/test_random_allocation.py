@@ -139,7 +139,8 @@ def fraction_of(x: float) -> Fraction:
 
 
 @hyperbola
-@pytest.mark.parametrize(("t", "s", "strike"), [(1, 1.0, 0.3), (1, 2.5, 40.0), (2, 0.5, 1.0), (2, 0.5, 3.5), (2, 2.0, 6.0)])
+@pytest.mark.parametrize(
+    ("t", "s", "strike"), [(1, 1.0, 0.3), (1, 2.5, 40.0), (2, 0.5, 1.0), (2, 0.5, 3.5), (2, 2.0, 6.0)])
 def test_put_against_quadrature(t: int, s: float, strike: float) -> None:
     with ctx.workprec(60):
         found = evaluate_put(t, 1 / fraction_of(s), fraction_of(strike)).enclose(ball(fraction_of(strike)), 2)
@@ -201,7 +202,8 @@ def test_errors_are_not_far_from_what_is_stated() -> None:
 
 
 @hyperbola
-@pytest.mark.parametrize(("t", "s", "strike"), [(100, 1.0, 150.0), (100, 1.0, 60.0), (1000, 0.2, 1010.0), (10**5, 0.7, 99900.0)])
+@pytest.mark.parametrize(("t", "s", "strike"), [
+    (100, 1.0, 150.0), (100, 1.0, 60.0), (1000, 0.2, 1010.0), (10**5, 0.7, 99900.0)])
 def test_put_on_a_vertical_line(t: int, s: float, strike: float) -> None:
     """A second contour, in floating point: sum_n e^{-cnY} put(K + nY), put(K + nY) nearly K + nY - t for n >= 1."""
     period, c = 4 * strike, 14 / (4 * strike)

@@ -46,12 +46,14 @@ def test_specification_has_defaults() -> None:
 
 @pytest.mark.parametrize(("sampling", "key"), [
     ("rounds = 2, picks = 3", "picks"), ("rounds = 0", "rounds"), ("picks = 1", "rounds"),
-    ("rounds = 2, fixed = 1", "fixed"), ("rounds = 2, picks = true", "picks"), ("rounds = 2, probability = 1", "probability"),
+    ("rounds = 2, fixed = 1", "fixed"), ("rounds = 2, picks = true", "picks"),
+    ("rounds = 2, probability = 1", "probability"),
 ])
 def test_specification_refuses(sampling: str, key: str) -> None:
     with pytest.raises(InvalidInput) as error:
         parse_spec(spec_text(f'scheme = "random-allocation", {sampling}'))
-    assert error.value.key == (f"mechanism[1].sampling.{key}" if key != "picks" or "3" not in sampling else "mechanism[1].picks")
+    place = "mechanism[1]." if "picks = 3" in sampling else "mechanism[1].sampling."
+    assert error.value.key == place + key
 
 
 @pytest.mark.parametrize(("other", "name"), [("balls-in-bins", "random-allocation"), ("cyclic", "cyclic-poisson")])
@@ -70,7 +72,8 @@ def test_ways_without_a_theorem_are_refused(word: str) -> None:
                                     'scheme = "cyclic-poisson", groups = 2, probability = 0.1, rounds = 3'])
 def test_only_gaussians_with_their_multiplier(scheme: str) -> None:
     with pytest.raises(Unsupported, match="Gaussian only"):
-        parse_spec(f'relation = "add"\n[[mechanism]]\nkind = "laplace"\nscale = 1\nsensitivity = 1\nsampling = {{ {scheme} }}')
+        parse_spec('relation = "add"\n[[mechanism]]\nkind = "laplace"\nscale = 1\nsensitivity = 1\n'
+                   f"sampling = {{ {scheme} }}")
     for build in (lambda g: RandomAllocation(g, 3), lambda g: CyclicPoisson(g, 2, "0.1", 3)):
         with pytest.raises(InvalidInput, match="noise_multiplier"):
             build(Gaussian(sigma=1, sensitivity=1))
@@ -129,7 +132,8 @@ def test_kept_batches_reveal_more_than_fresh_ones() -> None:
 @patterns
 def test_cyclic_is_poisson_in_the_turns_of_the_first_group() -> None:
     for rounds, turns in ((10, 4), (9, 3), (2, 1)):
-        cyclic, plain = compose((CyclicPoisson(ONE, 3, "1/5", rounds), 2)), compose((PoissonSampled(ONE, "1/5"), 2 * turns))
+        cyclic = compose((CyclicPoisson(ONE, 3, "1/5", rounds), 2))
+        plain = compose((PoissonSampled(ONE, "1/5"), 2 * turns))
         for relation in Relation:
             assert privacy_losses(cyclic, relation) == privacy_losses(plain, relation)
     everyone = compose((CyclicPoisson(Gaussian("3"), 3, "1", 10), 2))
@@ -180,13 +184,14 @@ def test_certificates_verify_and_altered_ones_do_not() -> None:
     assert document["verdict"] == "proved"
     assert document["input"]["mechanisms"][0]["sampling"] == {
         "scheme": "random-allocation", "rounds": 100, "picks": 1, "fixed": False}
-    assert {"T130-participation-patterns", "T131-lognormal-transform", "T132-hyperbola", "T133-random-allocation"} <= set(
-        document["theorems"])
+    assert {"T130-participation-patterns", "T131-lognormal-transform", "T132-hyperbola",
+            "T133-random-allocation"} <= set(document["theorems"])
     assert verify(json.dumps(document)).valid
     for change in ({"rounds": 99}, {"fixed": 0}, {"picks": 2}, {"picks": "1"}):
         altered = json.loads(json.dumps(document))
         altered["input"]["mechanisms"][0]["sampling"].update(change)
-        assert not verify(json.dumps(altered)).valid and not verify(sealed({key: altered[key] for key in CONTENT})).valid
+        fresh = sealed({key: altered[key] for key in CONTENT})
+        assert not verify(json.dumps(altered)).valid and not verify(fresh).valid
 
 
 @patterns

@@ -34,7 +34,7 @@ CELL = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Piece:
-    """On a part of an arm: |phi^t e^{Kz}| <= the largest e^{log_bound + K right}, int |dz| <= length, |z| >= nearest."""
+    """A part of an arm: |phi^t e^{Kz}| <= the largest e^{log_bound + K right}, int |dz| <= length, |z| >= nearest."""
 
     corners: list[tuple[arb, arb]]
     length: arb
@@ -57,7 +57,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Rest(Piece):
-    """All of an arm beyond v: int |phi^t e^{Kz} z^{-n}| |dz| <= length / K times the size at v; falling = |Re z'(v)|."""
+    """All of an arm beyond v: int |phi^t e^{Kz} z^{-n}| |dz| <= length / K times the size at v.
+
+    falling: |Re z'(v)|.
+    """
 
     falling: arb
 
@@ -117,9 +120,9 @@ class Arm:
 
     @proved_by("T132-hyperbola")
     def rest(self, start: arb) -> Rest:
-        """All beyond v > 0: |phi| <= e^{A^2/2} E e^{-rate X}, sA = turn >= angle, rate = Re(z e^{-i turn}), rising in v.
+        """All beyond v > 0: |phi| <= e^{A^2/2} E e^{-rate X}, sA = turn >= angle.
 
-        int |dz| e^{K Re z} <= coth v e^{K Re z(v)} / (K sin angle).
+        rate = Re(z e^{-i turn}) rises in v; int |dz| e^{K Re z} <= coth v e^{K Re z(v)} / (K sin angle).
         """
         bound, first = arb.pos_inf(), self.point(start)
         for extra in range(4):
@@ -136,7 +139,8 @@ class Arm:
 class PutValues:
     """What a hyperbola yields before K is known: terms (z, h z' phi^t / pi), and what is left out, by arms.
 
-    aliases: parts of both arms of the strip's edges; damping: 1 / (e^{2 pi b/h} - 1); dropped: parts of the path; share: h over a part's width.
+    aliases: parts of both arms of the strip's edges; damping: 1 / (e^{2 pi b/h} - 1); dropped: parts of the
+    path; share: h over a part's width.
     """
 
     terms: list[tuple[acb, acb]]
@@ -389,7 +393,8 @@ _WORD = 64
 
 
 @kept(256)
-def expanded_put(rounds: int, noise: Fraction | SquareRoot, near: Fraction, middle: Fraction, reach: Fraction) -> PutSeries:
+def expanded_put(rounds: int, noise: Fraction | SquareRoot, near: Fraction, middle: Fraction,
+                 reach: Fraction) -> PutSeries:
     """The polynomials about a strike, from the values for one near it."""
     return expand(evaluate_put(rounds, noise, near), _powers(rounds, noise, near), ball(middle), ball(reach))
 

@@ -53,14 +53,14 @@ class RandomAllocationLoss(Unbounded, Priced):
 
     @proved_by("T133-random-allocation")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
-        """Enclose (put(K) + t - K) / t, K = t e^eps; in the add order e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
+        """Enclose (put(K) + t - K) / t, K = t e^eps; add e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
         put, least = self._enclose(epsilon, 2), (-epsilon.expm1()).max(arb(0))
         found = put * epsilon.exp() / self.rounds if self.order == "add" else put / self.rounds - epsilon.expm1()
         return found.max(least).min(arb(1)) if found.is_finite() else least.union(arb(1))
 
     @proved_by("T133-random-allocation")
     def enclose_tails(self, x: arb) -> tuple[arb, arb]:
-        """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - P(S < K)), 1 - P(S < K); add P(S < K), that - H over e^x."""
+        """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - F), 1 - F; add F, e^-x (F - H); F = P(S < K)."""
         stick, below = self.enclose_hockey_stick(x), self._enclose(x, 1)
         if self.order == "add":
             return below, (below - stick) * (-x).exp()
@@ -106,7 +106,8 @@ def _band(rounds: int, level: int, finer: int, index: int) -> Band:
     start, end = (rounds * (arb(n) * arb((1, -finer))).exp() for n in (index, index + 1))
     near = rounds * (arb(index >> finer - level) * arb((1, -level))).exp()
     middle = lower_dyadic((start + end) / 2).as_fraction()
-    return Band(lower_dyadic(near).as_fraction(), middle, upper_dyadic((end - start) * ball(_HALF_AND_MORE)).as_fraction())
+    reach = upper_dyadic((end - start) * ball(_HALF_AND_MORE)).as_fraction()
+    return Band(lower_dyadic(near).as_fraction(), middle, reach)
 
 
 def _points(prec: int) -> int:

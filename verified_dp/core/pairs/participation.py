@@ -59,8 +59,8 @@ def _placed(mechanism: Placement, order: str, relation: Relation) -> Step:
         refuse("random allocation", relation, "no theorem covers two records that both contribute; use add-or-remove")
     s, t = mechanism.noise_multiplier, mechanism.rounds
     if t > 1 and not LEAST**2 <= square(s) <= LARGEST**2:
-        raise Unsupported(f"random allocation has its contour for noise multipliers (of kept batches: over sqrt(epochs)) "
-                          f"from {shown(LEAST)} to {LARGEST}", "noise_multiplier")
+        raise Unsupported("random allocation has its contour for noise multipliers (of kept batches: over "
+                          f"sqrt(epochs)) from {shown(LEAST)} to {LARGEST}", "noise_multiplier")
     variance = f"({shown(square(s))}) I"
     pair = pair_in_order(order, f"N(e_j, {variance}) with j uniform on 1..{t}" if t > 1 else f"N(1, {variance})",
                          f"N(0, {variance})", THEOREM, "T133-random-allocation", tight=mechanism.tight)
