@@ -1,7 +1,7 @@
 """Floating-point model of random allocation's loss: the density of log(S/t), S a sum of t lognormal ratios.
 
-By t-fold convolution in logarithms, S_(m+n) = S_m + S_n by binary powering: all terms are positive, so that tails far below
-1e-300 keep their relative accuracy. The larger of two summands is integrated on the smaller one's mesh.
+By t-fold convolution in logarithms, S_(m+n) = S_m + S_n by binary powering: all terms are positive, so that tails far
+below 1e-300 keep their relative accuracy. The larger of two summands is integrated on the smaller one's mesh.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from verified_dp.core.laws.allocation_contour import (
 )
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.lognormal import Majorant, choose_majorant, enclose_hats, enclose_nodes
-from verified_dp.core.laws.random_allocation import RandomAllocationLoss
+from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
 
 F = Fraction
 transform = pytest.mark.theorem("T131-lognormal-transform")
@@ -333,7 +333,25 @@ def test_wide_balls_hold_all_their_points() -> None:
 
 @allocation
 def test_moments_are_above() -> None:
-    rng, s, t, power = np.random.default_rng(3), 0.5, 5, 1.5
-    ratio = np.exp(s * rng.standard_normal((200_000, t)) - s * s / 2).mean(axis=1)
-    for order, sample in (("remove", ratio ** (1 + power)), ("add", ratio**-power)):
-        assert sample.mean() < float(RandomAllocationLoss(t, F(2), order).enclose_moment(arb(power)).upper())
+    rng, s, t = np.random.default_rng(3), 0.5, 5
+    ratio = np.exp(s * rng.standard_normal((400_000, t)) - s * s / 2).mean(axis=1)
+    for power in (0.5, 1.0, 1.5, 3.25):
+        for order, sample in (("remove", ratio ** (1 + power)), ("add", ratio**-power)):
+            bound = float(RandomAllocationLoss(t, F(2), order).enclose_moment(arb(power)).upper())
+            assert sample.mean() - 4 * sample.std() / 632 < bound
+            assert order == "add" or bound < sample.mean() * 1.02
+
+
+@allocation
+def test_whole_moments_are_exact() -> None:
+    """E (S/3)^3 by its 27 terms; beyond the moments that are kept the single round's holds."""
+    law = RandomAllocationLoss(3, F(1), "remove")
+    with ctx.workprec(100):
+        m2, m3 = arb(1).exp(), arb(3).exp()
+        expected = (3 * m3 + 18 * m2 + 6) / 27
+        assert enclose_moments(3, F(1))[3].overlaps(expected)
+        m = [(arb(k * (k - 1)) / 2).exp() for k in range(8)]
+        of_two = sum((math.comb(7, k) * m[k] * m[7 - k] for k in range(8)), arb(0)) / 2**7
+        assert enclose_moments(2, F(1))[7].overlaps(of_two) and enclose_moments(2, F(1))[7].rel_accuracy_bits() > 80
+        assert abs(law.enclose_moment(arb(2)).upper() / expected - 1) < arb("1e-8")
+        assert law.enclose_moment(arb(60)).upper() >= arb(60 * 61 / 2).exp()
