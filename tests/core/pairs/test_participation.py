@@ -121,8 +121,8 @@ def test_two_gaussian_rounds_on_a_grid(seed: int) -> None:
     y = np.linspace(-7, 8, 1201)
     cell = (y[1] - y[0]) ** 2
     density = lambda x: np.exp(-x * x / (2 * sigma**2)) / np.sqrt(2 * np.pi * sigma**2)  # noqa: E731
-    first, values = rng.uniform(-1, 1), rng.uniform(-1, 1, size=16)
-    second = values[rng.integers(0, 16, size=len(y) // 75 + 1).repeat(75)[: len(y)]]
+    pieces = rng.integers(0, 16, size=len(y) // 75 + 1).repeat(75)[: len(y)]
+    first, second = rng.uniform(-1, 1), rng.uniform(-1, 1, size=16)[pieces]
 
     def laws(a: float, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         none = np.outer(density(y), density(y))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import acb, arb, arb_poly, ctx
+from flint import acb, acb_mat, arb, arb_poly, ctx
 
 from verified_dp.core.balls import (
     BOUND_BITS,
@@ -19,6 +19,7 @@ from verified_dp.core.balls import (
     largest,
     lower_dyadic,
     lower_end,
+    normal_tail,
     plus_minus,
     upper_end,
 )
@@ -56,7 +57,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Rest(Piece):
-    """An arm beyond v: int |phi^t e^{Kz} z^{-n}| |dz| <= length / K times the size at v; falling = |Re z'(v)|."""
+    """All of an arm beyond v: int |phi^t e^{Kz} z^{-n}| |dz| <= length / K times the size at v.
+
+    falling: |Re z'(v)|.
+    """
 
     falling: arb
 
@@ -116,9 +120,9 @@ class Arm:
 
     @proved_by("T132-hyperbola")
     def rest(self, start: arb) -> Rest:
-        """Beyond v > 0: |phi| <= e^{A^2/2} E e^{-rate X}, sA = turn >= angle, rate = Re(z e^{-i turn}), rising in v.
+        """All beyond v > 0: |phi| <= e^{A^2/2} E e^{-rate X}, sA = turn >= angle.
 
-        int |dz| e^{K Re z} <= coth v e^{K Re z(v)} / (K sin angle).
+        rate = Re(z e^{-i turn}) rises in v; int |dz| e^{K Re z} <= coth v e^{K Re z(v)} / (K sin angle).
         """
         bound, first = arb.pos_inf(), self.point(start)
         for extra in range(4):
@@ -135,8 +139,8 @@ class Arm:
 class PutValues:
     """What a hyperbola yields before K is known: terms (z, h z' phi^t / pi), and what is left out, by arms.
 
-    aliases: parts of both arms of the strip's edges; damping: 1 / (e^{2 pi b/h} - 1); dropped: parts of the path;
-    share: h over a part's width.
+    aliases: parts of both arms of the strip's edges; damping: 1 / (e^{2 pi b/h} - 1); dropped: parts of the
+    path; share: h over a part's width.
     """
 
     terms: list[tuple[acb, acb]]
@@ -182,16 +186,21 @@ class PutSeries:
         return self.polynomials[power](away) + plus_minus(self.errors[power])
 
 
+def power_table(values: PutValues, length: int) -> acb_mat:
+    """Rows z^{n-2} / n!, n = 0..length+1, with a column for each term."""
+    rows, row = [], [1 / (z * z) for z, _ in values.terms]
+    for n in range(length + 2):
+        rows.append(row)
+        row = [power * z / (n + 1) for power, (z, _) in zip(row, values.terms, strict=True)]
+    return acb_mat(rows)
+
+
 @proved_by("T132-hyperbola")
-def expand(values: PutValues, middle: arb, reach: arb, length: int) -> PutSeries:
-    """The polynomials of so many terms: e^{zd} is its own up to |zd|^N e^{|z| |d|} / N!, |d| <= reach < middle."""
-    sums, shifted = [acb(0)] * (length + 2), [(weight * (middle * z).exp(), z) for z, weight in values.terms]
-    for weight, z in shifted:
-        term = weight / (z * z)
-        for n in range(length + 2):
-            sums[n] += term
-            term = term * z / (n + 1)
-    coefficients = [total.imag for total in sums]
+def expand(values: PutValues, table: acb_mat, middle: arb, reach: arb) -> PutSeries:
+    """The polynomials of N terms: e^{zd} is its own up to |zd|^N e^{|z| |d|} / N!, |d| <= reach < middle."""
+    length = table.nrows() - 2
+    shifted = [(weight * (middle * z).exp(), z) for z, weight in values.terms]
+    coefficients = [total.imag for total in (table * acb_mat([[weight] for weight, _ in shifted])).entries()]
     polynomials, errors, sharp = {}, {}, True
     for power in (2, 1, 0):
         polynomials[power] = arb_poly(coefficients[:length])
@@ -283,8 +292,21 @@ def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
 _SPARE = 32
 """Bits for squarings in a row and for long sums."""
 _BLOCKS = 4
-_SHARP = 16
-"""Bits of put besides half of those in use: what rounding leaves of it is for the differences that the laws take."""
+_SHARP = 40
+
+
+def wanted_bits(rounds: int, spread: arb, strike: arb, prec: int) -> int:
+    """Bits of put: a quarter of those in use and some, and those that put + t - K cancels, up to all.
+
+    That is about E (X - K)_+, one large term, or a normal tail, whichever is more.
+    """
+    if not strike > rounds:
+        return min(prec, _SHARP + prec // 4)  # exact: integers
+    place = (strike.log() + spread**2 / 2) / spread
+    deviation = ((spread**2).expm1() * rounds).sqrt()
+    far = ((strike - rounds) / deviation) ** 2
+    size = (normal_tail(place - spread) - strike * normal_tail(place)).max(deviation * (-far / 2).exp() / (3 + 3 * far))
+    return min(prec, _SHARP + prec // 4 + _bits_of(strike / size)) if size > 0 else prec  # exact: integers
 _DEEPEST = 100
 
 
@@ -295,10 +317,11 @@ def _bits_of(x: arb) -> int:
 
 @kept(64)
 def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction) -> PutValues:
-    """The values of a hyperbola chosen for K = strike, good to about 2^-(prec/2) of put."""
-    bits = _SHARP + ctx.prec // 2
+    """The values of a hyperbola chosen for K = strike, good to as many bits of put as differences need."""
+    prec = ctx.prec
     with ctx.workprec(BOUND_BITS):
         spread, aim = 1 / ball(noise), lower_end(ball(strike))
+        bits = wanted_bits(rounds, spread, aim, prec)
         reach = integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt())
         depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2)).min(arb(_DEEPEST))) + 6
         chosen = choose_plan(rounds, _hats(noise, depth, reach), aim, bits)
@@ -366,13 +389,19 @@ def sum_terms(path: Arm, rules: list[Nodes], step: arb, count: int) -> list[tupl
 
 
 _TERMS = 48
+_WORD = 64
 
 
 @kept(256)
 def expanded_put(rounds: int, noise: Fraction | SquareRoot, near: Fraction, middle: Fraction,
                  reach: Fraction) -> PutSeries:
     """The polynomials about a strike, from the values for one near it."""
-    return expand(evaluate_put(rounds, noise, near), ball(middle), ball(reach), _TERMS + ctx.prec // 6)
+    return expand(evaluate_put(rounds, noise, near), _powers(rounds, noise, near), ball(middle), ball(reach))
+
+
+@kept(64)
+def _powers(rounds: int, noise: Fraction | SquareRoot, near: Fraction) -> acb_mat:
+    return power_table(evaluate_put(rounds, noise, near), _TERMS + ctx.prec // 4)
 
 
 @dataclass(frozen=True)
@@ -387,6 +416,7 @@ class Band:
 @proved_by("T132-hyperbola")
 def enclose_put(rounds: int, noise: Fraction | SquareRoot, strike: arb, power: int, band: Band) -> arb:
     """Enclose E (K - S)_+ (power 2), P(S < K) (1) or the density of S at K (0), K > 0, by what the band shares."""
-    series = expanded_put(rounds, noise, band.near, band.middle, band.reach)
-    found = series.enclose(strike, power) if series.sharp else None
-    return evaluate_put(rounds, noise, band.near).enclose(strike, power) if found is None else found
+    with ctx.workprec(-(-ctx.prec // _WORD) * _WORD):  # few precisions, so that values are shared
+        series = expanded_put(rounds, noise, band.near, band.middle, band.reach)
+        found = series.enclose(strike, power) if series.sharp else None
+        return evaluate_put(rounds, noise, band.near).enclose(strike, power) if found is None else found

@@ -77,8 +77,8 @@ def enclose_nodes(spread: arb, centre: arb, half: arb, bits: int) -> Nodes:
 class Hats:
     """E[f(X); u < cuts[i]] <= sum of f(places) with weights full up to i and right[i] after it, for convex f >= 0.
 
-    Bin i lies between places[i] and places[i+1] = X(cuts[i]), places[0] = 0; right: the share of E[.; bin] that goes to
-    its right end where f is replaced by its chord; full: both shares of a place. beyond: P(u > cuts[i]).
+    Bin i lies between places[i] and places[i+1] = X(cuts[i]), places[0] = 0; right: the share of E[.; bin] that falls
+    to its right end where f is replaced by its chord; full: both shares of a place. beyond: P(u > cuts[i]).
     """
 
     spread: arb

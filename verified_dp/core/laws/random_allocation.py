@@ -22,6 +22,8 @@ _FINE = 4
 """Polynomials cover cells of 2^-4 at most."""
 _HALF_AND_MORE = Fraction(17, 32)
 _FARTHEST = 10**6
+_HIGHEST = 48
+"""Moments of the remove order are taken up to this one."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,14 @@ class RandomAllocationLoss(Unbounded, Priced):
 
     @proved_by("T133-random-allocation")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
-        """Enclose (put(K) + t - K) / t, K = t e^eps; add order: e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
+        """Enclose (put(K) + t - K) / t, K = t e^eps; add e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
         put, least = self._enclose(epsilon, 2), (-epsilon.expm1()).max(arb(0))
         found = put * epsilon.exp() / self.rounds if self.order == "add" else put / self.rounds - epsilon.expm1()
         return found.max(least).min(arb(1)) if found.is_finite() else least.union(arb(1))
 
     @proved_by("T133-random-allocation")
     def enclose_tails(self, x: arb) -> tuple[arb, arb]:
-        """Enclose P(L > x), Q(L > x): remove H + e^x (1 - P(S < K)), 1 - P(S < K); add P(S < K), that - H over e^x."""
+        """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - F), 1 - F; add F, e^-x (F - H); F = P(S < K)."""
         stick, below = self.enclose_hockey_stick(x), self._enclose(x, 1)
         if self.order == "add":
             return below, (below - stick) * (-x).exp()
@@ -78,8 +80,17 @@ class RandomAllocationLoss(Unbounded, Priced):
 
     @proved_by("T133-random-allocation")
     def enclose_moment(self, exponent: arb) -> arb:
-        """Enclose E[e^{l L}], l > 0, between 0 and that of one round, e^{l(l+1) s^2/2}."""
-        return arb(0).union((exponent * (exponent + 1) / (2 * ball(square(self.noise_multiplier)))).exp())
+        """Enclose E[e^{l L}], l > 0, between 0 and that of one round, e^{l(l+1) s^2/2}; remove: E (S/t)^{1+l} if less.
+
+        That is log-convex in l, and known for whole l.
+        """
+        single = (exponent * (exponent + 1) / (2 * ball(square(self.noise_multiplier)))).exp()
+        if self.order == "add" or not 0 <= exponent < _HIGHEST:
+            return arb(0).union(single)
+        whole = integer_below(exponent)
+        moments = enclose_moments(self.rounds, self.noise_multiplier)
+        low, high = moments[whole + 1].log(), moments[whole + 2].log()
+        return arb(0).union(single.min((low + (exponent - whole) * (high - low)).exp()))
 
     def value_work(self, prec: int) -> int:
         """A sum over the points of a hyperbola that many x share."""
@@ -90,6 +101,18 @@ class RandomAllocationLoss(Unbounded, Priced):
         spare = 4 * square(self.noise_multiplier).__ceil__()
         nodes = _points(prec) * (2 + (1 / square(self.noise_multiplier)).__ceil__())
         return _points(prec) * nodes * EXPONENTIAL * words(prec + spare)
+
+
+@kept(16)
+@proved_by("T133-random-allocation")
+def enclose_moments(rounds: int, noise: Fraction | SquareRoot) -> list[arb]:
+    """Enclose E (S/t)^n, n = 0.._HIGHEST + 1: n!/t^n times the coefficient of x^n in (sum_k e^{k(k-1)s^2/2} x^k/k!)^t."""
+    variance, found = 1 / ball(square(noise)), [arb(1)]
+    single = [(variance * (k * (k - 1)) / 2).exp() / arb(k).fac() for k in range(_HIGHEST + 2)]
+    for n in range(1, _HIGHEST + 2):  # a power's derivative times the series is the series' own times the power, t times
+        terms = ((k * (rounds + 1) - n) * single[k] * found[n - k] for k in range(1, n + 1))
+        found.append(sum(terms, arb(0)) / n)
+    return [value * arb(n).fac() / arb(rounds) ** n for n, value in enumerate(found)]
 
 
 @kept(1024)
