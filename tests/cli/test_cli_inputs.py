@@ -112,7 +112,7 @@ def test_settings_may_be_repeated(run: Any) -> None:
     ("poison", 2, "did you mean poisson?"), ("Poisson", 2, "did you mean poisson?"),
     ("without-replacment", 2, "did you mean without-replacement?"), ("often", 2, "known are poisson"),
     ("shuffled", 3, "no proof here"), ("shuffle", 3, "no proof here"), ("fixed-size", 3, "no proof here"),
-    ("balls_in_bins", 3, "no proof here"),
+    ("balls_in_bins", 2, "random-allocation"),
 ])
 def test_words_for_sampling(run: Any, folder: Path, scheme: str, code: int, words: str) -> None:
     text = PLAIN.format(noise=2) + f'sampling = {{ scheme = "{scheme}", probability = "1/10" }}\n'

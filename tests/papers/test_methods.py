@@ -20,6 +20,7 @@ from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.mechanisms import Gaussian
+from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant
 from verified_dp.profile import PrivacyProfile, privacy_profile
 from verified_dp.search import order as single
@@ -234,8 +235,6 @@ def test_values_serve_other_epsilons(oracle: ModuleType) -> None:
     first = order.enclose(Fraction(1, 3), 30.0, "contour", Budget(20.0))
     moved = first.at(Fraction(1, 2))
     assert oracle.inside(moved.bounds, oracle.single_delta("remove", "0.1", 1, Fraction(1, 2)))
-    with pytest.raises(Unsupported):
-        answer("0.1", "0.2").at(Fraction(2))
 
 
 def test_bracket_without_time_is_open() -> None:
@@ -266,8 +265,8 @@ def test_cells_past_the_most_that_are_worth_it_are_not_counted_one_by_one() -> N
 
 @pytest.mark.parametrize("ask", [
     lambda profile: profile.delta("200", method="lattice", max_seconds=1),
-    lambda profile: accountant(profile, "fourier").delta("200", max_seconds=1)])
-def test_an_epsilon_far_out_does_not_hang(ask: Callable[[PrivacyProfile], object]) -> None:
-    """The tilt is so large there that no grid is fine enough: said soon, where cells were counted for minutes."""
-    with pytest.raises(Unsupported, match="no grid fine enough"):
-        ask(privacy_profile(Gaussian("2"), "remove"))
+    lambda profile: accountant(profile, "fourier").delta("200", max_seconds=1).enclosure])
+def test_an_epsilon_far_out_does_not_hang(ask: Callable[[PrivacyProfile], Enclosure]) -> None:
+    """The tilt is so large there that no grid is fine enough: wide soon, where cells were counted for minutes."""
+    found = ask(privacy_profile(Gaussian("2"), "remove"))
+    assert found.status == "wide" and found.lower == 0 < found.upper <= 1

@@ -109,7 +109,8 @@ def _narrowed(order: SingleOrder, bracket: Bracket, target: Fraction, digits: in
               budget: Budget) -> Bracket:
     """Bisect by a closed form that takes no time, where the search in floating point missed: next to the end."""
     low, high = bracket.ends
-    if high is None or method not in ("auto", "closed-form") or order.is_trivial or not is_quick(order.loss):
+    if high is None or method not in ("auto", "closed-form") or order.is_trivial or not is_quick(order.loss) or (
+            why_no_floats(order.loss) is not None):
         return bracket
     bits = digits * math.log2(10) + 40
     for _ in range(4 * digits + 40):

@@ -317,7 +317,7 @@ def check_composition(what: Composition, relation: str, orders: list[Pairs], eps
     for epsilon in epsilons:
         truth = max(exact_delta(masses, epsilon) for masses in orders)
         answer = profile.delta(epsilon, digits=8, max_seconds=10)
-        low, high = (mpmath.ldexp(end.mantissa, end.exponent) for end in (answer.lower, answer.upper))
+        low, high = (real(end.as_fraction()) for end in (answer.lower, answer.upper))
         assert low - mpf(10) ** -30 <= truth <= high + mpf(10) ** -30, (what, epsilon)
         assert high - low <= mpf(10) ** -7 * max(truth, mpf(10) ** -60), (what, epsilon)
 
@@ -373,5 +373,5 @@ def test_ten_thousand_responses_are_a_binomial_sum(epsilon0: str, epsilon: str) 
             total += max(p - alpha * q, 0)
             p *= mpf(count - j) / (j + 1) * mpmath.exp(e0)
         answer = privacy_profile(compose((RandomizedResponse(2, epsilon=epsilon0), count)), "replace").delta(epsilon)
-        low, high = (mpmath.ldexp(end.mantissa, end.exponent) for end in (answer.lower, answer.upper))
+        low, high = (real(end.as_fraction()) for end in (answer.lower, answer.upper))
         assert low * (1 - mpf(10) ** -40) <= total <= high * (1 + mpf(10) ** -40) and answer.status == "certified"
