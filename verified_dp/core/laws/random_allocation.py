@@ -117,9 +117,9 @@ def enclose_moments(rounds: int, noise: Fraction | SquareRoot) -> list[arb]:
 
 @kept(1024)
 def _level(noise: Fraction | SquareRoot, rounds: int, eighth: int) -> int:
-    """Strikes t e^y share a hyperbola for y in cells of 2^-level: about a deviation of log(S/t), wider far out."""
+    """Strikes t e^y share a hyperbola for y in cells of 2^-level: about two deviations of log(S/t), wider far out."""
     deviation = ((1 / ball(square(noise))).expm1() / rounds).sqrt()
-    wide = deviation.max(arb(eighth) / 64).min(arb(1) / 2)
+    wide = (2 * deviation).max(arb(eighth) / 32).min(arb(1) / 2)
     return -integer_below(wide.log() / arb.const_log2())
 
 
