@@ -117,9 +117,9 @@ def enclose_moments(rounds: int, noise: Fraction | SquareRoot) -> list[arb]:
 
 @kept(1024)
 def _level(noise: Fraction | SquareRoot, rounds: int, eighth: int) -> int:
-    """Strikes t e^y share a hyperbola for y in cells of 2^-level: about two deviations of log(S/t), wider far out."""
+    """Strikes t e^y share a hyperbola for y in cells of 2^-level: about one or two deviations of log(S/t), or wider."""
     deviation = ((1 / ball(square(noise))).expm1() / rounds).sqrt()
-    wide = (2 * deviation).max(arb(eighth) / 32).min(arb(1) / 2)
+    wide = deviation.max(2 * deviation * (eighth >= 0)).max(arb(eighth) / 32).min(arb(1) / 2)
     return -integer_below(wide.log() / arb.const_log2())
 
 
