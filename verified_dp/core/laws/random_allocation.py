@@ -106,10 +106,10 @@ class RandomAllocationLoss(Unbounded, Priced):
 @kept(16)
 @proved_by("T133-random-allocation")
 def enclose_moments(rounds: int, noise: Fraction | SquareRoot) -> list[arb]:
-    """Enclose E (S/t)^n, n = 0.._HIGHEST + 1: n!/t^n times the coefficient of x^n in (sum_k e^{k(k-1)s^2/2} x^k/k!)^t."""
+    """Enclose E (S/t)^n, n = 0.._HIGHEST + 1: n!/t^n [x^n] (sum_k e^{k(k-1)s^2/2} x^k/k!)^t."""
     variance, found = 1 / ball(square(noise)), [arb(1)]
     single = [(variance * (k * (k - 1)) / 2).exp() / arb(k).fac() for k in range(_HIGHEST + 2)]
-    for n in range(1, _HIGHEST + 2):  # a power's derivative times the series is the series' own times the power, t times
+    for n in range(1, _HIGHEST + 2):  # b = a^t: a b' = t a' b
         terms = ((k * (rounds + 1) - n) * single[k] * found[n - k] for k in range(1, n + 1))
         found.append(sum(terms, arb(0)) / n)
     return [value * arb(n).fac() / arb(rounds) ** n for n, value in enumerate(found)]
