@@ -319,7 +319,7 @@ def test_tails_and_density_belong_to_the_curve(t: int, noise: Fraction, order: s
 @pytest.mark.parametrize(("t", "noise", "epsilon"), [(2, F(1), "6"), (1000, F(7, 10), "2"), (10**6, F(10), "0.0012")])
 def test_small_deltas_agree_at_two_precisions(t: int, noise: Fraction, epsilon: str) -> None:
     for order in ("remove", "add"):
-        first, second = curve(t, noise, order, epsilon, 230), curve(t, noise, order, epsilon, 300)
+        first, second = curve(t, noise, order, epsilon, 230), curve(t, noise, order, epsilon, 420)
         assert first.overlaps(second) and second.rel_accuracy_bits() > first.rel_accuracy_bits() > 0
 
 

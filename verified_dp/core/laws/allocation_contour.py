@@ -295,6 +295,11 @@ _BLOCKS = 4
 _SHARP = 40
 
 
+def _whole(bits: int) -> int:
+    """The next multiple of 16: few precisions, so that rules are shared."""
+    return -(-bits // 16) * 16
+
+
 def wanted_bits(rounds: int, spread: arb, strike: arb, prec: int) -> int:
     """Bits of put: a quarter of those in use and some, and those that put + t - K cancels, up to all.
 
@@ -315,13 +320,13 @@ def _bits_of(x: arb) -> int:
     return integer_above((x.log() / arb.const_log2()).max(arb(0)))
 
 
-@kept(64)
+@kept(512)
 def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction) -> PutValues:
     """The values of a hyperbola chosen for K = strike, good to as many bits of put as differences need."""
     prec = ctx.prec
     with ctx.workprec(BOUND_BITS):
         spread, aim = 1 / ball(noise), lower_end(ball(strike))
-        bits = wanted_bits(rounds, spread, aim, prec)
+        bits = _whole(wanted_bits(rounds, spread, aim, prec))
         reach = integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt())
         depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2)).min(arb(_DEEPEST))) + 6
         chosen = choose_plan(rounds, _hats(noise, depth, reach), aim, bits)
@@ -347,9 +352,9 @@ def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, held: int,
     with ctx.workprec(BOUND_BITS):
         damping = upper_end(1 / (2 * arb.pi() * _margin(path) / step).expm1())
         count = integer_above(held * ball(CELL) / step)
-        deeper = _bits_of(path.rounds / path.hats.bound(path.scale)) + 4
+        deeper = _whole(_bits_of(path.rounds / path.hats.bound(path.scale)) + 4)
         growth = ((arb.pi() / 2 + path.angle) / path.hats.spread) ** 2 / 2
-        spare = integer_above(growth / arb.const_log2()) + deeper + _SPARE
+        spare = _whole(integer_above(growth / arb.const_log2()) + deeper + _SPARE)
         share = upper_end(step / ball(CELL))
     with ctx.workprec(bits + spare):
         terms = sum_terms(path, sector_rules(noise, lower_dyadic(path.angle).as_fraction(), bits + deeper), step, count)
@@ -392,14 +397,14 @@ _TERMS = 48
 _WORD = 64
 
 
-@kept(256)
+@kept(2048)
 def expanded_put(rounds: int, noise: Fraction | SquareRoot, near: Fraction, middle: Fraction,
                  reach: Fraction) -> PutSeries:
     """The polynomials about a strike, from the values for one near it."""
     return expand(evaluate_put(rounds, noise, near), _powers(rounds, noise, near), ball(middle), ball(reach))
 
 
-@kept(64)
+@kept(32)
 def _powers(rounds: int, noise: Fraction | SquareRoot, near: Fraction) -> acb_mat:
     return power_table(evaluate_put(rounds, noise, near), _TERMS + ctx.prec // 4)
 

@@ -106,10 +106,10 @@ class RandomAllocationLoss(Unbounded, Priced):
 @kept(16)
 @proved_by("T133-random-allocation")
 def enclose_moments(rounds: int, noise: Fraction | SquareRoot) -> list[arb]:
-    """Enclose E (S/t)^n, n = 0.._HIGHEST + 1: n!/t^n times the coefficient of x^n in (sum_k e^{k(k-1)s^2/2} x^k/k!)^t."""
+    """Enclose E (S/t)^n, n = 0.._HIGHEST + 1: n!/t^n [x^n] (sum_k e^{k(k-1)s^2/2} x^k/k!)^t."""
     variance, found = 1 / ball(square(noise)), [arb(1)]
     single = [(variance * (k * (k - 1)) / 2).exp() / arb(k).fac() for k in range(_HIGHEST + 2)]
-    for n in range(1, _HIGHEST + 2):  # a power's derivative times the series is the series' own times the power, t times
+    for n in range(1, _HIGHEST + 2):  # b = a^t: a b' = t a' b
         terms = ((k * (rounds + 1) - n) * single[k] * found[n - k] for k in range(1, n + 1))
         found.append(sum(terms, arb(0)) / n)
     return [value * arb(n).fac() / arb(rounds) ** n for n, value in enumerate(found)]
@@ -117,9 +117,9 @@ def enclose_moments(rounds: int, noise: Fraction | SquareRoot) -> list[arb]:
 
 @kept(1024)
 def _level(noise: Fraction | SquareRoot, rounds: int, eighth: int) -> int:
-    """Strikes t e^y share a hyperbola for y in cells of 2^-level: about a deviation of log(S/t), wider far out."""
+    """Strikes t e^y share a hyperbola for y in cells of 2^-level: about one or two deviations of log(S/t), or wider."""
     deviation = ((1 / ball(square(noise))).expm1() / rounds).sqrt()
-    wide = deviation.max(arb(eighth) / 64).min(arb(1) / 2)
+    wide = deviation.max(2 * deviation * (eighth >= 0)).max(arb(eighth) / 32).min(arb(1) / 2)
     return -integer_below(wide.log() / arb.const_log2())
 
 

@@ -1,0 +1,64 @@
+"""Toeplitz matrix mechanisms: the worst pattern against all of them (T134)."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+
+import pytest
+
+from verified_dp.core.errors import InvalidInput
+from verified_dp.interop.matrices import matrix_gaussian, root_above, sensitivity_squared
+
+F = Fraction
+columns = pytest.mark.theorem("T134-toeplitz-columns")
+
+
+def moved(column: list[Fraction], n: int, contributions: dict[int, Fraction]) -> Fraction:
+    """|sum_i C_i g_i|^2, contributions of dimension 1."""
+    rows = [sum((column[r - i] * g for i, g in contributions.items() if 0 <= r - i < len(column)), F(0))
+            for r in range(n)]
+    return sum((row * row for row in rows), F(0))
+
+
+def allowed(n: int, apart: int, times: int) -> list[tuple[int, ...]]:
+    return [rounds for size in range(1, times + 1) for rounds in itertools.combinations(range(n), size)
+            if all(later - earlier >= apart for earlier, later in itertools.pairwise(rounds))]
+
+
+@columns
+@pytest.mark.parametrize("seed", range(8))
+def test_no_pattern_exceeds_it_and_one_attains_it(seed: int) -> None:
+    rng = random.Random(seed)
+    n, apart, times = rng.randrange(1, 9), rng.randrange(1, 4), rng.randrange(1, 5)
+    column = sorted((F(rng.randrange(0, 9), 8) for _ in range(rng.randrange(1, n + 1))), reverse=True)
+    column[0] = max(column[0], F(1, 8))
+    bound = sensitivity_squared(column, n, separation=apart, participations=times)
+    patterns = allowed(n, apart, times)
+    assert max(moved(column, n, dict.fromkeys(rounds, F(1))) for rounds in patterns) == bound
+    for rounds in patterns:
+        assert moved(column, n, {i: F(rng.randrange(-4, 5), 4) for i in rounds}) <= bound
+
+
+@columns
+def test_apart_by_the_bands_norms_add_up() -> None:
+    assert sensitivity_squared([1, "1/2", "1/4"], 9, separation=3) == 3 * (1 + F(1, 4) + F(1, 16))
+    assert sensitivity_squared([1], 10) == 10 and sensitivity_squared([1], 10, participations=4) == 4
+
+
+@columns
+def test_the_gaussian_has_at_least_that_sensitivity() -> None:
+    gaussian = matrix_gaussian("3", [1, "1/2"], 4, separation=2)
+    square = sensitivity_squared([1, "1/2"], 4, separation=2)
+    assert gaussian.sigma == 3 and gaussian.sensitivity is not None
+    assert 0 < gaussian.sensitivity**2 - square < F(1, 2**120)
+    assert root_above(F(9, 4)) == F(3, 2)
+
+
+@pytest.mark.parametrize(("column", "key"), [
+    ([1, 2], "column[2]"), ([], "column"), ([0], "column[1]"), ([1, "-1/2"], "column[2]"), ("1", "column")])
+def test_other_columns_are_refused(column: object, key: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        sensitivity_squared(column, 3)  # type: ignore[arg-type]
+    assert error.value.key == key

@@ -1,0 +1,79 @@
+"""Matrix mechanisms without sampling: how far one record moves C x + Z, C a lower triangular Toeplitz matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import isqrt
+
+from verified_dp.core import exact
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import Number
+from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.theorems import proved_by
+
+MAX_ROUNDS = 10**5
+"""More take too long here."""
+_ROOT_BITS = 128
+
+
+@proved_by("T134-toeplitz-columns")
+def sensitivity_squared(column: Sequence[Number], rounds: Number, *, separation: Number = 1,
+                        participations: Number | None = None) -> Fraction:
+    """The largest |sum_i C_i (x) g_i|^2, |g_i| <= 1, over the rounds i in which a record may take part.
+
+    Args:
+        column: c_0 >= c_1 >= ... >= 0, the first column of C, zeros after its last number.
+        rounds: n, the number of rows.
+        separation: any two rounds of a record are at least so many apart.
+        participations: how many rounds a record has at most; as many as fit where it is left out.
+
+    >>> sensitivity_squared([1, "1/2"], 4, separation=2)
+    Fraction(5, 2)
+    """
+    numbers = _column(column)
+    n, apart = exact.count(rounds, "rounds"), exact.count(separation, "separation")
+    if n > MAX_ROUNDS:
+        raise InvalidInput("rounds", rounds, f"an integer from 1 to {MAX_ROUNDS}")
+    times = -(-n // apart)
+    if participations is not None:
+        times = min(times, exact.count(participations, "participations"))
+    total = [Fraction(0)] * n
+    for start in range(0, times * apart, apart):
+        for row, number in enumerate(numbers[: n - start], start):
+            total[row] += number
+    return sum((entry * entry for entry in total), Fraction(0))
+
+
+@proved_by("T134-toeplitz-columns")
+def matrix_gaussian(sigma: Number, column: Sequence[Number], rounds: Number, *, separation: Number = 1,
+                    participations: Number | None = None) -> Gaussian:
+    """The Gaussian that dominates C x + sigma Z, contributions of norm at most 1: its sensitivity is rounded up.
+
+    >>> matrix_gaussian("2", [1, "3/4"], 2, separation=2).sensitivity
+    Fraction(5, 4)
+    """
+    square = sensitivity_squared(column, rounds, separation=separation, participations=participations)
+    return Gaussian(sigma=sigma, sensitivity=root_above(square))
+
+
+@proved_by("T134-toeplitz-columns")
+def root_above(square: Fraction) -> Fraction:
+    """A rational number at least the root of one >= 0, exact where that is rational, else within 2^-127 of it."""
+    bottom = isqrt(square.denominator)
+    if bottom * bottom == square.denominator and isqrt(square.numerator) ** 2 == square.numerator:
+        return Fraction(isqrt(square.numerator), bottom)
+    scaled = -(-(square.numerator << 2 * _ROOT_BITS) // square.denominator)
+    return Fraction(isqrt(scaled) + 1, 1 << _ROOT_BITS)
+
+
+def _column(column: Sequence[Number]) -> list[Fraction]:
+    if isinstance(column, str) or not isinstance(column, Sequence) or not column:
+        raise InvalidInput("column", column, "a list of numbers")
+    numbers = [exact.non_negative(value, f"column[{i}]") for i, value in enumerate(column, 1)]
+    for i, (earlier, later) in enumerate(zip(numbers, numbers[1:], strict=False), 2):
+        if later > earlier:
+            raise InvalidInput(f"column[{i}]", column[i - 1], "at most the number before it")
+    if numbers[0] == 0:
+        raise InvalidInput("column[1]", column[0], "positive")
+    return numbers
