@@ -21,6 +21,7 @@ ROOMS = {
     "individual": "the losses of every record",
     "interop": "reading other libraries' descriptions",
     "verifiers": "second opinions",
+    "questions": "curves, trade-offs and calibration",
 }
 TITLE = re.compile(r"# (?P<name>T\d+-[\w-]+): (?P<statement>.+)")
 CITATION = re.compile(r"^(Rests on a citation: .+?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
