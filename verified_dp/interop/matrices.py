@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import isqrt
 
 from verified_dp.core import exact
@@ -71,7 +72,7 @@ def _column(column: Sequence[Number]) -> list[Fraction]:
     if isinstance(column, str) or not isinstance(column, Sequence) or not column:
         raise InvalidInput("column", column, "a list of numbers")
     numbers = [exact.non_negative(value, f"column[{i}]") for i, value in enumerate(column, 1)]
-    for i, (earlier, later) in enumerate(zip(numbers, numbers[1:], strict=False), 2):
+    for i, (earlier, later) in enumerate(pairwise(numbers), 2):
         if later > earlier:
             raise InvalidInput(f"column[{i}]", column[i - 1], "at most the number before it")
     if numbers[0] == 0:
