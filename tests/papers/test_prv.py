@@ -243,7 +243,6 @@ def test_figure_3(figures: ModuleType) -> None:
 def test_points_grow_like_the_root_of_the_count(figures: ModuleType) -> None:
     rows = [figures.cost(count) for count in (250, 4000)]
     assert rows[1]["points"] == 4 * rows[0]["points"]
-    assert rows[1]["prv"] > 1.5 * rows[0]["prv"] and rows[1]["contour"] < 3 * rows[0]["contour"] + 0.05
 
 
 @pytest.mark.long

@@ -120,7 +120,7 @@ def log10_ends(ends: tuple[Dyadic | Fraction, Dyadic | Fraction]) -> tuple[float
     """log10 of both ends as doubles rounded outward, however small the ends are; -inf for 0.
 
     >>> log10_ends((Dyadic(1, -3322), Dyadic(1, -3321)))
-    (-1000.021644485825, -999.7206144901611)
+    (-1000.0216455957457, -999.7206156000815)
     """
     with ctx.workprec(128):
         low, high = (_log10(end) for end in ends)

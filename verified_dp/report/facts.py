@@ -69,8 +69,8 @@ def read_certificate(data: bytes, name: str) -> Judged:
 def outward(lower: str, upper: str, significant: int = 12) -> str:
     """The digits that both decimals share, "2.381689726..."; "between A and B", rounded outward, where these are few.
 
-    >>> outward("2.3816897261408550", "2.3816897261424429"), outward("0.0120", "0.0234", 2), outward("0.5", "0.5")
-    ('2.38168972614…', 'between 0.012 and 0.024', '0.5')
+    >>> outward("2.3816897261408550", "2.3816897261424429"), outward("0.0120", "0.0234"), outward("0.5", "0.5")
+    ('2.38168972614…', 'between 0.012 and 0.0234', '0.5')
     """
     (low, e, power), (high, _, other) = lower.partition("e"), upper.partition("e")
     if lower == upper or upper == "inf":
