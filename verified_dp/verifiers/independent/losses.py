@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from .balls import Ball, Complex, ball, exp, expm1, log1p, total
+from .balls import Ball, Complex, ball, expm1, log1p, total
 from .laws import ONLY_MOMENTS, GaussianLoss, Law, SampledGaussianLoss
 
 
@@ -68,9 +68,6 @@ class ComposedLoss:
 
     def gaussian_exponent(self, z: Complex) -> Complex:
         return self.gaussian.exponent(z)
-
-    def gaussian_moment(self, exponent: Ball) -> Ball:
-        return exp(self.gaussian_exponent((exponent, Ball(0)))[0])
 
 
 def composed_infinity(masses: list[tuple[Ball, int]]) -> Ball:
