@@ -17,6 +17,7 @@ from typing import Any
 
 import mpmath
 import pytest
+from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,16 +25,18 @@ from verified_dp.certificate import build_certificate
 from verified_dp.core.certificate.check import verify as verify_trusted
 from verified_dp.core.certificate.document import canonical
 from verified_dp.core.composition import Claim, Relation, Spec, compose
+from verified_dp.core.laws.truncated_batch import enclose_binomial_tail, full_batch_share
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 from verified_dp.verifiers.independent import balls
-from verified_dp.verifiers.independent.balls import Ball, Unknown
+from verified_dp.verifiers.independent.balls import Ball, Unknown, precision
 from verified_dp.verifiers.independent.check import GUARD_BITS
 from verified_dp.verifiers.independent.contour import Bounds
 from verified_dp.verifiers.independent.document import Dyadic, Invalid, sealed
 from verified_dp.verifiers.independent.inputs import read_input
 from verified_dp.verifiers.independent.lattice import convolved
+from verified_dp.verifiers.independent.laws import binomial_tail, full_share
 from verified_dp.verifiers.independent.pack import pack
 from verified_dp.verifiers.independent.pairs import read_pairs
 from verified_dp.verifiers.independent.quadrature import gauss_rule
@@ -535,8 +538,8 @@ def test_delta_0_and_tables_that_repeat_each_other(
     assert (checked.valid, checked.verdict, document["verdict"]) == (True, verdict, verdict), checked
 
 
-def allocation(rounds: int, picks: int = 1, count: int = 1, fixed: bool = False) -> str:
-    return ('[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
+def allocation(rounds: int, picks: int = 1, count: int = 1, fixed: bool = False, noise: str = "2") -> str:
+    return (f'[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "{noise}"\n'
             f'count = {count}\nsampling = {{ scheme = "random-allocation", rounds = {rounds}, picks = {picks}, '
             f'fixed = {str(fixed).lower()} }}\n')
 
@@ -545,12 +548,43 @@ CYCLIC = ('[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 3\n
           'sampling = { scheme = "cyclic-poisson", groups = 2, probability = 0.1, rounds = 5 }\n')
 
 
-@pytest.mark.parametrize("text", [CYCLIC, allocation(3, picks=3, count=2), allocation(1, count=3, fixed=True)],
-                         ids=["cyclic", "every round", "kept"])
+@pytest.mark.parametrize("text", [CYCLIC, allocation(3, picks=3, count=2), allocation(1, count=3, fixed=True),
+                                  allocation(9, noise="1/25"), allocation(9, noise="300")],
+                         ids=["cyclic", "every round", "kept", "little noise", "much noise"])
 @pytest.mark.parametrize("relation", ["add-or-remove", "zero-out"])
 def test_batches_that_hang_together(relation: str, text: str, certify_text: Callable[..., Document]) -> None:
     found = independent.verify(canonical(certify_text(relation, text, "1", "1e-3", digits=3)))
     assert found.valid, found
+
+
+def batches(scheme: str, count: int, **numbers: object) -> str:
+    keys = "".join(f', {key} = "{value}"' if isinstance(value, str) else f", {key} = {value}"
+                   for key, value in numbers.items())
+    return (f'[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = {count}\n'
+            f'sampling = {{ scheme = "{scheme}"{keys} }}\n')
+
+
+@pytest.mark.parametrize("text", [
+    batches("truncated-poisson", 2, probability="1/10", population=100, largest_batch=12),
+    batches("truncated-poisson", 3, probability="1", population=100, largest_batch=12),
+    batches("truncated-poisson", 3, probability="1/5", population=7, largest_batch=7),
+    batches("without-replacement", 3, probability="1/50"), batches("without-replacement", 1, probability="1"),
+    batches("with-replacement", 3, draws=3, population=200), batches("with-replacement", 1, draws=2, population=1),
+], ids=["truncated", "always full", "never full", "subset", "everybody", "drawn", "alone"])
+@pytest.mark.parametrize("relation", ["add-or-remove", "zero-out", "replace"])
+def test_batches_of_limited_size(relation: str, text: str, certify_text: Callable[..., Document]) -> None:
+    found = independent.verify(canonical(certify_text(relation, text, "1", "1e-3", digits=2)))
+    assert found.valid, found
+
+
+@pytest.mark.parametrize(("trials", "least"), [(3, 1), (1000, 30), (50, 49), (10**6, 100_300), (300, 0), (4, 5)])
+def test_binomial_tails_are_those_of_the_other_checker(trials: int, least: int) -> None:
+    p = Fraction(1, 10)
+    with precision(256), ctx.workprec(256):
+        ours, theirs = binomial_tail(trials, least, p), enclose_binomial_tail(trials, least, p)
+        assert arb(arb((ours.m, ours.e)), arb((ours.r, ours.e))).overlaps(theirs) and ours.r << 200 <= ours.m
+    if 0 < least < trials:
+        assert full_share(trials, least, p) == full_batch_share(trials, least, p)
 
 
 def test_allocation_over_several_rounds_is_not_covered_and_not_called_wrong(

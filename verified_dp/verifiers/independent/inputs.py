@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from .document import Document, Invalid, TooMuch, check_keys, read_claimed, read_fraction
+from .document import Document, Invalid, check_keys, read_claimed, read_fraction
 
 RELATIONS = ("add-or-remove", "add", "remove", "zero-out", "replace")
 MAX_COUNT = 10**12
 MAX_OUTCOMES = 4096
 MAX_DRAWS = 512
+MAX_POPULATION = 10**9
 MAX_INPUT_TEXT = 500_000
 
 Value = Fraction | int | tuple[Fraction, ...]
@@ -31,7 +32,8 @@ class Claim:
 class Sampling:
     """poisson and without-replacement: a probability; with-replacement: draws from a population.
 
-    cyclic-poisson: a probability, groups that take turns in so many rounds; random-allocation: picks of the rounds.
+    truncated-poisson: a probability, a population, the largest batch. cyclic-poisson: a probability, groups that take
+    turns in so many rounds; random-allocation: picks of the rounds.
     """
 
     scheme: str
@@ -40,6 +42,7 @@ class Sampling:
     population: int = 0
     rounds: int = 0
     groups: int = 0
+    largest_batch: int = 0
     picks: int = 0
     fixed: bool = False
 
@@ -186,8 +189,6 @@ def _check_sampled(step: Mechanism, path: str) -> None:
 
 def _sampling(table: Any, path: str, schemes: tuple[str, ...]) -> Sampling:
     scheme = table.get("scheme") if type(table) is dict else None
-    if scheme == "truncated-poisson":
-        raise TooMuch("this checker does not know truncated Poisson batches")
     if scheme not in schemes:
         raise Invalid(f"{path}.scheme", "must be one of " + ", ".join(schemes))
     readers = _SCHEMES[scheme]
@@ -249,6 +250,10 @@ def _draws(value: Any, path: str) -> int:
     return _count(value, path, MAX_DRAWS)
 
 
+def _population(value: Any, path: str) -> int:
+    return _count(value, path, MAX_POPULATION)
+
+
 def _flag(value: Any, path: str) -> bool:
     if type(value) is not bool:
         raise Invalid(path, "must be true or false")
@@ -261,6 +266,7 @@ _SCHEMES: dict[str, dict[str, Callable[[Any, str], Any]]] = {
     "with-replacement": {"draws": _draws, "population": _count},
     "random-allocation": {"rounds": _count, "picks": _count, "fixed": _flag},
     "cyclic-poisson": {"groups": _count, "probability": _probability, "rounds": _count},
+    "truncated-poisson": {"probability": _probability, "population": _population, "largest_batch": _count},
 }
 KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "gaussian": {"noise_multiplier": _positive, "sigma": _positive, "sensitivity": _positive},

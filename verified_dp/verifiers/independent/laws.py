@@ -10,7 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from math import factorial
 from typing import Any, ClassVar
+
+from mpmath import bernfrac
 
 from .balls import (
     Ball,
@@ -19,6 +22,7 @@ from .balls import (
     argument,
     ball,
     between,
+    bits,
     complex_exp,
     cos_sin,
     exp,
@@ -31,10 +35,12 @@ from .balls import (
     normal_tail,
     pi,
     plus,
+    precision,
     scaled_by,
     sinh,
     smaller,
     sqrt,
+    tick,
     times,
     total,
     turn_sums,
@@ -274,6 +280,97 @@ class FixedBatchLoss(Law):
         q, s = ball(self.probability), ball(self.noise_multiplier)
         return 2 - q + q * exp(2 * exponent * (exponent + 1) / (s * s))
 
+
+@dataclass(frozen=True)
+class TruncatedBatchLoss(Law):
+    """The loss `full` where `largest_batch` or more of the `others` are on the sample, else `free`: averages (T142)."""
+
+    others: int
+    probability: Fraction
+    largest_batch: int
+    free: Any
+    full: Any
+    order: str
+
+    def in_order(self, order: str) -> TruncatedBatchLoss:
+        return replace(self, order=order, free=self.free.in_order(order), full=self.full.in_order(order))
+
+    def _average(self, free: Ball, full: Ball) -> Ball:
+        share = binomial_tail(self.others, self.largest_batch, self.probability)
+        return (1 - share) * free + share * full
+
+    def tails(self, x: Ball) -> Tails:
+        free, full = self.free.tails(x), self.full.tails(x)
+        return self._average(free[0], full[0]), self._average(free[1], full[1])
+
+    def stick(self, x: Ball) -> Ball:
+        return self._average(self.free.stick(x), self.full.stick(x))
+
+    def largest(self) -> Ball | None:
+        free, full = self.free.largest(), self.full.largest()
+        return None if free is None or full is None else larger(free, full)
+
+    def smallest(self) -> Ball | None:
+        free, full = self.free.smallest(), self.full.smallest()
+        return None if free is None or full is None else smaller(free, full)
+
+    def moment(self, exponent: Ball) -> Ball:
+        return self._average(self.free.moment(exponent), self.full.moment(exponent))
+
+
+def binomial_tail(trials: int, least: int, p: Fraction) -> Ball:
+    """P(Bin(trials, p) >= least): the first term times the sum of all, relative to it, in integers (T142)."""
+    if least <= 0 or p == 1:
+        return Ball(1 if least <= trials else 0)
+    if least > trials or p == 0:
+        return Ball(0)
+    if least <= trials * p:
+        return 1 - binomial_tail(trials, trials - least + 1, 1 - p)
+    with precision(bits() + SPARE):
+        return _tail_from(trials, least, p)
+
+
+def _tail_from(trials: int, least: int, p: Fraction) -> Ball:
+    scale, odds, k = bits(), p / (1 - p), least
+    low = high = 1 << scale
+    below = above = 0
+    while k < trials and (k == least or high.bit_length() > 48):
+        tick()
+        below, above = below + low, above + high
+        top, bottom = (trials - k) * odds.numerator, (k + 1) * odds.denominator
+        low, high, k = low * top // bottom, -(-high * top // bottom), k + 1
+    ratio = (trials - k) * odds / (k + 1)
+    relative = between(Ball(below + low, 0, -scale), Ball(above, 0, -scale) + Ball(high, 0, -scale) / ball(1 - ratio))
+    choices = log_factorial(trials) - log_factorial(least) - log_factorial(trials - least)
+    return exp(choices + log(ball(p)) * least + log(ball(1 - p)) * (trials - least)) * relative
+
+
+def log_factorial(n: int) -> Ball:
+    """log n!; from n = bits on Stirling's series, whose error is less than the first term left out."""
+    if n < bits():
+        return log(Ball(factorial(n)))
+    found = log(ball(n)) * (n + HALF) - n + log(2 * pi()) / 2
+    for k in range(1, bits()):
+        top, bottom = bernfrac(2 * k)
+        term = ball(Fraction(int(top), int(bottom) * 2 * k * (2 * k - 1) * n ** (2 * k - 1)))
+        if abs(Fraction(int(top), int(bottom))) < Fraction(n) ** (2 * k - 1) / 2 ** bits():
+            return found + union(0, term)
+        found = found + term
+    raise Unknown("a factorial")
+
+
+def full_share(population: int, largest_batch: int, p: Fraction) -> Fraction:
+    """The least of p B/(B+1) and (B/n) P(Bin(n, p) > B) / P(Bin(n-1, p) >= B), rounded up to SHARE_BITS bits."""
+    with precision(128):
+        above = binomial_tail(population, largest_batch + 1, p)
+        share = above / binomial_tail(population - 1, largest_batch, p) * Fraction(largest_batch, population)
+        end = share.upper()
+    shift = end.m.bit_length() - SHARE_BITS
+    found = Fraction(-(-end.m >> shift) if shift > 0 else end.m) * Fraction(2) ** (end.e + max(shift, 0))
+    return min(p * Fraction(largest_batch, largest_batch + 1), found)
+
+
+SHARE_BITS, SPARE = 40, 64
 
 # ---------- Laplace noise, and what is known by its range ----------
 

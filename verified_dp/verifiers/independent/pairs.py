@@ -34,7 +34,9 @@ from .laws import (
     SampledLaplaceLoss,
     SampledLoss,
     SquareRoot,
+    TruncatedBatchLoss,
     ZCDPLoss,
+    full_share,
     place,
     square_of,
 )
@@ -51,6 +53,7 @@ from .shifts import (
 ORDERS = {"add-or-remove": ("remove", "add"), "zero-out": ("remove", "add"), "remove": ("remove",), "add": ("add",),
           "replace": ("symmetric",)}
 LARGEST_RATIO = 8
+DISPLACED = "T142-displaced-records"
 
 
 @dataclass(frozen=True)
@@ -137,8 +140,8 @@ def step_of(step: Mechanism, setting: Setting) -> Step:
         return _sampled(step, step.sampling.probability, setting)
     if step.sampling.scheme == "cyclic-poisson":
         return _cyclic(step, step.sampling, setting)
-    if setting.relation != "replace":
-        raise TooMuch("this checker knows batches of fixed size under replace only")
+    if step.sampling.scheme == "truncated-poisson":
+        return _truncated(step, step.sampling, setting)
     return (_without if step.sampling.scheme == "without-replacement" else _with)(step, setting)
 
 
@@ -325,13 +328,21 @@ def _approximate_group(step: Mechanism, setting: Setting) -> Step:
                         tight=False, law=law if epsilon or delta else None)
 
 
-# ---------- batches of fixed size, under replace ----------
+# ---------- batches of fixed size, or of a largest one ----------
 
 
 def _without(step: Mechanism, setting: Setting) -> Step:
     if setting.records > 1:
         refuse("groups on batches without replacement")
-    q, s = step.sampling.probability if step.sampling else Fraction(0), step.number("noise_multiplier")
+    q = step.sampling.probability if step.sampling else Fraction(0)
+    return _subset(step.number("noise_multiplier"), q, setting)
+
+
+def _subset(s: Fraction, q: Fraction, setting: Setting) -> Step:
+    """A uniform subset of share q; a record that enters takes another's place."""
+    if setting.relation in ("add-or-remove", "add", "remove"):
+        above = (Fraction(0), 1 - q), (Fraction(2), q)
+        return _displaced(s, tuple(item for item in above if item[1]), setting, tight=q < 1)
     mixed = f"{shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N(2, ({shown(s)})^2)"
     found = Step(setting.order, f"for alpha >= 1: {mixed}",
                  f"for alpha >= 1: N(0, ({shown(s)})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
@@ -346,11 +357,43 @@ def _with(step: Mechanism, setting: Setting) -> Step:
         refuse("a group of more records than there are")
     share = Fraction(size, sampling.population)
     above = _counted(sampling.draws, share, 2)
+    if setting.relation in ("add-or-remove", "add", "remove"):
+        if size > 1:
+            refuse("a group under sampling with replacement whose number changes")
+        return _displaced(s, above, setting, tight=sampling.population > 1)
     below = _mirrored(above)
     law = f"n = Bin({sampling.draws}, {shown(share)})"
     found = Step(setting.order, f"N(2n, ({shown(s)})^2), {law}", f"N(-2n, ({shown(s)})^2), {law}",
-                 ("T53-with-replacement",), False, MixtureLoss(s, above, below, setting.order))
+                 ("T53-with-replacement",), False, MixtureLoss(s, above, below, "symmetric"))
     return _for_group(found, tight=False) if size > 1 else found
+
+
+def _displaced(s: Fraction, above: tuple[Component, ...], setting: Setting, *, tight: bool) -> Step:
+    words = " + ".join(f"{shown(weight)} N({shown(norm)}, ({shown(s)})^2)" for norm, weight in above)
+    found = setting.pair(words, f"N(0, ({shown(s)})^2)", DISPLACED, tight=tight)
+    return _mixture_step(found, s, above)
+
+
+def _truncated(step: Mechanism, sampling: Sampling, setting: Setting) -> Step:
+    """A visible bit: whether the others alone fill the batch. No batch can be too large, or all are, at the ends."""
+    if setting.records > 1:
+        refuse("groups under truncated Poisson sampling")
+    q, n, most = sampling.probability, sampling.population, sampling.largest_batch
+    free = _sampled(step, q, setting)
+    if q == 0 or most >= n:
+        return replace(free, theorems=_with_theorem(free))
+    share = Fraction(most, n) if q == 1 else full_share(n, most, q)
+    full = _subset(step.number("noise_multiplier"), share, setting)
+    if q == 1:
+        return replace(full, theorems=_with_theorem(full))
+    which = f"[Bin({n - 1}, {shown(q)}) >= {most}]"
+    return Step(setting.order, f"{which}, where 0: {free.P}; where 1: {full.P}",
+                f"{which}, where 0: {free.Q}; where 1: {full.Q}", _with_theorem(free, full), False,
+                TruncatedBatchLoss(n - 1, q, most, free.law, full.law, setting.order))
+
+
+def _with_theorem(*found: Step) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((DISPLACED, *(theorem for step in found for theorem in step.theorems))))
 
 
 def binomial(trials: int, p: Fraction) -> list[Fraction]:
@@ -363,7 +406,8 @@ def binomial(trials: int, p: Fraction) -> list[Fraction]:
 # ---------- batches that hang together ----------
 
 PATTERNS = "T130-participation-patterns"
-LEAST_VARIANCE, LARGEST_VARIANCE = Fraction(1, 400), 4096
+LEAST_VARIANCE, LARGEST_VARIANCE = Fraction(1, 400), 2**16
+"""Beyond them the place is given away."""
 
 
 def _cyclic(step: Mechanism, sampling: Sampling, setting: Setting) -> Step:
@@ -389,13 +433,11 @@ def _allocated(step: Mechanism, sampling: Sampling, count: int, setting: Setting
 
 
 def _block(rounds: int, variance: Fraction, setting: Setting, tight: bool) -> Step:
-    """One of so many rounds, at random; a single round is a Gaussian."""
+    """One of so many rounds, at random; a single round is a Gaussian, which bounds any number of them."""
     noise = f"({shown(variance)}) I"
-    if rounds == 1:
-        return setting.pair(f"N(1, {noise})", f"N(0, {noise})", PATTERNS, "T133-random-allocation", tight=tight,
-                            shift_squared=1 / variance)
-    if not LEAST_VARIANCE <= variance <= LARGEST_VARIANCE:
-        refuse("random allocation with so little noise, or so much")
+    if rounds == 1 or not LEAST_VARIANCE <= variance <= LARGEST_VARIANCE:
+        return setting.pair(f"N(1, {noise})", f"N(0, {noise})", PATTERNS, "T133-random-allocation",
+                            tight=tight and rounds == 1, shift_squared=1 / variance)
     law = RandomAllocationLoss(rounds, square_root(variance), setting.order)
     return setting.pair(f"N(e_j, {noise}) with j uniform on 1..{rounds}", f"N(0, {noise})", PATTERNS,
                         "T133-random-allocation", tight=tight, law=law)

@@ -14,6 +14,7 @@ def assumptions(run: Input) -> list[str]:
     kinds = list(dict.fromkeys(step.kind for step in bare if step.kind != "gaussian"))
     holds = [(True, f"neighbours and noise: {_convention(run, multiplier, sigma, kinds)}"),
              *((scheme in schemes, words) for scheme, texts in _SCHEMES.items() for words in texts),
+             (bool(schemes & _counted(run.relation)), _records(run.relation)),
              (multiplier, _CLIPPING), (sigma, _SENSITIVITY), (bool(gaussians), _NOISE),
              *((True, _KINDS[kind][1]) for kind in kinds),
              (True, _RELEASED), (True, _PARAMETERS), (True, _REALS)]
@@ -60,7 +61,23 @@ _SCHEMES = {
         "leaving out records are covered for zero-out only (cyclic Poisson sampling). Where noise is correlated by a "
         "matrix (C x + Z is released), its C is lower triangular with at most `groups` bands and columns of norm at "
         "most 1",),
+    "truncated-poisson": (
+        "sampling: every record enters each sample with exactly the stated probability, independently of all else; "
+        "where more than `largest_batch` are on it, the batch is a uniformly random subset of that size, else the "
+        "sample; sums are not divided by the batch's size (truncated Poisson sampling)",),
 }
+
+def _counted(relation: str) -> set[str]:
+    """Where it matters which of two neighbours the number of records is of."""
+    return {"truncated-poisson", *(() if relation == "replace" else ("without-replacement", "with-replacement"))}
+
+
+def _records(relation: str) -> str:
+    if relation in ("replace", "zero-out"):
+        return "data: both neighbouring data sets have the same number of records"
+    return "data: the stated number of records, or share of them, is that of the larger of two neighbouring data sets"
+
+
 _CLIPPING = (
     "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which noise_multiplier "
     "is relative to; a record that is absent or zero contributes nothing")
@@ -88,6 +105,9 @@ _BATCHES = {
         "revealed",
     "cyclic-poisson":
         "cyclic Poisson sampling: the groups take turns, one table is `rounds` steps, batches are not revealed",
+    "truncated-poisson":
+        "truncated Poisson sampling: records enter each batch independently, a batch that is too large is cut down to "
+        "a uniform subset, batches and their sizes are not revealed",
 }
 _MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
 _FOR_ONE = "norms, sensitivities and guarantees are stated for one record"
