@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from mpmath import bernfrac
 
+from .allocation import moments, put_and_below
 from .balls import (
     Ball,
     Complex,
@@ -45,7 +46,7 @@ from .balls import (
     total,
     turn_sums,
 )
-from .document import TooMuch, fraction_text
+from .document import fraction_text
 from .quadrature import gauss_rule, points_for
 
 Tails = tuple[Ball, Ball]
@@ -711,17 +712,41 @@ def _layers(losses: Sequence[Ball], floors: Sequence[Ball], frequency: Ball) -> 
 
 @dataclass(frozen=True)
 class RandomAllocationLoss(Law):
-    """One of so many rounds (T133). Its curve is of sums of lognormal variables: not enclosed by this checker."""
+    """In one of `rounds` = t steps, at random (T133): dP/dQ = S/t, S a sum of t lognormal ratios; add: swapped."""
 
     rounds: int
     noise_multiplier: Fraction | SquareRoot
     order: str
 
+    def _values(self, x: Ball) -> tuple[Ball, Ball]:
+        """(H, P(S < K)) at K = t e^x (add: t e^-x)."""
+        added, t = self.order == "add", self.rounds
+        try:
+            put, below = put_and_below(t, square_of(self.noise_multiplier), exp(-x if added else x) * t)
+        except Unknown:
+            return union(larger(-expm1(x), 0), 1), union(0, 1)
+        found = exp(x) * put / t if added else put / t - expm1(x)
+        return smaller(larger(found, larger(-expm1(x), 0)), 1), smaller(larger(below, 0), 1)
+
     def tails(self, x: Ball) -> Tails:
-        raise TooMuch("this checker does not enclose the curve of random allocation over several rounds")
+        stick, below = self._values(x)
+        if self.order == "add":
+            return below, (below - stick) * exp(-x)
+        return stick + exp(x) * (1 - below), 1 - below
+
+    def stick(self, x: Ball) -> Ball:
+        return self._values(x)[0]
 
     def moment(self, exponent: Ball) -> Ball:
-        raise TooMuch("this checker does not enclose the moments of random allocation over several rounds")
+        """At most that of one round; remove: at most E (S/t)^{1+l}, log-convex in l, known at whole l up to 48."""
+        square = square_of(self.noise_multiplier)
+        single = exp(exponent * (exponent + 1) / (2 * square))
+        whole = next((n for n in range(48) if exponent <= n + 1), None) if self.order == "remove" else None
+        if whole is None:
+            return single
+        known = moments(self.rounds, square, 49, bits())
+        low, high = log(known[whole + 1]), log(known[whole + 2])
+        return smaller(single, exp(low + (exponent - whole) * (high - low)))
 
 
 # ---------- steps known by Renyi divergences alone ----------
