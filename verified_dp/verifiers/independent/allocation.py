@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -433,10 +434,11 @@ class Contours:
             raise Unknown("a strike far out")
         if self.made:
             near, c, places, contour = min(self.made, key=lambda one: abs(math.log(one[0] / at)))
-            with precision(places):
+            is_near = abs(near - at) * max(c, 4 / at) < 1 / 4
+            with suppress(*() if is_near else (Unknown,)), precision(places):
                 found = contour.values(strike)
-            if abs(near - at) * c < 1 or found[0].r << self.digits < found[0].m:
-                return found
+                if is_near or found[0].r << self.digits < found[0].m:
+                    return found
         self.made.append(self._make(at))
         return self.values(strike)
 

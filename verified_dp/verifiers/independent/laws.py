@@ -741,8 +741,8 @@ class RandomAllocationLoss(Law):
         """At most that of one round; remove: at most E (S/t)^{1+l}, log-convex in l, known at whole l up to 48."""
         square = square_of(self.noise_multiplier)
         single = exp(exponent * (exponent + 1) / (2 * square))
-        whole = next((n for n in range(48) if exponent <= n + 1), None) if self.order == "remove" else None
-        if whole is None:
+        whole = next((n for n in range(48) if exponent >= n and exponent <= n + 1), None)
+        if whole is None or self.order == "add":
             return single
         known = moments(self.rounds, square, 49, bits())
         low, high = log(known[whole + 1]), log(known[whole + 2])
