@@ -45,7 +45,8 @@ MAPPED = ("tests/core", "tests/search", "tests/questions", "tests/verifiers", "t
 NEAR = 3
 """Test files that run first, and those that run where the tests that enter the function pass, or none is known."""
 QUICK = 40
-"""So many tests run first: most mutants are killed by one of them."""
+QUICK_SECONDS = 10
+"""So many tests, and so many seconds of the nearest file, run first: most mutants are killed by one of them."""
 OPTIONS = ("-p", "no:cacheprovider", "-p", "no:doctest", "-p", "reached", "-W", "ignore", "--assert=plain",
            "-o", "addopts=--import-mode=importlib", "-m", "not long and not pages and not peers")
 OF_TEXT = ("tests/test_theorems.py::test_proof_is_current", "tests/test_architecture.py",
@@ -352,7 +353,7 @@ def run_tests(folder: Path, tests: Sequence[str], *, seconds: float = 900, gigab
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 return "timeout", ""
-    if process.returncode == pytest.ExitCode.USAGE_ERROR:
+    if process.returncode == pytest.ExitCode.USAGE_ERROR and "while loading conftest" not in said:
         raise RuntimeError(said)
     lines = said.strip().splitlines() or [""]
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
@@ -390,8 +391,10 @@ class Map:
         entering = self.reached.get(f"{mutant.file}:{name}") or self._ordered(
             test for place, tests in self.reached.items() if place.startswith(f"{mutant.file}:") for test in tests)
         files = Counter(map(_file, entering))
-        closest = sorted(files, key=lambda file: (file not in nearest, -files[file]))[:NEAR]
-        first = [test for test in entering if _file(test) in closest][:QUICK]
+        rank = {file: place for place, file in enumerate(nearest)}
+        own, *closest = sorted(files, key=lambda file: (rank.get(file, NEAR), -files[file]))[:NEAR] or [""]
+        first = [*self._within([test for test in entering if _file(test) == own], QUICK_SECONDS),
+                 *[test for test in entering if _file(test) in closest][:QUICK]]
         then = self._within([test for test in entering if test not in first], budget)
         beside = self._ordered(test for test in self.seconds if _file(test) in nearest and test not in entering)
         unknown = [file for file in nearest if file not in {_file(test) for test in self.seconds}]
@@ -400,7 +403,7 @@ class Map:
 
     def limit(self, tests: Sequence[str]) -> float:
         """Seconds of processor time after which tests of this cost are said to take too long."""
-        return 60 + sum(5 * self.seconds.get(test, 60) for test in tests)
+        return 20 + sum(3 * self.seconds.get(test, 60) for test in tests)
 
     def _ordered(self, tests: Iterable[str]) -> list[str]:
         return sorted(set(tests), key=lambda test: (self.seconds[test], test))
@@ -479,10 +482,13 @@ def run(mutants: Sequence[Mutant], out: Path, *, budget: float, jobs: int = 1, e
         left = [mutant for mutant in mutants if mutant not in known]
         if left and run_tests(Path(name) / "0", tests.stages(left[0], budget, False)[0])[0] != "passed":
             raise SystemExit("the tests fail without any change")
-        for done in as_completed([workers.submit(judged, mutant) for mutant in left]):
-            with out.open("a", encoding="utf-8") as file:
-                file.write(done.result().line() + "\n")
-            yield done.result()
+        try:
+            for done in as_completed([workers.submit(judged, mutant) for mutant in left]):
+                with out.open("a", encoding="utf-8") as file:
+                    file.write(done.result().line() + "\n")
+                yield done.result()
+        finally:
+            workers.shutdown(cancel_futures=True)
 
 
 def shown(result: Result) -> str:

@@ -27,11 +27,14 @@ from verified_dp.core.laws.law import DirectLaw, Law
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.truncated_batch import TruncatedBatchLoss
 
 F = Fraction
 PAIR = ((F(1, 2), F(1, 5)), (F(2, 5), F(1, 5)), (F(0), F(3, 5)), (F(1, 10), F(0)))
 MIXTURE = MixtureLoss(F(1), ((F(0), F(1, 5)), (F(1), F(3, 5)), (F(2), F(1, 5))), ((F(0), F(1)),), "remove")
 DRAWN = MixtureLoss(F(3), ((F(0), F(1, 2)), (F(2), F(1, 2))), ((F(-2), F(1, 2)), (F(0), F(1, 2))), "symmetric")
+TRUNCATED = TruncatedBatchLoss(5, F(1, 3), 2, SampledLoss(LaplaceLoss(F(1)), F(1, 3), "remove"),
+                               SampledLoss(LaplaceLoss(F(2)), F(1, 2), "remove"), "remove")
 LAWS: list[Law] = [
     LaplaceLoss(F(1)), LaplaceLoss(F(1, 20)), BoundedRangeLoss(F(2)), GaussianLoss(F(1, 4)),
     OddsLoss(F(1), F(0), 3), OddsLoss(F(1, 2), F(1, 10), 0), FiniteLoss(PAIR, "remove"),
@@ -40,7 +43,7 @@ LAWS: list[Law] = [
     SampledGaussianLoss(F(1, 10), F(1), "remove"), SampledGaussianLoss(F(1, 10), F(1), "symmetric"),
     SampledLoss(LaplaceLoss(F(1)), F(1, 2), "remove"), SampledLoss(FiniteLoss(PAIR, "remove"), F(1, 3), "remove"),
     SampledLoss(DiscreteGaussianLoss(F(4), 2), F(1, 5), "remove"),
-    SampledAtomicLoss(DiscreteLaplaceLoss(F(2), 4), F(3, 10), "remove"),
+    SampledAtomicLoss(DiscreteLaplaceLoss(F(2), 4), F(3, 10), "remove"), TRUNCATED, TRUNCATED.in_order("add"),
 ]  # fmt: skip
 EPSILONS = [F(-7), F(-2), F(-1), F(-1, 3), F(0), F(1, 5), F(1, 2), F(1), F(3, 2), F(2), F(7)]
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}

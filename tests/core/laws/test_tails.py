@@ -19,6 +19,7 @@ from verified_dp.core.laws.law import Law, enclose_distribution
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.truncated_batch import TruncatedBatchLoss
 
 pytestmark = pytest.mark.theorem("T60-tails")
 F = Fraction
@@ -32,6 +33,8 @@ TWO_ORDERS: list[Law] = [
     SampledLoss(BoundedRangeLoss(F(1)), F(1, 3), "remove"),
     SampledLoss(DiscreteGaussianLoss(F(4), 2), F(1, 5), "remove"),
     SampledAtomicLoss(DiscreteLaplaceLoss(F(2), 4), F(3, 10), "remove"),
+    TruncatedBatchLoss(5, F(1, 3), 2, SampledLoss(LaplaceLoss(F(1)), F(1, 3), "remove"),
+                       SampledLoss(LaplaceLoss(F(2)), F(1, 2), "remove"), "remove"),
 ]  # fmt: skip
 LAWS: list[Law] = [
     LaplaceLoss(F(1)), LaplaceLoss(F(1, 20)), BoundedRangeLoss(F(2)), GaussianLoss(F(1, 4)), GaussianLoss(F(0)),
