@@ -176,6 +176,14 @@ def test_the_tie_of_a_group(epsilon: str, delta: str, group: str, found: int | N
 
 
 @pytest.mark.theorem("T127-support-end")
+def test_the_end_is_known_where_the_mass_at_infinity_is_a_ball() -> None:
+    """1 - (1 - 10^-12)^(10^6) takes too many digits as a fraction."""
+    loss, = privacy_losses(compose((ApproximateDP(1, Fraction(1, 10**12)), 10**6)), Relation.REPLACE)
+    assert exact_infinity_mass(loss) is None
+    assert is_within_support(loss, Fraction(10**6)) and not is_within_support(loss, Fraction(10**6 + 1))
+
+
+@pytest.mark.theorem("T127-support-end")
 def test_nothing_falls_where_all_mass_is_at_infinity() -> None:
     for what in (compose(EVERYTHING), compose(EVERYTHING, Gaussian(1)), compose(EVERYTHING, Laplace(1, 1))):
         loss, = privacy_losses(what, Relation.REMOVE)

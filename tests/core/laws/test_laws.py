@@ -330,6 +330,25 @@ def test_mixture_is_the_quadrature(epsilon: str) -> None:
     assert float(stick(DRAWN, F(epsilon))) == pytest.approx(float(exact), abs=1e-6)
 
 
+@pytest.mark.theorem("T51-mixtures")
+@pytest.mark.parametrize("law", [MIXTURE, DRAWN], ids=repr)
+@pytest.mark.parametrize("prec", [53, 64, 200])
+def test_the_cut_of_a_mixture_lies_between_its_ends(law: MixtureLoss, prec: int) -> None:
+    with ctx.workprec(prec):
+        for epsilon in map(ball, (F(-1, 9), F(1, 5), F(3, 2))):
+            low, high = law._bracket(epsilon) or (arb(0), arb(0))
+            assert low < high and low.is_exact() and high.is_exact()
+            assert law._enclose_loss(low)[0] < epsilon < law._enclose_loss(high)[0]
+
+
+@pytest.mark.theorem("T52-without-replacement")
+@pytest.mark.parametrize("exponent", ["1/2", "3"])
+def test_moments_of_a_small_batch_are_near_those_of_none(exponent: str) -> None:
+    """At most 1 + 1 - q + q e^{2 l (l+1) / s^2}; s = 1, q = 10^-12."""
+    found = FixedBatchLoss(F(1, 10**12), F(1)).enclose_moment(ball(F(exponent)))
+    assert 2 <= found.upper() < 2.04
+
+
 @pytest.mark.theorem("T41-laplace-tail")
 @pytest.mark.parametrize("missing", ["enclose_largest_loss", "enclose_smallest_loss"])
 def test_without_an_end_half_a_turn_says_nothing(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:

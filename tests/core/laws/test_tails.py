@@ -118,6 +118,17 @@ def test_wide_balls_hold_every_tail(law: Law) -> None:
                 assert all(tail.rad() < 1 for tail in wide)
 
 
+@laws
+def test_a_ball_of_nearly_all_eps_holds_the_tails_of_each(law: Law) -> None:
+    with ctx.workprec(80):
+        for radius in (9, 10**4, 10**9):
+            wide, curve = law.enclose_tails(arb(0, radius)), law.enclose_hockey_stick(arb(0, radius))
+            for point in (-8, -1, 0, 1, 8):
+                each = law.enclose_tails(arb(point))
+                assert all(a.overlaps(b) for a, b in zip(wide, each, strict=True)), (radius, point)
+                assert curve.overlaps(law.enclose_hockey_stick(arb(point))), (radius, point)
+
+
 def quadrature(density: Callable[[mpmath.mpf], mpmath.mpf], low: float, high: float, kinks: list[float]) -> float:
     return float(mpmath.quad(density, sorted({low, *(k for k in kinks if low < k < high), high})))
 

@@ -262,6 +262,9 @@ def test_certificates_carry_the_group(
 
 def test_the_words_of_the_group_follow_the_relation() -> None:
     texts = {convention(compose(Gaussian(1)).for_groups(2), relation) for relation in Relation}
+    norms = {relation: "two such norms" in convention(compose(Gaussian(1)).for_groups(2), relation)
+             for relation in Relation}
+    assert [relation for relation, two in norms.items() if two] == [Relation.REPLACE]
     assert len(texts) == len(Relation)
     pairs = describe_pairs(compose(Gaussian(1)).for_groups(2), Relation.ADD)
     assert [pair.theorems[-1] for pair in pairs] == ["T72-groups"]
