@@ -39,7 +39,7 @@ LAWS: list[Law] = [
     LaplaceLoss(F(1)), LaplaceLoss(F(1, 20)), BoundedRangeLoss(F(2)), GaussianLoss(F(1, 4)),
     OddsLoss(F(1), F(0), 3), OddsLoss(F(1, 2), F(1, 10), 0), FiniteLoss(PAIR, "remove"),
     DiscreteLaplaceLoss(F(2), 4), DiscreteLaplaceLoss(F(1, 3), 1), DiscreteGaussianLoss(F(25, 4), 3),
-    DiscreteGaussianLoss(F(1, 3), 1), MIXTURE, DRAWN, FixedBatchLoss(F(1, 10), F(3, 2)),
+    DiscreteGaussianLoss(F(1, 3), 1), MIXTURE, MIXTURE.in_order("add"), DRAWN, FixedBatchLoss(F(1, 10), F(3, 2)),
     SampledGaussianLoss(F(1, 10), F(1), "remove"), SampledGaussianLoss(F(1, 10), F(1), "symmetric"),
     SampledLoss(LaplaceLoss(F(1)), F(1, 2), "remove"), SampledLoss(FiniteLoss(PAIR, "remove"), F(1, 3), "remove"),
     SampledLoss(DiscreteGaussianLoss(F(4), 2), F(1, 5), "remove"),
