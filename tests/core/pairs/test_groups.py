@@ -196,6 +196,14 @@ def test_groups_in_batches_with_replacement() -> None:
         law_of(WithReplacement(Gaussian(1), m, n), 5, "replace")
 
 
+@pytest.mark.parametrize("relation", ["add", "remove"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_no_group_is_added_to_draws_with_replacement(relation: str, size: int) -> None:
+    """The number of records that each draw chooses from would change by more than one."""
+    with pytest.raises(Unsupported, match="no theorem covers a change of their number"):
+        law_of(WithReplacement(Gaussian(1), 2, 9), size, relation)
+
+
 def test_a_guarantee_that_states_nothing_for_the_group() -> None:
     with pytest.raises(Unsupported, match=r"group_size.*delta >= 1"):
         law_of(ApproximateDP("1", "1/10"), 10)
