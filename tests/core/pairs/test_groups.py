@@ -204,6 +204,12 @@ def test_no_group_is_added_to_draws_with_replacement(relation: str, size: int) -
         law_of(WithReplacement(Gaussian(1), 2, 9), size, relation)
 
 
+@pytest.mark.parametrize(("relation", "distance"), [("remove", 3), ("add", 3), ("replace", 6)])
+def test_a_group_on_a_sample_of_all_moves_the_mean_once_each(relation: str, distance: int) -> None:
+    loss, = privacy_losses(compose(PoissonSampled(Gaussian(2), 1)).for_groups(3), Relation.of(relation))
+    assert loss.mean_shift_squared == F(distance**2, 4)
+
+
 def test_a_guarantee_that_states_nothing_for_the_group() -> None:
     with pytest.raises(Unsupported, match=r"group_size.*delta >= 1"):
         law_of(ApproximateDP("1", "1/10"), 10)
