@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
 import math
 import os
@@ -35,6 +36,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from itertools import accumulate, islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -292,7 +294,7 @@ def enclosing(mutant: Mutant, root: Path = ROOT) -> str | None:
 def read_reached(path: Path) -> dict[str, list[str]]:
     """Function -> the tests that enter it, the quickest first."""
     found: dict[str, list[str]] = {}
-    for row in sorted(map(json.loads, _lines(path)), key=lambda row: row["seconds"]):
+    for row in sorted(_rows(path), key=lambda row: row["seconds"]):
         for name in row["functions"]:
             found.setdefault(name, []).append(row["test"])
     return found
@@ -300,18 +302,24 @@ def read_reached(path: Path) -> dict[str, list[str]]:
 
 def read_seconds(path: Path) -> dict[str, float]:
     """Test -> the seconds of processor time that it took."""
-    return {row["test"]: row["seconds"] for row in map(json.loads, _lines(path))}
+    return {row["test"]: row["seconds"] for row in _rows(path)}
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """What was recorded last of every test."""
+    return list({row["test"]: row for row in map(json.loads, _lines(path))}.values())
 
 
 def record_reached(path: Path, root: Path = ROOT, parts: Sequence[str] = MAPPED) -> None:
-    """Run the tests once, a file at a time, and record what they enter; files that are recorded are not run again."""
-    done = {json.loads(line)["file"] for line in _lines(path.with_suffix(".files"))}
+    """Run the tests, a file at a time, and record what they enter; a file that is as it was is not run again."""
+    done = [json.loads(line) for line in _lines(path.with_suffix(".files"))]
     for test in (test for part in parts for test in sorted((root / part).rglob("test_*.py"))):
         name = str(test.relative_to(root))
-        if name not in done and name not in OF_TEXT:
+        row = {"file": name, "sha256": hashlib.sha256(test.read_bytes()).hexdigest()}
+        if row not in done and name not in OF_TEXT:
             run_tests(root, ["--reached", str(path), name], seconds=1800, first_only=False)
             with path.with_suffix(".files").open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"file": name}) + "\n")
+                file.write(json.dumps(row) + "\n")
 
 
 def _lines(path: Path) -> list[str]:

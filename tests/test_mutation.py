@@ -114,7 +114,13 @@ def test_a_mutant_is_judged_by_the_tests_that_enter_its_function(mutation: Modul
         "def test_quick():\n    assert A().f() == [1]\ndef test_wrong():\n    assert not A().f()\n")
     (project / "tests" / "reached.py").write_text(Path(__file__).with_name("reached.py").read_text())
     mutation.record_reached(out, project, ("tests",))
+    once = len(out.read_text().splitlines())
     mutation.record_reached(out, project, ("tests",))
+    assert len(out.read_text().splitlines()) == once, "nothing changed"
+    with (project / "tests" / "test_one.py").open("a") as file:
+        file.write("\n")
+    mutation.record_reached(out, project, ("tests",))
+    assert len(out.read_text().splitlines()) == once + 2
     quick, slow = "tests/test_one.py::test_quick", "tests/test_one.py::test_slow"
     names = ["verified_dp/core/one.py:A.f", "verified_dp/core/one.py:A.f.<locals>.g"]
     assert mutation.read_reached(out) == {name: [quick, slow] for name in names}
