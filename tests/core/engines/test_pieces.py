@@ -247,3 +247,10 @@ def test_the_rest_is_at_most_what_any_exponent_says(kept: int) -> None:
     with ctx.workprec(80):
         found = float(truncated.bound_rest(LaplaceLoss(F(1, 2)), count, kept, arb(epsilon)))
     assert 0 < found <= min(bounds) * (1 + 1e-12)
+
+
+@pytest.mark.theorem("T47-enumeration")
+def test_ratios_that_are_powers_of_a_fraction_have_a_lattice() -> None:
+    law = FiniteLoss(((F(9, 19), F(4, 19)), (F(6, 19), F(9, 19)), (F(4, 19), F(6, 19))), "symmetric")
+    found = law.lattice()
+    assert found is not None and found[1] == [2, -1, -1] and found[0].overlaps(ball(F(3, 2)).log())
