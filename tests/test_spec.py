@@ -126,7 +126,7 @@ def test_a_mistake_is_one_line(text, key, words):
     assert len(str(error.value)) < 340
 
 
-@pytest.mark.parametrize("scheme", ["sequential", "shuffled", "shuffle", "fixed-size"])
+@pytest.mark.parametrize("scheme", ["sequential", "stratified", "subset", "fixed-size"])
 def test_other_sampling_is_unsupported_with_the_reason(scheme):
     with pytest.raises(Unsupported) as error:
         parse_spec(PLAIN + f"sampling = {{ scheme = '{scheme}', batch = 256 }}", file="a.toml")

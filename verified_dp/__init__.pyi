@@ -52,6 +52,7 @@ from verified_dp.core.mechanisms import RandomizedResponse as RandomizedResponse
 from verified_dp.core.mechanisms import Renyi as Renyi
 from verified_dp.core.participation import CyclicPoisson as CyclicPoisson
 from verified_dp.core.participation import RandomAllocation as RandomAllocation
+from verified_dp.core.participation import Shuffled as Shuffled
 from verified_dp.core.participation import TruncatedPoisson as TruncatedPoisson
 from verified_dp.enclosure import Enclosure as Enclosure
 from verified_dp.enclosure import Estimate as Estimate

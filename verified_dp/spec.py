@@ -25,8 +25,9 @@ Other kinds, with their keys:
 
 Sampling schemes: poisson (probability); and, for the Gaussian with noise_multiplier, without-replacement (probability
 = batch size / number of records), with-replacement (draws, population), random-allocation (rounds; picks, 1; fixed,
-false: one table is one epoch), cyclic-poisson (groups, probability, rounds) and truncated-poisson (probability,
-population, largest_batch). A number or share of records is that of the larger data set where one is added or removed.
+false: one table is one epoch), cyclic-poisson (groups, probability, rounds), truncated-poisson (probability,
+population, largest_batch) and shuffled (rounds: one table is one epoch, bounded from both sides). A
+number or share of records is that of the larger data set where one is added or removed.
 
 group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 
@@ -185,8 +186,7 @@ def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
     return build(mechanism, *numbers)
 
 
-WITHOUT_PROOF = ("sequential", "shuffle", "shuffled", "shuffling", "fixed-size", "fixed-size-shuffled",
-                 "random-check-ins", "subset", "stratified")
+WITHOUT_PROOF = ("sequential", "fixed-size", "random-check-ins", "subset", "stratified")
 """Ways to sample that exist, and that no theorem here is about."""
 
 
@@ -201,8 +201,9 @@ def _no_scheme(scheme: str) -> InvalidInput | Unsupported:
                         f"{', '.join(SCHEMES)})")
 
 
-_OTHERS = f"only {', '.join(SCHEMES)} have: shuffled epochs are another mechanism"
-OTHER_NAMES = {"balls-in-bins": "random-allocation", "cyclic": "cyclic-poisson"}
+_OTHERS = f"only {', '.join(SCHEMES)} have"
+OTHER_NAMES = {"balls-in-bins": "random-allocation", "cyclic": "cyclic-poisson", "shuffle": "shuffled",
+               "shuffling": "shuffled", "fixed-size-shuffled": "shuffled"}
 """What some call a scheme -> its name here."""
 
 

@@ -31,7 +31,8 @@ class Claim:
 class Sampling:
     """poisson and without-replacement: a probability; with-replacement: draws from a population.
 
-    cyclic-poisson: a probability, groups that take turns in so many rounds; random-allocation: picks of the rounds.
+    cyclic-poisson: a probability, groups that take turns in so many rounds; random-allocation: picks of the rounds;
+    shuffled: the rounds of an epoch.
     """
 
     scheme: str
@@ -261,6 +262,7 @@ _SCHEMES: dict[str, dict[str, Callable[[Any, str], Any]]] = {
     "with-replacement": {"draws": _draws, "population": _count},
     "random-allocation": {"rounds": _count, "picks": _count, "fixed": _flag},
     "cyclic-poisson": {"groups": _count, "probability": _probability, "rounds": _count},
+    "shuffled": {"rounds": _count},
 }
 KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "gaussian": {"noise_multiplier": _positive, "sigma": _positive, "sensitivity": _positive},

@@ -38,7 +38,7 @@ from .laws import (
     place,
     square_of,
 )
-from .losses import ComposedLoss
+from .losses import ComposedLoss, ShuffledEpoch
 from .pieces import MAX_BASE_WORK, AtomicProduct, ClosedFormLaw, count_pieces
 from .shifts import (
     DiscreteGaussianLoss,
@@ -66,6 +66,7 @@ class Step:
     law: Any = None
     shift_squared: Fraction = Fraction(0)
     copies: int = 1
+    epoch: ShuffledEpoch | None = None
 
     def record(self) -> Document:
         return {"order": self.order, "P": self.P, "Q": self.Q, "theorem": ", ".join(self.theorems), "tight": self.tight}
@@ -106,7 +107,7 @@ def read_pairs(run: Input) -> tuple[list[Document], bool, dict[str, ComposedLoss
     for step in (step for found in steps.values() for step, _ in found):
         if step.record() not in records:
             records.append(step.record())
-    tight = all(step.tight for found in steps.values() for step, _ in found)
+    tight = all(step.tight or step.epoch for found in steps.values() for step, _ in found)
     return records, tight, {order: compose(order, found) for order, found in steps.items()}
 
 
@@ -125,7 +126,8 @@ def compose(order: str, steps: Sequence[tuple[Step, int]]) -> ComposedLoss:
         if step.law is not None:
             laws[step.law] = laws.get(step.law, 0) + count * step.copies
     shift = sum((count * step.shift_squared for step, count in steps), Fraction(0))
-    return ComposedLoss(order, tuple(sorted(laws.items(), key=lambda item: place(item[0]))), shift)
+    epochs = tuple((step.epoch, count, count * step.shift_squared) for step, count in steps if step.epoch)
+    return ComposedLoss(order, tuple(sorted(laws.items(), key=lambda item: place(item[0]))), shift, epochs)
 
 
 def step_of(step: Mechanism, setting: Setting) -> Step:
@@ -137,6 +139,8 @@ def step_of(step: Mechanism, setting: Setting) -> Step:
         return _sampled(step, step.sampling.probability, setting)
     if step.sampling.scheme == "cyclic-poisson":
         return _cyclic(step, step.sampling, setting)
+    if step.sampling.scheme == "shuffled":
+        return _shuffled(step, step.sampling.rounds, setting)
     if setting.relation != "replace":
         raise TooMuch("this checker knows batches of fixed size under replace only")
     return (_without if step.sampling.scheme == "without-replacement" else _with)(step, setting)
@@ -372,6 +376,17 @@ def _cyclic(step: Mechanism, sampling: Sampling, setting: Setting) -> Step:
         refuse("groups under cyclic Poisson sampling")
     once, turns = _sampled(step, sampling.probability, setting), -(-sampling.rounds // sampling.groups)
     return replace(once, theorems=(PATTERNS, *once.theorems), copies=turns, shift_squared=turns * once.shift_squared)
+
+
+def _shuffled(step: Mechanism, rounds: int, setting: Setting) -> Step:
+    """In a known round the mean moves by one norm, replaced by two; a displaced record moves the last round besides."""
+    if setting.records > 1:
+        refuse("groups on shuffled batches")
+    s, once = step.number("noise_multiplier"), setting.relation == "zero-out" or rounds == 1
+    square = 4 if setting.relation == "replace" else 1 if once else 5
+    return Step(setting.order, f"N(sqrt({square}), ({shown(s)})^2)", f"N(0, ({shown(s)})^2)",
+                ("T144-shuffled-epochs",), False, shift_squared=square / s**2,
+                epoch=ShuffledEpoch(s, rounds, 0 if setting.relation == "replace" else 1))
 
 
 def _allocated(step: Mechanism, sampling: Sampling, count: int, setting: Setting) -> Iterator[tuple[Step, int]]:

@@ -60,6 +60,12 @@ _SCHEMES = {
         "leaving out records are covered for zero-out only (cyclic Poisson sampling). Where noise is correlated by a "
         "matrix (C x + Z is released), its C is lower triangular with at most `groups` bands and columns of norm at "
         "most 1",),
+    "shuffled": (
+        "sampling: in every epoch all records are put into a fresh uniformly random order, independent of the data, "
+        "of the noise and of the other epochs, and cut into `rounds` batches of sizes fixed in advance, none left "
+        "out; where a record is added or removed, the last batch alone has one more or less; sums are not divided by "
+        "its size (shuffled batches). Upper ends make no use of the order; lower ends are what an attack on one pair "
+        "of data sets sees",),
 }
 _CLIPPING = (
     "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which noise_multiplier "
@@ -88,6 +94,9 @@ _BATCHES = {
         "revealed",
     "cyclic-poisson":
         "cyclic Poisson sampling: the groups take turns, one table is `rounds` steps, batches are not revealed",
+    "shuffled":
+        "shuffled batches: one table is one epoch of `rounds` steps, count is the number of epochs, batches are not "
+        "revealed",
 }
 _MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
 _FOR_ONE = "norms, sensitivities and guarantees are stated for one record"
