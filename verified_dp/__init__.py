@@ -47,6 +47,8 @@ _NAMES, __getattr__ = lazy(__name__, {
         "EVERYTHING ApproximateDP DiscreteGaussian DiscreteLaplace Exponential Finite Gaussian GaussianDP Laplace "
         "MixtureOfGaussians RandomizedResponse Renyi ZCDP",
     "verified_dp.core.participation": "CyclicPoisson RandomAllocation Shuffled TruncatedPoisson",
+    "verified_dp.core.vectors":
+        "DiscreteGaussianVector DiscreteLaplaceVector LaplaceVector MatrixGaussian TreeAggregation",
     "verified_dp.enclosure": "Enclosure Estimate",
     "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair",
     "verified_dp.profile": "PrivacyProfile privacy_profile",

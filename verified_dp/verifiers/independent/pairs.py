@@ -274,16 +274,52 @@ def _unknown(setting: Setting, bounds: str, law: Any) -> Step:
                 ("T65-renyi-composition", "T66-moment-laws"), False, law)
 
 
+def _by_norm(step: Mechanism, setting: Setting) -> Step:
+    found: Step = _PLAIN[step.kind.removesuffix("-vector")](step, setting)
+    return replace(found, theorems=(*found.theorems, "T150-shifts-by-norm"))
+
+
+def _discrete_gaussian_vector(step: Mechanism, setting: Setting) -> Step:
+    """Squared norms of integers are integers."""
+    rho = Fraction(int(step.number("sensitivity") ** 2)) / (2 * step.number("sigma_squared"))
+    found = _zcdp(Mechanism("zcdp", (("rho", rho),)), setting)
+    return replace(found, theorems=(*found.theorems, "T151-discrete-gaussian-vectors"))
+
+
+def _tree(step: Mechanism, setting: Setting) -> Step:
+    """A leaf is below one node of each size 1, 2, 4, .. up to the number of leaves."""
+    if setting.relation != "zero-out":
+        refuse("trees where a record is added, removed or replaced")
+    s, nodes = step.number("noise_multiplier"), sum(2**n <= step.get("steps") for n in range(64))
+    theorems = ("T153-tree-aggregation", "T23-pair-gaussian", *setting.zero_out)
+    return Step(setting.order, f"N(1, ({shown(s)})^2)^{nodes}", f"N(0, ({shown(s)})^2)^{nodes}", theorems, True,
+                shift_squared=nodes / s**2)
+
+
+def _matrix(step: Mechanism, setting: Setting) -> Step:
+    """All columns that a record can use, each as early as possible, added up."""
+    rows = [Fraction(0)] * step.get("rounds")
+    for first in range(0, step.times() * (step.get("separation") or 1), step.get("separation") or 1):
+        for row, entry in zip(range(first, len(rows)), step.get("column"), strict=False):
+            rows[row] += entry
+    square = sum((row**2 for row in rows), Fraction(0)) * (4 if setting.relation == "replace" else 1)
+    s, theorems = step.number("noise_multiplier"), ("T134-toeplitz-columns", *setting.zero_out)
+    return Step(setting.order, f"N(sqrt({shown(square)}), ({shown(s)})^2)", f"N(0, ({shown(s)})^2)", theorems, True,
+                shift_squared=square / s**2)
+
+
 _PLAIN: dict[str, Callable[[Mechanism, Setting], Step]] = {
     "gaussian": _gaussian, "gaussian-dp": _gaussian_dp, "laplace": _laplace, "discrete-laplace": _discrete_laplace,
     "discrete-gaussian": _discrete_gaussian, "randomized-response": _randomized_response, "finite": _finite,
     "approximate-dp": _approximate_dp, "mixture-of-gaussians": _mixture_of_gaussians, "exponential": _exponential,
-    "zcdp": _zcdp, "renyi": _renyi}
+    "zcdp": _zcdp, "renyi": _renyi, "laplace-vector": _by_norm, "discrete-laplace-vector": _by_norm,
+    "discrete-gaussian-vector": _discrete_gaussian_vector, "tree-aggregation": _tree, "matrix-gaussian": _matrix}
 
 # ---------- groups ----------
 
 _ADDED = {"laplace": "sensitivity", "discrete-laplace": "sensitivity", "discrete-gaussian": "sensitivity",
-          "exponential": "bounded_range", "gaussian-dp": "mu"}
+          "exponential": "bounded_range", "gaussian-dp": "mu", "laplace-vector": "sensitivity",
+          "discrete-laplace-vector": "sensitivity", "discrete-gaussian-vector": "sensitivity"}
 """What a group multiplies by its size."""
 
 
@@ -295,7 +331,8 @@ def _group(step: Mechanism, setting: Setting) -> Step:
         return _for_group(_plain(_with_value(step, "sensitivity", size), single), tight=False)
     if step.kind in _ADDED:
         key = _ADDED[step.kind]
-        if step.kind.startswith("discrete") and size * step.get(key) > MAX_OUTCOMES:
+        small = step.kind.startswith("discrete") and step.kind != "discrete-gaussian-vector"
+        if small and size * step.get(key) > MAX_OUTCOMES:
             refuse(f"more than {MAX_OUTCOMES} outcomes")
         return _for_group(_plain(_with_value(step, key, size), single), tight=False)
     if step.kind == "zcdp" and step.get("xi") is None:

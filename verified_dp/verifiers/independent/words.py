@@ -125,6 +125,35 @@ _ON_SAMPLES_REPLACED = (
     "on a Poisson sample, stated sensitivities compare a batch with the record and without it: two records that "
     "replace each other may differ by twice that")
 _KINDS = {
+    "laplace-vector": (
+        "laplace-vector: a vector, which neighbours change by at most the stated sensitivity in L1 norm",
+        "laplace-vector: exact Laplace noise of the stated scale, independent in all coordinates and releases",
+    ),
+    "discrete-laplace-vector": (
+        "discrete-laplace-vector: a vector of integers, which neighbours change by at most the stated sensitivity in "
+        "L1 norm",
+        "discrete-laplace-vector: exact noise of the stated scale, independent in all coordinates and releases",
+    ),
+    "discrete-gaussian-vector": (
+        "discrete-gaussian-vector: a vector of integers, which neighbours change by at most the stated sensitivity in "
+        "L2 norm",
+        "discrete-gaussian-vector: exact noise of the stated parameter sigma_squared, independent in all coordinates "
+        "and releases",
+    ),
+    "tree-aggregation": (
+        "tree-aggregation: noise_multiplier = sigma of every node / largest L2 norm of one record's contribution; one "
+        "table is one tree, in which a record stands at one leaf at most",
+        "tree-aggregation: every node of a complete subtree adds fresh Gaussian noise of exactly the stated standard "
+        "deviation to the sum of its leaves; contributions have L2 norm at most the bound; which leaf a record has "
+        "depends on nothing that was released",
+    ),
+    "matrix-gaussian": (
+        "matrix-gaussian: noise_multiplier = sigma of Z / largest L2 norm of one record's contribution to one round; "
+        "C x + Z is released, the first column of C is stated",
+        "matrix-gaussian: C is lower triangular Toeplitz; Z is fresh Gaussian noise of exactly the stated standard "
+        "deviation, independent in all coordinates and rounds; contributions have L2 norm at most the bound; a "
+        "record's rounds are as far apart and as few as stated, and those of the others do not depend on it",
+    ),
     "laplace": (
         "laplace: one real number, which neighbours change by at most the stated sensitivity",
         "laplace: exact Laplace noise of the stated scale, fresh in each release",
