@@ -35,8 +35,8 @@ PAGES = {"README.md": ROOT / "README.md", **{
 README = PAGES["README.md"].read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LANGUAGES = {"console", "python", "sh", "toml"}
-KEYS = {**{kind: release.keys() for kind, release in ALL_RELEASES.items()}, "gaussian": [f.name for f in fields(Gaussian)],
-        "composition": ["releases", "sampling", "count"]}
+KEYS = {**{kind: release.keys() for kind, release in ALL_RELEASES.items()},
+        "gaussian": [f.name for f in fields(Gaussian)], "composition": ["releases", "sampling", "count"]}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 
 

@@ -92,8 +92,8 @@ class MatrixGaussian(Release):
 
     kind = "matrix-gaussian"
     not_sampled = "no theorem covers a matrix on samples, but cyclic-poisson where its bands are few"
-    convention = ("matrix-gaussian: noise_multiplier = sigma of Z / largest L2 norm of one record's contribution to one "
-                  "round; C x + Z is released, the first column of C is stated")
+    convention = ("matrix-gaussian: noise_multiplier = sigma of Z / largest L2 norm of one record's contribution to "
+                  "one round; C x + Z is released, the first column of C is stated")
     assumption = ("matrix-gaussian: C is lower triangular Toeplitz; Z is fresh Gaussian noise of exactly the stated "
                   "standard deviation, independent in all coordinates and rounds; contributions have L2 norm at most "
                   "the bound; a record's rounds are as far apart and as few as stated, and those of the others do not "
