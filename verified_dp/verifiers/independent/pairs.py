@@ -40,7 +40,7 @@ from .laws import (
     place,
     square_of,
 )
-from .losses import ComposedLoss
+from .losses import ComposedLoss, ShuffledEpoch
 from .pieces import MAX_BASE_WORK, AtomicProduct, ClosedFormLaw, count_pieces
 from .shifts import (
     DiscreteGaussianLoss,
@@ -69,6 +69,7 @@ class Step:
     law: Any = None
     shift_squared: Fraction = Fraction(0)
     copies: int = 1
+    epoch: ShuffledEpoch | None = None
 
     def record(self) -> Document:
         return {"order": self.order, "P": self.P, "Q": self.Q, "theorem": ", ".join(self.theorems), "tight": self.tight}
@@ -109,7 +110,7 @@ def read_pairs(run: Input) -> tuple[list[Document], bool, dict[str, ComposedLoss
     for step in (step for found in steps.values() for step, _ in found):
         if step.record() not in records:
             records.append(step.record())
-    tight = all(step.tight for found in steps.values() for step, _ in found)
+    tight = all(step.tight or step.epoch for found in steps.values() for step, _ in found)
     return records, tight, {order: compose(order, found) for order, found in steps.items()}
 
 
@@ -128,7 +129,8 @@ def compose(order: str, steps: Sequence[tuple[Step, int]]) -> ComposedLoss:
         if step.law is not None:
             laws[step.law] = laws.get(step.law, 0) + count * step.copies
     shift = sum((count * step.shift_squared for step, count in steps), Fraction(0))
-    return ComposedLoss(order, tuple(sorted(laws.items(), key=lambda item: place(item[0]))), shift)
+    epochs = tuple((step.epoch, count, count * step.shift_squared) for step, count in steps if step.epoch)
+    return ComposedLoss(order, tuple(sorted(laws.items(), key=lambda item: place(item[0]))), shift, epochs)
 
 
 def step_of(step: Mechanism, setting: Setting) -> Step:
@@ -142,6 +144,8 @@ def step_of(step: Mechanism, setting: Setting) -> Step:
         return _cyclic(step, step.sampling, setting)
     if step.sampling.scheme == "truncated-poisson":
         return _truncated(step, step.sampling, setting)
+    if step.sampling.scheme == "shuffled":
+        return _shuffled(step, step.sampling.rounds, setting)
     return (_without if step.sampling.scheme == "without-replacement" else _with)(step, setting)
 
 
@@ -273,16 +277,52 @@ def _unknown(setting: Setting, bounds: str, law: Any) -> Step:
                 ("T65-renyi-composition", "T66-moment-laws"), False, law)
 
 
+def _by_norm(step: Mechanism, setting: Setting) -> Step:
+    found: Step = _PLAIN[step.kind.removesuffix("-vector")](step, setting)
+    return replace(found, theorems=(*found.theorems, "T150-shifts-by-norm"))
+
+
+def _discrete_gaussian_vector(step: Mechanism, setting: Setting) -> Step:
+    """Squared norms of integers are integers."""
+    rho = Fraction(int(step.number("sensitivity") ** 2)) / (2 * step.number("sigma_squared"))
+    found = _zcdp(Mechanism("zcdp", (("rho", rho),)), setting)
+    return replace(found, theorems=(*found.theorems, "T151-discrete-gaussian-vectors"))
+
+
+def _tree(step: Mechanism, setting: Setting) -> Step:
+    """A leaf is below one node of each size 1, 2, 4, .. up to the number of leaves."""
+    if setting.relation != "zero-out":
+        refuse("trees where a record is added, removed or replaced")
+    s, nodes = step.number("noise_multiplier"), sum(2**n <= step.get("steps") for n in range(64))
+    theorems = ("T153-tree-aggregation", "T23-pair-gaussian", *setting.zero_out)
+    return Step(setting.order, f"N(1, ({shown(s)})^2)^{nodes}", f"N(0, ({shown(s)})^2)^{nodes}", theorems, True,
+                shift_squared=nodes / s**2)
+
+
+def _matrix(step: Mechanism, setting: Setting) -> Step:
+    """All columns that a record can use, each as early as possible, added up."""
+    rows = [Fraction(0)] * step.get("rounds")
+    for first in range(0, step.times() * (step.get("separation") or 1), step.get("separation") or 1):
+        for row, entry in zip(range(first, len(rows)), step.get("column"), strict=False):
+            rows[row] += entry
+    square = sum((row**2 for row in rows), Fraction(0)) * (4 if setting.relation == "replace" else 1)
+    s, theorems = step.number("noise_multiplier"), ("T134-toeplitz-columns", *setting.zero_out)
+    return Step(setting.order, f"N(sqrt({shown(square)}), ({shown(s)})^2)", f"N(0, ({shown(s)})^2)", theorems, True,
+                shift_squared=square / s**2)
+
+
 _PLAIN: dict[str, Callable[[Mechanism, Setting], Step]] = {
     "gaussian": _gaussian, "gaussian-dp": _gaussian_dp, "laplace": _laplace, "discrete-laplace": _discrete_laplace,
     "discrete-gaussian": _discrete_gaussian, "randomized-response": _randomized_response, "finite": _finite,
     "approximate-dp": _approximate_dp, "mixture-of-gaussians": _mixture_of_gaussians, "exponential": _exponential,
-    "zcdp": _zcdp, "renyi": _renyi}
+    "zcdp": _zcdp, "renyi": _renyi, "laplace-vector": _by_norm, "discrete-laplace-vector": _by_norm,
+    "discrete-gaussian-vector": _discrete_gaussian_vector, "tree-aggregation": _tree, "matrix-gaussian": _matrix}
 
 # ---------- groups ----------
 
 _ADDED = {"laplace": "sensitivity", "discrete-laplace": "sensitivity", "discrete-gaussian": "sensitivity",
-          "exponential": "bounded_range", "gaussian-dp": "mu"}
+          "exponential": "bounded_range", "gaussian-dp": "mu", "laplace-vector": "sensitivity",
+          "discrete-laplace-vector": "sensitivity", "discrete-gaussian-vector": "sensitivity"}
 """What a group multiplies by its size."""
 
 
@@ -294,7 +334,8 @@ def _group(step: Mechanism, setting: Setting) -> Step:
         return _for_group(_plain(_with_value(step, "sensitivity", size), single), tight=False)
     if step.kind in _ADDED:
         key = _ADDED[step.kind]
-        if step.kind.startswith("discrete") and size * step.get(key) > MAX_OUTCOMES:
+        small = step.kind.startswith("discrete") and step.kind != "discrete-gaussian-vector"
+        if small and size * step.get(key) > MAX_OUTCOMES:
             refuse(f"more than {MAX_OUTCOMES} outcomes")
         return _for_group(_plain(_with_value(step, key, size), single), tight=False)
     if step.kind == "zcdp" and step.get("xi") is None:
@@ -416,6 +457,17 @@ def _cyclic(step: Mechanism, sampling: Sampling, setting: Setting) -> Step:
         refuse("groups under cyclic Poisson sampling")
     once, turns = _sampled(step, sampling.probability, setting), -(-sampling.rounds // sampling.groups)
     return replace(once, theorems=(PATTERNS, *once.theorems), copies=turns, shift_squared=turns * once.shift_squared)
+
+
+def _shuffled(step: Mechanism, rounds: int, setting: Setting) -> Step:
+    """In a known round the mean moves by one norm, replaced by two; a displaced record moves the last round besides."""
+    if setting.records > 1:
+        refuse("groups on shuffled batches")
+    s, once = step.number("noise_multiplier"), setting.relation == "zero-out" or rounds == 1
+    square = 4 if setting.relation == "replace" else 1 if once else 5
+    return Step(setting.order, f"N(sqrt({square}), ({shown(s)})^2)", f"N(0, ({shown(s)})^2)",
+                ("T144-shuffled-epochs",), False, shift_squared=square / s**2,
+                epoch=ShuffledEpoch(s, rounds, 0 if setting.relation == "replace" else 1))
 
 
 def _allocated(step: Mechanism, sampling: Sampling, count: int, setting: Setting) -> Iterator[tuple[Step, int]]:
