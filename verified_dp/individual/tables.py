@@ -68,7 +68,7 @@ class TableWitness:
 
     @proved_by("T118-individual-enclosure")
     def check(self) -> None:
-        """Raise InvalidInput unless 0 <= left < tilt < right, step > 0 and the frequencies are from 1 to 2^16 (T117)."""
+        """Raise InvalidInput unless 0 <= left < tilt < right, step > 0 and there are 1 to 2^16 frequencies (T117)."""
         if not 0 <= self.left < self.tilt < self.right:
             exponents = ", ".join(map(str, (self.left, self.tilt, self.right)))
             raise InvalidInput("left, tilt, right", exponents, "increasing, the first of them >= 0")
