@@ -18,7 +18,7 @@ from verified_dp.core.errors import Undecided
 from verified_dp.core.mechanisms import DiscreteGaussian, Gaussian, MixtureOfGaussians, Release
 from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.profile import privacy_profile
-from verified_dp.search.deadline import OutOfTime, check_time, ending_at, forget_stop, hurrying, stop, timed
+from verified_dp.search.deadline import GRACE, OutOfTime, check_time, ending_at, forget_stop, hurrying, stop, timed
 from verified_dp.search.order import Budget
 
 TICK = Fraction(1, 2000)
@@ -143,6 +143,27 @@ def test_expansions_stop_with_their_time() -> None:
     loss, = privacy_profile(schedule(2), "remove").losses
     with pytest.raises(OutOfTime), ending_at(0.0):
         ExpansionCurve(loss, 3).expansion(3, Fraction(1))
+
+
+def test_after_a_stop_the_cheap_bounds_have_their_time_from_the_first_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    stop()
+    try:
+        now[0] = 100.0  # a long product in between
+        with pytest.raises(OutOfTime):
+            check_time()
+        with hurrying():
+            check_time()
+            now[0] += GRACE + 0.01
+            with pytest.raises(OutOfTime):
+                check_time()
+        with pytest.raises(OutOfTime):
+            check_time()
+        with hurrying(), pytest.raises(OutOfTime):
+            check_time()
+    finally:
+        forget_stop()
 
 
 @pytest.mark.theorem("T13-epsilon-of-delta")

@@ -26,6 +26,7 @@ _END = [(math.inf, math.inf)]
 _HURRIED: list[bool] = []
 """Not empty while a cheap bound is computed."""
 _STOPPED: list[float] = []
+"""When `stop` was called, and when the first cheap bound after that began: from then on these have their time."""
 
 
 def grace(seconds: float) -> float:
@@ -36,7 +37,7 @@ def grace(seconds: float) -> float:
 def check_time(ahead: float = 0.0) -> None:
     """Raises OutOfTime past the deadline, or less than `ahead` seconds before it, and after `stop`."""
     now, (end, last) = time.perf_counter(), _END[-1]
-    until = min([last, *(at + GRACE for at in _STOPPED)]) if _HURRIED else -math.inf if _STOPPED else end
+    until = min([last, *(at + GRACE for at in _STOPPED[-1:])]) if _HURRIED else -math.inf if _STOPPED else end
     if now + ahead > until:
         raise OutOfTime
 
@@ -50,7 +51,7 @@ def timed(items: Iterable[Item]) -> Iterator[Item]:
 
 def stop() -> None:
     """Every search ends as if its time were over."""
-    _STOPPED.append(time.perf_counter())
+    _STOPPED[:] = _STOPPED or [time.perf_counter()]
 
 
 def is_stopped() -> bool:
@@ -80,6 +81,8 @@ def ending_at(end: float, last: float | None = None) -> Iterator[None]:
 @contextmanager
 def hurrying() -> Iterator[None]:
     """For the cheap bound after the deadline: OutOfTime is raised at the second one."""
+    if len(_STOPPED) == 1:
+        _STOPPED.append(time.perf_counter())
     _HURRIED.append(True)
     try:
         yield
