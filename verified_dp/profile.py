@@ -404,7 +404,7 @@ class PrivacyProfile:
             if max_seconds is None or not self._has_buckets(method):
                 return self._solve_claim(claim, digits, method, limit)
             own = Budget(max_seconds * (0 if self._is_short(limit, _LEAST_PER_LAW) else 1 - _BUCKET_SHARE))
-            with ending_at(0.0, 0.0) if self._is_short(limit, _RESERVE) else nullcontext():
+            with ending_at(-math.inf, -math.inf) if self._is_short(limit, _RESERVE) else nullcontext():
                 delta, epsilon = self._solve_claim(claim, digits, method, own)
             return (self._beside_buckets("delta", delta, lambda profile, digits, seconds: profile.solve_delta(
                         claim.epsilon, digits, method, seconds).enclosure, limit.left / 2),

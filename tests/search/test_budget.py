@@ -18,7 +18,17 @@ from verified_dp.core.errors import Undecided
 from verified_dp.core.mechanisms import DiscreteGaussian, Gaussian, MixtureOfGaussians, Release
 from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.profile import privacy_profile
-from verified_dp.search.deadline import GRACE, OutOfTime, check_time, ending_at, forget_stop, hurrying, stop, timed
+from verified_dp.search.deadline import (
+    GRACE,
+    LEAST,
+    OutOfTime,
+    check_time,
+    ending_at,
+    forget_stop,
+    hurrying,
+    stop,
+    timed,
+)
 from verified_dp.search.order import Budget
 
 TICK = Fraction(1, 2000)
@@ -164,6 +174,21 @@ def test_after_a_stop_the_cheap_bounds_have_their_time_from_the_first_on(monkeyp
             check_time()
     finally:
         forget_stop()
+
+
+def test_a_cheap_bound_has_a_little_time_after_a_search_that_saw_its_deadline_late(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    with ending_at(1.0, 2.0):
+        now[0] = 50.0  # a long product in between
+        with hurrying():
+            check_time()
+        now[0] += LEAST + 0.01
+        with ending_at(60.0), hurrying(), pytest.raises(OutOfTime):  # once for all that is asked within
+            check_time()
+    with ending_at(60.0), hurrying():
+        check_time()
 
 
 @pytest.mark.theorem("T13-epsilon-of-delta")
