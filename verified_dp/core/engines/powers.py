@@ -56,18 +56,17 @@ def turn_sums(weights: Sequence[acb], turns: Sequence[acb], count: int,
               between: Callable[[], None] = nothing) -> list[acb]:
     """Enclose sum_j weight_j turn_j^m for m = 0..count by baby and giant steps: a matrix product, a long one in parts.
 
-    between: called now and then.
+    between: called now and then during a long one.
     """
     babies = _split(count)
     giants = -(-(count + 1) // babies)
-    baby = acb_mat([powers(turn, babies) for turn in paced(turns, between)])
-    leaps = [powers(turn**babies, giants) for turn in paced(turns, between)]
-    giant = [[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)]
-             for r in paced(range(giants), between)]
     row = len(turns) * babies * words(ctx.prec)
-    part = giants if row * giants < _LONG else 1 + _LONG // (8 * row)
-    starts = paced(range(0, giants, part), between)
-    products = ((acb_mat(giant[first:first + part]) * baby).tolist() for first in starts)
+    pause, part = (between, 1 + _LONG // (8 * row)) if row * giants >= _LONG else (nothing, giants)
+    baby = acb_mat([powers(turn, babies) for turn in paced(turns, pause)])
+    leaps = [powers(turn**babies, giants) for turn in paced(turns, pause)]
+    giant = [[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)]
+             for r in paced(range(giants), pause)]
+    products = ((acb_mat(giant[r:r + part]) * baby).tolist() for r in paced(range(0, giants, part), pause))
     return [value for rows in products for values in rows for value in values][: count + 1]
 
 
