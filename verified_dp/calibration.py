@@ -3,12 +3,14 @@
     calibrate(load_spec("claim.toml"), solve="noise_multiplier", epsilon=3, delta="1e-5")
 
 The answer has so many significant digits; the next such value in the wrong direction is proved not to meet the target.
+Where a stated time is over before that, the values proved so far on either side are the answer, and its status is wide.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,18 +18,23 @@ from typing import Any
 
 from verified_dp.core import exact
 from verified_dp.core.composition import Claim, Composition, Sampled, Spec
-from verified_dp.core.ends import End
-from verified_dp.core.errors import InvalidInput, Undecided
+from verified_dp.core.ends import End, end_of
+from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.exact import MAX_COUNT, MAX_DIGITS, Number, fraction_text
+from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 from verified_dp.questions.curve import log10_ends
+from verified_dp.search.deadline import OutOfTime, ending_at, is_stopped
+from verified_dp.search.order import Budget
 
 FEW = 5
 """Digits of the deltas that steer the search."""
 MOST_DIGITS = 30
 FARTHEST = 400
 """Values beyond 10^(+-FARTHEST) are not tried."""
+SEARCH_SHARE, VALUE_SHARE = 0.7, 0.25
+"""Of a stated time what the search may take, the rest being for epsilon at its ends; of what is left, one value."""
 
 
 @dataclass(frozen=True)
@@ -55,37 +62,42 @@ class Calibration:
     """The value, proved to meet the target, and its neighbour, proved not to.
 
     at_value, at_neighbour: epsilon at the target's delta, so at_value.upper <= epsilon < at_neighbour.lower.
+    status: "wide" where the time was over first: the best value proved to meet the target until then, the nearest one
+    proved to miss it (None where there is none), and epsilon <= at_neighbour.lower.
     """
 
     solve: str
     value: Fraction
-    neighbour: Fraction
+    neighbour: Fraction | None
     target: Claim
     at_value: Enclosure
-    at_neighbour: Enclosure
+    at_neighbour: Enclosure | None
     met: Spec
-    missed: Spec
+    missed: Spec | None
+    status: str = "certified"
 
     def __repr__(self) -> str:
-        return (f"Calibration({self.solve} = {plain(self.value)}: epsilon = {self.at_value}; "
-                f"{plain(self.neighbour)}: epsilon = {self.at_neighbour})")
+        other = "" if self.neighbour is None else f"; {plain(self.neighbour)}: epsilon = {self.at_neighbour}"
+        return f"Calibration({self.solve} = {plain(self.value)}: epsilon = {self.at_value}{other}, {self.status})"
 
 
 def calibrate(spec: Spec, *, solve: str, epsilon: Number, delta: Number, digits: int = 4,
-              progress: Callable[[str], None] | None = None) -> Calibration:
+              progress: Callable[[str], None] | None = None, max_seconds: float | None = None) -> Calibration:
     """The least (of a count or sampling probability, the largest) value with `digits` digits proved to meet a target.
 
-    The search starts at the value that the specification states.
+    The search starts at the value that the specification states. max_seconds: past it, the best value so far.
     Raises: InvalidInput where exactly one mechanism must have the parameter, or every value or none meets the target;
-        Undecided where no 1000 digits tell; Unsupported.
+        Undecided where no 1000 digits tell, or no value is proved to meet it in time; Unsupported.
     """
     if solve not in PARAMETERS:
         raise InvalidInput("solve", solve, "one of " + ", ".join(PARAMETERS))
     target = Claim("", "", exact.non_negative(epsilon, "epsilon"), exact.open_unit(delta, "delta"), str(epsilon),
                    str(delta))
-    search = _Search(spec, PARAMETERS[solve], solve, target, _Grid(_digits(digits), solve == "count"), progress)
-    met, missed = search.ends()
-    return search.result(met, missed)
+    budget, grid = Budget(max_seconds), _Grid(_digits(digits), solve == "count")
+    search = _Search(spec, PARAMETERS[solve], solve, target, grid, progress, max_seconds)
+    with ending_at(budget.end, budget.last):
+        met, missed = search.ends()
+        return search.result(met, missed, budget)
 
 
 def _digits(digits: int) -> int:
@@ -149,10 +161,12 @@ class _Search:
     """Places of a grid, whether they meet the target, and how far the level of delta is from the target's."""
 
     def __init__(self, spec: Spec, parameter: Parameter, name: str, target: Claim, grid: _Grid,
-                 progress: Callable[[str], None] | None) -> None:
+                 progress: Callable[[str], None] | None, seconds: float | None) -> None:
         self.spec, self.parameter, self.name, self.target, self.grid = spec, parameter, name, target, grid
-        self.progress = progress
+        self.progress, self._stated = progress, seconds is not None
+        self._budget = Budget(None if seconds is None else SEARCH_SHARE * seconds)
         self._gaps: dict[int, float] = {}
+        self._open: set[int] = set()  # places that were neither proved to meet nor to miss the target in time
 
     def at(self, value: Fraction) -> Spec:
         """The specification with this value."""
@@ -163,28 +177,68 @@ class _Search:
     def _goal(self) -> float:
         return _level(self.target.delta)
 
+    @property
+    def _hurried(self) -> bool:
+        return self._stated or is_stopped()
+
     def gap(self, place: int) -> float:
-        """The target's level - that of delta; its sign is proved: > 0 where the target is missed."""
+        """The target's level - that of delta; its sign is proved: > 0 where the target is missed, or the place is open.
+
+        Raises OutOfTime where the time is over, but for the first place.
+        """
         if place not in self._gaps:
-            self._gaps[place] = self._compute_gap(self.grid.value(place))
+            if self._gaps and self._hurried and self._budget.spent:
+                raise OutOfTime
+            self._gaps[place] = self._compute_gap(place)
         return self._gaps[place]
 
-    def _compute_gap(self, value: Fraction) -> float:
+    def _compute_gap(self, place: int) -> float:
+        value = self.grid.value(place)
         if self.progress is not None:
             self.progress(f"{self.name} = {plain(value)}")
         profile, digits = privacy_profile(self.at(value)), FEW
         while True:
-            found = profile.delta(self.target.epsilon, digits)
+            seconds = VALUE_SHARE * self._budget.left if self._stated else None
+            found = profile.delta(self.target.epsilon, digits, max_seconds=seconds)
             if found.upper <= self.target.delta or found.lower > self.target.delta:
                 break
             if digits >= MAX_DIGITS or found.status == "wide":
-                raise Undecided(f"{self.name} = {plain(value)} is neither proved to meet the target nor to miss it")
+                if not self._hurried:
+                    raise Undecided(f"{self.name} = {plain(value)} is neither proved to meet the target nor to miss it")
+                self._open.add(place)
+                break
             digits = min(4 * digits, MAX_DIGITS)
         size = min(abs(_level(found.upper) - self._goal) + 1e-12, 1e6)
-        return size if found.lower > self.target.delta else -size
+        return -size if found.upper <= self.target.delta else size
 
-    def ends(self) -> tuple[int, int]:
-        """Neighbouring places: one that meets the target, one that misses it."""
+    def ends(self) -> tuple[int, int | None]:
+        """Neighbouring places: one that meets the target, one that misses it; where the time is over, the nearest."""
+        with suppress(OutOfTime):
+            met, missed = self._neighbours()
+            if missed not in self._open:
+                return met, missed
+        return self._nearest()
+
+    def _nearest(self) -> tuple[int, int | None]:
+        """Of the places tried the last proved to meet the target, and the last proved to miss it, if any."""
+        with suppress(Unsupported):
+            self._leap()
+        towards = sorted(self._gaps, reverse=self.parameter.more_is_private)
+        met = [place for place in towards if self._gaps[place] < 0]
+        missed = [place for place in reversed(towards) if self._gaps[place] > 0 and place not in self._open]
+        if not met:
+            raise Undecided(f"no {self.name} is proved to meet the target in the time; more of it may find one")
+        return met[-1], missed[-1] if missed else None
+
+    def _leap(self) -> None:
+        """Where nothing is proved to meet the target yet: ever further steps, each at what a cheap bound costs."""
+        private = self.parameter.more_is_private
+        here, step = max(self._gaps) if private else min(self._gaps), 0.3 if private else -0.3
+        while all(gap > 0 for gap in self._gaps.values()) and (there := self._moved(here, step)) != here:
+            self._gaps[there] = self._compute_gap(there)
+            here, step = there, 2 * step
+
+    def _neighbours(self) -> tuple[int, int]:
         met, missed = self._bracket()
         for attempt in range(1000):
             if abs(met - missed) == 1:
@@ -200,6 +254,8 @@ class _Search:
         direction = 1 if wanted == self.parameter.more_is_private else -1
         while True:
             there = self._moved(here, direction * step)
+            if there == here and here in self._open:
+                raise OutOfTime
             if there == here:
                 some, even = ("meets", "misses") if wanted else ("misses", "meets")
                 raise InvalidInput("epsilon", self.target.epsilon_text, f"a target that some {self.name} {some}: "
@@ -232,21 +288,38 @@ class _Search:
         beyond = root + (1 if toward > last else -1)
         return min(max(beyond, min(met, missed) + 1), max(met, missed) - 1)
 
-    def result(self, met: int, missed: int) -> Calibration:
-        """epsilon at both, with as many digits as show which side of the target it is on."""
-        values = self.grid.value(met), self.grid.value(missed)
-        specs = tuple(self.at(value) for value in values)
-        below = self._epsilon(specs[0], lambda found: found.upper <= self.target.epsilon)
-        above = self._epsilon(specs[1], lambda found: found.lower > self.target.epsilon)
-        return Calibration(self.name, *values, self.target, below, above, *specs)
+    def result(self, met: int, missed: int | None, budget: Budget) -> Calibration:
+        """epsilon at both, with as many digits as show which side of the target it is on, if there is time."""
+        below = self._epsilon(met, True, budget.left if missed is None else budget.left / 2)
+        value, spec = self.grid.value(met), self.at(self.grid.value(met))
+        if missed is None:
+            return Calibration(self.name, value, None, self.target, below, None, spec, None, "wide")
+        above, other = self._epsilon(missed, False, budget.left), self.grid.value(missed)
+        sharp = abs(met - missed) == 1 and self._is_shown(below, True) and self._is_shown(above, False)
+        return Calibration(self.name, value, other, self.target, below, above, spec, self.at(other),
+                           "certified" if sharp else "wide")
 
-    def _epsilon(self, spec: Spec, shown: Callable[[Enclosure], bool]) -> Enclosure:
-        profile, digits = privacy_profile(spec), self.grid.digits + 2
-        while not shown(found := profile.epsilon(self.target.delta, digits)):
+    def _epsilon(self, place: int, met: bool, seconds: float) -> Enclosure:
+        profile, budget = privacy_profile(self.at(self.grid.value(place))), Budget(seconds)
+        digits = self.grid.digits + 2
+        while True:
+            found = profile.epsilon(self.target.delta, digits, max_seconds=budget.left if self._stated else None)
+            if self._is_shown(found, met):
+                return found
+            if self._hurried and (budget.spent or found.status == "wide"):
+                return self._on_its_side(found, met)
             if digits >= MAX_DIGITS or found.status == "wide":
                 raise Undecided(f"epsilon = {found} is not told apart from the target")
             digits = min(2 * digits, MAX_DIGITS)
-        return found
+
+    def _is_shown(self, found: Enclosure, met: bool) -> bool:
+        return found.upper <= self.target.epsilon if met else found.lower > self.target.epsilon
+
+    @proved_by("T13-epsilon-of-delta")
+    def _on_its_side(self, found: Enclosure, met: bool) -> Enclosure:
+        """Cut at the target's epsilon: at most that where delta there is at most the target's, else at least that."""
+        goal = end_of(self.target.epsilon)
+        return replace(found, upper=min(found.upper, goal)) if met else replace(found, lower=max(found.lower, goal))
 
 
 def with_value(composition: Composition, name: str, value: Fraction) -> Composition:

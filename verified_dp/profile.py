@@ -46,7 +46,7 @@ from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.attack import bracket_order, order_of
 from verified_dp.search.buckets import enclose_in_buckets, has_buckets
-from verified_dp.search.deadline import OutOfTime, ending_at
+from verified_dp.search.deadline import OutOfTime, ending_at, is_stopped
 from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
@@ -68,6 +68,8 @@ _LEAST_PER_LAW = 0.05
 """Seconds below which a schedule's own laws are not asked at all."""
 _IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
 """Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
+_POINT_SHARE = 0.3
+"""Of what is left, for each delta of a trade-off curve."""
 Ask = Callable[["PrivacyProfile", int, float | None], Enclosure]
 
 
@@ -229,7 +231,8 @@ class PrivacyProfile:
     def tradeoff(self, digits: int | None = None, max_seconds: float | None = None) -> TradeOff:
         """The false negative rates of all tests that tell neighbours apart, at their false positive rates.
 
-        digits: of no delta more than so many; max_seconds: for all that is asked from now on. What needs more is wide.
+        digits: of no delta more than so many; max_seconds: for all that is asked from now on, a part of what is left
+        for each delta. What needs more is wide.
         """
         along, other = self._both_ways(digits, max_seconds)
         return TradeOff(along, other, along(Fraction(0), CURVE_DIGITS))
@@ -279,16 +282,30 @@ class PrivacyProfile:
         return tuple(enclose_loss(loss, h, float(least), float(most), width) for loss in self.losses)
 
     def _both_ways(self, digits: int | None = None, max_seconds: float | None = None) -> tuple[Delta, Delta]:
-        """delta of the relation and of the swapped one, for many questions; of its own orders, so without buckets."""
-        along, other, budget = self.following(), copy(self), Budget(max_seconds)
-        other._orders = [order_of(loss.in_order(SWAPPED[loss.order]), Following) for loss in self.losses]
+        """delta of the relation and of the swapped one, for many questions: the same one but of a single order."""
+        along, budget = self.following(), Budget(max_seconds)
         sharp = self._digits(None, "auto") > LATTICE_DIGITS
         most = (exact.MAX_DIGITS if sharp else LATTICE_DIGITS + 1) if digits is None else exact.digits(digits)
 
-        def asked(profile: Self) -> Delta:
-            return lambda epsilon, digits: profile.solve_delta(
-                epsilon, min(digits, most), "auto", None if max_seconds is None else budget.left / 2).enclosure
+        begun: list[Fraction] = []
 
+        def asked(profile: Self) -> Delta:
+            def ask(epsilon: Fraction, digits: int) -> Enclosure:
+                if begun and (is_stopped() or (max_seconds is not None and budget.spent)):
+                    raise OutOfTime
+                begun.append(epsilon)
+                with ending_at(budget.end, budget.last):
+                    seconds = None if max_seconds is None else _POINT_SHARE * budget.left
+                    if profile is along:
+                        return profile.delta(epsilon, min(digits, most), max_seconds=seconds)
+                    return profile.solve_delta(epsilon, min(digits, most), "auto", seconds).enclosure
+
+            return ask
+
+        if [loss.order for loss in self.losses] not in (["remove"], ["add"]):
+            return asked(along), asked(along)
+        other = copy(self)  # in an order that its relation does not have, so not in buckets
+        other._orders = [order_of(loss.in_order(SWAPPED[loss.order]), Following) for loss in self.losses]
         return asked(along), asked(other)
 
     def refuse_shuffled(self, what: str) -> None:
@@ -398,7 +415,7 @@ class PrivacyProfile:
             if max_seconds is None or not self._has_buckets(method):
                 return self._solve_claim(claim, digits, method, limit)
             own = Budget(max_seconds * (0 if self._is_short(limit, _LEAST_PER_LAW) else 1 - _BUCKET_SHARE))
-            with ending_at(0.0, 0.0) if self._is_short(limit, _RESERVE) else nullcontext():
+            with ending_at(-math.inf, -math.inf) if self._is_short(limit, _RESERVE) else nullcontext():
                 delta, epsilon = self._solve_claim(claim, digits, method, own)
             return (self._beside_buckets("delta", delta, lambda profile, digits, seconds: profile.solve_delta(
                         claim.epsilon, digits, method, seconds).enclosure, limit.left / 2),

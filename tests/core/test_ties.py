@@ -281,7 +281,7 @@ def test_a_ratio_reads_as_a_dyadic_does() -> None:
 def test_questions_next_to_the_largest_loss_are_answered(epsilon: str) -> None:
     """log(1 + .2 (e^2 - 1)) three times is 2.469644971..., where no grid of a lattice is fine enough."""
     steps = compose((PoissonSampled(Laplace("0.5", 1), "0.2"), 3))
-    found = privacy_profile(steps, "add-or-remove").delta(epsilon, max_seconds=20)
+    found = privacy_profile(steps, "add-or-remove").delta(epsilon)
     top = 0.2**3 / 8 * (1 - math.exp(float(epsilon) - 2.469644971673073))  # three times the largest loss, at least
     assert float(found.upper) >= max(top, 0) and found.upper < Fraction(1, 10**5)
 
@@ -289,7 +289,7 @@ def test_questions_next_to_the_largest_loss_are_answered(epsilon: str) -> None:
 def test_epsilon_next_to_the_largest_loss_is_answered() -> None:
     steps: Composition = compose((PoissonSampled(Laplace("0.5", 1), "0.2"), 3))
     with ctx.workprec(80):
-        found = privacy_profile(steps, "add-or-remove").epsilon("1e-12", max_seconds=20)
+        found = privacy_profile(steps, "add-or-remove").epsilon("1e-12")
     assert Fraction("2.4696") < found.lower < found.upper < Fraction("2.46965")
 
 

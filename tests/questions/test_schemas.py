@@ -27,6 +27,8 @@ COMMANDS = [
     ["compare", "a.toml", "--delta", "1e-5", "--methods", "closed-form"],
     ["curve", "a.toml", "--epsilon", "-1:1:3"], ["curve", "a.toml", "--delta", "1e-5,1/3"],
     ["tradeoff", "a.toml", "--fpr", "0.01,1/2", "--prior", "1/3"], ["tradeoff", "a.toml", "--fpr", "0.01"],
+    ["tradeoff", "a.toml", "--fpr", "0.01", "--max-seconds", "1e-6"],
+    ["calibrate", "a.toml", "--solve", "count", "--epsilon", "3", "--delta", "1e-5", "--max-seconds", "1e-6"],
     ["calibrate", "a.toml", "--solve", "count", "--epsilon", "3", "--delta", "1e-5", "--out", "kept"],
     ["statement", "kept/a.json"], ["dpsgd", *TRAINING, "--delta", "1e-5"], ["dpsgd", *TRAINING, "--claim", "3,1e-5"],
     ["dpsgd", *TRAINING], ["dpsgd", "--sampling", "shuffled"], ["dpsgd", "--sampling", "shuffling", *TRAINING[2:]]]

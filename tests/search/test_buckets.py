@@ -111,3 +111,11 @@ def test_nothing_is_certified_with_buckets(clock: itertools.count[int], steps: i
     assert verify(document).valid and document["verdict"] == ("proved" if steps == 12 else "undecided")
     assert {entry["method"] for entry in document["evaluations"]} <= {"renyi", "contour", "closed-form"}
     assert "buckets" in epsilon.enclosure.methods and epsilon.enclosure.lower < epsilon.enclosure.upper < 5
+
+
+@pytest.mark.theorem("T140-bucketed-schedule")
+def test_a_bucket_may_have_more_steps_than_a_part() -> None:
+    often = schedule(*((str(1000 + i), "1e-9", 10**12) for i in range(24)))
+    for rounded in round_schedule(often, 2):
+        assert 2 <= len(rounded.merged()) <= 3 and sum(count for _, count in rounded.parts) == 24 * 10**12
+    assert privacy_profile(often, "remove").epsilon("1e-5", 3, max_seconds=4).upper < 1

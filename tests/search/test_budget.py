@@ -9,14 +9,26 @@ from fractions import Fraction
 
 import pytest
 
+from verified_dp.calibration import calibrate
 from verified_dp.certificate import build_certificate
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
 from verified_dp.core.engines import evaluate
+from verified_dp.core.errors import Undecided
 from verified_dp.core.mechanisms import DiscreteGaussian, Gaussian, MixtureOfGaussians, Release
 from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.profile import privacy_profile
-from verified_dp.search.deadline import OutOfTime, check_time, ending_at, forget_stop, hurrying, stop, timed
+from verified_dp.search.deadline import (
+    GRACE,
+    LEAST,
+    OutOfTime,
+    check_time,
+    ending_at,
+    forget_stop,
+    hurrying,
+    stop,
+    timed,
+)
 from verified_dp.search.order import Budget
 
 TICK = Fraction(1, 2000)
@@ -141,3 +153,85 @@ def test_expansions_stop_with_their_time() -> None:
     loss, = privacy_profile(schedule(2), "remove").losses
     with pytest.raises(OutOfTime), ending_at(0.0):
         ExpansionCurve(loss, 3).expansion(3, Fraction(1))
+
+
+def test_after_a_stop_the_cheap_bounds_have_their_time_from_the_first_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    stop()
+    try:
+        now[0] = 100.0  # a long product in between
+        with pytest.raises(OutOfTime):
+            check_time()
+        with hurrying():
+            check_time()
+            now[0] += GRACE + 0.01
+            with pytest.raises(OutOfTime):
+                check_time()
+        with pytest.raises(OutOfTime):
+            check_time()
+        with hurrying(), pytest.raises(OutOfTime):
+            check_time()
+    finally:
+        forget_stop()
+
+
+def test_a_cheap_bound_has_a_little_time_after_a_search_that_saw_its_deadline_late(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    with ending_at(1.0, 2.0):
+        now[0] = 50.0  # a long product in between
+        with hurrying():
+            check_time()
+        now[0] += LEAST + 0.01
+        with ending_at(60.0), hurrying(), pytest.raises(OutOfTime):  # once for all that is asked within
+            check_time()
+    with ending_at(60.0), hurrying():
+        check_time()
+
+
+@pytest.mark.theorem("T13-epsilon-of-delta")
+@pytest.mark.parametrize(("solve", "seconds"), [("noise_multiplier", 0.3), ("count", 0.05)])
+def test_a_calibration_that_is_cut_short_keeps_what_it_proved(
+        clock: itertools.count[int], solve: str, seconds: float) -> None:
+    spec = Spec(Relation.REPLACE, compose((PoissonSampled(Gaussian("1.1"), "1/100"), 5000)))
+    start = next(clock)
+    found = calibrate(spec, solve=solve, epsilon=4, delta="1e-5", digits=20, max_seconds=seconds)
+    assert (next(clock) - start) * TICK < seconds + 1
+    sharp = calibrate(spec, solve=solve, epsilon=4, delta="1e-5")
+    assert (found.status, sharp.status) == ("wide", "certified")
+    assert found.at_value.upper <= 4 and privacy_profile(found.met).delta(4, 25).upper <= found.target.delta
+    assert found.value >= sharp.neighbour if solve == "noise_multiplier" else found.value <= sharp.neighbour
+    if found.missed is not None:
+        assert found.at_neighbour.lower >= 4 and privacy_profile(found.missed).delta(4, 25).lower > found.target.delta
+
+
+def test_a_calibration_without_any_proof_in_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.perf_counter", itertools.count().__next__)
+    spec = Spec(Relation.REMOVE, compose((PoissonSampled(Gaussian("0.6"), "1/100"), 10**5)))
+    with pytest.raises(Undecided, match="no noise_multiplier is proved to meet the target in the time"):
+        calibrate(spec, solve="noise_multiplier", epsilon="1/100", delta="1e-5", max_seconds=1)
+
+
+@pytest.mark.parametrize("relation", ["remove", "add-or-remove"])
+def test_rates_that_are_cut_short_hold_the_sharp_ones(clock: itertools.count[int], relation: str) -> None:
+    profile, start = privacy_profile(schedule(3), relation), next(clock)
+    short = profile.tradeoff(max_seconds=Fraction(1, 2))
+    wide, again, advantage = short.beta("1/10"), short.tpr("1/100"), short.advantage()
+    assert (next(clock) - start) * TICK < Fraction(1, 2) + 1
+    sharp = profile.tradeoff()
+    narrow = sharp.beta("1/10"), sharp.tpr("1/100"), sharp.advantage()
+    assert wide.status == "wide" and wide.lower > Fraction(1, 2)
+    assert all(one.lower <= best.lower and best.upper <= one.upper
+               for one, best in zip((wide, again, advantage), narrow, strict=True))
+
+
+def test_a_ctrl_c_ends_calibrations_and_rates() -> None:
+    stop()
+    try:
+        found = calibrate(Spec(Relation.ADD, schedule(1)), solve="noise_multiplier", epsilon=1, delta="1e-5")
+        rates = privacy_profile(schedule(2), "add").tradeoff().beta("1/10")
+    finally:
+        forget_stop()
+    assert found.status == rates.status == "wide" and found.at_value.upper <= 1

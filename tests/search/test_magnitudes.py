@@ -22,6 +22,7 @@ from verified_dp.papers import accountant
 from verified_dp.papers.ask import _largest, _reversed_text
 from verified_dp.papers.individual.pld_filter import EpsilonRange, blackwell_mu
 from verified_dp.papers.paper import PAPER_METHODS
+from verified_dp.search.transforms import first_accepted
 
 PLAIN = compose((Gaussian("1.1"), 10))
 SAMPLED = compose((PoissonSampled(Gaussian("1.1"), "0.01"), 100))
@@ -184,3 +185,16 @@ def test_the_saddle_is_found_where_newton_steps_go_to_and_fro() -> None:
     profile = privacy_profile(compose((PoissonSampled(Gaussian("1"), "0.01"), 1000)), "remove")
     saddle = SingleOrder(profile.losses[0]).saddle(Fraction(111, 40))
     assert 7 < saddle.tilt < 7.5 and profile.delta(Fraction(111, 40), 5).status == "certified"
+
+
+@pytest.mark.parametrize("relation", ["remove", "add", "replace"])
+def test_a_sampling_probability_next_to_one_is_answered(relation: str) -> None:
+    nearly = compose((PoissonSampled(Gaussian("0.7"), 1 - Fraction(1, 10**17)), 2))
+    every = compose((Gaussian("0.7"), 2))
+    found, plain = (privacy_profile(one, relation).delta("1.5", 6) for one in (nearly, every))
+    assert found.status == "certified" and abs(found.upper - plain.lower) < Fraction(1, 10**6)
+
+
+def test_a_tail_without_an_end_is_refused() -> None:
+    with pytest.raises(Unsupported, match="no end of a step's tail"):
+        first_accepted(lambda _: False, 1.0)

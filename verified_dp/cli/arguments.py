@@ -188,13 +188,13 @@ def _curve(command: ArgumentParser) -> None:
 def _tradeoff(command: ArgumentParser) -> None:
     command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
     add_tradeoff(command)
-    _json(command)
+    _limits(command, "for each file: past it the rates are as wide as what is proved until then")
 
 
 def _calibrate(command: ArgumentParser) -> None:
     command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
     add_calibrate(command)
-    _json(command)
+    _limits(command, "for each file: past it the best value proved until then, and the nearest that misses")
 
 
 def _compare(command: ArgumentParser) -> None:

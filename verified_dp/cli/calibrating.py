@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
 
 if TYPE_CHECKING:
     from verified_dp.calibration import Calibration
+    from verified_dp.cli.limits import Limits
 
+_SEARCH_SHARE = 0.6
+"""Of the stated seconds, where certificates are to be written after the search."""
 EXAMPLES = """\
 examples:
   verified-dp calibrate claim.toml --solve noise_multiplier --epsilon 3 --delta 1e-5
@@ -18,7 +23,7 @@ examples:
 
 def add_calibrate(command: ArgumentParser) -> None:
     """The options of calibrate."""
-    command.set_defaults(run=run_calibrate, suffix=".toml", method="auto", set=[], max_seconds=None)
+    command.set_defaults(run=run_calibrate, suffix=".toml", method="auto", set=[])
     command.add_argument("--solve", required=True, metavar="KEY",
                          help="noise_multiplier, count, sampling_probability, sigma or scale, of exactly one mechanism")
     command.add_argument("--epsilon", required=True, metavar="E", help="the target's")
@@ -31,43 +36,45 @@ def add_calibrate(command: ArgumentParser) -> None:
 def run_calibrate(args: Namespace, out: Output) -> int:
     """verified-dp calibrate SPEC... --solve KEY --epsilon E --delta D"""
     from verified_dp.cli.commands import certificate_paths
-    from verified_dp.cli.limits import read_digits
+    from verified_dp.cli.limits import Limits
     from verified_dp.core import exact
 
     exact.non_negative(args.epsilon, "epsilon")
     exact.open_unit(args.delta, "delta")
-    digits, places = read_digits(args.digits) or 4, certificate_paths(args.files, args.out)
+    limits, places = Limits.of(args), certificate_paths(args.files, args.out)
 
     def work(file: str) -> int:
         place = next(places)
-        found = _calibrated(file, args, digits)
-        kept = {} if place is None else _certified(found, file, place, args)
+        start = time.monotonic()
+        found = _calibrated(file, args, limits if place is None else limits.share(_SEARCH_SHARE))
+        kept = {} if place is None else _certified(found, file, place, limits.after(start))
         out.result({**calibration_row(found), **kept}, lambda: _lines(found, list(kept.values())))
         return ANSWERED
 
     return for_each(args.files, work, out)
 
 
-def _calibrated(file: str, args: Namespace, digits: int) -> Calibration:
+def _calibrated(file: str, args: Namespace, limits: Limits) -> Calibration:
     from verified_dp.calibration import calibrate
     from verified_dp.cli.inputs import load_spec
+    from verified_dp.cli.interrupts import best_so_far
     from verified_dp.terminal import Progress
 
-    with Progress(file) as progress:
-        return calibrate(load_spec(file), solve=args.solve, epsilon=args.epsilon, delta=args.delta, digits=digits,
-                         progress=progress)
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
+        return calibrate(load_spec(file), solve=args.solve, epsilon=args.epsilon, delta=args.delta,
+                         digits=limits.digits or 4, progress=progress, max_seconds=limits.max_seconds)
 
 
-def _certified(found: Calibration, file: str, place: str, args: Namespace) -> dict[str, str]:
-    """Certificates of both claims: one proved, one refuted."""
+def _certified(found: Calibration, file: str, place: str, limits: Limits) -> dict[str, str]:
+    """Certificates of both claims: one proved, one refuted, if there is one."""
     from verified_dp.cli.commands import certify_spec
-    from verified_dp.cli.limits import Limits
 
-    limits, stem = Limits(None, "auto", None, {}), place.removesuffix(".json")
-    places = {"certificate": f"{stem}-met.json", "neighbour_certificate": f"{stem}-missed.json"}
-    for where, spec in zip(places.values(), (found.met, found.missed), strict=True):
-        certify_spec(spec, file, limits, where)
-    return places
+    stem, limits = place.removesuffix(".json"), replace(limits.share(0.5), digits=None)
+    certify_spec(found.met, file, limits, f"{stem}-met.json")
+    if found.missed is None:
+        return {"certificate": f"{stem}-met.json"}
+    certify_spec(found.missed, file, limits, f"{stem}-missed.json")
+    return {"certificate": f"{stem}-met.json", "neighbour_certificate": f"{stem}-missed.json"}
 
 
 def calibration_row(found: Calibration) -> Row:
@@ -76,9 +83,10 @@ def calibration_row(found: Calibration) -> Row:
     from verified_dp.cli.answers import ends
 
     return {"schema": schema("calibration"), "solve": found.solve, "value": plain(found.value),
-            "neighbour": plain(found.neighbour),
+            "neighbour": None if found.neighbour is None else plain(found.neighbour),
             "target": {"epsilon": found.target.epsilon_text, "delta": found.target.delta_text},
-            "at_value": ends(found.at_value), "at_neighbour": ends(found.at_neighbour),
+            "at_value": ends(found.at_value),
+            "at_neighbour": None if found.at_neighbour is None else ends(found.at_neighbour), "status": found.status,
             "relation": found.at_value.relation, "tight": found.at_value.tight}
 
 
@@ -87,10 +95,13 @@ def _lines(found: Calibration, certificates: list[str]) -> list[str]:
     from verified_dp.cli.text import field, standing_lines
 
     at = f"at delta = {found.target.delta_text}"
+    other = "none is proved to miss the target" if found.neighbour is None else (
+        f"{plain(found.neighbour)}: epsilon = {found.at_neighbour} {at}, above the target")
+    short = ["the search stopped before the last such value; more --max-seconds may find a better one"]
     return [
         f"{found.solve} = {plain(found.value)} is proved to meet epsilon = {found.target.epsilon_text} {at}",
-        *field("value", f"{plain(found.value)}: epsilon = {found.at_value} {at}"),
-        *field("neighbour", f"{plain(found.neighbour)}: epsilon = {found.at_neighbour} {at}, above the target"),
+        *(short if found.status == "wide" else []),
+        *field("value", f"{plain(found.value)}: epsilon = {found.at_value} {at}"), *field("neighbour", other),
         *standing_lines(found.at_value), *field("relation", found.at_value.relation),
         *field("convention", found.at_value.convention),
         *(line for place in certificates for line in field("certificate", place))]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from verified_dp.core.errors import InvalidInput
@@ -26,6 +27,16 @@ class Limits:
         """The options, checked: InvalidInput names the option."""
         method = _method(getattr(args, "method", "auto"))
         return cls(read_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set))
+
+    def share(self, part: float) -> Limits:
+        """The same with a part of the seconds."""
+        return self if self.max_seconds is None else replace(self, max_seconds=part * self.max_seconds)
+
+    def after(self, start: float) -> Limits:
+        """The same with what is left of seconds that began at this reading of the monotonic clock, 0.05 at least."""
+        if self.max_seconds is None:
+            return self
+        return replace(self, max_seconds=max(self.max_seconds - (time.monotonic() - start), 0.05))
 
 
 @dataclass(frozen=True)

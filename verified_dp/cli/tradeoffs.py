@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
 
 if TYPE_CHECKING:
+    from verified_dp.cli.limits import Limits
     from verified_dp.enclosure import Enclosure
 
 EXAMPLES = """\
@@ -29,7 +30,7 @@ class Rates:
 
 def add_tradeoff(command: ArgumentParser) -> None:
     """The options of tradeoff."""
-    command.set_defaults(run=run_tradeoff, suffix=".toml")
+    command.set_defaults(run=run_tradeoff, suffix=".toml", set=[])
     command.add_argument("--fpr", required=True, metavar="A,...",
                          help="false positive rates in (0, 1); 0.1:0.9:9 is from 0.1 to 0.9, 9 of them")
     command.add_argument("--prior", metavar="P", help="also the probability that a positive is true, at this share")
@@ -39,12 +40,12 @@ def add_tradeoff(command: ArgumentParser) -> None:
 
 def run_tradeoff(args: Namespace, out: Output) -> int:
     """verified-dp tradeoff SPEC... --fpr 0.01[,...] [--prior P]"""
-    from verified_dp.cli.limits import read_digits
+    from verified_dp.cli.limits import Limits
     from verified_dp.cli.tables import table
     from verified_dp.questions.curve import read_points
-    from verified_dp.questions.tradeoff import DIGITS, rate
+    from verified_dp.questions.tradeoff import rate
 
-    texts, digits = read_points(args.fpr, "fpr"), read_digits(args.digits) or DIGITS
+    texts, limits = read_points(args.fpr, "fpr"), Limits.of(args)
     for text in texts:
         rate(text, "fpr")
     if args.prior is not None:
@@ -52,21 +53,23 @@ def run_tradeoff(args: Namespace, out: Output) -> int:
     table([], [], args.table)  # the form is known, before anything is computed
 
     def work(file: str) -> int:
-        rates, advantage = _rates(file, texts, args.prior, digits)
+        rates, advantage = _rates(file, texts, args.prior, limits)
         out.result(_row(rates, advantage, args.prior), lambda: _lines(rates, advantage, args.table))
         return ANSWERED
 
     return for_each(args.files, work, out)
 
 
-def _rates(file: str, texts: list[str], prior: str | None, digits: int) -> tuple[list[Rates], Enclosure]:
+def _rates(file: str, texts: list[str], prior: str | None, limits: Limits) -> tuple[list[Rates], Enclosure]:
     from verified_dp.cli.inputs import load_spec
+    from verified_dp.cli.interrupts import best_so_far
     from verified_dp.profile import privacy_profile
+    from verified_dp.questions.tradeoff import DIGITS
     from verified_dp.terminal import Progress
 
-    with Progress(file) as progress:
-        found = privacy_profile(load_spec(file), progress=progress).tradeoff()
-        rates = []
+    with Progress(file, limits.max_seconds) as progress, best_so_far():
+        found = privacy_profile(load_spec(file), progress=progress).tradeoff(max_seconds=limits.max_seconds)
+        rates, digits = [], limits.digits or DIGITS
         for text in texts:
             named = dict(zip(RATES, (found.beta(text, digits), found.tpr(text, digits),
                                      found.bayes_factor(text, digits)), strict=True))

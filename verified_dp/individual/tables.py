@@ -41,6 +41,7 @@ UNKNOWN = 1e6
 """Stands for an infinite error per step: its exponential is infinite, and 0 steps of it cost nothing (T118)."""
 SHARED = Fraction(97, 100)
 """How much smaller v may be for a bucket to use the expectations' bounds of one above."""
+MOST_FREQUENCIES = 2**16
 PRODUCT_ERROR = 2.0**-40
 """Relative error per step of a matrix product with up to 1025 ends, and of the weights in it."""
 
@@ -67,12 +68,12 @@ class TableWitness:
 
     @proved_by("T118-individual-enclosure")
     def check(self) -> None:
-        """Raise InvalidInput unless 0 <= left < tilt < right, the step is positive and there is a frequency."""
+        """Raise InvalidInput unless 0 <= left < tilt < right, step > 0 and there are 1 to 2^16 frequencies (T117)."""
         if not 0 <= self.left < self.tilt < self.right:
             exponents = ", ".join(map(str, (self.left, self.tilt, self.right)))
             raise InvalidInput("left, tilt, right", exponents, "increasing, the first of them >= 0")
-        if not (self.step > 0 and self.count >= 1):
-            raise InvalidInput("step, count", f"{self.step}, {self.count}", "positive")
+        if not (self.step > 0 and 1 <= self.count <= MOST_FREQUENCIES):
+            raise InvalidInput("step, count", f"{self.step}, {self.count}", f"positive, count up to {MOST_FREQUENCIES}")
 
 
 @dataclass(frozen=True)

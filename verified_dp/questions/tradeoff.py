@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 
 from flint import arb, ctx
 
@@ -25,12 +25,13 @@ from verified_dp.core.exact import Number
 from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
+from verified_dp.search.deadline import OutOfTime
 
 DIGITS = 6
 FARTHEST = 2**12
 """No larger |eps| is looked at."""
 Delta = Callable[[Fraction, int], Enclosure]
-"""(eps >= 0, digits) -> delta(eps) enclosed."""
+"""(eps >= 0, digits) -> delta(eps) enclosed. Raises OutOfTime where a stated time is over."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class TradeOff:
     """
 
     def __init__(self, delta: Delta, swapped: Delta, words: Enclosure) -> None:
-        self._delta, self._swapped, self._words = cache(delta), cache(swapped), words
+        self._delta, self._swapped, self._words = delta, swapped, words
+        self._known: dict[Fraction, tuple[int, Enclosure]] = {Fraction(0): (words.digits, words)}
 
     @alone
     def beta(self, alpha: Number, digits: int = DIGITS) -> Enclosure:
@@ -118,7 +120,9 @@ class TradeOff:
     @alone
     def advantage(self, digits: int = DIGITS) -> Enclosure:
         """Enclose the largest TPR - FPR of any test: delta(0)."""
-        found = self._delta(Fraction(0), exact.digits(digits))
+        found = self._words
+        with suppress(OutOfTime):
+            found = self._at(Fraction(0), exact.digits(digits))
         return replace(found, quantity="advantage", digits=digits)
 
     def posterior(self, alpha: Number, prior: Number, digits: int = DIGITS) -> Enclosure:
@@ -149,18 +153,35 @@ class TradeOff:
         return replace(self._words, lower=lower_dyadic(low), upper=upper_dyadic(high), quantity=quantity, budget={},
                        order="both", digits=digits)
 
+    def _at(self, epsilon: Fraction, digits: int) -> Enclosure:
+        """delta at eps, or for eps < 0 of the swapped relation at -eps: kept with the most digits that were asked."""
+        known = self._known.get(epsilon)
+        if known is None or known[0] < digits:
+            found = self._swapped(-epsilon, digits) if epsilon < 0 else self._delta(epsilon, digits)
+            self._known[epsilon] = known = digits, found
+        return known[1]
+
     def _ends(self, alpha: Fraction, digits: int) -> tuple[arb, arb]:
-        """Both bounds of beta, from five points around where g is largest, ever closer as the digits ask."""
+        """Both bounds of beta, from five points around where g is largest, ever closer as the digits ask.
+
+        Where the time is over, what the points known by then prove.
+        """
         low, high, fine = arb(0), upper_end(1 - ball(alpha)), math.ceil(digits * math.log2(10) / 2) + 2
         top, reach = Fraction(0), Fraction(1)
-        for level in sorted({2, 4, 7, fine, fine + 4}):
-            wanted = min(math.ceil(0.61 * level) + 3, exact.MAX_DIGITS)
-            around = math.floor((top - reach) * 2**level), math.ceil((top + reach) * 2**level)
-            place, points = self._around_top(alpha, level, wanted, around)
-            top, reach = Fraction(place, 2**level), Fraction(1, 2**level)
-            low, high = low.max(lower_bound_beta(points)), high.min(bound_beta(points, alpha))
-            if (high - low) * 10**digits <= high.min(1 - low):
-                break
+        try:
+            for level in sorted({2, 4, 7, fine, fine + 4}):
+                wanted = min(math.ceil(0.61 * level) + 3, exact.MAX_DIGITS)
+                around = math.floor((top - reach) * 2**level), math.ceil((top + reach) * 2**level)
+                place, points = self._around_top(alpha, level, wanted, around)
+                top, reach = Fraction(place, 2**level), Fraction(1, 2**level)
+                low, high = low.max(lower_bound_beta(points)), high.min(bound_beta(points, alpha))
+                if (high - low) * 10**digits <= high.min(1 - low):
+                    break
+        except OutOfTime:
+            points = [enclose_point(epsilon, alpha, found) for epsilon, (_, found) in sorted(self._known.items())]
+            low = low.max(lower_bound_beta(points))
+            for five in zip(*(points[n:] for n in range(5)), strict=False):
+                high = high.min(bound_beta(five, alpha))
         return lower_end(low), upper_end(high)
 
     def _around_top(self, alpha: Fraction, level: int, digits: int,
@@ -171,8 +192,7 @@ class TradeOff:
         """
         def point(place: int) -> Point:
             epsilon = Fraction(place, 2**level)
-            known = self._swapped(-epsilon, digits) if epsilon < 0 else self._delta(epsilon, digits)
-            return enclose_point(epsilon, alpha, known)
+            return enclose_point(epsilon, alpha, self._at(epsilon, digits))
 
         def falls(place: int) -> bool:
             return bool(slope(point(place), point(place + 1)) < 0)

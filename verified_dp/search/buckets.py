@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from verified_dp.core.composition import Composition, Grouped, Mechanism, PoissonSampled
 from verified_dp.core.ends import End
+from verified_dp.core.exact import MAX_COUNT
 from verified_dp.core.mechanisms import Gaussian
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Enclosure
@@ -95,10 +96,16 @@ def round_schedule(composition: Composition, fineness: int) -> tuple[Composition
     for cell in cells:
         noises, chances = [step.noise for step in cell], [step.probability for step in cell]
         small, large = (_down(min(chances)), min(_up(max(chances)), Fraction(1))) if size == 1 else (chances[0],) * 2
-        count = sum(step.count for step in cell)
-        below.append((PoissonSampled(Gaussian(_up(max(noises))), small), count))
-        above.append((PoissonSampled(Gaussian(_down(min(noises))), large), count))
+        for count in _counts(cell):
+            below.append((PoissonSampled(Gaussian(_up(max(noises))), small), count))
+            above.append((PoissonSampled(Gaussian(_down(min(noises))), large), count))
     return Composition(tuple(below)).for_groups(size), Composition(tuple(above)).for_groups(size)
+
+
+def _counts(cell: list[Step]) -> list[int]:
+    """How often a bucket's step is made: in one number, or in several where no part may have so many."""
+    count = sum(step.count for step in cell)
+    return [count] if count <= MAX_COUNT else [step.count for step in cell]
 
 
 def _down(value: Fraction) -> Fraction:
@@ -133,7 +140,7 @@ def enclose_in_buckets(composition: Composition, ask: Callable[[Composition, flo
         less, more = round_schedule(composition, fineness)
         if not _saves_steps(composition, more):
             return best
-        budget.say(f"{len(composition.merged())} distinct steps rounded to {len(more.parts)}, both ways")
+        budget.say(f"{len(composition.merged())} distinct steps rounded to {len(more.merged())}, both ways")
         upper = ask(more, budget.left / 2)
         lower = ask(less, budget.left)
         best = _narrowed(best, lower, upper)
@@ -148,7 +155,7 @@ def has_buckets(composition: Composition) -> bool:
 
 
 def _saves_steps(composition: Composition, rounded: Composition) -> bool:
-    return len(rounded.parts) <= _FEWER * len(composition.merged())
+    return len(rounded.merged()) <= _FEWER * len(composition.merged())
 
 
 def _narrowed(best: tuple[End, End, tuple[str, ...]] | None, lower: Enclosure,

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -21,11 +22,29 @@ class OutOfTime(Exception):
 
 GRACE = 0.8
 """Seconds after the deadline, or after `stop`, that a cheap bound may take, where a tenth of those stated is less."""
-_END = [(math.inf, math.inf)]
-"""When searches end, and when the cheap bounds do."""
+LEAST = 0.4
+"""Seconds that the cheap bounds have at least: where a search saw its deadline too late, from the first of them on."""
+
+
+@dataclass
+class _Deadline:
+    """end, last: when searches end, and when the cheap bounds do. late: when the first of these began after `last`."""
+
+    end: float = math.inf
+    last: float = math.inf
+    late: float = -math.inf
+
+    @property
+    def until(self) -> float:
+        """When the cheap bounds end, after all."""
+        return max(self.last, self.late + LEAST)
+
+
+_END = [_Deadline()]
 _HURRIED: list[bool] = []
 """Not empty while a cheap bound is computed."""
 _STOPPED: list[float] = []
+"""When `stop` was called, and when the first cheap bound after that began: from then on these have their time."""
 
 
 def grace(seconds: float) -> float:
@@ -35,8 +54,9 @@ def grace(seconds: float) -> float:
 
 def check_time(ahead: float = 0.0) -> None:
     """Raises OutOfTime past the deadline, or less than `ahead` seconds before it, and after `stop`."""
-    now, (end, last) = time.perf_counter(), _END[-1]
-    until = min([last, *(at + GRACE for at in _STOPPED)]) if _HURRIED else -math.inf if _STOPPED else end
+    now, at = time.perf_counter(), _END[-1]
+    cheap = min([at.until, *(seen + GRACE for seen in _STOPPED[-1:])])
+    until = cheap if _HURRIED else -math.inf if _STOPPED else at.end
     if now + ahead > until:
         raise OutOfTime
 
@@ -50,7 +70,7 @@ def timed(items: Iterable[Item]) -> Iterator[Item]:
 
 def stop() -> None:
     """Every search ends as if its time were over."""
-    _STOPPED.append(time.perf_counter())
+    _STOPPED[:] = _STOPPED or [time.perf_counter()]
 
 
 def is_stopped() -> bool:
@@ -67,10 +87,11 @@ def forget_stop() -> None:
 def ending_at(end: float, last: float | None = None) -> Iterator[None]:
     """Searches inside stop at this reading of the clock, or earlier where they had to stop earlier.
 
-    last: when the cheap bounds end; GRACE later where it is not given.
+    last: when the cheap bounds end, -inf for none; GRACE later where it is not given.
     """
-    before, until = _END[-1]
-    _END.append((min(end, before), min(end + GRACE if last is None else last, until)))
+    outer = _END[-1]
+    until = min(end + GRACE if last is None else last, outer.last)
+    _END.append(_Deadline(min(end, outer.end), until, outer.late))
     try:
         yield
     finally:
@@ -80,6 +101,10 @@ def ending_at(end: float, last: float | None = None) -> Iterator[None]:
 @contextmanager
 def hurrying() -> Iterator[None]:
     """For the cheap bound after the deadline: OutOfTime is raised at the second one."""
+    now = time.perf_counter()
+    _STOPPED.extend([now] if len(_STOPPED) == 1 else [])
+    for at in _END:
+        at.late = now if now > at.last > -math.inf == at.late else at.late
     _HURRIED.append(True)
     try:
         yield

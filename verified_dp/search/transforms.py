@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from verified_dp.core.errors import Unsupported
 from verified_dp.core.exact import square
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
@@ -32,7 +33,8 @@ class FloatLaw:
     def __init__(self, law: SampledGaussianLoss) -> None:
         self.q, self.s, self.order = float(law.sampling_probability), float(law.noise_multiplier), law.order
         self.variance = self.s * self.s
-        self.log_rest = math.log1p(-self.q) if self.q < 1 else -math.inf
+        rest = 1 - law.sampling_probability  # as a double 0 where q is within 1e-17 of 1
+        self.log_rest = math.log1p(-self.q) if self.q < 0.5 else math.log(rest.numerator) - math.log(rest.denominator)
         self.log_q = math.log(law.sampling_probability.numerator) - math.log(law.sampling_probability.denominator)
 
     @property
@@ -161,9 +163,11 @@ class FloatLaw:
 
 
 def first_accepted(accept: Callable[[float], bool], unit: float) -> float:
-    """The first point, to a twentieth of `unit`, from which on a test accepts (a monotone test)."""
+    """The first point, to a twentieth of `unit`, from which on a test accepts (a monotone test). Raises Unsupported."""
     high = unit
     while not accept(high):
+        if not math.isfinite(high):
+            raise Unsupported("the search in floating point finds no end of a step's tail")
         high *= 2
     low = high / 2 if high > unit else 0.0
     while high - low > unit / 20:

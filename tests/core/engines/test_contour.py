@@ -15,7 +15,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines import evaluate
+from verified_dp.core.engines import evaluate, powers
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import (
     LineValues,
@@ -215,6 +215,18 @@ def test_transforms_are_the_node_sums(count: int) -> None:
         for m, value in enumerate(found):
             direct = sum(nodes.weights(acb(2, m * ball(Fraction(7, 3)))), acb(0))
             assert value.overlaps(direct) and value.real.rad() < arb(2) ** -125
+
+
+def test_a_long_product_is_made_in_parts_between_which_it_may_be_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    law, looks = SampledGaussianLoss(Fraction(1, 10), Fraction(1), "remove"), []
+    with ctx.workprec(150):
+        nodes = enclose_nodes(law, NodeRule(Fraction(1), Fraction(1), Fraction(1, 2), -8, 12))
+        whole = enclose_transforms_on_line(nodes, arb(2), arb(1), 30, lambda: looks.append(1))
+        assert not looks
+        monkeypatch.setattr(powers, "_LONG", 1)
+        parts = enclose_transforms_on_line(nodes, arb(2), arb(1), 30, lambda: looks.append(1))
+        assert len(looks) == 2 * 21 + 6 + 6 and len(parts) == 31
+        assert all(one.overlaps(other) for one, other in zip(whole, parts, strict=True))
 
 
 @pytest.mark.theorem("T12-powers")

@@ -35,9 +35,11 @@ from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced
 
 
 @proved_by("T06-trapezoidal-enclosure")
-def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int) -> list[acb]:
+def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int,
+                               between: Callable[[], None] = nothing) -> list[acb]:
     """Enclose sum_j W_j e^{i m eta v_j} for m = 0..count."""
-    return turn_sums(nodes.weights(acb(tilt)), [(loss * acb(0, step)).exp() for loss in nodes.losses], count)
+    turns = [(loss * acb(0, step)).exp() for loss in nodes.losses]
+    return turn_sums(nodes.weights(acb(tilt)), turns, count, between)
 
 
 @proved_by("T06-trapezoidal-enclosure")
@@ -128,7 +130,8 @@ class LineWitness:
             rules = zip(loss.node_parts, self.nodes, strict=True)
             node_sets = [enclose_nodes(law, rule) for (law, _), rule in paced(rules, between)]
             errors = [bound_line_error(nodes, tilt) for nodes in paced(node_sets, between)]
-            columns = [enclose_transforms_on_line(nodes, tilt, step, self.count) for nodes in paced(node_sets, between)]
+            columns = [enclose_transforms_on_line(nodes, tilt, step, self.count, between)
+                       for nodes in paced(node_sets, between)]
             direct = [_enclose_direct_on_line(law, tilt, step, self.count)
                       for law, _ in paced(loss.direct_parts, between)]
             terms, quadrature, node_tail = [], arb(0), arb(0)

@@ -1,12 +1,13 @@
 """Products of powers of transforms, and how an error of each transform moves the product (T12)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flint import acb, acb_mat, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, disc, powers, upper_end
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import nothing, paced, words
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,26 @@ def enclose_product(transforms: Sequence[Transform], gaussian_exponent: acb) -> 
         return product, upper_end(quadrature * size), upper_end(node_tail * size)
 
 
-def turn_sums(weights: Sequence[acb], turns: Sequence[acb], count: int) -> list[acb]:
-    """Enclose sum_j weight_j turn_j^m for m = 0..count by baby and giant steps: one matrix product."""
+def turn_sums(weights: Sequence[acb], turns: Sequence[acb], count: int,
+              between: Callable[[], None] = nothing) -> list[acb]:
+    """Enclose sum_j weight_j turn_j^m for m = 0..count by baby and giant steps: a matrix product, a long one in parts.
+
+    between: called now and then during a long one.
+    """
     babies = _split(count)
     giants = -(-(count + 1) // babies)
-    baby = acb_mat([powers(turn, babies) for turn in turns])
-    leaps = [powers(turn**babies, giants) for turn in turns]
-    giant = acb_mat([[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)] for r in range(giants)])
-    return [value for row in (giant * baby).tolist() for value in row][: count + 1]
+    row = len(turns) * babies * words(ctx.prec)
+    pause, part = (between, 1 + _LONG // (8 * row)) if row * giants >= _LONG else (nothing, giants)
+    baby = acb_mat([powers(turn, babies) for turn in paced(turns, pause)])
+    leaps = [powers(turn**babies, giants) for turn in paced(turns, pause)]
+    giant = [[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)]
+             for r in paced(range(giants), pause)]
+    products = ((acb_mat(giant[r:r + part]) * baby).tolist() for r in paced(range(0, giants, part), pause))
+    return [value for rows in products for values in rows for value in values][: count + 1]
+
+
+_LONG = 2 * 10**7
+"""Units of work of a product, about two seconds, from which on it is made in parts of an eighth of that."""
 
 
 def _split(count: int) -> int:

@@ -182,11 +182,12 @@ class DiscreteLaplaceMixtureLoss(MixturePair, AtomicLaw):
         ratio = (-ball(1 / self.scale)).exp()
         end, inner = 1 / (1 + ratio), -(-ball(1 / self.scale)).expm1() / (1 + ratio)
 
-        def mass(mixture: Mixture, outcome: int) -> arb:
-            return sum((ball(weight) * powers[abs(outcome - int(mean))] for mean, weight in mixture), arb(0))
+        def mass(mixture: list[tuple[int, arb]], outcome: int) -> arb:
+            return sum((weight * powers[abs(outcome - mean)] for mean, weight in mixture), arb(0))
 
+        above, below = ([(int(mean), ball(weight)) for mean, weight in side] for side in (self.above, self.below))
         factors = [end, *[inner] * (places[-1] - places[0] - 1), end]
-        return [(factor * mass(self.above, x), factor * mass(self.below, x))
+        return [(factor * mass(above, x), factor * mass(below, x))
                 for factor, x in zip(factors, range(places[-1], places[0] - 1, -1), strict=True)]
 
 
