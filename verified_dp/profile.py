@@ -38,8 +38,9 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
 from verified_dp.questions.curve import Curve, middle_first, written
-from verified_dp.questions.gdp import GaussianFit, bound_without_sampling, largest_loss
+from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
+from verified_dp.questions.relative_entropy import choose_relative_entropy
 from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.buckets import enclose_in_buckets, has_buckets
@@ -186,15 +187,21 @@ class PrivacyProfile:
                               method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
 
     @alone
-    @proved_by("T70-moment-enclosure", "T25-composition")
+    @proved_by("T70-moment-enclosure", "T146-relative-entropy", "T25-composition")
     def renyi(self, renyi_order: exact.Number, digits: int = DEFAULT_DIGITS) -> Enclosure:
-        """Enclose the Renyi divergence of a real order above 1: the larger of the relation's orders.
+        """Enclose the Renyi divergence of an order in [1, inf]: the larger of the relation's orders.
+
+        1: the relative entropy; float("inf") or "inf": the largest loss, which is epsilon(0).
 
         Ensures: the truth lies in the enclosure; infinite where there may be mass at infinity, from 0 on where a step
         is known by upper bounds only. Raises: InvalidInput.
         """
+        if renyi_order in ("inf", math.inf):
+            return replace(self.epsilon(0, digits), quantity="renyi")
         with ctx.workprec(4 * exact.digits(digits) + 64):
-            found = [enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
+            order_one = exact.exact(renyi_order, "renyi_order") == 1
+            found = [choose_relative_entropy(loss, digits) if order_one
+                     else enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
             lower, upper = found[0]
             for low, high in found[1:]:
                 lower, upper = lower.max(low), upper.max(high)
@@ -235,8 +242,8 @@ class PrivacyProfile:
     def gdp(self, most_epsilon: exact.Number | None = None, digits: int = GDP_DIGITS) -> Enclosure:
         """Enclose the least mu with delta(eps) <= delta_mu(eps) at every eps in [0, most_epsilon], of both orders.
 
-        most_epsilon None: at every eps, that is, the least mu of mu-GDP. That holds up to the largest loss where it is
-        finite; else the upper end is that of Gaussian steps without sampling, where all steps are such, or infinite.
+        most_epsilon None: at every eps, that is, the least mu of mu-GDP. Sampling gains nothing there: far out every
+        record was sampled. The upper end is infinite where a loss is unbounded and its noise no mixture of Gaussians.
         """
         digits, budget = exact.digits(digits), Budget(None)
         with ctx.workprec(8 * digits + 128):
@@ -248,16 +255,45 @@ class PrivacyProfile:
 
     @proved_by("T129-gaussian-guarantee", "T44-infinity-mass")
     def _enclose_gdp(self, most: Fraction | None, digits: int) -> tuple[arb, arb]:
-        if not any(loss.parts for loss in self.losses):
-            mu = ball(max(loss.mean_shift_squared for loss in self.losses)).sqrt()
-            return mu, mu
         if most is None and any(loss.enclose_infinity_mass() > 0 for loss in self.losses):
             return arb.pos_inf(), arb.pos_inf()
-        everything, end = bound_without_sampling(self.composition, self.relation), largest_loss(self.losses)
-        deltas = self._both_ways()[: 2 if [loss.order for loss in self.losses] in (["remove"], ["add"]) else 1]
+        least, largest = squares_of_distances(self.losses)
+        end, everything = largest_loss(self.losses), arb.pos_inf() if largest is None else ball(largest).sqrt()
+        if least == largest and (most is None or not any(loss.parts for loss in self.losses)):
+            return everything, everything
         reach = most or end or max(4 * self.guess_epsilon(Fraction(1, 10**9)), Fraction(1))
-        low, high = GaussianFit(deltas, reach, digits).enclose()
-        return low, (everything if most is None and end is None else high).min(everything)
+        low, high = GaussianFit(self._directions(), reach, digits).enclose()
+        if most is not None or end is not None:
+            return low, high.min(everything)
+        return low.max(ball(least).sqrt()), self._bound_gdp_by_steps(digits).min(everything)
+
+    @proved_by("T129-gaussian-guarantee")
+    def _bound_gdp_by_steps(self, digits: int) -> arb:
+        """Bound mu at all eps by sqrt(sum k_i mu_i^2), mu_i that of each law whose loss is bounded, or of a mixture."""
+        total = arb(0)
+        for loss in self.losses:
+            square = ball(loss.mean_shift_squared)
+            for law, count in loss.parts:
+                one = replace(loss, parts=((law, 1),), mean_shift_squared=Fraction(0))
+                most, end = squares_of_distances([one])[1], largest_loss([one])
+                found = arb.pos_inf() if most is None else ball(most)
+                if end is not None:
+                    mu = GaussianFit(self._of_losses([one])._directions(both=True), end, digits).enclose()[1]
+                    found = found.min(mu * mu)
+                square += count * found
+            total = total.max(square)
+        return total.sqrt()
+
+    def _of_losses(self, losses: Sequence[ComposedLoss]) -> Self:
+        """The same profile with these losses in the place of its own."""
+        other = copy(self)
+        other.losses, other._orders = tuple(losses), [SingleOrder(loss) for loss in losses]
+        return other
+
+    def _directions(self, both: bool = False) -> Sequence[Delta]:
+        """delta of the orders whose curves count for a Gaussian guarantee: of single orders also the swapped ones."""
+        alone = both or [loss.order for loss in self.losses] in (["remove"], ["add"])
+        return self._both_ways()[: 2 if alone else 1]
 
     @alone
     def privacy_loss_distribution(self, step: exact.Number, most_epsilon: exact.Number,
