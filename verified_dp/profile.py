@@ -27,7 +27,7 @@ from verified_dp.core.composition import Claim, Composition, Mechanism, Relation
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values
 from verified_dp.core.engines.closed import has_closed_form
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
 from verified_dp.core.evaluation import Ends, Evaluation, largest_delta, largest_epsilon
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
@@ -37,6 +37,7 @@ from verified_dp.core.pairs.plain import DominatingPair
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
+from verified_dp.questions.attained import Guaranteed
 from verified_dp.questions.curve import Curve, middle_first, written
 from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
@@ -135,8 +136,10 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
-        return self._answer("delta", lambda profile, digits, seconds: profile.solve_delta(
-            epsilon, digits, method, seconds).enclosure, digits, method, max_seconds)
+        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
+            return profile.solve_delta(epsilon, digits, method, seconds).enclosure
+
+        return self._raised(self._answer("delta", ask, digits, method, max_seconds), ask, epsilon, max_seconds)
 
     @alone
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
@@ -147,8 +150,25 @@ class PrivacyProfile:
 
         Ensures and raises as `delta`.
         """
-        return self._answer("epsilon", lambda profile, digits, seconds: profile.solve_epsilon(
-            delta, digits, method, seconds).enclosure, digits, method, max_seconds)
+        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
+            return profile.solve_epsilon(delta, digits, method, seconds).enclosure
+
+        return self._raised(self._answer("epsilon", ask, digits, method, max_seconds), ask, delta, max_seconds)
+
+    @proved_by("T147-attained-guarantees")
+    def _raised(self, found: Enclosure, ask: Ask, at: exact.Number, max_seconds: float | None) -> Enclosure:
+        """The lower end raised to what some steps attain that meet the bounds on divergences which are stated."""
+        known = Guaranteed.of(self.composition, self.relation, self.losses)
+        if known is None or self.composition.group_size > 1:
+            return found
+        with ctx.workprec(4 * found.digits + 128):
+            where = exact.exact(at, found.quantity)
+            end = known.lower_bound_delta(where) if found.quantity == "delta" else known.lower_bound_epsilon(where)
+            left = None if max_seconds is None else max(max_seconds - found.seconds, 0.0)
+            low = max(lower_dyadic(end), ask(self._of_losses(known.losses), found.digits, left).lower, found.lower)
+        if low > found.upper:
+            raise InconsistentEnclosures(f"{found.quantity} of steps that meet the guarantees is above {found!r}")
+        return replace(found, lower=low)
 
     def _answer(self, quantity: str, ask: Ask, digits: int | None, method: str,
                 max_seconds: float | None) -> Enclosure:
