@@ -1,8 +1,8 @@
 """prv_accountant 0.2.0: a small delta_error gives an upper bound on delta that is negative.
 
-Reason: losses are composed by FFT in double precision, whose absolute errors are near 1e-16 and have no sign; the bounds
-add delta_error and the errors of the grid alone. With the smallest errors that are accepted, delta at epsilon = 4 of
-5000 steps is said to lie between -2.5e-16 and -2.6e-16.
+Reason: losses are composed by FFT in double precision, whose absolute errors are near 1e-16 and have no sign; the
+bounds add delta_error and the errors of the grid alone. With small errors asked, delta at epsilon = 4 of 5000 steps is
+said to lie between -2.5e-16 and -2.6e-16.
 Suggestion: a bound on the FFT's error in both ends, or delta_error of at least 1e-13 or so.
 """
 
