@@ -134,6 +134,7 @@ class PrivacyProfile:
 
         digits: 12 where it is not given, but 4 where only the lattice method applies, whose cost grows with the digits.
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
+        Where bounds on divergences are all that is known of a step, the truth is the largest delta that meets them.
         Raises: InvalidInput, Unsupported.
         """
         def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
