@@ -67,6 +67,8 @@ _LEAST_PER_LAW = 0.05
 """Seconds below which a schedule's own laws are not asked at all."""
 _IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
 """Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
+_FOR_LOWER = 5.0
+"""Seconds for the lower end of steps that meet a guarantee, where no time is stated."""
 Ask = Callable[["PrivacyProfile", int, float | None], Enclosure]
 
 
@@ -165,7 +167,7 @@ class PrivacyProfile:
         with ctx.workprec(4 * found.digits + 128):
             where = exact.exact(at, found.quantity)
             end = known.lower_bound_delta(where) if found.quantity == "delta" else known.lower_bound_epsilon(where)
-            left = None if max_seconds is None else max(max_seconds - found.seconds, 0.0)
+            left = _FOR_LOWER if max_seconds is None else max(max_seconds - found.seconds, 0.0)
             low = max(lower_dyadic(end), ask(self._of_losses(known.losses), found.digits, left).lower, found.lower)
         if low > found.upper:
             raise InconsistentEnclosures(f"{found.quantity} of steps that meet the guarantees is above {found!r}")
