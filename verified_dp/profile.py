@@ -28,7 +28,7 @@ from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values
 from verified_dp.core.engines.attack import shuffled_epochs
 from verified_dp.core.engines.closed import has_closed_form
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
 from verified_dp.core.evaluation import Ends, Evaluation, largest_delta, largest_epsilon
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
@@ -39,9 +39,11 @@ from verified_dp.core.pairs.plain import DominatingPair
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
+from verified_dp.questions.attained import Guaranteed
 from verified_dp.questions.curve import Curve, middle_first, written
-from verified_dp.questions.gdp import GaussianFit, bound_without_sampling, largest_loss
+from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
+from verified_dp.questions.relative_entropy import choose_relative_entropy
 from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.attack import bracket_order, order_of
@@ -70,6 +72,8 @@ _IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
 """Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
 _POINT_SHARE = 0.3
 """Of what is left, for each delta of a trade-off curve."""
+_FOR_LOWER = 5.0
+"""Seconds for the lower end of steps that meet a guarantee, where no time is stated."""
 Ask = Callable[["PrivacyProfile", int, float | None], Enclosure]
 
 
@@ -137,10 +141,13 @@ class PrivacyProfile:
 
         digits: 12 where it is not given, but 4 where only the lattice method applies, whose cost grows with the digits.
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
+        Where bounds on divergences are all that is known of a step, the truth is the largest delta that meets them.
         Raises: InvalidInput, Unsupported.
         """
-        return self._answer("delta", lambda profile, digits, seconds: profile.solve_delta(
-            epsilon, digits, method, seconds).enclosure, digits, method, max_seconds)
+        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
+            return profile.solve_delta(epsilon, digits, method, seconds).enclosure
+
+        return self._raised(self._answer("delta", ask, digits, method, max_seconds), ask, epsilon, max_seconds)
 
     @alone
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
@@ -151,8 +158,25 @@ class PrivacyProfile:
 
         Ensures and raises as `delta`.
         """
-        return self._answer("epsilon", lambda profile, digits, seconds: profile.solve_epsilon(
-            delta, digits, method, seconds).enclosure, digits, method, max_seconds)
+        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
+            return profile.solve_epsilon(delta, digits, method, seconds).enclosure
+
+        return self._raised(self._answer("epsilon", ask, digits, method, max_seconds), ask, delta, max_seconds)
+
+    @proved_by("T147-attained-guarantees")
+    def _raised(self, found: Enclosure, ask: Ask, at: exact.Number, max_seconds: float | None) -> Enclosure:
+        """The lower end raised to what some steps attain that meet the bounds on divergences which are stated."""
+        known = Guaranteed.of(self.composition, self.relation, self.losses)
+        if known is None or self.composition.group_size > 1:
+            return found
+        with ctx.workprec(4 * found.digits + 128):
+            where = exact.exact(at, found.quantity)
+            end = known.lower_bound_delta(where) if found.quantity == "delta" else known.lower_bound_epsilon(where)
+            left = _FOR_LOWER if max_seconds is None else max(max_seconds - found.seconds, 0.0)
+            low = max(lower_dyadic(end), ask(self._of_losses(known.losses), found.digits, left).lower, found.lower)
+        if low > found.upper:
+            raise InconsistentEnclosures(f"{found.quantity} of steps that meet the guarantees is above {found!r}")
+        return replace(found, lower=low)
 
     def _answer(self, quantity: str, ask: Ask, digits: int | None, method: str,
                 max_seconds: float | None) -> Enclosure:
@@ -191,16 +215,22 @@ class PrivacyProfile:
                               method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
 
     @alone
-    @proved_by("T70-moment-enclosure", "T25-composition")
+    @proved_by("T70-moment-enclosure", "T146-relative-entropy", "T25-composition")
     def renyi(self, renyi_order: exact.Number, digits: int = DEFAULT_DIGITS) -> Enclosure:
-        """Enclose the Renyi divergence of a real order above 1: the larger of the relation's orders.
+        """Enclose the Renyi divergence of an order in [1, inf]: the larger of the relation's orders.
+
+        1: the relative entropy; float("inf") or "inf": the largest loss, which is epsilon(0).
 
         Ensures: the truth lies in the enclosure; infinite where there may be mass at infinity, from 0 on where a step
         is known by upper bounds only. Raises: InvalidInput.
         """
+        if renyi_order in ("inf", math.inf):
+            return replace(self.epsilon(0, digits), quantity="renyi")
         self.refuse_shuffled("a Renyi divergence")
         with ctx.workprec(4 * exact.digits(digits) + 64):
-            found = [enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
+            order_one = exact.exact(renyi_order, "renyi_order") == 1
+            found = [choose_relative_entropy(loss, digits) if order_one
+                     else enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
             lower, upper = found[0]
             for low, high in found[1:]:
                 lower, upper = lower.max(low), upper.max(high)
@@ -242,8 +272,8 @@ class PrivacyProfile:
     def gdp(self, most_epsilon: exact.Number | None = None, digits: int = GDP_DIGITS) -> Enclosure:
         """Enclose the least mu with delta(eps) <= delta_mu(eps) at every eps in [0, most_epsilon], of both orders.
 
-        most_epsilon None: at every eps, that is, the least mu of mu-GDP. That holds up to the largest loss where it is
-        finite; else the upper end is that of Gaussian steps without sampling, where all steps are such, or infinite.
+        most_epsilon None: at every eps, that is, the least mu of mu-GDP. Sampling gains nothing there: far out every
+        record was sampled. The upper end is infinite where a loss is unbounded and its noise no mixture of Gaussians.
         """
         self.refuse_shuffled("a Gaussian guarantee")
         digits, budget = exact.digits(digits), Budget(None)
@@ -256,16 +286,45 @@ class PrivacyProfile:
 
     @proved_by("T129-gaussian-guarantee", "T44-infinity-mass")
     def _enclose_gdp(self, most: Fraction | None, digits: int) -> tuple[arb, arb]:
-        if not any(loss.parts for loss in self.losses):
-            mu = ball(max(loss.mean_shift_squared for loss in self.losses)).sqrt()
-            return mu, mu
         if most is None and any(loss.enclose_infinity_mass() > 0 for loss in self.losses):
             return arb.pos_inf(), arb.pos_inf()
-        everything, end = bound_without_sampling(self.composition, self.relation), largest_loss(self.losses)
-        deltas = self._both_ways()[: 2 if [loss.order for loss in self.losses] in (["remove"], ["add"]) else 1]
+        least, largest = squares_of_distances(self.losses)
+        end, everything = largest_loss(self.losses), arb.pos_inf() if largest is None else ball(largest).sqrt()
+        if least == largest and (most is None or not any(loss.parts for loss in self.losses)):
+            return everything, everything
         reach = most or end or max(4 * self.guess_epsilon(Fraction(1, 10**9)), Fraction(1))
-        low, high = GaussianFit(deltas, reach, digits).enclose()
-        return low, (everything if most is None and end is None else high).min(everything)
+        low, high = GaussianFit(self._directions(), reach, digits).enclose()
+        if most is not None or end is not None:
+            return low, high.min(everything)
+        return low.max(ball(least).sqrt()), self._bound_gdp_by_steps(digits).min(everything)
+
+    @proved_by("T129-gaussian-guarantee")
+    def _bound_gdp_by_steps(self, digits: int) -> arb:
+        """Bound mu at all eps by sqrt(sum k_i mu_i^2), mu_i that of each law whose loss is bounded, or of a mixture."""
+        total = arb(0)
+        for loss in self.losses:
+            square = ball(loss.mean_shift_squared)
+            for law, count in loss.parts:
+                one = replace(loss, parts=((law, 1),), mean_shift_squared=Fraction(0))
+                most, end = squares_of_distances([one])[1], largest_loss([one])
+                found = arb.pos_inf() if most is None else ball(most)
+                if end is not None:
+                    mu = GaussianFit(self._of_losses([one])._directions(both=True), end, digits).enclose()[1]
+                    found = found.min(mu * mu)
+                square += count * found
+            total = total.max(square)
+        return total.sqrt()
+
+    def _of_losses(self, losses: Sequence[ComposedLoss]) -> Self:
+        """The same profile with these losses in the place of its own."""
+        other = copy(self)
+        other.losses, other._orders = tuple(losses), [SingleOrder(loss) for loss in losses]
+        return other
+
+    def _directions(self, both: bool = False) -> Sequence[Delta]:
+        """delta of the orders whose curves count for a Gaussian guarantee: of single orders also the swapped ones."""
+        alone = both or [loss.order for loss in self.losses] in (["remove"], ["add"])
+        return self._both_ways()[: 2 if alone else 1]
 
     @alone
     def privacy_loss_distribution(self, step: exact.Number, most_epsilon: exact.Number,

@@ -2,8 +2,8 @@
 
 Reason: `_maybe_compose` of ExponentialMechanismDpEvent adds the divergence once and leaves `count` out.
 Suggestion: `count *` before the minimum, as the other events do.
-The specification here is ten exponential mechanisms of epsilon 1 with two candidates, whose odds are 1/4 for one
-data set and 2.718/4 < e/4 for its neighbour: what this pair attains is a lower bound for the event.
+The specification here is ten exponential mechanisms of epsilon 1 with two candidates, whose odds are 7/33 for one
+data set and 2.718 * 7/33 < e 7/33 for its neighbour: what this pair attains is a lower bound for the event.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from comparison import show
 from verified_dp import Enclosure, Finite, Relation, Spec, compose, privacy_profile
 
 RECORDED = "1.0035"
+CLAIM = (RECORDED, "1e-5")
 
 
 def spec() -> Spec:
-    pair = Finite(["1359/3359", "2000/3359"], ["1/5", "4/5"])
+    pair = Finite(["3171/8671", "5500/8671"], ["7/40", "33/40"])
     return Spec(Relation.ADD_OR_REMOVE, compose((pair, 10)))
 
 

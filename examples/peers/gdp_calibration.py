@@ -14,6 +14,7 @@ from verified_dp.interop import from_opacus
 
 HISTORY = [(0.867919921875, 0.01, 10000)]  # from get_noise_multiplier(accountant="gdp")
 RECORDED = "1e-5"
+CLAIM = ("8", RECORDED)
 
 
 def spec() -> Spec:

@@ -11,14 +11,15 @@ from fractions import Fraction
 
 from comparison import show
 
-from verified_dp import Enclosure, Gaussian, Spec, compose, privacy_profile
+from verified_dp import Enclosure, Gaussian, Relation, Spec, compose, privacy_profile
 
 DEVIATION, SENSITIVITY = 8.599796663725433, 7.821589626462722
 RECORDED = "0.09566220791965174"
+CLAIM = ("1", RECORDED)
 
 
 def spec() -> Spec:
-    return Spec("add", compose(Gaussian(sigma=Fraction(DEVIATION), sensitivity=Fraction(SENSITIVITY))))
+    return Spec(Relation.ADD, compose(Gaussian(sigma=Fraction(DEVIATION), sensitivity=Fraction(SENSITIVITY))))
 
 
 def truth() -> Enclosure:

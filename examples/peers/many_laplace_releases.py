@@ -15,6 +15,7 @@ from verified_dp.interop import from_dp_event
 EVENT = {"class_name": "SelfComposedDpEvent", "count": 20000, "event": {
     "class_name": "LaplaceDpEvent", "noise_multiplier": 200}}
 RECORDED = "-3.6760860878441554e-14"
+CLAIM = ("5", "0")
 
 
 def spec() -> Spec:

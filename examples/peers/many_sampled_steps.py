@@ -16,6 +16,7 @@ EVENT = {"class_name": "SelfComposedDpEvent", "count": 10000, "event": {
     "class_name": "PoissonSampledDpEvent", "sampling_probability": 0.01, "event": {
         "class_name": "GaussianDpEvent", "noise_multiplier": 1.0}}}
 RECORDED = "10.298822461444551"
+CLAIM = (RECORDED, "1e-12")
 
 
 def spec() -> Spec:

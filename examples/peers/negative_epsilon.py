@@ -14,6 +14,7 @@ from verified_dp.interop import from_opacus
 
 HISTORY = [(1.0, 0.01, 100)]
 RECORDED = "-0.6759658383524919"
+CLAIM = ("0", "1/2")
 
 
 def spec() -> Spec:

@@ -15,6 +15,7 @@ from verified_dp.interop import from_dp_event
 EVENT = {"class_name": "SelfComposedDpEvent", "count": 10, "event": {
     "class_name": "RandomizedResponseDpEvent", "noise_parameter": 0.5, "num_buckets": 3}}
 RECORDED = "1.386284999887499"
+CLAIM = (RECORDED, "1e-5")
 
 
 def spec() -> Spec:

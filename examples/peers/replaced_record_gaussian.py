@@ -14,6 +14,7 @@ from verified_dp.interop import from_dp_event
 
 EVENT = {"class_name": "GaussianDpEvent", "noise_multiplier": 3.14159}
 RECORDED = "1.3177467526781084"
+CLAIM = (RECORDED, "1e-5")
 
 
 def spec() -> Spec:

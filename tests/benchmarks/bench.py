@@ -124,11 +124,13 @@ def main() -> None:
         answer_one(options.one)
         return
     found = versions()
+    load = os.getloadavg() if hasattr(os, "getloadavg") else ()
     words = options.accountants.split()
     names = [name for name in ACCOUNTANTS if found[PACKAGES[name.split()[0]]] != "not installed"
              or name.startswith("verified_dp")]
     names = [name for name in names if not words or any(word in name for word in (*words, "never"))]
     records: list[dict[str, Any]] = []
+    options.output.mkdir(parents=True, exist_ok=True)
     for case in (case for case in CASES if options.only in f"{case.name} {case.axis}"):
         for name in names:
             for quantity, answer in run_alone(case, name, options.seconds).items():
@@ -137,7 +139,10 @@ def main() -> None:
                                     "epsilon": case.epsilon, "delta": case.delta, **answer})
                     print(case.name, quantity, name, answer.get("error") or f"{1000 * answer['seconds']:.1f} ms",
                           sep=" | ", flush=True)
-    options.output.mkdir(parents=True, exist_ok=True)
+        kept = {"versions": found, "summary": summary(records), "records": records}
+        (options.output / "bench.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")  # of what is done
+    if load:
+        found["load before and after"] = " and ".join(f"{at[0]:.1f}" for at in (load, os.getloadavg()))
     write(options.output, {"versions": found, "summary": summary(records), "records": records})
 
 

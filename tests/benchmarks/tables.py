@@ -1,7 +1,11 @@
-"""From measured records to certified errors, ratios, the cases where we lose, and files to read."""
+"""From measured records to certified errors, ratios, the cases where we lose, and files to read.
+
+    python tests/benchmarks/tables.py build/bench.json docs/benchmark.md --note "an idle machine"
+"""
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import math
@@ -12,6 +16,42 @@ from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
+PAGE_TEXT = """# Beside other accountants
+
+Written by `python tests/benchmarks/tables.py build/bench.json docs/benchmark.md` from one run of `make bench`:
+{versions}. {note}
+
+Each case and accountant has a process of its own, pinned to one core. Times are milliseconds of processor time, the
+least of a few calls, from the constructor to the answer, with all caches of this package cleared. Ours is asked for
+certified enclosures of 6, 12 and 50 digits, both orders of add-or-remove; the others for what they give with the
+setting that is named. In brackets stands the *certified error*: how far, relative to the truth, the answer lies outside
+of the narrowest certified interval, with its sign; below the truth is negative. An accountant that has no such
+mechanism or question has no entry; a dash is an error or more than the time limit.
+
+## In sum
+
+The other's time over ours: above 1 we are faster. *Worst* is the case with the least ratio.
+
+{summary}
+
+{axes}
+
+## Memory
+
+The largest and the median peak of a process, in MB.
+
+{memory}
+
+## Answers on the wrong side
+
+Upper bounds below the truth, and intervals that miss it.
+
+{wrong}
+
+## What failed
+
+{failed}
+"""
 OURS = ("verified_dp 6", "verified_dp 12", "verified_dp 50")
 
 
@@ -101,6 +141,76 @@ def markdown(result: Record) -> str:
     return "\n".join(lines) + "\n"
 
 
+def page(result: Record, note: str) -> str:
+    """docs/benchmark.md."""
+    rows = with_errors(result["records"])
+    return PAGE_TEXT.format(
+        versions=", ".join(f"{name} {number}" for name, number in result["versions"].items()), note=note,
+        summary="\n".join(_summary_lines(result["summary"])), memory="\n".join(_memory_lines(rows)),
+        axes="\n\n".join(_axis_lines(rows)), wrong="\n".join(_wrong_lines(rows)) or "None.",
+        failed="\n".join(_failed_lines(rows)) or "Nothing.")
+
+
+def _summary_lines(summary: list[Record]) -> Iterable[str]:
+    yield "| asked | ours | other | cases | geometric mean | worst | where we lose |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in summary:
+        lose = "; ".join(row["we_lose"]) or "nowhere"
+        yield (f"| {row['quantity']} | {row['ours'].split()[-1]} digits | {row['peer']} | {row['cases']} | "
+               f"{row['geometric_mean']:.3g} | {row['worst']:.3g}: {row['worst_case']} | {lose} |")
+
+
+def _axis_lines(rows: list[Record]) -> Iterable[str]:
+    """One table for each axis and quantity: a line for each case, a column for each accountant that answers there."""
+    for axis in dict.fromkeys(row["axis"] for row in rows):
+        for quantity in ("delta", "epsilon"):
+            chosen = [row for row in rows if row["axis"] == axis and row["quantity"] == quantity]
+            names = list(dict.fromkeys(row["accountant"] for row in chosen))
+            lines = [f"## By {axis}: {quantity}", "", f"| case | {' | '.join(names)} |"]
+            lines.append("|---" * (len(names) + 1) + "|")
+            for case in dict.fromkeys(row["case"] for row in chosen):
+                cells = {row["accountant"]: _cell(row) for row in chosen if row["case"] == case}
+                lines.append(f"| {case} | " + " | ".join(cells.get(name, "") for name in names) + " |")
+            yield "\n".join(lines)
+
+
+def _cell(row: Record) -> str:
+    if "seconds" not in row:
+        return "-"
+    time = f"{1000 * row['seconds']:.3g}"
+    if row["accountant"] in OURS:
+        return time
+    error = row["certified_error"]
+    return time if error is None else f"{time} ({error:.0e})" if error else f"{time} (0)"
+
+
+def _memory_lines(rows: list[Record]) -> Iterable[str]:
+    yield "| accountant | largest | median |"
+    yield "|---|---|---|"
+    for name in dict.fromkeys(row["accountant"] for row in rows):
+        sizes = [row["peak"] / 2**20 for row in rows if row["accountant"] == name and "peak" in row]
+        if sizes:
+            yield f"| {name} | {max(sizes):.0f} | {statistics.median(sizes):.0f} |"
+
+
+def _wrong_lines(rows: list[Record]) -> Iterable[str]:
+    """dp_accounting's pessimistic numbers and Opacus's RDP are upper bounds; prv_accountant states an interval."""
+    for row in rows:
+        upper = row["accountant"].startswith(("dp_accounting", "opacus rdp"))
+        if row["holds"] is False or (upper and row["certified_error"] is not None and row["certified_error"] < 0):
+            yield (f"* {row['accountant']}, {row['case']}: {row['quantity']} {float(row['value']):.9g}, "
+                   f"certified error {row['certified_error']:.1e}")
+
+
+def _failed_lines(rows: list[Record]) -> Iterable[str]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if "error" in row:
+            found.setdefault((row["accountant"], row["error"]), []).append(f"{row['case']} ({row['quantity']})")
+    for (name, error), cases in found.items():
+        yield f"* {name}: {error}: {'; '.join(cases)}"
+
+
 def draw(path: Path, records: list[Record]) -> None:
     """Milliseconds of every accountant over the cases of each axis, delta above and epsilon below."""
     try:
@@ -109,6 +219,8 @@ def draw(path: Path, records: list[Record]) -> None:
         print("no picture: matplotlib is not installed")
         return
     axes = list(dict.fromkeys(record["axis"] for record in records))
+    if not axes:
+        return
     figure, cells = pyplot.subplots(2, len(axes), figsize=(5 * len(axes), 9), squeeze=False, layout="constrained")
     for row, quantity in zip(cells, ("delta", "epsilon"), strict=True):
         for cell, axis in zip(row, axes, strict=True):
@@ -119,8 +231,7 @@ def draw(path: Path, records: list[Record]) -> None:
                 cell.plot(range(len(cases)), [1000 * seconds.get(case, math.nan) for case in cases], "o-", label=name)
             cell.set(title=f"{quantity}, by {axis}", yscale="log", ylabel="ms")
             cell.set_xticks(range(len(cases)), cases, rotation=60, ha="right", fontsize=7)
-    if axes:
-        cells[0][0].legend(fontsize=7)
+    cells[0][0].legend(fontsize=7)
     figure.savefig(path)
 
 
@@ -136,3 +247,18 @@ def write(folder: Path, result: Record) -> None:
     (folder / "bench.md").write_text(markdown(result), encoding="utf-8")
     draw(folder / "bench.svg", result["records"])
     print("written:", *(str(folder / f"bench.{kind}") for kind in ("json", "csv", "md", "svg")))
+
+
+def main() -> None:
+    """The page from a run's file."""
+    parser = argparse.ArgumentParser(description="Write the documentation's page from a run of the benchmark.")
+    parser.add_argument("result", type=Path)
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--note", default="", help="what else ran on the machine")
+    options = parser.parse_args()
+    result = json.loads(options.result.read_text(encoding="utf-8"))
+    options.page.write_text(page(result, options.note), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

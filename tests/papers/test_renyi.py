@@ -133,9 +133,9 @@ def test_zcdp_covers_its_gaussian(count: int) -> None:
         truth, above, loose = (p.delta(epsilon, digits=6) for p in (gaussian, known, listed))
         assert truth.upper <= above.upper and above.upper <= loose.upper.as_fraction() * Fraction(1000001, 1000000)
         assert float(above.upper) == pytest.approx(float(added.delta(epsilon).upper), rel=1e-5)
-        assert above.status == "wide" and (above.lower == 0 or float(epsilon) < 0)
+        assert above.lower.as_fraction() >= truth.lower.as_fraction() * Fraction(999999, 1000000), "which it attains"
     least, found = gaussian.epsilon("1e-6").upper.as_fraction(), known.epsilon("1e-6")
-    assert least < found.upper < 2 * least and found.lower == 0
+    assert least * Fraction(999, 1000) < found.lower and least < found.upper < 2 * least
 
 
 def test_epsilon_meets_its_delta() -> None:
@@ -322,4 +322,4 @@ def test_renyi_divergences_of_masses_at_infinity_of_nothing_and_of_bounds() -> N
     bound = privacy_profile(ZCDP("1/2"), "replace").renyi(2)
     assert bound.lower == 0 and bound.contains(1) and bound.upper <= Fraction(1) + Fraction(1, 10**8)
     with pytest.raises(InvalidInput, match="renyi_order"):
-        privacy_profile(Gaussian("1"), "add").renyi(1)
+        privacy_profile(Gaussian("1"), "add").renyi(0)

@@ -14,6 +14,7 @@ from verified_dp import (
     DiscreteGaussian,
     Gaussian,
     Laplace,
+    MixtureOfGaussians,
     PoissonSampled,
     RandomizedResponse,
     compose,
@@ -21,10 +22,10 @@ from verified_dp import (
 )
 from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.composition import Composition
+from verified_dp.core.composition import Composition, Mechanism
 from verified_dp.core.laws.gaussian import enclose_gaussian_profile
 from verified_dp.enclosure import Enclosure
-from verified_dp.questions.gdp import GaussianFit, Known, is_below_gaussian, is_too_small
+from verified_dp.questions.gdp import GaussianFit, Known, farthest_move, is_below_gaussian, is_too_small
 
 SAMPLED = compose((PoissonSampled(Gaussian("1"), "0.01"), 1000))
 CASES: dict[str, tuple[Composition, str, str | None]] = {
@@ -72,13 +73,56 @@ def test_closed_forms(oracle: ModuleType) -> None:
 
 
 @pytest.mark.theorem("T129-gaussian-guarantee")
+@pytest.mark.parametrize(("step", "count", "relation", "square"), [
+    (PoissonSampled(Gaussian("1"), "0.01"), 1000, "add-or-remove", 1000),
+    (PoissonSampled(Gaussian("2"), "0.9"), 3, "add", Fraction(3, 4)),
+    (PoissonSampled(Gaussian("2"), "0.5"), 3, "replace", Fraction(3, 4)),
+    (MixtureOfGaussians("2", ["0", "1", "3"], ["0.5", "0.3", "0.2"]), 4, "remove", 9),
+])
+def test_sampling_gains_nothing_at_all_epsilons(step: Mechanism, count: int, relation: str, square: Fraction) -> None:
+    found = privacy_profile(compose((step, count)), relation).gdp()
+    assert found.status == "certified" and found.lower.as_fraction() ** 2 <= square <= found.upper.as_fraction() ** 2
+
+
+@pytest.mark.theorem("T129-gaussian-guarantee")
+@pytest.mark.parametrize(("relation", "q", "epsilon"), [("remove", "1/2", "14"), ("replace", "1/10", "120")])
+def test_far_out_sampled_steps_exceed_a_smaller_mu(relation: str, q: str, epsilon: str) -> None:
+    """Of two steps mu is sqrt(2): a sixth less does at small eps and not at large ones."""
+    profile, square = privacy_profile(compose((PoissonSampled(Gaussian("1"), q), 2)), relation), Fraction(25, 18)
+    with ctx.workprec(200):
+        below, above = (enclose_gaussian_profile(square, ball(Fraction(e))) for e in ("1/2", epsilon))
+        assert profile.delta("1/2").upper.as_fraction() < Fraction(float(below))
+        assert profile.delta(epsilon).lower.as_fraction() > Fraction(float(above))
+
+
+@pytest.mark.theorem("T129-gaussian-guarantee")
 def test_at_all_epsilons() -> None:
-    """Without sampling at most sqrt(k) / noise; never with mass at infinity, but on a range."""
-    everywhere = privacy_profile(SAMPLED, "add-or-remove").gdp()
-    assert everywhere.upper.as_fraction() ** 2 >= 1000 > everywhere.upper.as_fraction() ** 2 - Fraction(1, 10**6)
-    assert everywhere.status == "wide" and everywhere.lower > 0
+    """Records replaced in large samples lie two distances apart, outermost means one; never with mass at infinity."""
+    large = privacy_profile(compose((PoissonSampled(Gaussian("1"), "3/4"), 2)), "replace").gdp(digits=2)
+    assert large.lower.as_fraction() ** 2 >= 2 - Fraction(1, 10**4) and large.upper.as_fraction() ** 2 < 9
+    assert large.status == "wide"
     caught = privacy_profile(ApproximateDP("1", "1e-6"), "replace")
     assert caught.gdp().lower.is_infinite and caught.gdp(1).status == "certified"
+
+
+@pytest.mark.theorem("T129-gaussian-guarantee")
+def test_bounded_steps_beside_gaussian_ones() -> None:
+    """Squares add up: at most those of the parts alone, at least the Gaussian ones."""
+    noise = privacy_profile(Laplace("5", "1"), "remove").gdp().upper.as_fraction() ** 2
+    both = compose((Laplace("5", "1"), 3), (PoissonSampled(Gaussian("1"), "0.01"), 10))
+    found = privacy_profile(both, "remove").gdp()
+    assert found.lower.as_fraction() ** 2 * (1 + Fraction(1, 10**5)) >= 10
+    assert found.upper.as_fraction() ** 2 <= (10 + 3 * noise) * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.theorem("T129-gaussian-guarantee")
+def test_couplings_in_order() -> None:
+    thirds = [(Fraction(0), Fraction(2, 3)), (Fraction(2), Fraction(1, 3))]
+    assert farthest_move(thirds, [(Fraction(-1), Fraction(1, 2)), (Fraction(0), Fraction(1, 2))]) == 2
+    assert farthest_move(thirds, [(Fraction(0), Fraction(2, 3)), (Fraction(1), Fraction(1, 3))]) == 1
+    assert farthest_move(thirds, [(Fraction(-1), Fraction(1, 3)), (Fraction(0), Fraction(2, 3))]) == 2
+    with pytest.raises(ValueError, match="equal sums"):
+        farthest_move(thirds, [(Fraction(0), Fraction(1, 2))])
 
 
 def curve(square: str, bump: tuple[str, str] | None = None) -> Callable[[Fraction, int], Enclosure]:

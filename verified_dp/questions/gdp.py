@@ -17,12 +17,11 @@ from flint import arb
 
 from verified_dp.core.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
 from verified_dp.core.bounds import Bounds
-from verified_dp.core.composition import Composition, Grouped, Mechanism, PoissonSampled, Relation
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.exact import square
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import enclose_gaussian_profile, enclose_gaussian_tails
 from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.mixture_lines import Component, MixtureLines
 from verified_dp.core.theorems import proved_by
 from verified_dp.questions.tradeoff import Delta
 
@@ -60,16 +59,50 @@ def is_too_small(known: Known, mu: Fraction) -> bool:
 
 
 @proved_by("T129-gaussian-guarantee", "T25-composition")
-def bound_without_sampling(composition: Composition, relation: Relation) -> arb:
-    """Bound mu at all eps by the same steps without Poisson sampling, if those are Gaussian; +inf elsewhere."""
-    try:
-        losses = privacy_losses(Composition(tuple((_unsampled(step), k) for step, k in composition.parts)), relation)
-    except Unsupported:
-        return arb.pos_inf()
-    bound = arb(0)
+def squares_of_distances(losses: Sequence[ComposedLoss]) -> tuple[Fraction, Fraction | None]:
+    """Bounds on mu^2 at all eps from the means of all Gaussian mixtures; None above where there are other laws.
+
+    Below: of the distance of the outermost means, which decide far out. Above: of how far means have to be moved.
+    """
+    lower = upper = Fraction(0)
     for loss in losses:
-        bound = bound.max(arb.pos_inf() if loss.parts else ball(loss.mean_shift_squared).sqrt())
-    return upper_end(bound)
+        sums = [sum(one, loss.mean_shift_squared) for one in zip(
+            (Fraction(0),) * 3, *(_square_distances(law, count) for law, count in loss.node_parts), strict=True)]
+        lower, upper = max(lower, *sums[:2]), max(upper, sums[2])  # exact: fractions
+    return lower, upper if all(len(loss.node_parts) == len(loss.parts) for loss in losses) else None
+
+
+@proved_by("T129-gaussian-guarantee")
+def _square_distances(law: MixtureLines, count: int) -> tuple[Fraction, Fraction, Fraction]:
+    """count / sigma^2 times the squares of the distances of the largest means, of the smallest, and of a coupling."""
+    (first, *_), (second, *_) = above, below = sorted(law.above), sorted(law.below)  # exact: fractions
+    distances = above[-1][0] - below[-1][0], first[0] - second[0], farthest_move(above, below)
+    left, right, most = (count * distance**2 / square(law.sigma) for distance in distances)
+    return left, right, most
+
+
+@proved_by("T129-gaussian-guarantee")
+def farthest_move(above: Sequence[Component], below: Sequence[Component]) -> Fraction:
+    """The largest distance over which the coupling in order moves weight between (mean, weight) lists in order.
+
+    >>> farthest_move([(Fraction(0), Fraction(2, 3)), (Fraction(1), Fraction(1, 3))], [(Fraction(0), Fraction(1))])
+    Fraction(1, 1)
+    """
+    if sum(weight for _, weight in above) != sum(weight for _, weight in below):
+        raise ValueError("weights must have equal sums")
+    i, j, farthest = 0, 0, Fraction(0)
+    left, right = above[0][1], below[0][1]
+    while True:
+        farthest = max(farthest, abs(above[i][0] - below[j][0]))  # exact: fractions
+        moved = min(left, right)  # exact: fractions
+        left, right = left - moved, right - moved
+        if not left:
+            i += 1
+        if not right:
+            j += 1
+        if i == len(above) or j == len(below):
+            return farthest
+        left, right = left or above[i][1], right or below[j][1]
 
 
 @proved_by("T129-gaussian-guarantee", "T07-ends")
@@ -83,13 +116,6 @@ def largest_loss(losses: Sequence[ComposedLoss]) -> Fraction | None:
                 return None
             found = max(found, upper_dyadic(end).as_fraction())  # exact: fractions
     return found or None
-
-
-def _unsampled(step: Mechanism) -> Mechanism:
-    if isinstance(step, Grouped):
-        inner = _unsampled(step.mechanism)
-        return step if isinstance(inner, Grouped) else Grouped(inner, step.size)
-    return step.mechanism if isinstance(step, PoissonSampled) and not isinstance(step.mechanism, Composition) else step
 
 
 @dataclass

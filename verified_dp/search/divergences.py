@@ -22,6 +22,6 @@ def enclose_renyi_divergence(loss: ComposedLoss, renyi_order: object, digits: in
     """
     order = exact.exact(renyi_order, "renyi_order")
     if order <= 1:
-        raise InvalidInput("renyi_order", renyi_order, "a rational number above 1")
+        raise InvalidInput("renyi_order", renyi_order, "a rational number above 1, 1 or infinity")
     rules, prec = choose_rules(MomentEngine(loss).model, float(order - 1), digits * math.log2(10) + 4)
     return enclose_divergence(loss, order, rules, prec)

@@ -72,10 +72,10 @@ class MomentEngine:
         """The best bound of one order at eps, or of two powers."""
         where = as_float(epsilon)
         found = None if self.guarantee is None else self._two_points(self.guarantee, epsilon)
-        if found is not None and found.is_seen(where):
-            answers = [self._answer(witness, epsilon) for witness in choose_divergences(found, epsilon)]
-            return min(answers, key=lambda answer: float(answer.bounds.upper))
-        return self.run(choose_order(self.model, where, "asoodeh"), epsilon)
+        chosen = [] if found is None or not found.is_seen(where) else choose_divergences(found, epsilon)
+        answers = [self._answer(witness, epsilon) for witness in chosen]
+        answers.append(self.run(choose_order(self.model, where, "asoodeh"), epsilon))
+        return min(answers, key=lambda answer: float(answer.bounds.upper.log()))
 
     @cached_property
     def few(self) -> MomentModel:

@@ -26,6 +26,8 @@ from verified_dp.search.transforms import FloatLaw
 
 SMALLEST, LARGEST = 1e-7, 1e7
 """Between which l is sought."""
+FARTHEST = 1e30
+"""The same where only bounds on divergences and Gaussian steps are composed, whose moments cost nothing."""
 FARTHEST_RULE = 1e4
 """Of a few laws in the place of all, no larger l where a moment is a quadrature: its nodes grow with l."""
 _PREC = 96
@@ -61,7 +63,8 @@ class MomentModel:
         """The largest l that is tried: within the stated orders, and with not too many nodes."""
         ends = [float(law.corners[-1][0]) for law, _ in self.others if isinstance(law, RenyiLoss)]
         ends += [FARTHEST_RULE for law, _ in self.others if self.most and isinstance(law, RuleLaw)]
-        return min([LARGEST, *ends, *(1000 * min(law.s, law.strip) for law, _ in self.nodes)])
+        most = FARTHEST if all(isinstance(law, MomentBound) for law, _ in self.loss.parts) else LARGEST
+        return min([most, *ends, *(1000 * min(law.s, law.strip) for law, _ in self.nodes)])
 
     def log_moment(self, exponent: float) -> float:
         """K(l); +inf where no bound is known."""

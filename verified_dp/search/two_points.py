@@ -22,7 +22,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.laws.renyi import MomentBound, RenyiLoss
 from verified_dp.search.line import dyadic
-from verified_dp.search.renyi import MomentModel
+from verified_dp.search.renyi import LARGEST, MomentModel
 
 _PER_DECADE = 12
 _SMALLEST = 1e-4
@@ -31,6 +31,11 @@ _LOWEST, _HIGHEST = -700.0, 36.0
 """Between which logits p is sought."""
 FAINTEST = 1e-290
 """Two points are sought for larger deltas."""
+
+_MOST_LOG = 700.0
+"""Of what floats have room for."""
+_FEWEST_DIGITS = 1e-9
+"""Of p - e^eps r, in relation to p."""
 
 Gain = Callable[[float, float], float]
 """Of the logits of p and r; it grows with p and falls with r."""
@@ -50,11 +55,11 @@ class TwoPoints(NamedTuple):
 
     def size(self, epsilon: float) -> float:
         """p - e^eps r."""
-        return math.exp(log_share(self.x)) - math.exp(epsilon + log_share(self.y))
+        return math.exp(log_share(self.x)) - math.exp(min(epsilon + log_share(self.y), _MOST_LOG))
 
     def is_seen(self, epsilon: float) -> bool:
         """Whether floats tell both p - e^eps r and 1 - p from 0."""
-        return self.x < 30 and self.size(epsilon) > FAINTEST
+        return self.x < 30 and self.size(epsilon) > max(FAINTEST, _FEWEST_DIGITS * math.exp(log_share(self.x)))
 
 
 def log_share(logit: float) -> float:
@@ -90,7 +95,7 @@ class Guarantee:
         self.models = MomentModel(loss), MomentModel(loss.in_order(SWAPPED[loss.order]))
         lists = [law for law, _ in loss.parts if isinstance(law, RenyiLoss)]
         self.smooth = bool(loss.mean_shift_squared) or len(lists) < len(loss.parts)
-        largest = self.models[0].largest
+        largest = min(self.models[0].largest, LARGEST)
         exponents = np.array(sorted({float(at) for law in lists for at, _ in law.corners if at <= largest}))
         if self.smooth:
             decades = math.log10(largest / _SMALLEST)
@@ -121,7 +126,7 @@ class Guarantee:
             return size, power
         sign, offset = (1.0, 1.0) if power > 1 else (-1.0, 0.0)
         middle, reach = math.log(sign * (power - offset)), 2.5 / _PER_DECADE
-        top = math.log(self.models[0].largest)
+        top = math.log(min(self.models[0].largest, LARGEST))
         at = _greatest(lambda log: self.excess(offset + sign * math.exp(log), x, y),
                        middle - reach, min(middle + reach, top), 36)
         refined = offset + sign * math.exp(at)
