@@ -9,7 +9,7 @@ from flint import arb
 
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.papers.expansions.bounds import HIGHEST, TiltedExpansion, enclose_expansion
+from verified_dp.papers.expansions.bounds import ORDERS, TiltedExpansion, enclose_expansion
 from verified_dp.papers.expansions.choose import choose_table, choose_tilt, choose_witness, log_error
 from verified_dp.papers.saddlepoint.choose import asymptotic_saddle, refine_saddle
 from verified_dp.search.deadline import check_time
@@ -34,11 +34,13 @@ class Choice:
 class ExpansionCurve:
     """delta at any eps >= 0 by the expansion of one order, or of the order with the least error where none is asked.
 
-    loss: with a transform of every step. tilt: any t > 0 (None: chosen where the error is least).
+    loss: with a transform of every step. tilt: any t > 0 (None: where the error is least, with the poles expanded the
+    saddle point).
     """
 
-    def __init__(self, loss: ComposedLoss, order: int | None = None, tilt: Fraction | None = None) -> None:
-        self.loss, self.order, self.tilt = loss, order, tilt
+    def __init__(self, loss: ComposedLoss, order: int | None = None, tilt: Fraction | None = None,
+                 poles: str = "kept") -> None:
+        self.loss, self.order, self.tilt, self.poles = loss, order, tilt, poles
         self.model = float_loss(loss)
         self._choice: Choice | None = None
         self._kept: dict[tuple[int, Fraction], TiltedExpansion] = {}
@@ -54,12 +56,12 @@ class ExpansionCurve:
 
     def choose(self, epsilon: Fraction) -> Choice:
         """Choose the order unless it was asked, and by how much the tilt is lowered: as long as the error falls."""
-        orders = range(HIGHEST + 1) if self.order is None else (self.order,)
+        orders = ORDERS[self.poles] if self.order is None else (self.order,)
         return min((self._choose_share(epsilon, order) for order in orders), key=lambda choice: choice.log_error)
 
     def _choose_share(self, epsilon: Fraction, order: int) -> Choice:
         best = self._try(epsilon, order, 1.0)
-        while best.share > LEAST_SHARE and self.tilt is None:
+        while best.share > LEAST_SHARE and self.tilt is None and self.poles == "kept":
             lower = self._try(epsilon, order, best.share * LOWERED)
             if lower.log_error >= best.log_error:
                 break
@@ -77,6 +79,8 @@ class ExpansionCurve:
         eps = as_float(epsilon)
         start = asymptotic_saddle(self.model, eps)
         saddle = refine_saddle(self.model, eps, choose_saddle(self.model, eps, start))
+        if self.poles == "expanded":
+            return dyadic(saddle, 52)
         return dyadic(share * choose_tilt(self.model, eps, saddle), TILT_BITS)
 
     def expansion(self, order: int, tilt: Fraction) -> TiltedExpansion:
@@ -84,5 +88,6 @@ class ExpansionCurve:
         check_time()
         if (order, tilt) not in self._kept:
             table = choose_table(self.loss, self.model, float(tilt), order)
-            self._kept[order, tilt] = enclose_expansion(table, choose_witness(table, tilt, order))
+            self._kept[order, tilt] = enclose_expansion(
+                table, choose_witness(table, tilt, order, self.poles))
         return self._kept[order, tilt]
