@@ -54,7 +54,8 @@ def choose_witness(table: MomentTable, steps: Steps, order: int) -> EdgeworthWit
     rays = [choose_ray(table, steps, ends[-1] * 2**i, options) for i in range(MOST_RAYS)]
     sizes = [float(bound_beyond(table, steps, ray)) for ray in rays]
     top = choose_top(ends[-1], sizes, math.sqrt(float(steps.cumulants[2])))
-    return EdgeworthWitness(order, ends, tuple(ray for ray in rays if ray.start <= top), top, 3 if few else 12)
+    kept, together = tuple(ray for ray in rays if ray.start <= top), 3 if few else 1 + len(ends) // 3
+    return EdgeworthWitness(order, ends, kept, top, together)
 
 
 def choose_top(start: Fraction, sizes: Sequence[float], deviation: float) -> Fraction:

@@ -83,11 +83,11 @@ def _increasing(numbers: tuple[Fraction, ...]) -> bool:
 @proved_by("T141-certified-expansions")
 def enclose_steps(table: MomentTable, tilt: arb, order: int) -> Steps:
     """Enclose K(t) and the cumulants kappa_0 = 0, kappa_1 = K', ... of the composition, its infinity mass left out."""
-    shift, size = ball(table.loss.mean_shift_squared), moment_count(order)
-    total, log_mass, spreads = gaussian_cgf(shift, tilt, size), tilt * (tilt + 1) * shift / 2, []
+    shift, size, last = ball(table.loss.mean_shift_squared), moment_count(order), max(order, HIGHEST) + 2  # exact
+    total, log_mass, spreads = gaussian_cgf(shift, tilt, last), tilt * (tilt + 1) * shift / 2, []
     for index, (_, count) in enumerate(table.loss.parts):
         moments = enclose_moments(table, index, tilt, size)
-        own = enclose_cumulants(moments.values)
+        own = enclose_cumulants(moments.values[:last])
         spreads.append(Spread(count, moments.mass, [arb(1), *moments.values], [arb(0), *own]))
         log_mass += count * moments.mass.log()
         total = [sum_ + count * one for sum_, one in zip(total, own, strict=True)]

@@ -59,14 +59,15 @@ def choose_table(loss: ComposedLoss, model: FloatLoss, tilt: float, order: int) 
     return tabulate_moments(loss, choose_moment_rules(loss, tilt, bits, size), choose_prec(loss, bits, size, tilt))
 
 
-def choose_witness(table: MomentTable, tilt: Fraction, order: int, poles: str = "kept") -> ExpansionWitness:
-    """Choose W where the moments' bound of |psi| is least, cells up to it, rays from there on. Raises Unsupported."""
+def choose_witness(table: MomentTable, tilt: Fraction, order: int, poles: str = "kept",
+                   split: float = 1.0) -> ExpansionWitness:
+    """Choose W, split times where the moments' bound of |psi| is least, cells and rays. Raises Unsupported."""
     with ctx.workprec(table.prec):
         steps = enclose_steps(table, ball(tilt), order)
         steps = replace(steps, cumulants=POLES[poles](ball(tilt)).enclose_cumulants(steps.cumulants))
         if not (steps.cumulants[2] > 0 and all(value.is_finite() for value in steps.cumulants)):
             raise Unsupported("the moments of a tilted step are not known well enough here: use auto")
-        ends = choose_ends(steps)
+        ends = choose_ends(steps, split)
         options = [far_rules(law, tilt) for law, _ in table.loss.parts]
         rays = [choose_ray(table, steps, ends[-1], options)]
         while len(rays) < MOST_RAYS and bound_beyond(table, steps, rays[-1]) > SMALL:

@@ -20,14 +20,18 @@ from verified_dp.search.transforms import float_loss
 TILT_BITS = 5
 """Of the tilts, so that neighbouring eps share one."""
 LOWERED, LEAST_SHARE = 0.8, 0.3
+SPLITS = 0.7, 0.85, 1.2
 
 
 @dataclass(frozen=True)
 class Choice:
-    """order, and the share of the tilt with K'(t) = eps that is taken; log_error: of what was left out when chosen."""
+    """order; the share of the tilt with K'(t) = eps that is taken; split: where the cells end, over where |psi|'s bound
+    is least; log_error: of what was left out when chosen.
+    """
 
     order: int
     share: float
+    split: float
     log_error: float
 
 
@@ -43,21 +47,23 @@ class ExpansionCurve:
         self.loss, self.order, self.tilt, self.poles = loss, order, tilt, poles
         self.model = float_loss(loss)
         self._choice: Choice | None = None
-        self._kept: dict[tuple[int, Fraction], TiltedExpansion] = {}
+        self._kept: dict[tuple[int, Fraction, float], TiltedExpansion] = {}
 
     def delta(self, epsilon: Fraction) -> tuple[Bounds, arb, dict[str, str]]:
         """The interval, the expansion alone, and what was used. Raises Unsupported where moments are out of reach."""
         if self._choice is None:
             self._choice = self.choose(epsilon)
         tilt = self.tilt_at(epsilon, self._choice.share)
-        bounds, series = self.expansion(self._choice.order, tilt).enclose_delta(epsilon)
+        bounds, series = self.expansion(self._choice.order, tilt, self._choice.split).enclose_delta(epsilon)
         used = {"expansion_order": str(self._choice.order), "expansion_tilt": f"{float(tilt):.6g}"}
         return bounds, series, used
 
     def choose(self, epsilon: Fraction) -> Choice:
-        """Choose the order unless it was asked, and by how much the tilt is lowered: as long as the error falls."""
+        """Choose the order unless it was asked, by how much the tilt is lowered (while the error falls), the split."""
         orders = ORDERS[self.poles] if self.order is None else (self.order,)
-        return min((self._choose_share(epsilon, order) for order in orders), key=lambda choice: choice.log_error)
+        best = min((self._choose_share(epsilon, order) for order in orders), key=lambda choice: choice.log_error)
+        splits = (self._try(epsilon, best.order, best.share, split) for split in SPLITS)
+        return min((best, *splits), key=lambda choice: choice.log_error)
 
     def _choose_share(self, epsilon: Fraction, order: int) -> Choice:
         best = self._try(epsilon, order, 1.0)
@@ -68,9 +74,9 @@ class ExpansionCurve:
             best = lower
         return best
 
-    def _try(self, epsilon: Fraction, order: int, share: float) -> Choice:
+    def _try(self, epsilon: Fraction, order: int, share: float, split: float = 1.0) -> Choice:
         tilt = self.tilt_at(epsilon, share)
-        return Choice(order, share, log_error(self.expansion(order, tilt), epsilon))
+        return Choice(order, share, split, log_error(self.expansion(order, tilt, split), epsilon))
 
     def tilt_at(self, epsilon: Fraction, share: float) -> Fraction:
         """The asked tilt, or the share of that with K'(t) = eps, with few digits."""
@@ -83,11 +89,11 @@ class ExpansionCurve:
             return dyadic(saddle, 52)
         return dyadic(share * choose_tilt(self.model, eps, saddle), TILT_BITS)
 
-    def expansion(self, order: int, tilt: Fraction) -> TiltedExpansion:
+    def expansion(self, order: int, tilt: Fraction, split: float) -> TiltedExpansion:
         """The expansion of an order at a tilt; it is kept. Raises OutOfTime past the deadline."""
         check_time()
-        if (order, tilt) not in self._kept:
+        key = order, tilt, split
+        if key not in self._kept:
             table = choose_table(self.loss, self.model, float(tilt), order)
-            self._kept[order, tilt] = enclose_expansion(
-                table, choose_witness(table, tilt, order, self.poles))
-        return self._kept[order, tilt]
+            self._kept[key] = enclose_expansion(table, choose_witness(table, tilt, order, self.poles, split))
+        return self._kept[key]

@@ -63,7 +63,8 @@ from verified_dp.search.transforms import float_loss
 
 FORMS = EXPANSION, PUBLISHED = "expansion", "published"
 TILTED, PLAIN = "tilted", "plain"
-CITATION = "the constant of the Berry-Esseen theorem: Shevtsova 2010, 2013; cited, not proved here"
+CITATION = "a citation: Shevtsova 2010, 2013"
+"""For the constant of the Berry-Esseen theorem, which is not proved here."""
 MAX_ORDER = 40
 _BITS = (70.0, 160.0, 400.0)
 """Relative accuracy of the moments: the next one where the saddle point is not isolated with the one before."""
@@ -275,7 +276,7 @@ class PlainCurve:
         rules = [untilted_rule(law, count, 4) for law, count in loss.parts]
         bounds, normal = enclose_by_plain_normal(tabulate_moments(loss, rules, 128), epsilon, self.constant)
         estimate = decimal(normal)
-        parameters = {"form": PLAIN, "constant": _constants(loss, self.constant), "rests_on": CITATION}
+        parameters = {"rests_on": CITATION, "form": PLAIN, "constant": _constants(loss, self.constant)}
         return PaperAnswer(bounds, estimate, "the central limit theorem alone; the interval bounds its error",
                            parameters, {"CLT": estimate})
 
@@ -305,8 +306,8 @@ class IntervalCurve:
             found = [enclose_by_berry_esseen(table, tilt, epsilon, self.constant) for tilt in tilts]
             bounds = intersect([one for one, _ in found])
         estimate = decimal(found[-1][1])
-        parameters = {"tilt": ", ".join(f"{float(tilt):.6g}" for tilt in tilts),
-                      "constant": _constants(self.core.loss, self.constant), "rests_on": CITATION}
+        parameters = {"rests_on": CITATION, "tilt": ", ".join(f"{float(tilt):.6g}" for tilt in tilts),
+                      "constant": _constants(self.core.loss, self.constant)}
         return PaperAnswer(bounds, estimate, "the normal approximation alone; the interval bounds its error",
                            parameters, {"SP-CLT": estimate})
 
