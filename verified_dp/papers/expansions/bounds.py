@@ -83,7 +83,8 @@ def _increasing(numbers: tuple[Fraction, ...]) -> bool:
 @proved_by("T141-certified-expansions")
 def enclose_steps(table: MomentTable, tilt: arb, order: int) -> Steps:
     """Enclose K(t) and the cumulants kappa_0 = 0, kappa_1 = K', ... of the composition, its infinity mass left out."""
-    shift, size, last = ball(table.loss.mean_shift_squared), moment_count(order), max(order, HIGHEST) + 2  # exact
+    shift, size = ball(table.loss.mean_shift_squared), moment_count(order)
+    last = 2 + max(order, HIGHEST)  # exact: whole numbers
     total, log_mass, spreads = gaussian_cgf(shift, tilt, last), tilt * (tilt + 1) * shift / 2, []
     for index, (_, count) in enumerate(table.loss.parts):
         moments = enclose_moments(table, index, tilt, size)
