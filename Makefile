@@ -20,8 +20,8 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify audit test test-long mutants figures pages docs peers lint bench bench-individual proofs verify.pyz \
-    verify-page cross-check mutant-check clean help FORCE
+.PHONY: certify audit test test-long mutants figures expansions pages docs peers lint bench bench-individual proofs \
+    verify.pyz verify-page cross-check mutant-check clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -41,6 +41,9 @@ test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where t
 mutants: $(VENV)/installed-test  ## random mutants of core: which do the tests miss? (hours; goes on where it stopped)
 	mkdir -p build
 	$(BIN)/python tests/mutation.py --count 300 --seed 1 --modules verified_dp/core
+
+expansions: $(VENV)/installed  ## widths, rates, and intervals of 300 random compositions anew, into docs/expansions.md
+	$(BIN)/python examples/expansion_tables.py --record docs/expansions.md
 
 figures: $(VENV)/installed-plot  ## draw the five papers' figures into build/figures (minutes; goes on where it stopped)
 	$(BIN)/python examples/paper_figures.py build/figures

@@ -4,8 +4,9 @@ epsilon at a fixed delta over the number m of steps, each a Gaussian on a Poisso
 
     truth      certified, in the place of the paper's "ground truth" by FFT
     GDP        the central limit theorem of Gaussian differential privacy; RDP: the moments accountant (an upper bound)
-    AEA2       Edgeworth expansion of order 2, an estimate (the paper's EW_EST); tilted2: the same of the tilted loss
-    EEAI       the paper's rigorous interval (its EW_LOW, EW_UPP); tilted: the interval without the factor e^epsilon
+    AEA2       Edgeworth expansion of order 2, an estimate (the paper's EW_EST); uniform2: that of the tilted loss
+    EEAI       the paper's rigorous interval of order 1 (its EW_LOW, EW_UPP); EEAI2 of order 2
+    tilted     the rigorous interval of the tilted loss, order 2
 
 `--plot FILE` draws them too (needs matplotlib).
 """
@@ -42,7 +43,7 @@ PANELS = (
     Panel("Figure 3, middle: p = 1/sqrt(m log m)", "0.8", "0.1", {m: few(1 / sqrt(m * log(m))) for m in LARGE}),
     Panel("Figure 3, right: p = 0.1 sqrt(log m/m)", "0.8", "0.1", {m: few(0.1 * sqrt(log(m) / m)) for m in LARGE}),
 )
-COLUMNS = ("truth", "GDP", "RDP", "AEA2", "tilted2", "EEAI", "tilted")
+COLUMNS = ("truth", "GDP", "RDP", "AEA2", "uniform2", "EEAI", "EEAI2", "tilted")
 
 
 def central_limit(probability: str, noise: str, count: int, delta: str) -> str:
@@ -61,16 +62,18 @@ def row(panel: Panel, count: int, probability: str) -> dict[str, str]:
     """Every column at one number of steps."""
     profile = privacy_profile(compose((PoissonSampled(Gaussian(panel.noise), probability), count)), "add-or-remove")
     truth = profile.epsilon(panel.delta, 7)
-    published = accountant(profile, "edgeworth", order=2, form="published").epsilon(panel.delta, 3)
-    tilted = accountant(profile, "edgeworth", order=2, form="tilted").epsilon(panel.delta, 3)
+    first, published = (accountant(profile, "edgeworth", order=n, form="published").epsilon(panel.delta, 3)
+                        for n in (1, 2))
+    tilted = accountant(profile, "edgeworth", order=2).epsilon(panel.delta, 5)
     renyi = accountant(profile, "renyi").epsilon(panel.delta, 3)
     return {
         "truth": f"{float(truth.upper):.5f}",
         "GDP": central_limit(probability, panel.noise, count, panel.delta),
         "RDP": f"{float(renyi.enclosure.upper):.4f}",
         "AEA2": f"{float(published.estimates['AEA2']):.5f}",
-        "tilted2": f"{float(tilted.estimates['tilted2']):.5f}",
-        "EEAI": interval(published.enclosure),
+        "uniform2": f"{float(tilted.estimates['uniform']):.5f}",
+        "EEAI": interval(first.enclosure),
+        "EEAI2": interval(published.enclosure),
         "tilted": interval(tilted.enclosure),
     }
 
@@ -99,12 +102,13 @@ def main() -> None:
     tables: dict[str, dict[int, dict[str, str]]] = {}
     for panel in PANELS:
         print(f"{panel.title}, noise {panel.noise}, delta {panel.delta}")
-        print(f"{'m':>8}" + "".join(f"{name:>10}" for name in COLUMNS[:5]) + f"{'EEAI':>19}{'tilted':>19}")
+        print(f"{'m':>8}" + "".join(f"{name:>10}" for name in COLUMNS[:5])
+              + "".join(f"{name:>19}" for name in COLUMNS[5:]))
         tables[panel.title] = {}
         for count, probability in panel.probabilities.items():
             found = tables[panel.title][count] = row(panel, count, probability)
             print(f"{count:>8}" + "".join(f"{found[name]:>10}" for name in COLUMNS[:5])
-                  + f"{found['EEAI']:>19}{found['tilted']:>19}", flush=True)
+                  + "".join(f"{found[name]:>19}" for name in COLUMNS[5:]), flush=True)
     if len(sys.argv) == 3 and sys.argv[1] == "--plot":
         plot(tables, sys.argv[2])
 

@@ -1,9 +1,9 @@
-"""T104 to T106: Edgeworth's terms, their composition over different steps, tails and lifted integrals of He_n phi."""
+"""T141, T170, T171: Edgeworth's terms, their composition over different steps, tails of He_n phi, Prawitz's window."""
 
 import sympy as sp
 from identities import Claims, check
 
-THEOREMS = ("T104-edgeworth-remainder", "T105-edgeworth-interval", "T106-tilted-edgeworth")
+THEOREMS = ("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
 HIGHEST = 4
 
 
@@ -54,14 +54,12 @@ def claims() -> Claims:
         # J_n solves J' = a J - He_n phi and vanishes at infinity
         yield f"lifted He_{n} phi", sp.expand(sp.diff(lifted, z)), sp.expand(a * lifted - hermite(n, z) * density)
         lifted = hermite(n, z) * density - a * lifted
-    m2, m3, m4, m5, m6, t = sp.symbols("m2 m3 m4 m5 m6 t")
-    moments = 1 + m2 * t**2 / 2 + m3 * t**3 / 6 + m4 * t**4 / 24 + m5 * t**5 / 120 + m6 * t**6 / 720
-    logarithm = sp.series(sp.log(moments), t, 0, 7).removeO()
-    found = {n: sp.expand(logarithm).coeff(t, n) * sp.factorial(n) for n in range(3, 7)}
-    yield "kappa_3", found[3], m3
-    yield "kappa_4", found[4], m4 - 3 * m2**2
-    yield "kappa_5", found[5], m5 - 10 * m2 * m3
-    yield "kappa_6", found[6], m6 - 15 * m2 * m4 - 10 * m3**2 + 30 * m2**3
+    t, k, j = sp.symbols("t k j", positive=True)
+    for order in range(2, 7):
+        poles = sp.diff(-sp.log(t) - sp.log(1 + t), t, order)
+        yield f"F^({order})", poles, (-1) ** order * sp.factorial(order - 1) * (t**-order + (1 + t) ** -order)
+    yield "sum over m >= 2 of 1/(m^2 - 1)", sp.summation(1 / (k**2 - 1), (k, 2, sp.oo)), sp.Rational(3, 4)
+    yield "the exponent at the saddle point", (j**2 / 2 - j * (j - 1 / j)), (1 - j * (j - 1 / j)) / 2
     d = sp.symbols("d", positive=True)
     integral = sp.integrate(z ** (d + 1) * sp.exp(-(z**2) / 2), (z, 0, sp.oo))
     yield "integral of t^{d+1} e^{-t^2/2}", sp.gammasimp(integral), sp.gammasimp(2 ** (d / 2) * sp.gamma(d / 2 + 1))

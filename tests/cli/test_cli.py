@@ -354,7 +354,12 @@ def test_the_papers_methods(run: Any) -> None:
     (row,) = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--json").rows
     assert 0 < float(row["lower"]) < float(row["upper"]) < 1.05 * float(row["lower"])
     assert NUMBER.fullmatch(row["estimate"]) and set(row["estimates"]) >= {"MSD0", "MSD1"} and row["reason"]
+    for form in ("expansion", "published"):
+        (row,) = run("epsilon", "sampled.toml", "--delta", "1e-3", "--method", "edgeworth", "--set", f"form={form}",
+                     "--json").rows
+        assert float(row["lower"]) < float(row["estimate"]) < float(row["upper"]) and row["parameters"]["order"] == "2"
     (row,) = run("epsilon", "sampled.toml", "--delta", "1e-3", "--method", "berry-esseen", "--json").rows
+    assert row["parameters"]["rests_on"].startswith("a citation")
     assert row["method"] == "berry-esseen" and float(row["lower"]) < float(row["upper"]) and row["parameters"]
     found = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--set", "order=2")
     assert found.code == 0 and found.out.startswith("wide: delta = ") and "\nestimate: delta is about" in found.out

@@ -122,7 +122,10 @@ EDITS = [
          seen_by="test_tails_density_and_moments_of_a_composition"),
     # papers
     Edit("ANY_STEPS", '"0.56"', '"0.06"', "T99-berry-esseen", seen_by="test_a_setting_where_the_estimates_are_far_off"),
-    Edit("PSI", "10253", "253", "T104-edgeworth-remainder", seen_by="test_the_authors_program_prints_the_same"),
+    Edit("Smoothed.bound_weights", "(high / self.top) * (high / self.top)", "0", "T170-edgeworth-smoothing",
+         seen_by="test_the_kernel_is_below_its_bounds"),
+    Edit("ExpandedPoles.bound_more", "first + second", "first - first", "T171-steepest-descent",
+         seen_by="test_the_poles_count_in_the_derivative"),
 ]
 
 

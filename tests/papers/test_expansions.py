@@ -27,9 +27,9 @@ from verified_dp.papers.expansions.bounds import (
     bound_beyond,
     bound_rays,
     enclose_expansion,
-    enclose_series,
     enclose_steps,
 )
+from verified_dp.papers.expansions.bounds_forms import ExpandedPoles, KeptPoles
 from verified_dp.papers.expansions.bounds_remainder import (
     Steps,
     bound_cells,
@@ -207,7 +207,7 @@ def test_cells_cover_what_is_left_out(steps: Steps, oracle: ModuleType, order: i
     for reach in (1, 5):
         ends = [ball(Fraction(i, 32) * Fraction(str(mp.nstr(unit, 8)))) for i in range(1, 32 * reach + 1)]
         with ctx.workprec(256):
-            found = bound_cells(steps, order, factors, ends)
+            found = bound_cells(steps, KeptPoles(steps.tilt), order, factors, ends)
         true = mpmath.quad(integrand, mpmath.linspace(0, number(ends[-1]), 4 * reach), maxdegree=4)
         assert true <= number(found) < (1.5, 5, 8, 20, 45)[order] * true, (reach, number(found) / true)
 
@@ -227,7 +227,7 @@ def test_modulus_and_rays(steps: Steps, oracle: ModuleType) -> None:
     assert true <= number(bound_rays(table, steps, rays))
     factors = hermite_coefficients(steps.cumulants, 4)
     far = mpmath.quad(lambda w: abs(expanded(steps, 4, w)) / poles(oracle, w), mpmath.linspace(0.9, 9, 40))
-    assert far <= number(bound_far_expansion(steps, factors, arb("0.9"))) < 4 * far
+    assert far <= number(bound_far_expansion(steps, KeptPoles(steps.tilt), factors, arb("0.9"))) < 4 * far
 
 
 @THEOREM
@@ -243,8 +243,7 @@ def test_the_ladder(power: int, gap: str, oracle: ModuleType) -> None:
 
     true = mpmath.quad(integrand, mpmath.linspace(0, 16, 33))
     with ctx.workprec(200):
-        steps = Steps(arb("1.25"), arb(0), arb(0), [arb(0), ball(Fraction(gap)), arb("1.5")], [])
-        found = enclose_series(steps, arb(0), {power: arb(1)})
+        found = KeptPoles(arb("1.25")).enclose_series(ball(Fraction(gap)), arb("1.5"), {power: arb(1)})
     assert abs(number(found) - true) < mpf("1e-14") * (1 + abs(true)) and found.rad() < arb("1e-30")
 
 
@@ -261,6 +260,78 @@ def test_the_interval_moves_with_what_it_rests_on(composed: Callable[..., Compos
     assert not holds(without.enclose_delta(epsilon)[0], true)
     wrong = replace(expansion, factors={**expansion.factors, 3: expansion.factors[3] * arb("1.2")})
     assert not holds(wrong.enclose_delta(epsilon)[0], true)
+
+
+STEEPEST = pytest.mark.theorem("T171-steepest-descent")
+
+
+@STEEPEST
+@pytest.mark.parametrize(("loss", "target"), list(random_cases(6)), ids=lambda x: x if isinstance(x, float) else "")
+def test_intervals_of_the_published_series_contain_the_contours_digits(loss: ComposedLoss, target: float) -> None:
+    """MSD0 to MSD3, each inside its own interval; the series is the one that is estimated."""
+    epsilon = epsilon_at(loss, target)
+    true = truth(loss, epsilon)
+    answer = paper_method("saddlepoint", {"order": "3"}).curve(loss, epsilon, 8, Budget(20)).delta(epsilon)
+    for n in range(4):
+        bounds, series, used = ExpansionCurve(loss, 2 * n, poles="expanded").delta(epsilon)
+        assert holds(bounds, true) and used["expansion_order"] == str(2 * n)
+        with ctx.workprec(128):
+            assert abs(series / arb(answer.estimates[f"MSD{n}"]) - 1) < arb("1e-14")
+        assert not holds(Bounds(series.lower(), series.upper(), {}), true)
+
+
+@STEEPEST
+def test_the_published_series_is_proved_narrow_at_tiny_delta(composed: Callable[..., ComposedLoss]) -> None:
+    """s = 2, q = .01, k = 3000: relative widths at delta 1e-12, and where the poles are near."""
+    loss, widths = composed("remove", "1/100", "2", 3000), {}
+    for epsilon in (Fraction(7, 10), Fraction(2)):
+        for n in range(4):
+            bounds, series, _ = ExpansionCurve(loss, 2 * n, poles="expanded").delta(epsilon)
+            widths[epsilon, n] = float((bounds.upper - bounds.lower) / series)
+    assert widths[2, 0] > 20 * widths[2, 1] > 100 * widths[2, 2] > 400 * widths[2, 3]
+    assert widths[2, 3] < 1e-5 and min(widths[Fraction(7, 10), n] for n in range(4)) > 1e-2
+
+
+@STEEPEST
+def test_the_poles_count_in_the_derivative(steps: Steps, oracle: ModuleType) -> None:
+    """F^(j) at t and what the poles add along t + iv, by mpmath; the damping is |t(1+t)/((t+iv)(1+t+iv))|."""
+    form, t = ExpandedPoles(ball(TILT)), oracle.real(TILT)
+
+    def poles_alone(z: mpc) -> mpc:
+        return -mp.log(z) - mp.log(1 + z)
+
+    found = form.enclose_cumulants(steps.cumulants)
+    for j in range(1, 7):
+        true = mpmath.diff(poles_alone, t, j)
+        assert abs(number(found[j] - steps.cumulants[j]) - true) < mpf("1e-12") * (1 + abs(true))
+        for v in ("0", "0.4", "3"):
+            size = abs(mpmath.diff(poles_alone, t + 1j * mpf(v), j))
+            assert size <= float(form.bound_more(j)) * (1 + 1e-9)
+        assert j == 1 or float(form.bound_more(j)) < 1.001 * abs(true)
+    for v in ("0.4", "3"):
+        true = t * (1 + t) / poles(oracle, mpf(v))
+        assert true <= float(form.bound_damping(arb(v))) * (1 + 1e-12) < 1.001 * true
+
+
+@STEEPEST
+@pytest.mark.parametrize("order", [0, 2, 4])
+def test_cells_cover_what_the_series_leaves_out(steps: Steps, oracle: ModuleType, order: int) -> None:
+    """The integral of |Psi - Psi_N| / (t(1+t)) by quadrature: below the bound."""
+    form, t = ExpandedPoles(ball(TILT)), oracle.real(TILT)
+    whole = replace(steps, cumulants=form.enclose_cumulants(steps.cumulants))
+    factors = hermite_coefficients(whole.cumulants, order)
+    slope = number(whole.cumulants[1] - steps.cumulants[1])
+
+    def integrand(w: mpf) -> mpf:
+        damped = normalised(oracle, steps, w) * t * (1 + t) / ((t + 1j * w) * (1 + t + 1j * w))
+        return abs(damped * mp.exp(-1j * w * slope) - expanded(whole, order, w)) / (t * (1 + t))
+
+    unit = 1 / mp.sqrt(number(whole.cumulants[2]))
+    ends = [ball(Fraction(i, 32) * Fraction(str(mp.nstr(unit, 8)))) for i in range(1, 161)]
+    with ctx.workprec(256):
+        found = bound_cells(whole, form, order, factors, ends)
+    true = mpmath.quad(integrand, mpmath.linspace(0, number(ends[-1]), 20), maxdegree=4)
+    assert true <= number(found) < 60 * true, number(found) / true
 
 
 @pytest.mark.parametrize("name", ["saddlepoint", "edgeworth"])

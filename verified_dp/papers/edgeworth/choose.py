@@ -1,63 +1,70 @@
-"""What the Edgeworth accountant is free to choose: the remainder's parameter and the tilt. Any choice is valid."""
+"""What the Edgeworth accountant is free to choose: nodes of the moments, cells, rays and where the kernel ends."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from fractions import Fraction
 
-from flint import arb
+from flint import arb, ctx
 
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.papers.edgeworth.bounds import Ratios, SumMoments, bound_remainder
-from verified_dp.papers.edgeworth.bounds_smooth import (
-    bound_modulus,
-    bound_smooth_remainder,
-    enclose_first_frequency,
-    unmirrored,
-)
-from verified_dp.search.line import dyadic, kept_window, node_rule
-from verified_dp.search.transforms import FloatLaw
+from verified_dp.core.errors import Unsupported
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.mixture_lines import MixtureLines
+from verified_dp.papers.edgeworth.bounds import EdgeworthSum, EdgeworthWitness, at_rest, enclose_sum
+from verified_dp.papers.expansions.bounds import bound_beyond, enclose_steps
+from verified_dp.papers.expansions.bounds_remainder import Steps, moment_count
+from verified_dp.papers.expansions.choose import choose_ends, choose_ray, far_rules
+from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, tabulate_moments
+from verified_dp.papers.saddlepoint.choose import untilted_rule
+from verified_dp.search.deadline import timed
 
-LARGEST_TILT = 1000.0
-TILT_BITS = 4
-HEIGHTS = (0.02, 0.05, 0.1, 0.2, 0.4)
-ACCURACY = 20.0
-"""Of the node rules for kappa: -log of their relative error."""
-
-
-def choose_free(ratios: Ratios, bound: Callable[[Ratios, Fraction], arb] = bound_remainder) -> Fraction:
-    """Choose the remainder's parameter in (0, 1/3): the best hundredth."""
-    candidates = [Fraction(k, 100) for k in range(1, 33)]
-    return min(candidates, key=lambda free: float(bound(ratios, free)))
+PREC = 128
+"""Bits of the arithmetic."""
+FEW = 3
+"""Up to so many laws |f| is bounded beyond the cells too: the nodes of that cost more than the rest."""
+MOST_RAYS, DOUBLINGS = 6, 60
+WIDER = 1.25
+"""Where nothing is known beyond the cells they reach this much beyond the least bound of |f|."""
 
 
-def choose_smooth(moments: SumMoments, law: SampledGaussianLoss, tilt: Fraction,
-                  free: Fraction | None = None) -> tuple[arb, Fraction, arb]:
-    """Choose the rule for kappa and the parameter unless it is given: (remainder of T108, parameter, kappa)."""
-    if moments.ratios is None:
-        return moments.remainder, Fraction(1, 10), arb(0)
-    frequency = enclose_first_frequency(moments)
-    kappas = [bound_modulus(law, tilt, frequency, rule) for rule in modulus_rules(*unmirrored(law, tilt))]
-    kappa = min(kappas, key=float)
-    free = free or choose_free(moments.ratios, lambda ratios, free: bound_smooth_remainder(ratios, free, kappa))
-    return bound_smooth_remainder(moments.ratios, free, kappa), free, kappa
+def choose_sums(loss: ComposedLoss, order: int) -> tuple[EdgeworthSum, EdgeworthSum]:
+    """Choose everything for the sums under P and under Q: one table of nodes. Raises Unsupported."""
+    rules = [untilted_rule(law, count, moment_count(order)) for law, count in timed(loss.parts)]
+    table = tabulate_moments(loss, rules, PREC)
+    return _choose_sum(table, 0, order), _choose_sum(table, -1, order)
 
 
-def modulus_rules(law: SampledGaussianLoss, tilt: Fraction) -> list[NodeRule]:
-    """Rules on lines of several heights: low ones where the phase turns fast, high ones where it turns slowly."""
-    model, rules = FloatLaw(law), []
-    t = max(float(tilt), 1e-3)
-    half = min(0.45 * model.strip, 4 * model.s)
-    for share in HEIGHTS:
-        height = share * min(model.strip, 3 * model.s)
-        step = min(2 * math.pi * half / (ACCURACY + model.modulus_growth(t, height, half)), 1.9 * model.s)
-        low, high = kept_window(model, t, model.cumulants(t)[0] - ACCURACY, height)
-        rules.append(node_rule(height, half, step, low, high))
-    return rules
+def _choose_sum(table: MomentTable, tilt: int, order: int) -> EdgeworthSum:
+    with ctx.workprec(PREC):
+        steps = enclose_steps(table, arb(tilt), order)
+        if not (steps.cumulants[2] > 0 and all(value.is_finite() for value in steps.cumulants)):
+            raise Unsupported("the moments of a step's loss are not known well enough here: use auto")
+        return enclose_sum(table, steps, choose_witness(table, steps, order))
 
 
-def round_tilt(saddle: float) -> Fraction:
-    """Choose a tilt near the saddle point, with few digits, so that nearby eps share it."""
-    return dyadic(min(max(saddle, 1 / LARGEST_TILT), LARGEST_TILT), TILT_BITS)
+def choose_witness(table: MomentTable, steps: Steps, order: int) -> EdgeworthWitness:
+    """Choose the cells, the rays from their end on, and T where both errors together are least."""
+    few = len(table.loss.parts) <= FEW and all(isinstance(law, MixtureLines) for law, _ in table.loss.parts)
+    table, steps = at_rest(table, steps)
+    options: list[list[NodeRule | None]] = [far_rules(law, Fraction(0)) if few else [None]
+                                            for law, _ in table.loss.parts]
+    ends = choose_ends(steps, 1.0 if few else WIDER)
+    rays = [choose_ray(table, steps, ends[-1] * 2**i, options) for i in range(MOST_RAYS)]
+    sizes = [float(bound_beyond(table, steps, ray)) for ray in rays]
+    top = choose_top(ends[-1], sizes, math.sqrt(float(steps.cumulants[2])))
+    kept, together = tuple(ray for ray in rays if ray.start <= top), 3 if few else 1 + len(ends) // 3
+    return EdgeworthWitness(order, ends, kept, top, together)
+
+
+def choose_top(start: Fraction, sizes: Sequence[float], deviation: float) -> Fraction:
+    """Choose T = 2^i W: what |f| <= sizes beyond W, 2W, 4W, ... adds grows with T, what smoothing adds falls."""
+    beyond, best, found = 0.0, math.inf, start
+    for i in range(DOUBLINGS):
+        top = start * 2**i
+        error = beyond + 1.26 / (float(top) * deviation)
+        if error < best:
+            best, found = error, top
+        beyond += sizes[min(i, len(sizes) - 1)] * (math.log(2) / math.pi + 0.5)
+    return found

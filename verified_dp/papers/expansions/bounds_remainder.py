@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from flint import acb, arb
 
 from verified_dp.core.balls import disc, upper_end
 from verified_dp.core.theorems import proved_by
+from verified_dp.papers.expansions.bounds_forms import Form
 from verified_dp.papers.symbolic.hermite import hermite_coefficients
 from verified_dp.papers.symbolic.polynomials import evaluate
 from verified_dp.papers.symbolic.tables import CUMULANTS
@@ -24,17 +26,25 @@ class Spread:
     moments: list[arb]
     cumulants: list[arb]
 
-    def absolute(self, power: int) -> arb:
-        """Bound E|Y|^j: m_j for even j, else sqrt(m_{j-1} m_{j+1})."""
-        if power % 2 == 0:
-            return upper_end(self.moments[power])
-        below, above = upper_end(self.moments[power - 1]), upper_end(self.moments[power + 1])
-        return upper_end((below * above).sqrt())
+    @cached_property
+    def absolute(self) -> list[arb]:
+        """Bounds of E|Y|^j, up to the last even j: m_j, for odd j sqrt(m_{j-1} m_{j+1})."""
+        ends = [upper_end(value) for value in self.moments]
+        return [ends[j] if j % 2 == 0 else upper_end((ends[j - 1] * ends[j + 1]).sqrt()) for j in range(len(ends))]
+
+
+    @property
+    def rest(self) -> arb:
+        """(kappa_4 + 6 kappa_2^2) / 12: E(Y-Y')^4/24, Y' an independent copy."""
+        return (self.cumulants[4] + 6 * self.cumulants[2] * self.cumulants[2]) / 12
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A composition tilted by t: K(t), the variance of its Gaussian steps, kappa_0 = 0, kappa_1, ..., its laws."""
+    """A composition tilted by t: K(t), the variance of its Gaussian steps, kappa_0 = 0, kappa_1, ..., its laws.
+
+    cumulants: of what is expanded, the loss's own or those of its form.
+    """
 
     tilt: arb
     log_mass: arb
@@ -42,9 +52,15 @@ class Steps:
     cumulants: list[arb]
     laws: list[Spread]
 
+    @cached_property
+    def spreads(self) -> tuple[arb, arb]:
+        """Sums over the steps of kappa_2 and of E(Y-Y')^4/24, the Gaussian ones left out."""
+        second = sum((law.count * law.cumulants[2] for law in self.laws), arb(0))
+        return second, sum((law.count * law.rest for law in self.laws), arb(0))
 
-TERMS = 4
-"""Of the Taylor polynomials of g^(i)."""
+
+TERMS, MANY = 4, 3
+"""Of the Taylor polynomials of g^(i); more laws than this are bounded together."""
 
 
 def moment_count(order: int) -> int:
@@ -63,7 +79,7 @@ def _enclose_derivatives(law: Spread, order: int, frequency: arb) -> list[acb]:
     for r in range(1, TERMS + 1):
         powers.append(powers[-1] * turn / r)
         sizes.append(upper_end(sizes[-1] * last / r))
-    return [_taylor(law, i, powers, [upper_end(sizes[r] * law.absolute(i + r)) for r in range(1, TERMS + 1)])
+    return [_taylor(law, i, powers, [upper_end(sizes[r] * law.absolute[i + r]) for r in range(1, TERMS + 1)])
             for i in range(order + 1)]
 
 
@@ -88,12 +104,17 @@ def bound_derivative(law: Spread, order: int, frequency: arb) -> arb:
 
 @proved_by("T141-certified-expansions")
 def bound_modulus(steps: Steps, low: arb, high: arb) -> arb:
-    """Bound |psi(w)| for low <= w <= high: |E e^{iwY}|^2 <= 1 - kappa_2 w^2 + (kappa_4 + 6 kappa_2^2) w^4/12."""
+    """Bound |psi(w)| for low <= w <= high: |E e^{iwY}|^2 <= 1 - kappa_2 w^2 + (kappa_4 + 6 kappa_2^2) w^4/12.
+
+    Of many laws the logarithms are bounded by their sum, log(1 + y) <= y.
+    """
     square, fourth = low * low, high * high * high * high
+    if len(steps.laws) > MANY:
+        second, rest = steps.spreads
+        return upper_end(((rest * fourth - (second + steps.shift) * square) / 2).exp()).min(arb(1))
     logarithm = -steps.shift * square / 2
     for law in steps.laws:
-        second = law.cumulants[2]
-        share = upper_end(1 - second * square + (law.cumulants[4] + 6 * second * second) * fourth / 12)
+        share = upper_end(1 - law.cumulants[2] * square + law.rest * fourth)
         logarithm += law.count * share.log() / 2 if 0 < share < 1 else arb(0)
     return upper_end(logarithm.exp())
 
@@ -111,6 +132,7 @@ class _Cell:
     """What is the same in every cell: A(w) and sum |q|_l w^l at |kappa_j|, Re a(w), |q_l|."""
 
     steps: Steps
+    form: Form
     order: int
     exponent: dict[int, arb]
     even: dict[int, arb]
@@ -132,47 +154,60 @@ class _Cell:
         beyond = _sum_of_powers(self.exponent, high).exp() - _sum_of_powers(self.positive, high)
         return upper_end(first + normal * beyond)
 
-    @proved_by("T141-certified-expansions")
+    @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
     def bound(self, low: arb, high: arb, worst: arb) -> arb:
         """Bound the integral over low <= w <= high; |psi - psi_n| is also at most |psi| + |psi_n|."""
-        square, tilt = low * low, self.steps.tilt
-        normal, modulus = upper_end((-self.steps.cumulants[2] * square / 2).exp()), bound_modulus(self.steps, low, high)
-        apart = upper_end(modulus + normal * _sum_of_powers(self.sizes, high))
-        size = apart.min(self.bound_structured(low, high, worst, modulus, normal)) if worst.is_finite() else apart
-        return upper_end(size * (high - low) / ((tilt * tilt + square) * ((1 + tilt) * (1 + tilt) + square)).sqrt())
-
-
-@proved_by("T141-certified-expansions")
-def bound_cells(steps: Steps, order: int, factors: Mapping[int, arb], ends: Sequence[arb]) -> arb:
-    """Bound the integral over 0 < w < W, cut at the ends; factors: l -> q_l."""
-    cell, total, worst = _cell(steps, order, factors), arb(0), arb(0)
-    for low, high in timed(zip([arb(0), *ends], ends, strict=False)):
+        normal = upper_end((-self.steps.cumulants[2] * low * low / 2).exp())
+        modulus = upper_end(bound_modulus(self.steps, low, high) * self.form.bound_damping(low))
+        growing, any_error = self.form.bound_weights(low, high)
+        apart = upper_end(any_error * (modulus + normal * _sum_of_powers(self.sizes, high)))
         if worst.is_finite():
-            between = low.union(high)
-            here = sum((law.count * bound_derivative(law, order + 3, between) for law in steps.laws), arb(0))
+            apart = apart.min(upper_end(growing * self.bound_structured(low, high, worst, modulus, normal)))
+        return upper_end(apart * (high - low))
+
+
+@proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
+def bound_cells(steps: Steps, form: Form, order: int, factors: Mapping[int, arb], ends: Sequence[arb],
+                together: int = 3) -> arb:
+    """Bound the integral over 0 < w < W, cut at the ends; factors: l -> q_l.
+
+    together: so many neighbouring cells share one bound of the derivatives.
+    """
+    cell, total, worst = _cell(steps, form, order, factors), arb(0), arb(0)
+    more = form.bound_more(order + 3)
+    cells = list(zip([arb(0), *ends], ends, strict=False))
+    for group in timed([cells[i:i + together] for i in range(0, len(cells), together)]):
+        if worst.is_finite():
+            between = group[0][0].union(group[-1][1])
+            here = sum((law.count * bound_derivative(law, order + 3, between) for law in steps.laws), more)
             worst = worst.max(upper_end(here))
-        total += cell.bound(low, high, worst)
+        total += sum((cell.bound(low, high, worst) for low, high in group), arb(0))
     return upper_end(total)
 
 
-def _cell(steps: Steps, order: int, factors: Mapping[int, arb]) -> _Cell:
+def _cell(steps: Steps, form: Form, order: int, factors: Mapping[int, arb]) -> _Cell:
     used = range(3, order + 3)
     sizes = [arb(0), arb(0), arb(0), *(abs(steps.cumulants[j]) for j in used)]
     exponent = {0: arb(0)} | {j: sizes[j] / arb.fac_ui(j) for j in used}
     even = {0: arb(0)} | {j: (-1) ** (j // 2) * steps.cumulants[j] / arb.fac_ui(j) for j in used if j % 2 == 0}
-    return _Cell(steps, order, exponent, even, hermite_coefficients(sizes, order),
+    return _Cell(steps, form, order, exponent, even, hermite_coefficients(sizes, order),
                  {power: abs(factor) for power, factor in factors.items()})
 
 
-@proved_by("T141-certified-expansions")
-def bound_far_expansion(steps: Steps, factors: Mapping[int, arb], start: arb) -> arb:
-    """Bound the integral of |psi_n| / (|t+iw| |1+t+iw|) over w > W: incomplete gamma integrals.
+@proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
+def bound_far_expansion(steps: Steps, form: Form, factors: Mapping[int, arb], start: arb) -> arb:
+    """Bound the integral of |psi_n| times the form's kernel over w > W."""
+    return upper_end(form.bound_beyond(start) * bound_expansion_integral(steps.cumulants[2], factors, start))
 
-    int_W^inf w^l e^{-tau w^2/2} dw = (2/tau)^{(l+1)/2} Gamma((l+1)/2, tau W^2/2) / 2.
+
+@proved_by("T141-certified-expansions")
+def bound_expansion_integral(variance: arb, factors: Mapping[int, arb], start: arb, power: int = 0) -> arb:
+    """Bound the integral of w^power |psi_n| over w > W by incomplete gamma integrals, l' = l + power:
+
+    int_W^inf w^l' e^{-tau w^2/2} dw = (2/tau)^{(l'+1)/2} Gamma((l'+1)/2, tau W^2/2) / 2.
     """
-    tilt, twice = steps.tilt, 2 / steps.cumulants[2]
-    total, square = arb(0), start * start
-    for power, factor in factors.items():
-        half = arb(power + 1) / 2
-        total += abs(factor) * (half * twice.log()).exp() * (square / twice).gamma_upper(half) / 2
-    return upper_end(total / ((tilt * tilt + square) * ((1 + tilt) * (1 + tilt) + square)).sqrt())
+    twice, total = 2 / variance, arb(0)
+    for degree, factor in factors.items():
+        half = arb(degree + power + 1) / 2
+        total += abs(factor) * (half * twice.log()).exp() * (start * start / twice).gamma_upper(half) / 2
+    return upper_end(total)

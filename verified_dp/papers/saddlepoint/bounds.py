@@ -18,9 +18,9 @@ from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_s
 from verified_dp.core.errors import InvalidInput, Undecided
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.papers.saddlepoint.bounds_interval import TiltedMoments
 from verified_dp.papers.saddlepoint.bounds_moments import (
     MomentTable,
-    TiltedMoments,
     enclose_moments,
     enclose_third_moment,
 )
@@ -146,3 +146,19 @@ def enclose_by_berry_esseen(table: MomentTable, tilt: Fraction, epsilon: Fractio
         error = upper_end(2 * peak * bound_distance(table, state, constant))
         bounds = bounds_from_sum(normal, {"berry_esseen": error}, {})
         return Bounds(bounds.lower, bounds.upper.min(upper_end(peak + mass)), bounds.budget), normal
+
+
+@proved_by("T172-plain-central-limit")
+def enclose_by_plain_normal(table: MomentTable, epsilon: Fraction,
+                            constant: Fraction | None = None) -> tuple[Bounds, arb]:
+    """Enclose delta(eps) by (1 - m) (E (1 - e^{eps-Z})_+ +- Delta) + m, and the normal part alone; m = P(S = inf).
+
+    Z normal, its mean and variance untilted: Q(b) - e^{(a^2-b^2)/2} Q(a), b = (eps - K')/sqrt K'', a = b + sqrt K''.
+    """
+    with ctx.workprec(table.prec):
+        mass, state = table.loss.enclose_infinity_mass(), enclose_state(table, arb(0), 4)
+        if not state.variance > 0:
+            return Bounds(arb(0), arb(1), {}), arb(0).union(arb(1))
+        normal = mass + (1 - mass) * enclose_normal_part(state, ball(epsilon))
+        error = upper_end((1 - mass) * bound_distance(table, state, constant))
+        return bounds_from_sum(normal, {"berry_esseen": error}, {}), normal

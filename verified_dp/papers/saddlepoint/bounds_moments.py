@@ -20,12 +20,15 @@ from flint import acb, arb, ctx
 from verified_dp.core.balls import BOUND_BITS, ball, lower_end, plus_minus, upper_end
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.errors import Unsupported
+from verified_dp.core.exact import square
 from verified_dp.core.laws.atomic import AtomicLaw
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import DirectLaw, Law
+from verified_dp.core.laws.law import SWAPPED, DirectLaw, Law
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.core.theorems import proved_by
+from verified_dp.papers.saddlepoint.bounds_interval import TiltedMoments, enclose_interval_moments
 from verified_dp.search.deadline import timed
 
 CIRCLE_RATIO = 4
@@ -43,13 +46,13 @@ class MomentRule:
     nodes: NodeRule | None = None
     points: int = 0
 
-    def is_central(self, law: SampledGaussianLoss) -> bool:
-        """The side conditions of T94 that do not depend on the tilt: 0 < b < pi s^2, 0 < h <= 2s, a window."""
+    def is_central(self, law: MixtureLines) -> bool:
+        """The side conditions of T94 that do not depend on the tilt: 0 < b < pi s^2/d, 0 < h <= 2s, a window."""
         rule = self.nodes
         if rule is None or not (self.radius > 0 and rule.height == 0 and rule.step > 0 and rule.half_width > 0):
             return False
         fits = bool(ball(rule.half_width) < law.enclose_strip()) and rule.first <= 0 < rule.last
-        return fits and bool(ball(rule.step) <= 2 * ball(law.noise_multiplier))
+        return fits and rule.step**2 <= 4 * square(law.sigma)
 
 
 @dataclass(frozen=True)
@@ -72,25 +75,14 @@ class MomentTable:
 
 
 def tabulate_moments(loss: ComposedLoss, rules: Sequence[MomentRule], prec: int) -> MomentTable:
-    """Enclose the nodes of every law at the given precision.
-
-    Raises Unsupported where a law has no transform.
-    """
+    """Enclose the nodes of every law that has them at the given precision. Raises Unsupported for a wrong rule."""
     with ctx.workprec(prec):
         nodes = tuple(_tabulate(law, rule) for (law, _), rule in timed(zip(loss.parts, rules, strict=True)))
     return MomentTable(loss, tuple(rules), nodes, prec)
 
 
-def has_moments(loss: ComposedLoss) -> bool:
-    """Whether the tilted moments of every step are known: by nodes, of sampled Gaussians, or directly."""
-    known = len(loss.sampled_parts) + len(loss.direct_parts)
-    return known == len(loss.parts) and not loss.only_moments
-
-
 def _tabulate(law: Law, rule: MomentRule) -> NodeTable | None:
-    if not isinstance(law, SampledGaussianLoss):
-        if not isinstance(law, DirectLaw):
-            raise Unsupported(f"no transform of {type(law).__name__} is known: its moments cannot be enclosed")
+    if not isinstance(law, MixtureLines):
         return None
     if rule.nodes is None or not rule.is_central(law):
         raise Unsupported("a law with nodes needs a rule of height 0 that fits its strip")
@@ -101,41 +93,29 @@ def _tabulate(law: Law, rule: MomentRule) -> NodeTable | None:
                      [(ball(rule.radius) * loss).exp() for loss in losses])
 
 
-@dataclass(frozen=True)
-class TiltedMoments:
-    """mass: M(t). values: m_1, m_2, ... about the centre."""
-
-    mass: arb
-    centre: arb
-    values: list[arb]
-
-    def mean(self) -> arb:
-        """Enclose K'(t) = c + m_1."""
-        return self.centre + self.values[0]
-
-    def variance(self) -> arb:
-        """Enclose K''(t) = m_2 - m_1^2."""
-        return self.values[1] - self.values[0] * self.values[0]
-
-
 def enclose_moments(table: MomentTable, index: int, tilt: arb, order: int) -> TiltedMoments:
-    """Enclose M(t) and m_1..m_order of the law of that index, for every tilt > 0 of the ball, at the table's bits.
+    """Enclose M(t) and m_1..m_order of the law of that index, for every tilt of the ball, at the table's bits.
 
-    The centre is an exact number near the mean. Where a side condition fails everything is infinite or nan.
+    Tilts are > 0; any with nodes or atoms, and of losses on an interval 0 and -1. The centre is an exact number near
+    the mean. Where a side condition fails everything is infinite or nan.
     """
     law, rule, nodes = table.loss.parts[index][0], table.rules[index], table.nodes[index]
     with ctx.workprec(table.prec):
-        if isinstance(law, SampledGaussianLoss) and nodes is not None:
+        if isinstance(law, MixtureLines) and nodes is not None:
             return _moments_of_nodes(law, rule, nodes, tilt, order)
         if isinstance(law, AtomicLaw):
             return _moments_of_atoms(law, tilt, order)
+        if tilt.is_zero():
+            return enclose_interval_moments(law, order)
+        if tilt == -1:
+            return enclose_interval_moments(law.in_order(SWAPPED[law.order]), order).mirrored()
         if isinstance(law, DirectLaw):
             return _moments_on_circle(law, rule, tilt, order)
         raise Unsupported(f"no transform of {type(law).__name__} is known: its moments cannot be enclosed")
 
 
 @proved_by("T94-tilted-moments")
-def _moments_of_nodes(law: SampledGaussianLoss, rule: MomentRule, nodes: NodeTable, tilt: arb,
+def _moments_of_nodes(law: MixtureLines, rule: MomentRule, nodes: NodeTable, tilt: arb,
                       order: int) -> TiltedMoments:
     """m_i M = sum_j W_j (v_j - c)^i + error_i, |error_i| <= i! e^{r|c|} E / r^i, E a bound of |error| on the disc."""
     weights = [(base + tilt * loss).exp() for base, loss in zip(nodes.bases, nodes.losses, strict=True)]
@@ -168,32 +148,41 @@ def _cauchy(bound: arb, radius: Fraction, i: int) -> arb:
 
 
 @proved_by("T94-tilted-moments")
-def _bound_disc_error(law: SampledGaussianLoss, rule: MomentRule, nodes: NodeTable, tilt: arb,
+def _bound_disc_error(law: MixtureLines, rule: MomentRule, nodes: NodeTable, tilt: arb,
                       weights: Sequence[arb]) -> arb:
-    """Bound |M(z) - sum_j W_j(z)| for |z - t| <= r < t by its size at the two real ends x = t +- r.
+    """Bound |M(z) - sum_j W_j(z)| for |z - t| <= r by its size at the two real ends x = t +- r.
 
-    2 N(x) e^{r Theta} / (e^{2 pi b/h} - 1) + tails(x), N = e^{b^2/(2s^2)} cos(b/(2s^2))^{-x} M(x) (no cosine in the
-    remove order), Theta = b/s^2 (twice that in the replace order).
+    2 N(x) e^{r Theta} / (e^{2 pi b/h} - 1) + tails(x), N = e^{b^2/(2s^2)} cos(d_P b/(2s^2))^{-(-1-x)_+}
+    cos(d_Q b/(2s^2))^{-x_+} M(x), Theta = (a_max - b_min) b/s^2, of the means of P and Q and their spreads.
     """
     node_rule = rule.nodes
     with ctx.workprec(BOUND_BITS):
         radius = ball(rule.radius)
-        if node_rule is None or not radius < tilt:
+        if node_rule is None:
             return arb.pos_inf()
-        half_width, double = ball(node_rule.half_width), 2 if law.order == "symmetric" else 1
+        half_width, reach = ball(node_rule.half_width), law.above[-1][0] - law.below[0][0]
         geometric = (2 * arb.pi() * ball(node_rule.half_width / node_rule.step)).expm1()
-        swing = (radius * double * half_width / ball(law.noise_multiplier) ** 2).exp()
+        swing = (radius * ball(reach) * half_width / ball(law.sigma) ** 2).exp()
         ends = arb(0), ball(node_rule.step * node_rule.first), ball(node_rule.step * node_rule.last)
         bound = arb(0)
         for x, sign in ((tilt - radius, -1), (tilt + radius, 1)):
             turned = (w * turn if sign == 1 else w / turn for w, turn in zip(weights, nodes.turns, strict=True))
             tails = upper_end(law.bound_tails(acb(x), *ends))
-            kappa = upper_end(2 * law.enclose_strip_factor(x, arb(0), half_width) / geometric)
+            kappa = upper_end(2 * _strip_factor(law, x, half_width) / geometric)
             if not kappa < 1:
                 return arb.pos_inf()
             mass = (upper_end(sum(turned, arb(0))) + tails) / (1 - kappa)
             bound = bound.max(upper_end(kappa * mass * swing + tails))
         return bound
+
+
+@proved_by("T94-tilted-moments", "T19-line-integral")
+def _strip_factor(law: MixtureLines, x: arb, half_width: arb) -> arb:
+    """N(x) / M(x) at any real x."""
+    twice = 2 * ball(law.sigma) ** 2
+    cosines = [(half_width * ball(side[-1][0] - side[0][0]) / twice).cos() for side in (law.above, law.below)]
+    lift = (-1 - x).max(arb(0)) * cosines[0].log() + x.max(arb(0)) * cosines[1].log()
+    return (half_width * half_width / twice - lift).exp()
 
 
 @proved_by("T94-tilted-moments")

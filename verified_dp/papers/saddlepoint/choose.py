@@ -9,17 +9,19 @@ import numpy as np
 
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import DirectLaw
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.law import DirectLaw, Law
+from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.papers.saddlepoint.bounds_moments import MomentRule
 from verified_dp.search.deadline import timed
 from verified_dp.search.line import dyadic, kept_window, node_rule
 from verified_dp.search.saddle import Saddle
-from verified_dp.search.transforms import FloatLaw, FloatLoss
+from verified_dp.search.transforms import FloatLaw, FloatLoss, float_law
 
 USUAL = 40.0
 """Bits that counts up to 10^12 cost are always spent, so that the time does not depend on the counts."""
 MOST_NODES = 20_000
+UNTILTED_BITS, LARGEST_RADIUS = 30.0, 3.0
+"""Accuracy of the moments at tilts 0 and -1, and the largest disc on which their errors are bounded."""
 REACH = 1.5
 """Rules are chosen so that they are good up to this multiple of the tilt."""
 
@@ -33,8 +35,8 @@ def choose_moment_rules(loss: ComposedLoss, tilt: float, bits: float, order: int
 
 
 def _rule(law: object, tilt: float, bits: float, order: int) -> MomentRule:
-    if isinstance(law, SampledGaussianLoss):
-        return _node_rule(FloatLaw(law), tilt, bits, order)
+    if isinstance(law, MixtureLines):
+        return _node_rule(float_law(law), tilt, bits, order)
     if isinstance(law, DirectLaw):
         radius = tilt / 2
         return MomentRule(dyadic(radius), points=2 * math.ceil((bits + 8) / 4 + order / 2 + 1))
@@ -65,6 +67,27 @@ def _node_rule(law: FloatLaw, tilt: float, bits: float, order: int) -> MomentRul
     if high - low > MOST_NODES * step:
         raise Unsupported("the saddle point is so far out that its moments have too many nodes: use the contour")
     return MomentRule(dyadic(radius), node_rule(0.0, half, step, low, high))
+
+
+def untilted_rule(law: Law, count: int, size: int) -> MomentRule:
+    """Nodes whose error of the size-th untilted moment is below 2^-BITS of its typical size: no search, a formula."""
+    if not isinstance(law, MixtureLines):
+        return MomentRule(Fraction(1, 2))
+    model, variance = float_law(law), float(law.sigma) ** 2
+    _, mean, spread = model.cumulants(0.0)
+    deviation = math.sqrt(spread)
+    radius = min(LARGEST_RADIUS, 1 / (deviation + abs(mean)))
+    places = [float(m) for m, _ in (*law.above, *law.below)]
+    reach = max(places) - min(places)
+    loss = max(0.0, -size * math.log(radius * deviation)) + math.lgamma(size + 1)
+    want = UNTILTED_BITS * math.log(2) + math.log(count) + loss
+    widest = min(0.97 * model.strip, 2.5 * model.s * math.sqrt(want))
+    widths = [share * widest for share in (0.3, 0.5, 0.7, 0.85, 1.0)]
+    growths = [model.strip_growth(radius, b) + radius * reach * b / variance for b in widths]
+    step, half = max((2 * math.pi * b / (want + more + 5), b) for b, more in zip(widths, growths, strict=True))
+    far = (2 + radius) * reach
+    end = far + model.s * math.sqrt(2 * (want + 5 + far * far / (2 * variance)))
+    return MomentRule(dyadic(radius), node_rule(0.0, half, min(step, 1.9 * model.s), -end, end))
 
 
 def choose_prec(loss: ComposedLoss, bits: float, order: int, tilt: float) -> int:

@@ -20,7 +20,7 @@ from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.laws.law import Law
-from verified_dp.papers.expansions.bounds import HIGHEST
+from verified_dp.papers.expansions.bounds import ORDERS
 from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.saddlepoint.bounds import (
@@ -28,6 +28,7 @@ from verified_dp.papers.saddlepoint.bounds import (
     TiltedState,
     check_constant,
     enclose_by_berry_esseen,
+    enclose_by_plain_normal,
     enclose_normal_part,
     enclose_saddle,
     enclose_state,
@@ -36,7 +37,6 @@ from verified_dp.papers.saddlepoint.bounds import (
 from verified_dp.papers.saddlepoint.bounds_moments import (
     MomentTable,
     bound_third_moment,
-    has_moments,
     tabulate_moments,
 )
 from verified_dp.papers.saddlepoint.choose import (
@@ -45,6 +45,7 @@ from verified_dp.papers.saddlepoint.choose import (
     choose_prec,
     choose_tilts,
     refine_saddle,
+    untilted_rule,
 )
 from verified_dp.papers.symbolic.series import (
     bounded_range_cgf,
@@ -60,6 +61,10 @@ from verified_dp.search.order import Budget
 from verified_dp.search.saddle import choose_saddle
 from verified_dp.search.transforms import float_loss
 
+FORMS = EXPANSION, PUBLISHED = "expansion", "published"
+TILTED, PLAIN = "tilted", "plain"
+CITATION = "a citation: Shevtsova 2010, 2013"
+"""For the constant of the Berry-Esseen theorem, which is not proved here."""
 MAX_ORDER = 40
 _BITS = (70.0, 160.0, 400.0)
 """Relative accuracy of the moments: the next one where the saddle point is not isolated with the one before."""
@@ -74,7 +79,7 @@ def check_supported(loss: ComposedLoss) -> None:
     """Raises Unsupported where the saddle-point methods do not apply."""
     if not loss.parts and not loss.mean_shift_squared:
         raise Unsupported("nothing depends on the data: there is no saddle point")
-    if not has_moments(loss):
+    if not loss.has_transform:
         raise Unsupported("this method needs the transform of every step, and one of them has none: use lattice")
 
 
@@ -187,7 +192,7 @@ class SeriesCurve:
             estimates["SP-CLT"] = decimal(normal + mass)
             remainder = bound_remainder(table, state, scale) / abs(series[-1])
         bounds, uniform, used = self.expansion.delta(epsilon)
-        estimates["uniform"] = decimal(uniform)
+        estimates["uniform" if self.expansion.poles == "kept" else "series"] = decimal(uniform)
         parameters = {"order": str(self.order), **used, "saddle": saddle.str(17, radius=False),
                       "remainder_over_estimate": f"{float(remainder):.3g}"}
         return PaperAnswer(bounds, estimates[f"MSD{self.order}"], _reason(remainder), parameters, estimates)
@@ -223,30 +228,63 @@ def _reason(remainder: arb) -> str:
     """Why the estimate is no bound, and a warning where the remainder of Theorem 5 exceeds it."""
     size = f"{float(remainder):.2g}"
     if remainder < 1:
-        return f"no error bound is known for this series; Theorem 5 bounds that of SP-CLT by {size} of the estimate"
-    return ("warning: not to be relied on here: no error bound is known for this series, and Theorem 5 bounds "
-            f"that of SP-CLT only by {size} times the estimate")
+        return f"a series cut off, bounded with form=published; Theorem 5 bounds SP-CLT's error by {size} of it"
+    return ("warning: not to be relied on here: a series cut off, bounded with form=published, and Theorem 5 bounds "
+            f"SP-CLT's error only by {size} times the estimate")
 
 
 @dataclass(frozen=True)
 class SaddlePointAccountant:
     """order: n >= 0 of the series MSDn (0: equation (7), 1: equation (61) of the paper) and of the interval, up to 4.
 
-    None: MSD1, and the interval of whichever order is proved the narrowest.
+    None: MSD1, and the interval of whichever order is proved the narrowest. form: of the interval, expansion (the poles
+    kept) or published: that of MSDn itself, n up to 3.
     """
 
     order: int | None = None
+    form: str = EXPANSION
     name: ClassVar[str] = "saddlepoint"
 
     def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise InvalidInput("saddlepoint.form", self.form, "one of " + ", ".join(FORMS))
         if self.order is not None and (type(self.order) is not int or not 0 <= self.order <= MAX_ORDER):
             raise InvalidInput("saddlepoint.order", self.order, f"a whole number from 0 to {MAX_ORDER}")
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> SeriesCurve:
         """The series near eps; its cost does not depend on the counts. Raises Unsupported."""
         order = 1 if self.order is None else self.order
-        interval = None if self.order is None else min(self.order, HIGHEST)
-        return SeriesCurve(SaddleCurve(loss, max(4, 2 * order + 2)), order, ExpansionCurve(loss, interval))
+        poles, per_order = ("kept", 1) if self.form == EXPANSION else ("expanded", 2)
+        interval = None if self.order is None else min(per_order * self.order, ORDERS[poles][-1])
+        expansion = ExpansionCurve(loss, interval, poles=poles)
+        return SeriesCurve(SaddleCurve(loss, max(4, 2 * order + 2)), order, expansion)
+
+
+@dataclass(frozen=True)
+class PlainCurve:
+    """delta by the normal approximation of the loss itself, (88), with its error bound."""
+
+    core: SaddleCurve
+    constant: Fraction | None
+
+    def delta(self, epsilon: Fraction) -> PaperAnswer:
+        """The interval of the plain central limit theorem, as wide at every eps."""
+        past = self.core.past_support(epsilon)
+        if past is not None:
+            return past
+        loss = self.core.loss
+        rules = [untilted_rule(law, count, 4) for law, count in loss.parts]
+        bounds, normal = enclose_by_plain_normal(tabulate_moments(loss, rules, 128), epsilon, self.constant)
+        estimate = decimal(normal)
+        parameters = {"rests_on": CITATION, "form": PLAIN, "constant": _constants(loss, self.constant)}
+        return PaperAnswer(bounds, estimate, "the central limit theorem alone; the interval bounds its error",
+                           parameters, {"CLT": estimate})
+
+
+def _constants(loss: ComposedLoss, constant: Fraction | None) -> str:
+    """The constant that is used, in words."""
+    proved = "structural (0.4690)" if has_equal_steps(loss) else "0.56"
+    return proved if constant is None else str(constant)
 
 
 @dataclass(frozen=True)
@@ -268,9 +306,8 @@ class IntervalCurve:
             found = [enclose_by_berry_esseen(table, tilt, epsilon, self.constant) for tilt in tilts]
             bounds = intersect([one for one, _ in found])
         estimate = decimal(found[-1][1])
-        constants = "structural (0.4690)" if has_equal_steps(self.core.loss) else "0.56"
-        parameters = {"tilt": ", ".join(f"{float(tilt):.6g}" for tilt in tilts),
-                      "constant": constants if self.constant is None else str(self.constant)}
+        parameters = {"rests_on": CITATION, "tilt": ", ".join(f"{float(tilt):.6g}" for tilt in tilts),
+                      "constant": _constants(self.core.loss, self.constant)}
         return PaperAnswer(bounds, estimate, "the normal approximation alone; the interval bounds its error",
                            parameters, {"SP-CLT": estimate})
 
@@ -297,18 +334,24 @@ def intersect(candidates: Sequence[Bounds]) -> Bounds:
 class BerryEsseenAccountant:
     """tilt: any t > 0 (None: a few from the best Chernoff tilt to the saddle point). constant: C of Theorem 5.
 
-    constant None: the best proved for these steps; a stated one may not be below that (the paper has 0.56).
+    constant None: the best proved for these steps; a stated one may not be below that (the paper has 0.56). form:
+    tilted, or plain: the Berry-Esseen bound of the loss as it is, (88), with no tilt.
     """
 
     tilt: Fraction | None = None
     constant: Fraction | None = None
+    form: str = TILTED
     name: ClassVar[str] = "berry-esseen"
 
     def __post_init__(self) -> None:
+        if self.form not in (TILTED, PLAIN):
+            raise InvalidInput("berry-esseen.form", self.form, f"{TILTED} or {PLAIN}")
         if self.tilt is not None and not self.tilt > 0:
             raise InvalidInput("berry-esseen.tilt", self.tilt, "positive")
 
-    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> IntervalCurve:
+    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> IntervalCurve | PlainCurve:
         """The interval near eps; its cost does not depend on the counts. Raises Unsupported."""
         check_constant(loss, self.constant)
+        if self.form == PLAIN:
+            return PlainCurve(SaddleCurve(loss, 4), self.constant)
         return IntervalCurve(SaddleCurve(loss, 4), self.tilt, self.constant)
