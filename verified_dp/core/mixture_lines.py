@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 from flint import acb, arb, ctx
 
@@ -25,6 +26,14 @@ from verified_dp.core.theorems import proved_by
 Component = tuple[Fraction, Fraction]
 """(mean, weight > 0)."""
 Mixture = tuple[Component, ...]
+
+
+class Place(NamedTuple):
+    """Of another law's nodes: scale * t + offset for its t, where this law's loss is its loss + shift (T156)."""
+
+    scale: arb
+    offset: arb
+    shift: arb
 
 
 def mirrored(mixture: Mixture) -> Mixture:
@@ -112,6 +121,9 @@ class MixtureLines:
     sigma: Fraction | SquareRoot
     order: str
 
+    loss_share: ClassVar[int] = 0
+    """u = loss_share * v where losses are shared."""
+
     @property
     def side(self) -> int:
         """Which side of the real axis the integration line lies on so that Im v >= 0."""
@@ -150,6 +162,14 @@ class MixtureLines:
         """d, the larger spread; where each has one mean only, their distance (any number > 0 will do)."""
         above, below = self._means
         return max(above[-1] - above[0], below[0] - below[-1]) or above[-1] - below[-1]  # exact: fractions
+
+    def shares_loss(self, other: MixtureLines) -> bool:
+        """Whether one function of a place is the loss of both, up to constants, and one grid suits both."""
+        return False
+
+    def place(self, leader: MixtureLines) -> Place:
+        """Enclose where the nodes of a law lie whose loss this one shares."""
+        raise NotImplementedError
 
     @proved_by("T08-shifted-line")
     def enclose_strip(self) -> arb:

@@ -11,8 +11,8 @@ from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.panels import Block, PanelWitness
 from verified_dp.search.landscape import Landscape, LawTable, law_table
 from verified_dp.search.line import dyadic, node_rule
+from verified_dp.search.models import FloatLoss
 from verified_dp.search.saddle import Saddle
-from verified_dp.search.transforms import FloatLoss
 
 Point = tuple[float, float]
 

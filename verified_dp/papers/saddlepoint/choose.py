@@ -14,8 +14,9 @@ from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.papers.saddlepoint.bounds_moments import MomentRule
 from verified_dp.search.deadline import timed
 from verified_dp.search.line import dyadic, kept_window, node_rule
+from verified_dp.search.models import FloatLoss
 from verified_dp.search.saddle import Saddle
-from verified_dp.search.transforms import FloatLaw, FloatLoss
+from verified_dp.search.transforms import FloatLaw
 
 USUAL = 40.0
 """Bits that counts up to 10^12 cost are always spent, so that the time does not depend on the counts."""

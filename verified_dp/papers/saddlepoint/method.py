@@ -56,9 +56,9 @@ from verified_dp.papers.symbolic.series import (
     randomized_response_cgf,
 )
 from verified_dp.search.line import as_float, dyadic
+from verified_dp.search.models import float_loss
 from verified_dp.search.order import Budget
 from verified_dp.search.saddle import choose_saddle
-from verified_dp.search.transforms import float_loss
 
 MAX_ORDER = 40
 _BITS = (70.0, 160.0, 400.0)
