@@ -45,7 +45,7 @@ def ball(value: Fraction | int | SquareRoot) -> arb:
     """Enclose an exact rational, or the root of one, at the current precision."""
     if isinstance(value, SquareRoot):
         return ball(value.square).sqrt()
-    return arb(fmpq(value.numerator, value.denominator))
+    return arb(fmpq(*value.as_integer_ratio()))
 
 
 def upper_end(x: arb) -> arb:

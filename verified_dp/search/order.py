@@ -310,40 +310,42 @@ class SingleOrder:
         if saddle.tilt > LARGEST_TILT or (self.loss.node_parts and saddle.log_delta < FAINTEST):
             return self.chernoff(epsilon, saddle.tilt)
         bits = max(bits, 9.0)
-        if saddle.tilt < MAX_TILT and not self._few:
-            saddle = self._sharper(epsilon, saddle, bits)
-        while bits > 8:
-            choose, seconds = self._plan(epsilon, saddle, bits)
-            if budget.allows(seconds):
-                break
+        choose, seconds = self._sharp_plan(epsilon, saddle, bits)
+        while not budget.allows(seconds):
             bits *= 0.8
-        else:
-            return self.chernoff(epsilon, saddle.tilt)
+            if bits <= 8:
+                return self.chernoff(epsilon, saddle.tilt)
+            choose, seconds = self._plan(epsilon, saddle, bits)
         if seconds > 1:
             digits = bits / math.log2(10)
             budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({as_float(epsilon):.6g})")
         return self.evaluate(epsilon, choose())
 
     @property
-    def _few(self) -> bool:
+    def few(self) -> bool:
+        """Whether one large loss decides."""
         return sum(count for _, count in self.loss.parts) <= FEW_STEPS and not self.loss.mean_shift_squared
 
     def sketch(self, epsilon: Fraction) -> Sketch | None:
         """delta near eps in doubles, without any bound; the last one while delta has not moved far from there."""
         where = as_float(epsilon)
         if self._sketch is None or not abs(self._sketch[0] - where) * self._sketch[1].tilt < NEAR:
-            found = choose_sketch(self._float_model, where, self.saddle(epsilon))
+            saddle, jump = self.saddle(epsilon), self.log_jump(epsilon) if self.few else -math.inf
+            found = choose_sketch(self._float_model, where,
+                                  replace(saddle, log_delta=jump) if jump > -math.inf else saddle)
             self._sketch = None if found is None else (where, found)
         return None if self._sketch is None else self._sketch[1]
 
-    def _sharper(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Saddle:
-        """The saddle with the size of delta from a sketch, where an estimate that is far off would cost time."""
-        if self._sketch is None and (saddle.curvature * saddle.tilt**2 < ROUGH
-                                     or self._plan(epsilon, saddle, bits)[1] < QUICK):
-            return saddle
+    def _sharp_plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
+        """`_plan` with the size of delta from a sketch, where there is one or a rough estimate would cost time."""
+        rough = saddle.curvature * saddle.tilt**2 > ROUGH and not self.few and saddle.tilt < MAX_TILT
+        plan = None if self._sketch is not None else self._plan(epsilon, saddle, bits)
+        if plan is not None and (plan[1] < QUICK or not rough):
+            return plan
         sketch = self.sketch(epsilon)
         log_delta = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
-        return saddle if math.isnan(log_delta) else replace(saddle, log_delta=log_delta)
+        sharper = saddle if math.isnan(log_delta) else replace(saddle, log_delta=log_delta)
+        return plan if plan is not None and sharper is saddle else self._plan(epsilon, sharper, bits)
 
     def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
         """How to choose the cheaper of a line and a bent path, and its seconds."""

@@ -318,7 +318,12 @@ def _refine(asked: Question, epsilon: Fraction, tilt: float, bits: float) -> tup
 
 
 def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
-    """Come near the answer at little cost: secant steps on log delta, kept between the ends known so far."""
+    """Come near the answer at little cost: secant steps on log delta, kept between the ends known so far.
+
+    Few steps come near enough by the guess of one large loss.
+    """
+    if asked.order.few and asked.order.log_jump(epsilon) > -math.inf and asked.order.sketch(epsilon) is None:
+        return epsilon
     low, slope = Fraction(0), -tilt
     high: Fraction | None = None
     previous: tuple[Fraction, float] | None = None

@@ -127,8 +127,14 @@ def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, off
     leaps = all_powers([(loss * stride).exp() for loss in nodes.losses], count)
     weights = nodes.weights(first)
     giant = acb_mat([[weight * leap for weight, leap in zip(weights, row, strict=True)] for row in leaps])
-    baby = acb_mat([[(loss * offset).exp() for offset in offsets] for loss in nodes.losses])
+    baby = acb_mat([_turns(loss, offsets) for loss in nodes.losses])
     return [value for row in (giant * baby).tolist() for value in row]
+
+
+def _turns(loss: acb, offsets: list[acb]) -> list[acb]:
+    """Enclose e^{loss offset} at the offsets of a Gauss rule: those of the second half are minus those of the first."""
+    half = [(loss * offset).exp() for offset in offsets[: (len(offsets) + 1) // 2]]
+    return half + [1 / turn for turn in half[: len(offsets) // 2][::-1]]
 
 
 @proved_by("T20-panel-enclosure")
