@@ -49,13 +49,12 @@ class MeanRatio:
 
     def __init__(self, means: list[Fraction], weights: list[arb], noise: arb) -> None:
         self.means, self.weights, self.variance = means, weights, noise * noise
-        self.places, self.twice = [ball(mean) for mean in means], 2 * noise * noise
-        self.squares = [ball(mean * mean) for mean in means]
-        self.spread, self.is_one = abs(means[-1] - means[0]), not any(means)
+        self.places, self.twice, self.is_one = [ball(mean) for mean in means], 2 * self.variance, not any(means)
+        self.squares, self.spread = [place * place for place in self.places], abs(means[-1] - means[0])
         factors = [weight * (-square / self.twice).exp() if mean else weight
                    for mean, weight, square in zip(means, weights, self.squares, strict=True)]
-        slopes = [ball(2 * (mean - means[0])) / self.twice for mean in means]
-        self.slope, self.terms = ball(2 * means[0]) / self.twice, list(zip(factors, slopes, strict=True))
+        slopes = [(place - self.places[0]) / self.variance for place in self.places]
+        self.slope, self.terms = self.places[0] / self.variance, list(zip(factors, slopes, strict=True))
 
     @proved_by("T08-shifted-line")
     def logs(self, points: list[acb]) -> list[acb]:

@@ -81,7 +81,7 @@ def test_a_rule_too_coarse_for_one_law_says_nothing_of_it() -> None:
     rule = NodeRule(Fraction(1, 2), Fraction(1, 2), Fraction(3, 2), -40, 40)
     with ctx.workprec(100):
         leader, other = enclose_family(laws, rule)
-        assert leader.is_inside() and not other.is_inside() and leader.is_central() and not other.is_central()
+        assert leader.is_inside and not other.is_inside and leader.is_central and not other.is_central
         assert not bound_line_error(other, arb(2))[0].is_finite()
         assert not bound_transform_beyond(other, arb(2), arb(1)).is_finite()
 

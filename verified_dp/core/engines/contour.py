@@ -142,7 +142,7 @@ class LineWitness:
             with ctx.workprec(BOUND_BITS):
                 errors = [bound_line_error(nodes, tilt, upper_end(column[0].abs_upper()))
                           for (nodes, _), column in paced(zip(node_sets, columns, strict=True), between)]
-            shift = sum((count * nodes.place.shift for nodes, count in node_sets), arb(0))
+            shift = sum((count * nodes.shift for nodes, count in node_sets), arb(0))
             points = [acb(tilt, m * step) for m in range(self.count + 1)]
             by_nodes = [Column(column, *error, count)
                         for column, error, (_, count) in zip(columns, errors, node_sets, strict=True)]

@@ -5,9 +5,13 @@
 for every z of a vertical half-line (T08) or, with the error measured on the neighbouring lines, for any z (T19).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
 from flint import acb, acb_mat, arb, arb_mat
 
@@ -59,50 +63,70 @@ class NodeRule:
         return all(halves) and self._is_shaped(law)
 
 
+class Lengths(NamedTuple):
+    """A rule in balls: its height, half-width and step, the first and the last place."""
+
+    height: arb
+    half_width: arb
+    step: arb
+    left: arb
+    right: arb
+
+
 @dataclass(frozen=True)
 class NodeSet:
     """Enclosures of the nodes' (log of h phi_s + u, v) for a law, with the rule they come from.
 
-    leader: the law whose rule it is, itself or one whose loss it shares; place: where its own nodes then lie (T156).
+    leader: the nodes of the law whose rule and loss it shares, and place: where its own then lie (T156); else None.
     """
 
     law: MixtureLines
     rule: NodeRule
     bases: list[acb]
     losses: list[acb]
-    leader: MixtureLines
-    place: Place
+    leader: NodeSet | None = None
+    place: Place | None = None
 
     @proved_by("T08-shifted-line")
     def weights(self, z: acb) -> list[acb]:
         """Enclose W_j(z)."""
         return [(base + z * loss).exp() for base, loss in zip(self.bases, self.losses, strict=True)]
 
-    @proved_by("T08-shifted-line", "T156-one-loss")
+    @cached_property
     def is_inside(self) -> bool:
         """The side conditions of T08: those of the rule, and h <= 2s in the law's own scale."""
-        return self.rule.is_inside(self.leader) and self._is_fine()
+        return self.rule.is_inside(self.law) if self.leader is None else self.leader.is_inside and self._is_fine
 
-    @proved_by("T11-tail-for-free", "T156-one-loss")
+    @cached_property
     def is_central(self) -> bool:
         """The side conditions of T11 alike."""
-        return self.rule.is_central(self.leader) and self._is_fine()
+        return self.rule.is_central(self.law) if self.leader is None else self.leader.is_central and self._is_fine
 
+    @property
     def _is_fine(self) -> bool:
-        return self.law is self.leader or bool(self.scaled(self.rule.step) <= 2 * ball(self.law.sigma))
+        return bool(self.lengths.step <= 2 * ball(self.law.sigma))
 
+    @cached_property
     @proved_by("T156-one-loss")
-    def scaled(self, length: Fraction) -> arb:
-        """A length of the rule in the law's own scale."""
-        return self.place.scale * ball(length)
+    def lengths(self) -> Lengths:
+        """Enclose the rule in the law's own scale."""
+        rule = self.rule
+        if self.leader is None or self.place is None:
+            return Lengths(*map(ball, (rule.height, rule.half_width, rule.step, rule.step * rule.first,
+                                       rule.step * rule.last)))
+        own, offset = [self.place.scale * length for length in self.leader.lengths], self.place.offset
+        return Lengths(own[0], own[1], own[2], own[3] + offset, own[4] + offset)
 
     @proved_by("T10-node-tails", "T156-one-loss")
     def bound_tails(self, z: acb) -> arb:
         """Bound the sum of |W_j(z)| over the nodes outside the window (T10)."""
-        rule, offset = self.rule, self.place.offset
-        return upper_end(self.law.bound_tails(
-            z, self.scaled(rule.height), self.scaled(rule.step * rule.first) + offset,
-            self.scaled(rule.step * rule.last) + offset))
+        own = self.lengths
+        return upper_end(self.law.bound_tails(z, own.height, own.left, own.right))
+
+    @property
+    def shift(self) -> arb:
+        """By how much its losses exceed those of the leader."""
+        return arb(0) if self.place is None else self.place.shift
 
 
 @proved_by("T08-shifted-line")
@@ -110,7 +134,7 @@ def enclose_nodes(law: MixtureLines, rule: NodeRule) -> NodeSet:
     """Enclose the nodes of a rule at the current precision; an inadmissible rule gives infinite error bounds later."""
     log_step, exponents = ball(rule.step).log(), law.exponents(_points(law, rule))
     bases, losses = [base + log_step for base, _ in exponents], [loss for _, loss in exponents]
-    return NodeSet(law, rule, bases, losses, law, Place(arb(1), arb(0), arb(0)))
+    return NodeSet(law, rule, bases, losses)
 
 
 def _points(law: MixtureLines, rule: NodeRule) -> list[acb]:
@@ -134,7 +158,7 @@ def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet
              arb(law.loss_share)] for law, (a, b, shift), v in zip(others, places, twice, strict=True)]
     columns = [[t * t for t in points], points, [acb(1)] * len(points), first.losses]
     bases = (acb_mat([[acb(x) for x in row] for row in rows]) * acb_mat(columns)).tolist()
-    return [first] + [NodeSet(law, rule, base, [loss + place.shift for loss in first.losses], leader, place)
+    return [first] + [NodeSet(law, rule, base, [loss + place.shift for loss in first.losses], first, place)
                       for law, base, place in zip(others, bases, places, strict=True)]
 
 
@@ -162,9 +186,9 @@ def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tup
     quadrature = 2N / (e^{2 pi b/h} - 1); M(tilt) in N is bounded by (|sum W_j| + tails) / (1 - kappa).
     total: |sum W_j| at the tilt from above, where it is known.
     """
-    if not nodes.is_inside():
+    if not nodes.is_inside:
         return arb.pos_inf(), arb.pos_inf()
-    height, half_width = nodes.scaled(nodes.rule.height), nodes.scaled(nodes.rule.half_width)
+    height, half_width = nodes.lengths[:2]
     kappa = 2 * nodes.law.enclose_strip_factor(tilt, height, half_width) / _geometric(nodes.rule)
     tails = nodes.bound_tails(acb(tilt))
     mass = (bound_total(nodes, tilt) if total is None else total) + tails
@@ -186,9 +210,9 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     The integral is at most sum_j |W_j| e^{-w Im v_j} + 2 N' / (e^{2 pi b/h} - 1) + tails,
     N' / M(tilt) = e^{(A^2+b^2)/(2s^2)} cos(d_Q (A+b)/(2s^2))^{-tilt}.
     """
-    if not nodes.is_central():
+    if not nodes.is_central:
         return arb.pos_inf()
-    height, half_width = nodes.scaled(nodes.rule.height), nodes.scaled(nodes.rule.half_width)
+    height, half_width = nodes.lengths[:2]
     kappa = 2 * nodes.law.enclose_modulus_factor(tilt, height, half_width) / _geometric(nodes.rule)
     tails = nodes.bound_tails(acb(tilt))
     at_rest = _absolute_sum(nodes, acb(tilt)) + tails

@@ -20,6 +20,7 @@ from verified_dp.core.mixture_lines import Mixture, MixtureLines, Place, mirrore
 from verified_dp.core.theorems import proved_by
 
 _NOTHING: Mixture = ((Fraction(0), Fraction(1)),)
+_ONE, _UP, _DOWN = [Fraction(0)], [Fraction(0), Fraction(1)], [Fraction(0), Fraction(-1)]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class SampledGaussianLoss(MixtureLines, Priced):
         return [arb(1)] if mixture == _NOTHING else [q if mean else 1 - q for mean, _ in mixture]
 
     @property
+    def _means(self) -> tuple[list[Fraction], list[Fraction]]:
+        """0 and 1, 0 and -1, or 0 alone."""
+        return _ONE if self.order == "add" else _UP, _ONE if self.order == "remove" else _DOWN
+
+    @property
     def loss_share(self) -> int:  # type: ignore[override]
         """In the remove order u is v, in the add order 0."""
         return 1 if self.order == "remove" else 0
@@ -77,9 +83,10 @@ class SampledGaussianLoss(MixtureLines, Priced):
         variance = square(self.noise_multiplier)
         ratio = variance / square(leader.sigma)
         q, other = self.sampling_probability, leader.sampling_probability
-        rest = ball((1 - q) / (1 - other))
-        odds = (ball(other / q) * rest).log() if q != other else arb(0)
-        shift = rest.log() if q != other else arb(0)
+        odds = shift = arb(0)
+        if q != other:
+            shift = ball((1 - q) / (1 - other)).log()
+            odds = ball(other / q).log() + shift
         return Place(ball(ratio), ball((1 - ratio) / 2) + ball(variance) * odds,
                      shift if self.order == "remove" else -shift)
 
