@@ -34,7 +34,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.locks import alone
 from verified_dp.core.pairs.batches import is_attained
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.pairs.losses import pairs_and_losses
 from verified_dp.core.pairs.plain import DominatingPair
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
@@ -66,7 +66,7 @@ _RESERVE = 0.002
 """Seconds per law and order that a bound by one moment takes."""
 _MANY_LAWS = 20
 """Of all orders: from so many on a schedule is also enclosed in buckets where its own laws give wide ends."""
-_LEAST_PER_LAW = 0.05
+_LEAST_PER_LAW = 0.004
 """Seconds below which a schedule's own laws are not asked at all."""
 _IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
 """Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
@@ -108,7 +108,7 @@ class PrivacyProfile:
         self._orders: Sequence[SingleOrder] = [order_of(loss) for loss in self.losses]
 
     def _compose(self) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
-        return describe_pairs(self.composition, self.relation), privacy_losses(self.composition, self.relation)
+        return pairs_and_losses(self.composition, self.relation)
 
     @classmethod
     def of(cls, what: Spec | Composition | Mechanism, relation: Relation | str | None = None,

@@ -42,9 +42,9 @@ from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import paper_method
 from verified_dp.papers.saddlepoint.bounds_moments import MomentRule, tabulate_moments
 from verified_dp.papers.symbolic.hermite import hermite_coefficients
+from verified_dp.search.models import float_loss
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.saddle import choose_saddle
-from verified_dp.search.transforms import float_loss
 
 THEOREM = pytest.mark.theorem("T141-certified-expansions")
 ORDERS = range(5)

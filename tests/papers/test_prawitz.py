@@ -30,8 +30,8 @@ from verified_dp.papers.prawitz.bounds import (
     evaluate_prawitz,
 )
 from verified_dp.papers.prawitz.choose import choose_prawitz
+from verified_dp.search.models import float_loss
 from verified_dp.search.order import Budget, SingleOrder
-from verified_dp.search.transforms import float_loss
 
 
 def window(u: mpf) -> mpf:

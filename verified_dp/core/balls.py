@@ -6,7 +6,7 @@ for every point of its input balls.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, wraps
 from typing import TypeVar, TypeVarTuple
@@ -45,7 +45,7 @@ def ball(value: Fraction | int | SquareRoot) -> arb:
     """Enclose an exact rational, or the root of one, at the current precision."""
     if isinstance(value, SquareRoot):
         return ball(value.square).sqrt()
-    return arb(fmpq(value.numerator, value.denominator))
+    return arb(fmpq(*value.as_integer_ratio()))
 
 
 def upper_end(x: arb) -> arb:
@@ -135,13 +135,17 @@ def gauss_rule(points: int) -> list[tuple[arb, arb]]:
     return [arb.legendre_p_root(points, i, True) for i in range(points)]
 
 
-def powers(base: acb, count: int) -> list[acb]:
-    """Enclose base^0, ..., base^(count-1) with about log2(count) roundings each, so that boxes hardly wrap."""
-    table = [acb(1), base][:count]
+def all_powers(bases: Sequence[acb], count: int) -> list[list[acb]]:
+    """Enclose all bases^0, ..., bases^(count-1), with about log2(count) roundings each, so that boxes hardly wrap."""
+    table = [[acb(1)] * len(bases), list(bases)][:count]
     for n in range(2, count):
-        half = table[n // 2]
-        table.append(half * half if n % 2 == 0 else half * table[n - n // 2])
+        table.append([x * y for x, y in zip(table[n // 2], table[n - n // 2], strict=True)])
     return table
+
+
+def powers(base: acb, count: int) -> list[acb]:
+    """Enclose base^0, ..., base^(count-1)."""
+    return [row[0] for row in all_powers([base], count)]
 
 
 def lower_dyadic(x: arb) -> Dyadic:

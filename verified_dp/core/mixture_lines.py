@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 from flint import acb, arb, ctx
 
@@ -25,6 +26,14 @@ from verified_dp.core.theorems import proved_by
 Component = tuple[Fraction, Fraction]
 """(mean, weight > 0)."""
 Mixture = tuple[Component, ...]
+
+
+class Place(NamedTuple):
+    """Of another law's nodes: scale * t + offset for its t, where this law's loss is its loss + shift (T156)."""
+
+    scale: arb
+    offset: arb
+    shift: arb
 
 
 def mirrored(mixture: Mixture) -> Mixture:
@@ -40,21 +49,22 @@ class MeanRatio:
 
     def __init__(self, means: list[Fraction], weights: list[arb], noise: arb) -> None:
         self.means, self.weights, self.variance = means, weights, noise * noise
-        self.places, self.twice = [ball(mean) for mean in means], 2 * noise * noise
-        self.squares = [ball(mean * mean) for mean in means]
-        self.spread, self.is_one = abs(means[-1] - means[0]), not any(means)
+        self.places, self.twice, self.is_one = [ball(mean) for mean in means], 2 * self.variance, not any(means)
+        self.squares, self.spread = [place * place for place in self.places], abs(means[-1] - means[0])
         factors = [weight * (-square / self.twice).exp() if mean else weight
                    for mean, weight, square in zip(means, weights, self.squares, strict=True)]
-        slopes = [ball(2 * (mean - means[0])) / self.twice for mean in means]
-        self.slope, self.terms = ball(2 * means[0]) / self.twice, list(zip(factors, slopes, strict=True))
+        slopes = [(place - self.places[0]) / self.variance for place in self.places]
+        self.slope, self.terms = self.places[0] / self.variance, list(zip(factors, slopes, strict=True))
 
     @proved_by("T08-shifted-line")
-    def log(self, t: acb) -> acb:
+    def logs(self, points: list[acb]) -> list[acb]:
         """Enclose log F(t), real for real t: what is left of F without e^{m_0 t/s^2} lies in a half-plane (T08)."""
-        total = acb(self.terms[0][0])
+        totals = [acb(self.terms[0][0])] * len(points)
         for factor, slope in self.terms[1:]:
-            total = total + factor * (t * slope).exp()
-        return total.log() + t * self.slope if self.means[0] else total.log()
+            totals = [total + factor * (t * slope).exp() for total, t in zip(totals, points, strict=True)]
+        if not self.means[0]:
+            return [total.log() for total in totals]
+        return [total.log() + t * self.slope for total, t in zip(totals, points, strict=True)]
 
     @proved_by("T19-line-integral")
     def expansions(self, points: list[acb], radius: arb) -> list[tuple[acb, acb, acb]]:
@@ -63,18 +73,21 @@ class MeanRatio:
         Of two means the variance is that of one share, x(1-x) times the distance squared; else about the mean at t.
         """
         cells = [(plus_minus(radius) * (place - self.places[0]) / self.variance).exp() for place in self.places]
-        spread = self._spread_of_two if len(cells) == 2 else self._spread_of_many
-        return [spread(t, cells) for t in points]
+        return self._spreads_of_two(points, cells[1]) if len(cells) == 2 else [
+            self._spread_of_many(t, cells) for t in points]
 
     @proved_by("T19-line-integral")
-    def _spread_of_two(self, t: acb, cells: list[arb]) -> tuple[acb, acb, acb]:
+    def _spreads_of_two(self, points: list[acb], cell: arb) -> list[tuple[acb, acb, acb]]:
         (first, _), (factor, slope) = self.terms
-        part = factor * (t * slope).exp()
-        share, wide = first / (first + part), first / (first + part * cells[1])
-        mean, log = (1 - share) * slope, (first + part).log()
+        parts = [factor * (t * slope).exp() for t in points]
+        totals, square = [first + part for part in parts], slope * slope
+        shares = [first / (first + part * cell) for part in parts]
+        logs, means = [total.log() for total in totals], [part / total * slope for part, total in zip(
+            parts, totals, strict=True)]
         if self.means[0]:
-            mean, log = mean + self.slope, log + t * self.slope
-        return log, mean, wide * (1 - wide) * slope * slope
+            logs = [log + t * self.slope for log, t in zip(logs, points, strict=True)]
+            means = [mean + self.slope for mean in means]
+        return list(zip(logs, means, [share * (1 - share) * square for share in shares], strict=True))
 
     @proved_by("T19-line-integral")
     def _spread_of_many(self, t: acb, cells: list[arb]) -> tuple[acb, acb, acb]:
@@ -111,6 +124,9 @@ class MixtureLines:
     below: Mixture
     sigma: Fraction | SquareRoot
     order: str
+
+    loss_share: ClassVar[int] = 0
+    """u = loss_share * v where losses are shared."""
 
     @property
     def side(self) -> int:
@@ -151,6 +167,14 @@ class MixtureLines:
         above, below = self._means
         return max(above[-1] - above[0], below[0] - below[-1]) or above[-1] - below[-1]  # exact: fractions
 
+    def shares_loss(self, other: MixtureLines) -> bool:
+        """Whether one function of a place is the loss of both, up to constants, and one grid suits both."""
+        return False
+
+    def place(self, leader: MixtureLines) -> Place:
+        """Enclose where the nodes of a law lie whose loss this one shares."""
+        raise NotImplementedError
+
     @proved_by("T08-shifted-line")
     def enclose_strip(self) -> arb:
         """Enclose the half-width pi s^2 / d of the strip in which u and v are analytic."""
@@ -164,9 +188,9 @@ class MixtureLines:
         gauss = [log_norm - t * t / double_variance for t in placed]
         turned = placed if self.side > 0 else [-t for t in placed]
         if above.is_one:
-            return [(base, -below.log(t)) for base, t in zip(gauss, turned, strict=True)]
-        up = [above.log(t) for t in turned]
-        loss = up if below.is_one else [u - below.log(t) for u, t in zip(up, turned, strict=True)]
+            return [(base, -down) for base, down in zip(gauss, below.logs(turned), strict=True)]
+        up = above.logs(turned)
+        loss = up if below.is_one else [u - down for u, down in zip(up, below.logs(turned), strict=True)]
         return [(base + u, v) for base, u, v in zip(gauss, up, loss, strict=True)]
 
     @proved_by("T19-line-integral")
@@ -180,7 +204,8 @@ class MixtureLines:
         rows = [[nothing] * len(placed) if ratio.is_one else ratio.expansions(turned, radius)
                 for ratio in (above, below)]
         log_norm, bend = -(s * (2 * arb.pi()).sqrt()).log(), -1 / (s * s)
-        return [(log_norm - t * t / (2 * s * s) + u[0], u[0] - d[0], -t / (s * s) + side * u[1], side * (u[1] - d[1]),
+        half = bend / 2
+        return [(log_norm + t * t * half + u[0], u[0] - d[0], t * bend + side * u[1], side * (u[1] - d[1]),
                  bend + u[2], u[2] - d[2]) for t, u, d in zip(placed, *rows, strict=True)]
 
     @proved_by("T08-shifted-line")
@@ -228,7 +253,7 @@ class MixtureLines:
     @proved_by("T10-node-tails")
     def _damp(self, w: arb, ratio: MeanRatio, end: acb, sign: int) -> arb:
         """Bound e^{-w Im v} beyond the end by the one argument that grows there, up to its value at the end; w > 0."""
-        return (-w * sign * ratio.log(end).imag).exp() if w > 0 and not ratio.is_one else arb(1)
+        return (-w * sign * ratio.logs([end])[0].imag).exp() if w > 0 and not ratio.is_one else arb(1)
 
     @proved_by("T10-node-tails")
     def _bound_beyond(self, x: arb, height: arb, end: arb, ratios: tuple[MeanRatio, MeanRatio], sign: int) -> arb:

@@ -22,7 +22,8 @@ from verified_dp.individual.counts import Counts
 from verified_dp.individual.tables import TableWitness
 from verified_dp.individual.training import Training
 from verified_dp.search.line import choose_nodes, choose_tail_nodes, dyadic, tail_lines
-from verified_dp.search.transforms import FloatLaw, log_sums
+from verified_dp.search.models import FloatFamily
+from verified_dp.search.transforms import FloatLaw
 
 COARSE = 64
 """Parts of the grid on which lines are chosen."""
@@ -174,10 +175,10 @@ class LineSearch:
         growth = np.diff([0.0, *(law.cumulants(c)[0] for law in self.masses.laws)])[:, None] * self._fineness
         logs, angles, shift = np.zeros((3, len(widths), len(OMEGAS)))
         for b, law in enumerate(self.masses.laws[:-1], 1):
-            heights, bases, turns = tail_lines(law, c, most)
-            sizes = np.array([log_sums(bases - omega * turns) for omega in c * OMEGAS])
+            lines = tail_lines(FloatFamily.alone(law, 1.0), c, most)
+            sizes = np.array([lines.logs(omega) for omega in c * OMEGAS])
             logs[b] = sizes.min(axis=1)
-            angles[b] = np.minimum(heights[sizes.argmin(axis=1)] * low[b - 1], 1.57)
+            angles[b] = np.minimum(lines.heights[sizes.argmin(axis=1)] * low[b - 1], 1.57)
             shift[b] = angles[b] ** 2 / (2 * low[b - 1])
         turned = c * OMEGAS * np.sin(angles)
         power = 2.0 + (c if self.masses.training.order == "add" else 0.0)

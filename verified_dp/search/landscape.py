@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verified_dp.search.transforms import FloatLaw, FloatLoss, MixtureLaw, Side, log_tail
+from verified_dp.search.models import FloatLoss
+from verified_dp.search.transforms import FloatLaw, MixtureLaw, Side, log_tail
 
 _HEIGHTS = 26
 _SPREAD = 13.0

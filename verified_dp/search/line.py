@@ -1,17 +1,21 @@
 """Choose the witness of a line: step, number of frequencies, node rules, alias exponents, precision."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.search.deadline import check_time
+from verified_dp.search.models import FloatFamily, FloatLoss
 from verified_dp.search.saddle import Saddle, saddle_at
-from verified_dp.search.transforms import FloatLaw, FloatLoss, log_sums
+from verified_dp.search.transforms import FloatLaw, Floats, geometric, log_sums
 
 
 def dyadic(value: float, bits: int = 24) -> Fraction:
@@ -46,6 +50,7 @@ class LinePlan:
     """A line before its tail rules are chosen, in floating point, with the predicted number of frequencies.
 
     bits: accuracy asked, relative to delta; excess: how many more are needed relative to the sum's largest term.
+    laws: how many each family has.
     """
 
     tilt: float
@@ -56,6 +61,8 @@ class LinePlan:
     right: float
     left: float
     nodes: tuple[NodeRule, ...]
+    lines: list[Lines]
+    laws: tuple[int, ...]
     direct_nodes: int = 0
 
     @property
@@ -65,135 +72,207 @@ class LinePlan:
     @property
     def seconds(self) -> float:
         """A rough prediction of the kernel's time."""
-        per_frequency = 3e-5 + sum(3e-5 + 1.5e-7 * (rule.last - rule.first) for rule in self.nodes)
+        sizes = [rule.last - rule.first for rule in self.nodes]
+        per_frequency = 3e-5 + sum(laws * (3e-5 + 1.5e-7 * size) for laws, size in zip(self.laws, sizes, strict=True))
         per_frequency += 1.5e-7 * self.direct_nodes
-        made = sum(max(0, rule.last - rule.first - _FEW_NODES) for rule in self.nodes) * 5e-5
+        made = sum(laws * max(0, size - _FEW_NODES) for laws, size in zip(self.laws, sizes, strict=True)) * 5e-5
         return (self.count * per_frequency + made) * max(1.0, self.bits / 100)
 
 
-def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> LinePlan:
-    """Choose tilt, nodes, the period from the alias bounds and the cut-off from the tail bound."""
-    target = saddle.log_delta - bits * math.log(2) - 3
+def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
+              shares: Sequence[float] = _SHARES) -> LinePlan:
+    """Choose the tilt among shares of the saddle point, nodes, the period by the alias bounds, the cut-off."""
+    target = saddle.log_delta - bits * math.log(2) - 2
     spread = max((law.s for law, _ in loss.parts), default=1.0)
-    tilts = [share * saddle.tilt for share in _SHARES]
-    c = min(tilts, key=lambda tilt: _choose_period(loss, epsilon, tilt, target, tilt + 3.5 * spread)[0])
+    aliases = Aliases(loss, epsilon, saddle.tilt, 3.5 * spread, target)
+    c = min((share * saddle.tilt for share in shares), key=lambda tilt: aliases.period(tilt, math.inf)[0])
     excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
-    nodes = tuple(choose_nodes(law, c, bits + excess + math.log2(count) + 6) for law, count in loss.parts)
-    reaches = (_reach(law, c, rule, count) for (law, count), rule in zip(loss.parts, nodes, strict=True))
-    reach = min(reaches, default=31 * c + 30)
-    period, right, left = _choose_period(loss, epsilon, c, target, reach)
-    omega = choose_cutoff(loss, epsilon, c, target)
+    nodes = tuple(choose_family_nodes(family, c, bits + excess + 4) for family in loss.families)
+    reach = min((_reach(family, c, rule) for family, rule in zip(loss.families, nodes, strict=True)),
+                default=31 * c + 30)
+    period, right, left = Aliases(loss, epsilon, c, reach - c, target).period(c, reach)
+    lines = [tail_lines(family, c) for family in loss.families]
+    omega = _choose_cutoff(loss, epsilon, c, target, lines)
     direct = sum(law.nodes(c, omega) for law, _ in loss.direct)
-    return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes, direct)
+    laws = tuple(family.laws for family in loss.families)
+    return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes, lines, laws, direct)
 
 
-def _reach(law: FloatLaw, c: float, rule: NodeRule, count: float) -> float:
+def _reach(family: FloatFamily, c: float, rule: NodeRule) -> float:
     """The largest exponent tried at which the errors of these nodes still are small against M / count there."""
-    height, step = float(rule.height), float(rule.step)
-    lines = height * height / (2 * law.variance)
-    candidates = c + np.geomspace(0.02, 31, 14) * (c + law.s)
-    reach = c + 0.01 * (c + law.s)
+    tried = geometric(0.02, 31, 14)
+    return min(_reach_of(law, count, c, tried * (c + law.s), _own(family, law, rule)) for law, count in family.ends)
+
+
+class OwnRule(NamedTuple):
+    """A rule in the scale of one law of its family."""
+
+    height: float
+    half_width: float
+    step: float
+    low: float
+    high: float
+
+
+def _own(family: FloatFamily, law: FloatLaw, rule: NodeRule) -> OwnRule:
+    scale, offset = family.place(law)
+    step = scale * float(rule.step)
+    return OwnRule(scale * float(rule.height), scale * float(rule.half_width), step, step * rule.first + offset,
+                   step * rule.last + offset)
+
+
+def _reach_of(law: FloatLaw, count: float, c: float, steps: np.ndarray, own: OwnRule) -> float:
+    candidates, line = c + steps, own.height * own.height / (2 * law.variance)
+    reach = c + steps[0] / 2
     for x, log_mass in zip(candidates.tolist(), law.log_masses(candidates).tolist(), strict=True):
-        strip = law.strip_growth(x, 2 * height) - 2 * math.pi * float(rule.half_width) / step
-        lift = lines + law.cosine_growth(x, height) - log_mass
-        tails = max(law.log_left_tail(x, step * rule.first), law.log_right_tail(x, step * rule.last)) + lift
+        strip = law.strip_growth(x, 2 * own.height) - 2 * math.pi * own.half_width / own.step
+        lift = line + law.cosine_growth(x, own.height) - log_mass
+        tails = max(float(law.log_tails_beyond(x, np.array([end]), side)[0])
+                    for end, side in ((-own.low, -1), (own.high, 1))) + lift
         if max(strip, tails) > -2 - math.log(count):
             break
         reach = x
-    return reach
+    return float(reach)
 
 
-def _choose_period(loss: FloatLoss, epsilon: float, c: float, target: float,
-                   reach: float) -> tuple[float, float, float]:
-    rights = c + (reach - c) * np.geomspace(1e-3, 1, 20)
-    lefts = np.append(c * np.linspace(0.1, 0.9, 7), 0.0)
-    exponents = np.append(lefts[:-1], rights)
-    logs = loss.log_masses(exponents) - exponents * epsilon
-    left_logs, right_logs = np.append(logs[:7], 0.0), logs[7:]
-    right_periods, left_periods = (right_logs - target) / (rights - c), (left_logs - target) / (c - lefts)
-    right, left = int(right_periods.argmin()), int(left_periods.argmin())
-    period = max(float(right_periods[right]), float(left_periods[left]), 1e-6)
-    return period, float(rights[right]), float(lefts[left])
+class Aliases:
+    """The alias bounds at many exponents to both sides of a tilt: what period they ask for."""
+
+    def __init__(self, loss: FloatLoss, epsilon: float, tilt: float, reach: float, target: float) -> None:
+        self.exponents = np.concatenate([tilt * np.linspace(0.04, 0.98, 20), tilt + reach * geometric(1e-3, 1, 20)])
+        self.logs = loss.log_masses(self.exponents) - self.exponents * epsilon - target
+        self.at_zero = -target
+
+    def period(self, tilt: float, reach: float) -> tuple[float, float, float]:
+        """(X, right, left): the least period, with the exponents that show it."""
+        distance = self.exponents - tilt
+        with np.errstate(divide="ignore", invalid="ignore"):
+            periods = self.logs / np.abs(distance)
+        rights = np.where((distance > 0) & (self.exponents <= reach), periods, np.inf)
+        lefts = np.where(distance < -1e-3 * tilt, periods, np.inf)
+        right, left = int(rights.argmin()), int(lefts.argmin())
+        best = (float(lefts[left]), float(self.exponents[left]))
+        best = min(best, (self.at_zero / tilt, 0.0))
+        return max(float(rights[right]), best[0], 1e-6), float(self.exponents[right]), best[1]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of many heights (about the steepest-descent one) for a family: log |W_j| and Im v_j on a float grid.
+
+    heights: in the leader's scale. rows: of each law (count, bases, angles), one row per height.
+    """
+
+    heights: np.ndarray
+    rows: list[tuple[float, np.ndarray, np.ndarray]]
+
+    def logs(self, omega: float) -> np.ndarray:
+        """log of what all laws' bounds of |M(c + i omega)| multiply to, for each height."""
+        return np.asarray(sum(count * log_sums(bases - omega * angles) for count, bases, angles in self.rows))
+
+
+def tail_lines(family: FloatFamily, c: float, count: float | None = None) -> Lines:
+    """The lines on which the tail of the sum may be bounded; count: of steps, where it is not the family's."""
+    check_time()
+    highest = min(min(0.49 * law.strip, 12 * law.s, law.variance / law.turns * math.sqrt(160 / c) if law.turns
+                      else math.inf) / law.variance for law, _ in family.ends)
+    lowest = min(highest / 2, min(law.s / law.variance for law, _ in family.ends) / math.sqrt(count or family.count))
+    turns = geometric(lowest, highest, 8 + int(1.5 * math.log(highest / lowest)))
+    rows = []
+    for law, count in family.parts:
+        t = law.grid(c, 100)
+        bases, losses, angles = law.lines(t, turns * law.variance)
+        rows.append((count, bases + c * losses + math.log(t[1] - t[0]), angles))
+    return Lines(turns * family.leader.variance, rows)
 
 
 def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> float:
     """The smallest frequency beyond which the sum is negligible, e^target at most; 1e15 where there is none."""
-    lines = [tail_lines(law, c, count) for law, count in loss.parts]
+    return _choose_cutoff(loss, epsilon, c, target, [tail_lines(family, c) for family in loss.families])
 
+
+def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lines: Sequence[Lines]) -> float:
     def accept(omega: float) -> bool:
-        size = loss.log_beyond(c, omega)
-        for (_, bases, angles), (_, count) in zip(lines, loss.parts, strict=True):
-            size += count * float(log_sums(bases - omega * angles).min())
+        size = loss.log_beyond(c, omega) + sum(float(line.logs(omega).min()) for line in lines)
         return size - c * epsilon - math.log(math.pi * omega) < target
 
     return _smallest(accept, 1e-3, 1e15)
-
-
-def tail_lines(law: FloatLaw, c: float, count: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Heights (about the steepest-descent one of `count` steps); for each log |W_j| and Im v_j on a float grid."""
-    check_time()
-    t = law.grid(c, 100)
-    highest = min(0.49 * law.strip, 12 * law.s)
-    if law.turns:
-        highest = min(highest, law.variance / law.turns * math.sqrt(160 / c))
-    lowest = min(highest / 2, law.s / math.sqrt(count))
-    heights = np.geomspace(lowest, highest, 8 + int(1.5 * math.log(highest / lowest)))
-    rows = [law.shifted(t, float(height)) for height in heights]
-    bases = np.array([base + c * loss for base, loss, _ in rows]) + math.log(t[1] - t[0])
-    return heights, bases, np.array([angle for _, _, angle in rows])
 
 
 def node_rule(height: float, half_width: float, step: float, low: float, high: float) -> NodeRule:
     """A rule in short dyadics; the half-width is rounded down so that it stays admissible."""
     short = dyadic(step)
     return NodeRule(dyadic(height), dyadic(half_width * (1 - 1e-6)), short,
-                    math.floor(low / short), math.ceil(high / short))
+                    math.floor(low / float(short)), math.ceil(high / float(short)))
 
 
 def choose_nodes(law: FloatLaw, c: float, bits: float) -> NodeRule:
     """Choose the rule with the fewest nodes whose quadrature and tail errors are below 2^-bits M(c)."""
+    return choose_family_nodes(FloatFamily.alone(law, 1.0), c, bits)
+
+
+def choose_family_nodes(family: FloatFamily, c: float, bits: float) -> NodeRule:
+    """Choose the rule with the fewest nodes whose errors are below 2^-bits M(c) / count for every law of a family."""
     check_time()
-    want = bits * math.log(2)
-    best, log_mass = (math.inf, 0.0, 0.0, 0.0, 0.0), law.cumulants(c)[0]
-    for height in np.linspace(0.02, 0.49, 24) * min(law.strip, 2.2 * law.s * math.sqrt(want)):
-        step = min(2 * math.pi * height / (want + law.strip_growth(c, 2 * height) + 1), 1.9 * law.s)
-        low, high = kept_window(law, c, log_mass - want, height)
-        high = max(high, law.room(c))
-        if (high - low) / step < best[0]:
-            best = (high - low) / step, float(height), step, low, high
-    _, height, step, low, high = best
-    return node_rule(height, height, step, low, high)
+    wants = [(law, (bits + math.log2(count)) * math.log(2)) for law, count in family.ends]
+    turns = np.linspace(0.02, 0.49, 24) * min(min(law.strip, 2.2 * law.s * math.sqrt(want)) / law.variance
+                                              for law, want in wants)
+    steps, lows, highs = (np.full(len(turns), end) for end in (math.inf, math.inf, -math.inf))
+    for law, want in wants:
+        heights, (scale, offset) = turns * law.variance, family.place(law)
+        step = np.minimum(2 * math.pi * heights / (want + law.strip_growth(c, 2 * heights) + 1), 1.9 * law.s)
+        low, high = kept_window(law, c, law.cumulants(c)[0] - want, heights)
+        steps = np.minimum(steps, step / scale)
+        lows = np.minimum(lows, (low - offset) / scale)
+        highs = np.maximum(highs, (np.maximum(high, law.room(c)) - offset) / scale)
+    best = int(((highs - lows) / steps).argmin())
+    height = float(turns[best]) * family.leader.variance
+    return node_rule(height, height, float(steps[best]), float(lows[best]), float(highs[best]))
 
 
-def kept_window(law: FloatLaw, x: float, log_size: float, height: float) -> tuple[float, float]:
-    """Ends beyond which T10's tails at x are below e^log_size."""
-    target = log_size - height * height / (2 * law.variance) - law.cosine_growth(max(x, 0.0), height)
-    return -law.end(x, target, -1), law.end(x, target, 1)
+def kept_window(law: FloatLaw, x: float, log_size: float, height: Floats) -> tuple[Floats, Floats]:
+    """Ends beyond which T10's tails at x are below e^log_size, for each height."""
+    target = log_size - np.square(height) / (2 * law.variance) - law.cosine_growth(max(x, 0.0), height)
+    return -law.ends(x, target, -1), law.ends(x, target, 1)
 
 
 def choose_tail_nodes(law: FloatLaw, c: float, omega: float, count: float) -> NodeRule:
     """Choose the line that bounds |M(c+iw)| best at w = omega."""
-    heights, bases, angles = tail_lines(law, c, count)
-    sizes = log_sums(bases - omega * angles)
-    height = float(heights[sizes.argmin()])
-    decay = max(0.0, law.cumulants(c)[0] - float(sizes.min()))
-    want = decay + 3 + math.log(count)  # the rule's errors, relative to M(c), must not hide the decay
-    widths = np.geomspace(1e-3, 1, 40) * min(0.49 * law.strip, 2 * law.s * math.sqrt(want))
-    steps = [2 * math.pi * b / (want + 1 + law.modulus_growth(c, height, float(b))) for b in widths]
-    widest = int(np.argmax(steps))
-    window = kept_window(law, c, law.cumulants(c)[0] - want, height)
-    return node_rule(height, float(widths[widest]), min(steps[widest], 1.9 * law.s), *window)
+    family = FloatFamily.alone(law, count)
+    return choose_family_tail(family, c, omega, tail_lines(family, c))
+
+
+def choose_family_tail(family: FloatFamily, c: float, omega: float, lines: Lines) -> NodeRule:
+    """Choose the line that bounds the product of a family's |M(c+iw)| best at w = omega."""
+    best = int(lines.logs(omega).argmin())
+    turn = float(lines.heights[best]) / family.leader.variance
+    decay = max(float(law.cumulants(c)[0] - log_sums(bases[best] - omega * angles[best]))
+                for (law, _), (_, bases, angles) in zip(family.parts, lines.rows, strict=True))
+    want = max(0.0, decay) + 3 + math.log(family.count)  # errors, relative to M(c), must not hide the decay
+    widths = geometric(1e-3, 1, 40) * min(
+        min(0.49 * law.strip, 2 * law.s * math.sqrt(want)) / law.variance for law, _ in family.ends)
+    steps, low, high = np.full(len(widths), math.inf), math.inf, -math.inf
+    for law, _ in family.ends:
+        (scale, offset), height, halves = family.place(law), turn * law.variance, widths * law.variance
+        step = np.minimum(2 * math.pi * halves / (want + 1 + law.modulus_growth(c, height, halves)), 1.9 * law.s)
+        steps = np.minimum(steps, step / scale)
+        ends = kept_window(law, c, law.cumulants(c)[0] - want, height)
+        low, high = min(low, (float(ends[0]) - offset) / scale), max(high, (float(ends[1]) - offset) / scale)
+    widest = int(steps.argmax())
+    scale = family.leader.variance
+    return node_rule(turn * scale, float(widths[widest]) * scale, float(steps[widest]), low, high)
 
 
 def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
     """Turn a plan into a witness."""
     c, bits = plan.tilt, plan.bits + plan.excess
     tails, extra = [], 0.0
-    for (law, count), rule in zip(loss.parts, plan.nodes, strict=True):
-        tails.append(choose_tail_nodes(law, c, plan.omega, count))
-        amplification = law.strip_growth(c, float(rule.height)) / math.log(2)
-        size = math.log2(1 + abs(law.cumulants(c)[0]))
-        extra = max(extra, math.log2(count) + 1.5 * amplification + size)
+    for family, rule, lines in zip(loss.families, plan.nodes, plan.lines, strict=True):
+        tails.append(choose_family_tail(family, c, plan.omega, lines))
+        for law, count in family.ends:
+            amplification = law.strip_growth(c, _own(family, law, rule).height) / math.log(2)
+            size = math.log2(1 + abs(law.cumulants(c)[0]))
+            extra = max(extra, math.log2(count) + 1.5 * float(amplification) + size)
     for direct, count in loss.direct:
         extra = max(extra, math.log2(count) + math.log2(1 + abs(direct.cumulants(c)[0])))
     return LineWitness(

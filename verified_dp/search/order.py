@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -29,12 +30,13 @@ from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime, check_time, grace, hurrying, is_stopped
 from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
-from verified_dp.search.line import as_float, choose_line, choose_nodes, dyadic, plan_line
+from verified_dp.search.line import as_float, choose_family_nodes, choose_line, dyadic, plan_line
 from verified_dp.search.magnitudes import require_floats, why_no_floats
+from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.saddle import Saddle, choose_saddle
-from verified_dp.search.transforms import FloatLoss, float_loss
+from verified_dp.search.sketch import Sketch, choose_sketch
 
 COARSE = 14.0
 """Where the contour gives fewer bits than this, the lattice is asked for as many."""
@@ -46,6 +48,13 @@ FAINTEST = -2e7
 """Below e^FAINTEST sampled steps take longer than is predicted: only Chernoff bounds delta there."""
 MANY_NODES = 50_000
 """A bound that only has to be cheap uses at most so many nodes."""
+FEW_STEPS = 50
+"""With at most so many steps, one large loss decides, and the path is bent."""
+ROUGH, QUICK = 60.0, 0.014
+"""Where the exponent's curvature times the tilt squared is above this, first-order estimates of delta may be rough;
+a line of so few seconds is not worth a better one."""
+NEAR = 1.5
+"""How far, in log delta, one sketch is used."""
 DEFAULT_SECONDS = 120.0
 """The budget of one question where none is stated."""
 
@@ -100,13 +109,16 @@ class SingleOrder:
         self.loss = loss
         self.lattice, self.moments = LatticeEngine(loss), MomentEngine(loss)
         self._model: FloatLoss | LatticeModel | EpochModel | None = None
+        self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
+        self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
         self._shortfall = 0.0  # bits by which the last width missed its prediction
 
     @property
     def model(self) -> FloatLoss | LatticeModel | EpochModel:
         if self._model is None:
             require_floats(self.loss)
-            self._model = float_loss(self.loss) if self.has_contour else epoch_model(self.loss) or self.lattice.model
+            self._model = float_loss(self.loss, shared=True) if self.has_contour else (
+                epoch_model(self.loss) or self.lattice.model)
         return self._model
 
     @property
@@ -123,6 +135,11 @@ class SingleOrder:
 
     def saddle(self, epsilon: Fraction, start: float = 1.0) -> Saddle:
         """The saddle point at eps; needs at least one step with noise."""
+        if self._saddle is None or self._saddle[0] != epsilon:
+            self._saddle = epsilon, self._find_saddle(epsilon, start)
+        return self._saddle[1]
+
+    def _find_saddle(self, epsilon: Fraction, start: float) -> Saddle:
         if isinstance(self.model, LatticeModel):
             return self.model.saddle(as_float(epsilon))
         return choose_saddle(self.model, as_float(epsilon), start)
@@ -301,17 +318,42 @@ class SingleOrder:
         if saddle.tilt > LARGEST_TILT or (self.loss.node_parts and saddle.log_delta < FAINTEST):
             return self.chernoff(epsilon, saddle.tilt)
         bits = max(bits, 9.0)
-        while bits > 8:
-            choose, seconds = self._plan(epsilon, saddle, bits)
-            if budget.allows(seconds):
-                break
+        choose, seconds = self._sharp_plan(epsilon, saddle, bits)
+        while not budget.allows(seconds):
             bits *= 0.8
-        else:
-            return self.chernoff(epsilon, saddle.tilt)
+            if bits <= 8:
+                return self.chernoff(epsilon, saddle.tilt)
+            choose, seconds = self._plan(epsilon, saddle, bits)
         if seconds > 1:
             digits = bits / math.log2(10)
             budget.say(f"contour: about {seconds:.0f} s for {digits:.0f} digits of delta({as_float(epsilon):.6g})")
         return self.evaluate(epsilon, choose())
+
+    @property
+    def few(self) -> bool:
+        """Whether one large loss decides."""
+        return sum(count for _, count in self.loss.parts) <= FEW_STEPS and not self.loss.mean_shift_squared
+
+    def sketch(self, epsilon: Fraction) -> Sketch | None:
+        """delta near eps in doubles, without any bound; the last one while delta has not moved far from there."""
+        where = as_float(epsilon)
+        if self._sketch is None or not abs(self._sketch[0] - where) * self._sketch[1].tilt < NEAR:
+            saddle, jump = self.saddle(epsilon), self.log_jump(epsilon) if self.few else -math.inf
+            found = choose_sketch(self._float_model, where,
+                                  replace(saddle, log_delta=jump) if jump > -math.inf else saddle)
+            self._sketch = None if found is None else (where, found)
+        return None if self._sketch is None else self._sketch[1]
+
+    def _sharp_plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
+        """`_plan` with the size of delta from a sketch, where there is one or a rough estimate would cost time."""
+        rough = saddle.curvature * saddle.tilt**2 > ROUGH and not self.few and saddle.tilt < MAX_TILT
+        plan = None if self._sketch is not None else self._plan(epsilon, saddle, bits)
+        if plan is not None and (plan[1] < QUICK or not rough):
+            return plan
+        sketch = self.sketch(epsilon)
+        log_delta = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
+        sharper = saddle if math.isnan(log_delta) else replace(saddle, log_delta=log_delta)
+        return plan if plan is not None and sharper is saddle else self._plan(epsilon, sharper, bits)
 
     def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
         """How to choose the cheaper of a line and a bent path, and its seconds."""
@@ -320,7 +362,7 @@ class SingleOrder:
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds
         slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
-        if slow and saddle.tilt < MAX_TILT and not self.loss.direct_parts:
+        if slow and saddle.tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
             path = plan_path(model, as_float(epsilon), saddle, bits)
             if path is not None and path_seconds(path) < seconds:
                 choose, seconds = partial(choose_path, path), path_seconds(path)
@@ -337,9 +379,9 @@ class SingleOrder:
 
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
         """A cheap upper bound on delta(eps); the exponent is kept so small that a few thousand nodes do."""
-        parts = self._float_model.parts
-        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in parts])
-        rules = tuple(choose_nodes(law, tilt, 8 + math.log2(count)) for law, count in parts)
+        model = self._float_model
+        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in model.parts])
+        rules = tuple(choose_family_nodes(family, tilt, 8.0) for family in model.families)
         if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
             return self.evaluate(epsilon, SupportWitness(256))  # 0 <= delta <= 1 is all that is cheap
         prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)

@@ -11,8 +11,8 @@ from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.panels import Block, PanelWitness
 from verified_dp.search.landscape import Landscape, LawTable, law_table
 from verified_dp.search.line import dyadic, node_rule
+from verified_dp.search.models import FloatLoss
 from verified_dp.search.saddle import Saddle
-from verified_dp.search.transforms import FloatLoss
 
 Point = tuple[float, float]
 
@@ -21,7 +21,7 @@ _ACROSS = np.geomspace(0.06, 2.5, 12)
 _NEARBY = np.geomspace(0.5, 1.6, 5)
 _BEND = 0.65
 """How far from the vertical line to the valley the path runs: beyond the valley the landscape rises steeply."""
-_RATIO = 2.4
+_RATIO = 3.4
 _MOST_BLOCKS = 60
 
 

@@ -20,12 +20,10 @@ from verified_dp.search.deadline import OutOfTime, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.magnitudes import why_no_floats
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.order import FEW_STEPS, Budget, SingleOrder
 
 FARTHEST = 10**250
 """No larger eps is guessed."""
-FEW_STEPS = 50
-"""With at most so many steps, one large loss decides."""
 
 
 @dataclass(frozen=True)
@@ -320,17 +318,18 @@ def _refine(asked: Question, epsilon: Fraction, tilt: float, bits: float) -> tup
 
 
 def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
-    """Come near the answer with few bits: secant steps on log delta, kept between the ends known so far."""
+    """Come near the answer at little cost: secant steps on log delta, kept between the ends known so far.
+
+    Few steps come near enough by the guess of one large loss.
+    """
+    if asked.order.few and asked.order.log_jump(epsilon) > -math.inf and asked.order.sketch(epsilon) is None:
+        return epsilon
     low, slope = Fraction(0), -tilt
     high: Fraction | None = None
     previous: tuple[Fraction, float] | None = None
     for _ in range(30):
-        answer = asked.enclose(epsilon, 8.0)
-        ball_gap = _log_gap(answer, asked.target)
-        if asked.budget.spent or (ball_gap is not None and abs(float(ball_gap)) < 0.3):
-            break
-        gap = -math.inf if ball_gap is None else float(ball_gap)
-        if ball_gap is None and not asked.met(answer):
+        gap, near = _rough_gap(asked, epsilon)
+        if asked.budget.spent or gap is None or abs(gap) < near:
             break
         low, high = (epsilon, high) if gap > 0 else (low, epsilon)
         if previous is not None and previous[0] != epsilon and math.isfinite(gap):
@@ -341,6 +340,19 @@ def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
         inside = moved > low and (high is None or moved < high)
         epsilon = moved if inside else _moved((low + high) / 2 if high else 2 * low, 0.0, 20.0)
     return epsilon
+
+
+def _rough_gap(asked: Question, epsilon: Fraction) -> tuple[float | None, float]:
+    """(log(delta / target) from a sketch, or from few bits; how small it must be); -inf where delta is lost, None where
+    nothing tells which side it is on."""
+    sketch = asked.order.sketch(epsilon) if asked.method in ("auto", "contour") else None
+    if sketch is not None and not math.isnan(found := sketch.log_delta(as_float(epsilon))):
+        return found - float(log_of(asked.target)), 1e-3
+    answer = asked.enclose(epsilon, 8.0)
+    gap = _log_gap(answer, asked.target)
+    if gap is None:
+        return (-math.inf if asked.met(answer) else None), 0.3
+    return float(gap), 0.3
 
 
 def _jump_guess(order: SingleOrder, target: Fraction, low: Fraction, high: Fraction) -> Fraction:

@@ -1,25 +1,34 @@
 """Floating-point models of the laws: log M on the real axis with two derivatives, and |M| bounds on shifted lines."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from verified_dp.core.errors import Unsupported
 from verified_dp.core.exact import square
-from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.mixture_lines import Mixture, MixtureLines
 from verified_dp.search.deadline import check_time
-from verified_dp.search.direct import DirectModel
 
+Floats = Any
+"""A double, or an array of them."""
 _SPREAD = 11.0
 """Half-width of the integration windows in standard deviations."""
 _ENDS = 300
 """Ends of a window that are tried at once."""
+
+
+@lru_cache(maxsize=64)
+def unit_grid(points: int) -> np.ndarray:
+    """So many points from 0 to 1."""
+    return np.linspace(0.0, 1.0, points)
+
+
+def geometric(low: float, high: float, points: int) -> np.ndarray:
+    """So many points from low to high, each the same multiple of the one before."""
+    return np.asarray(low * (high / low) ** unit_grid(points))
 
 
 class FloatLaw:
@@ -32,7 +41,7 @@ class FloatLaw:
 
     def __init__(self, law: SampledGaussianLoss) -> None:
         self.q, self.s, self.order = float(law.sampling_probability), float(law.noise_multiplier), law.order
-        self.variance = self.s * self.s
+        self.variance, self._known = self.s * self.s, dict[float, tuple[float, float, float]]()
         rest = 1 - law.sampling_probability  # as a double 0 where q is within 1e-17 of 1
         self.log_rest = math.log1p(-self.q) if self.q < 0.5 else math.log(rest.numerator) - math.log(rest.denominator)
         self.log_q = math.log(law.sampling_probability.numerator) - math.log(law.sampling_probability.denominator)
@@ -61,9 +70,11 @@ class FloatLaw:
         return -spread, (c + 1 if self.order == "remove" else 2 * c + 1) + spread
 
     def grid(self, c: float, points: int = 160) -> np.ndarray:
-        low, high = self.window(c)
-        fine = 3 * (high - low) / min(self.s, self.strip)
-        return np.linspace(low, high, int(min(20000, max(points, fine))))
+        return self._spaced(*self.window(c), points)
+
+    def _spaced(self, low: float, high: float, points: int) -> np.ndarray:
+        fine = int(min(20000, max(points, 3 * (high - low) / min(self.s, self.strip))))
+        return low + (high - low) * unit_grid(fine)
 
     def exponents(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(log phi_s + u, v) at real t."""
@@ -75,6 +86,11 @@ class FloatLaw:
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') at c."""
+        if c not in self._known:
+            self._known[c] = self._cumulants(c)
+        return self._known[c]
+
+    def _cumulants(self, c: float) -> tuple[float, float, float]:
         check_time()
         t = self.grid(c)
         base, loss = self.exponents(t)
@@ -90,12 +106,11 @@ class FloatLaw:
         """K at each of xs > 0, increasing."""
         windows = [self.window(float(x)) for x in (xs[0], xs[-1])]
         low, high = min(low for low, _ in windows), max(high for _, high in windows)
-        fine = 3 * (high - low) / min(self.s, self.strip)
-        t = np.linspace(low, high, int(min(20000, max(160, fine))))
+        t = self._spaced(low, high, 160)
         base, loss = self.exponents(t)
         return log_sums(base + xs[:, None] * loss) + math.log(t[1] - t[0])
 
-    def shifted(self, t: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def shifted(self, t: np.ndarray, height: Floats) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(Re(log phi_s + u), Re v, Im v) on the line of this height (on the law's side)."""
         ell, angle = self._complex_log_ratio(t, height)
         gauss = (height * height - t * t) / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi))
@@ -106,11 +121,11 @@ class FloatLaw:
         back, turn = self._complex_log_ratio(-t, height)
         return gauss + ell, ell - back, angle + turn
 
-    def _complex_log_ratio(self, t: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
+    def _complex_log_ratio(self, t: np.ndarray, height: Floats) -> tuple[np.ndarray, np.ndarray]:
         x = self.log_q + (2 * t - 1) / (2 * self.variance)
         top = np.maximum(x, self.log_rest)
-        real = np.exp(self.log_rest - top) + np.exp(x - top) * math.cos(height / self.variance)
-        imaginary = np.exp(x - top) * math.sin(height / self.variance)
+        real = np.exp(self.log_rest - top) + np.exp(x - top) * np.cos(height / self.variance)
+        imaginary = np.exp(x - top) * np.sin(height / self.variance)
         return top + np.log(np.hypot(real, imaginary)), np.arctan2(imaginary, real)
 
     def log_bound(self, x: float, w: float, height: float, t: np.ndarray) -> float:
@@ -118,35 +133,36 @@ class FloatLaw:
         base, loss, angle = self.shifted(t, height)
         return log_sum(base + x * loss - w * angle) + math.log(t[1] - t[0])
 
-    def strip_growth(self, c: float, reach: float) -> float:
+    def strip_growth(self, c: float, reach: Floats) -> Floats:
         """log (N / M(c)) of T08."""
-        return reach * reach / (2 * self.variance) + self.cosine_growth(c, reach)
+        return np.square(reach) / (2 * self.variance) + self.cosine_growth(c, reach)
 
-    def modulus_growth(self, c: float, height: float, half_width: float) -> float:
+    def modulus_growth(self, c: float, height: float, half_width: Floats) -> Floats:
         """log (N' / M(c)) of T11."""
         squares = height * height + half_width * half_width
         return squares / (2 * self.variance) + self.cosine_growth(c, height + half_width)
 
-    def log_left_tail(self, x: float, left: float) -> float:
-        """log of T10's left tail without the factors of the height."""
-        exponent = -x if self.order == "add" else x + 1
-        return log_normal_tail(-left / self.s) + min(exponent, 0.0) * self.log_rest
-
-    def log_right_tail(self, x: float, right: float) -> float:
-        """log of T10's right tail without the factors of the height."""
+    def log_tails_beyond(self, x: float, distances: np.ndarray, side: int) -> np.ndarray:
+        """log of T10's tails without the factors of the height, so far from 0 to the right (1) or left (-1)."""
         p = -x if self.order == "add" else x + 1
-        log_odds = self.log_q + (2 * right - 1) / (2 * self.variance)
+        if side < 0:
+            return log_tail(distances / self.s) + min(p, 0.0) * self.log_rest
+        odds = self.log_q + (2 * distances - 1) / (2 * self.variance)
         if p < 0:
-            return log_normal_tail(right / self.s) + p * float(np.logaddexp(self.log_rest, log_odds))
-        ratio = self.log_q + float(np.logaddexp(0.0, self.log_rest - log_odds))
-        tail = log_normal_tail((right - p) / self.s) if right >= p else 0.7
-        bound = p * ratio + p * (p - 1) / (2 * self.variance) + tail
-        return bound - x * self.log_rest if self.order == "symmetric" else bound
+            return log_tail(distances / self.s) + p * np.logaddexp(self.log_rest, odds)
+        bound = p * (self.log_q + np.logaddexp(0.0, self.log_rest - odds)) + p * (p - 1) / (2 * self.variance)
+        return bound + log_tail((distances - p) / self.s) - (x * self.log_rest if self.order == "symmetric" else 0.0)
 
-    def end(self, x: float, target: float, side: int) -> float:
-        """How far from 0, to the right (1) or left (-1), T10's tail falls below e^target."""
-        tail = self.log_left_tail if side < 0 else self.log_right_tail
-        return first_accepted(lambda end: tail(x, side * end) < target, self.s)
+    def furthest(self, c: float) -> float:
+        """A place right of all modes."""
+        return 0.0 if self.order == "add" else c + 1
+
+    def ends(self, x: float, targets: Floats, side: int) -> Floats:
+        """How far from 0, to the right (1) or left (-1), T10's tail falls below e^target, for each target."""
+        least, reach = float(np.min(targets)), 8 * self.s + self.furthest(max(x, 0.0))
+        while (curve := self.log_tails_beyond(x, reach * unit_grid(_ENDS), side))[-1] >= least:
+            reach *= 2
+        return reach * (_ENDS - np.searchsorted(np.maximum.accumulate(curve[::-1]), targets)) / (_ENDS - 1)
 
     def room(self, c: float) -> float:
         """How far a window at tilt c reaches at least: room for the right alias exponent."""
@@ -157,28 +173,14 @@ class FloatLaw:
         """The spread of Q, for which the cosine is paid."""
         return 0.0 if self.order == "remove" else 1.0
 
-    def cosine_growth(self, c: float, reach: float) -> float:
-        """log cos(reach/(2 s^2))^-c where the order has that factor."""
-        return 0.0 if self.order == "remove" else -c * math.log(math.cos(reach / (2 * self.variance)))
+    def cosine_growth(self, c: float, reach: Floats) -> Floats:
+        """log cos(reach d_Q/(2 s^2))^-c where Q is a mixture."""
+        return -c * np.log(np.cos(self.turns * np.asarray(reach) / (2 * self.variance)))
 
-
-def first_accepted(accept: Callable[[float], bool], unit: float) -> float:
-    """The first point, to a twentieth of `unit`, from which on a test accepts (a monotone test). Raises Unsupported."""
-    high = unit
-    while not accept(high):
-        if not math.isfinite(high):
-            raise Unsupported("the search in floating point finds no end of a step's tail")
-        high *= 2
-    low = high / 2 if high > unit else 0.0
-    while high - low > unit / 20:
-        middle = (low + high) / 2
-        low, high = (low, middle) if accept(middle) else (middle, high)
-    return high
-
-
-def log_normal_tail(x: float) -> float:
-    """log of a bound on P(Z > x), x >= 0."""
-    return -x * x / 2 - math.log(max(2.0, 2.5 * x))
+    def lines(self, t: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`shifted` on lines of many heights: one row each."""
+        base, loss, angle = self.shifted(t, heights[:, None])
+        return base, loss, angle
 
 
 def log_tail(x: np.ndarray) -> np.ndarray:
@@ -225,7 +227,7 @@ class Side:
         shares = np.exp(terms - terms.max())
         return float(shares @ self.means / shares.sum())
 
-    def log_at(self, t: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
+    def log_at(self, t: np.ndarray, height: Floats) -> tuple[np.ndarray, np.ndarray]:
         """(log |F|, arg F) at t + i height."""
         terms = self.terms(t)
         top, turns = terms.max(axis=0), (self.means - self.means[0]) * height / self.variance
@@ -250,12 +252,11 @@ class MixtureLaw(FloatLaw):
     """A mixture of Gaussians in floating point; arrays over a grid of real t."""
 
     def __init__(self, law: MixtureLines) -> None:
-        self.s, self.order = float(law.sigma), law.order
+        self.s, self.order, self._known = float(law.sigma), law.order, {}
         self.variance, self.sign = float(square(law.sigma)), law.side
         self.above, self.below = (Side(row, law.below[-1][0], self.variance) for row in (law.above, law.below[::-1]))
         self.far = float(self.above.means[-1] - self.below.means[-1])
         self.distance = max(self.above.spread, self.below.spread) or self.far
-        self._tails = lru_cache(maxsize=64)(self._tail_curve)
 
     @property
     def strip(self) -> float:
@@ -284,7 +285,7 @@ class MixtureLaw(FloatLaw):
         up, down = self.above.log(self.sign * t), self.below.log(self.sign * t)
         return up - t * t / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi)), up - down
 
-    def shifted(self, t: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def shifted(self, t: np.ndarray, height: Floats) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         up, turn = self.above.log_at(self.sign * t, height)
         down, back = self.below.log_at(self.sign * t, height)
         gauss = (height * height - t * t) / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi))
@@ -302,69 +303,17 @@ class MixtureLaw(FloatLaw):
         distance = sign * (ends - rho) / self.s
         return np.asarray(total + (rho * rho - squares) / (2 * self.variance) + log_tail(distance))
 
-    def log_left_tail(self, x: float, left: float) -> float:
-        return float(self.log_tails(np.array([x]), np.array([self.sign * left]), -self.sign)[0])
+    def log_tails_beyond(self, x: float, distances: np.ndarray, side: int) -> np.ndarray:
+        return self.log_tails(np.array([x]), self.sign * side * distances, self.sign * side)
 
-    def log_right_tail(self, x: float, right: float) -> float:
-        return float(self.log_tails(np.array([x]), np.array([self.sign * right]), self.sign)[0])
-
-    def _tail_curve(self, x: float, sign: int, reach: float) -> np.ndarray:
-        return self.log_tails(np.array([x]), sign * np.linspace(0, reach, _ENDS), sign)
-
-    def end(self, x: float, target: float, side: int) -> float:
-        reach = 8 * self.s + self.furthest(max(x, 0.0))
-        while (curve := self._tails(x, side * self.sign, reach))[-1] >= target:
-            reach *= 2
-        refused = np.flatnonzero(curve >= target)
-        return reach * float(refused[-1] + 1 if len(refused) else 0) / (_ENDS - 1)
-
-    def cosine_growth(self, c: float, reach: float) -> float:
-        return -c * math.log(math.cos(self.turns * reach / (2 * self.variance))) if self.turns else 0.0
+    def lines(self, t: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        base, loss, angle = (np.array(rows) for rows in zip(*(self.shifted(t, float(h)) for h in heights), strict=True))
+        return base, loss, angle
 
     def room(self, c: float) -> float:
         return (c + 1) * float(self.above.means[-1]) + 6 * self.s if self.sign > 0 else 0.0
 
 
-@dataclass(frozen=True)
-class FloatLoss:
-    """The composition in floating point: laws with nodes, laws with a transform in closed form, the Gaussian part."""
-
-    parts: list[tuple[FloatLaw, float]]
-    mean_shift_squared: float
-    largest: float
-    direct: list[tuple[DirectModel, float]] = field(default_factory=list)
-    _cache: dict[float, tuple[float, float, float]] = field(default_factory=dict)
-
-    def cumulants(self, c: float) -> tuple[float, float, float]:
-        """(K, K', K'') of the composition at c."""
-        if c not in self._cache:
-            laws: list[tuple[FloatLaw | DirectModel, float]] = [*self.parts, *self.direct]
-            rows = [(count * k0, count * k1, count * k2) for law, count in laws for k0, k1, k2 in [law.cumulants(c)]]
-            half = self.mean_shift_squared / 2
-            rows.append((half * c * (c + 1), half * (2 * c + 1), 2 * half))
-            self._cache[c] = (sum(r[0] for r in rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
-        return self._cache[c]
-
-    def log_masses(self, xs: np.ndarray) -> np.ndarray:
-        """K of the composition at each of xs, increasing and > 0."""
-        gaussian = self.mean_shift_squared / 2 * xs * (xs + 1)
-        direct = sum((count * law.log_masses(xs) for law, count in self.direct), gaussian)
-        return sum((count * law.log_masses(xs) for law, count in self.parts), direct)
-
-    def log_beyond(self, c: float, omega: float) -> float:
-        """log of the bound on the factors other than the laws with nodes at c + iw, w >= omega."""
-        gaussian = self.mean_shift_squared / 2 * (c * (c + 1) - omega * omega)
-        return sum((count * law.log_beyond(c, omega) for law, count in self.direct), gaussian)
-
-
 def float_law(law: MixtureLines) -> FloatLaw:
     """The floating-point model of a law with nodes."""
     return FloatLaw(law) if isinstance(law, SampledGaussianLoss) else MixtureLaw(law)
-
-
-def float_loss(loss: ComposedLoss) -> FloatLoss:
-    """The floating-point model of a composition in which every law has a transform."""
-    end = loss.enclose_largest_loss()
-    return FloatLoss([(float_law(law), float(count)) for law, count in loss.node_parts],
-                     float(loss.mean_shift_squared), math.inf if end is None else float(end),
-                     [(DirectModel(law), float(count)) for law, count in loss.direct_parts])

@@ -11,7 +11,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.powers import Transform, enclose_power, enclose_product
+from verified_dp.core.engines.powers import Column, enclose_power, enclose_products
 
 
 def exact_power(x: Fraction, y: Fraction, count: int) -> tuple[Fraction, Fraction]:
@@ -68,7 +68,7 @@ def test_error_of_a_power_is_bounded_by_the_extremal_phase(size: float, error: f
     """sup over |d| = e of |(v+d)^k - v^k| is attained at d = e v/|v|; no random d may exceed the bound."""
     value = size * cmath.exp(1.1j)
     with ctx.workprec(200):
-        _, quadrature, tails = enclose_product([Transform(acb(value), arb(error), arb(0), count)], acb(0))
+        _, quadrature, tails = enclose_products([Column([acb(value)], arb(error), arb(0), count)], [acb(0)])[0]
         extremal = (arb(size) + arb(error)) ** count - arb(size) ** count
         assert tails == 0 and quadrature >= extremal * (1 - arb("1e-14"))
         rng = random.Random(2)
@@ -89,9 +89,9 @@ def test_error_of_a_product_is_bounded_and_split_by_source() -> None:
     errors = ((1e-8, 3e-8), (2e-8, 0.0))
     exponent = acb("-0.25", "2")
     with ctx.workprec(150):
-        parts = [Transform(acb(v), arb(a), arb(b), k)
+        parts = [Column([acb(v)], arb(a), arb(b), k)
                  for v, (a, b), k in zip(values, errors, counts, strict=True)]
-        product, quadrature, tails = enclose_product(parts, exponent)
+        (product, quadrature, tails), = enclose_products(parts, [exponent])
         expected = acb(values[0]) ** 20 * acb(values[1]) ** 3 * exponent.exp()
         assert product.overlaps(expected) and product.real.rad() < arb(2) ** -130
 
@@ -110,12 +110,26 @@ def test_error_of_a_product_is_bounded_and_split_by_source() -> None:
 @pytest.mark.theorem("T12-powers")
 def test_no_error_is_no_error() -> None:
     with ctx.workprec(100):
-        _, quadrature, tails = enclose_product([Transform(acb("0.5"), arb(0), arb(0), 10**6)], acb(0))
+        _, quadrature, tails = enclose_products([Column([acb("0.5")], arb(0), arb(0), 10**6)], [acb(0)])[0]
         assert quadrature == 0 and tails == 0
 
 
 @pytest.mark.theorem("T12-powers")
 def test_unknown_transform_is_an_infinite_error() -> None:
     with ctx.workprec(100):
-        _, quadrature, _ = enclose_product([Transform(acb("0.5"), arb.pos_inf(), arb(0), 2)], acb(0))
+        _, quadrature, _ = enclose_products([Column([acb("0.5")], arb.pos_inf(), arb(0), 2)], [acb(0)])[0]
         assert not quadrature.is_finite()
+
+
+@pytest.mark.theorem("T12-powers")
+def test_columns_of_one_count_are_multiplied_first() -> None:
+    """Many turning factors at two points, some of equal counts: the product of single powers, no box much wider."""
+    rng = random.Random(3)
+    rows = [[cmath.exp(complex(rng.uniform(-0.1, 0.1), rng.uniform(-3, 3))) for _ in range(2)] for _ in range(101)]
+    counts = [rng.choice([1, 1, 1, 4]) for _ in rows]
+    with ctx.workprec(120):
+        columns = [Column([acb(x) for x in row], arb(0), arb(0), k) for row, k in zip(rows, counts, strict=True)]
+        for i, (product, *_) in enumerate(enclose_products(columns, [acb(0), acb("0.5", 1)])):
+            logs = sum((k * acb(row[i]).log() for row, k in zip(rows, counts, strict=True)), acb(0))
+            assert product.overlaps((logs + (acb(0), acb("0.5", 1))[i]).exp())
+            assert product.real.rad() <= product.abs_upper() * arb(2) ** -95

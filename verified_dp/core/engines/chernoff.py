@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import ClassVar
 
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball, lower_end, upper_end
 from verified_dp.core.bounds import Bounds, bound_chernoff_factor
-from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes, work_of_moment
+from verified_dp.core.engines.nodes import (
+    NodeRule,
+    NodeSet,
+    bound_line_error,
+    bound_total,
+    enclose_families,
+    work_of_moment,
+)
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import Work, nothing, paced
 
 
 @proved_by("T03-chernoff", "T09-total-mass")
-def bound_mass(loss: ComposedLoss, node_sets: list[NodeSet], exponent: Fraction,
+def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[NodeSet, int]], exponent: Fraction,
                between: Callable[[], None] = nothing) -> arb:
-    """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0."""
+    """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0; node_sets: with counts."""
     point = ball(exponent)
     log_mass = loss.enclose_gaussian_exponent(acb(point)).real
     for law, count in paced(loss.direct_parts, between):
         log_mass += count * law.enclose_moment(point).log()
-    for nodes, (_, count) in paced(zip(node_sets, loss.node_parts, strict=True), between):
-        quadrature, node_tail = bound_line_error(nodes, point)
-        value = sum(nodes.weights(acb(point)), acb(0)).abs_upper()
+    for nodes, count in paced(node_sets, between):
+        value = bound_total(nodes, point)
+        quadrature, node_tail = bound_line_error(nodes, point, value)
         log_mass += count * (value + quadrature + node_tail).log()
     return upper_end(log_mass.exp() * bound_chernoff_factor(point))
 
@@ -46,14 +54,13 @@ class ChernoffWitness:
     @proved_by("T03-chernoff")
     def applies(self, loss: ComposedLoss) -> bool:
         """Whether M is known, by nodes or directly."""
-        return self.exponent > 0 and len(self.nodes) == len(loss.node_parts) and loss.has_transform
+        return self.exponent > 0 and loss.suits(len(self.nodes)) and loss.has_transform
 
     @proved_by("T03-chernoff", "T44-infinity-mass")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ChernoffValues:
         """Bound C(l) M(l) and enclose P(S = inf)."""
         with ctx.workprec(self.prec):
-            rules = zip(loss.node_parts, self.nodes, strict=True)
-            nodes = [enclose_nodes(law, rule) for (law, _), rule in paced(rules, between)]
+            nodes = list(chain(*enclose_families(loss, self.nodes, between)))
             return ChernoffValues(self, bound_mass(loss, nodes, self.exponent, between), loss.enclose_infinity_mass())
 
     def work(self, loss: ComposedLoss) -> Work:

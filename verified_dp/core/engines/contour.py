@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import ClassVar
 
 from flint import acb, arb, ctx
@@ -23,11 +24,11 @@ from verified_dp.core.engines.nodes import (
     NodeSet,
     bound_line_error,
     bound_transform_beyond,
-    count_nodes,
-    enclose_nodes,
+    count_all_nodes,
+    enclose_families,
     work_of_nodes,
 )
-from verified_dp.core.engines.powers import Transform, enclose_product, turn_sums
+from verified_dp.core.engines.powers import Column, enclose_products, turn_sums
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import DirectLaw, RuleLaw
 from verified_dp.core.theorems import proved_by
@@ -38,8 +39,15 @@ from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced
 def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int,
                                between: Callable[[], None] = nothing) -> list[acb]:
     """Enclose sum_j W_j e^{i m eta v_j} for m = 0..count."""
-    turns = [(loss * acb(0, step)).exp() for loss in nodes.losses]
-    return turn_sums(nodes.weights(acb(tilt)), turns, count, between)
+    return _enclose_family_on_line([(nodes, 1)], tilt, step, count, between)[0]
+
+
+@proved_by("T06-trapezoidal-enclosure", "T156-one-loss")
+def _enclose_family_on_line(family: Sequence[tuple[NodeSet, int]], tilt: arb, step: arb, count: int,
+                            between: Callable[[], None] = nothing) -> list[list[acb]]:
+    """The same for each law of a family, without the turns e^{i m eta shift} of those whose losses are moved."""
+    turns = [(loss * acb(0, step)).exp() for loss in family[0][0].losses]
+    return turn_sums([nodes.weights(acb(tilt)) for nodes, _ in family], turns, count, between)
 
 
 @proved_by("T06-trapezoidal-enclosure")
@@ -49,12 +57,13 @@ def _enclose_direct_on_line(law: DirectLaw, tilt: arb, step: arb, count: int) ->
         return [law.enclose_transform(acb(tilt, m * step)) for m in range(count + 1)], arb(0)
     rule = law.enclose_rule(tilt, count * step)
     weights = [acb(weight) for weight in rule.weights]
-    return turn_sums(weights, [acb(0, loss * step).exp() for loss in rule.losses], count), rule.error
+    turns = [acb(0, loss * step).exp() for loss in rule.losses]
+    return turn_sums([weights], turns, count)[0], rule.error
 
 
-def enclose_direct_transforms(loss: ComposedLoss, z: acb) -> list[Transform]:
+def enclose_direct_transforms(loss: ComposedLoss, z: acb) -> list[Column]:
     """Enclose the transforms at z that need no nodes: their only error is rounding."""
-    return [Transform(law.enclose_transform(z), arb(0), arb(0), count) for law, count in loss.direct_parts]
+    return [Column([law.enclose_transform(z)], arb(0), arb(0), count) for law, count in loss.direct_parts]
 
 
 @proved_by("T11-tail-for-free")
@@ -64,8 +73,8 @@ def bound_composed_beyond(loss: ComposedLoss, rules: Sequence[NodeRule], tilt: a
     log_bound = loss.enclose_gaussian_exponent(acb(tilt, frequency)).real
     for direct, count in paced(loss.direct_parts, between):
         log_bound += count * direct.bound_transform_beyond(tilt, frequency).log()
-    for (law, count), rule in paced(zip(loss.node_parts, rules, strict=True), between):
-        log_bound += count * bound_transform_beyond(enclose_nodes(law, rule), tilt, frequency).log()
+    for nodes, count in paced(chain(*enclose_families(loss, rules, between)), between):
+        log_bound += count * bound_transform_beyond(nodes, tilt, frequency).log()
     return upper_end(log_bound.exp())
 
 
@@ -119,34 +128,38 @@ class LineWitness:
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions of T02, T04 and T06 that are plain comparisons of exact numbers."""
         ordered = 0 <= self.left < self.tilt < self.right and self.step > 0 and self.count >= 1
-        return loss.has_transform and ordered and (
-            len(self.nodes) == len(self.tail_nodes) == len(loss.node_parts))
+        return loss.has_transform and ordered and loss.suits(len(self.nodes)) and loss.suits(len(self.tail_nodes))
 
     @proved_by("T12-powers")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> LineValues:
         """Enclose the composed transform on the line, and bound everything else that does not depend on eps."""
         with ctx.workprec(self.prec):
             tilt, step = ball(self.tilt), ball(self.step)
-            rules = zip(loss.node_parts, self.nodes, strict=True)
-            node_sets = [enclose_nodes(law, rule) for (law, _), rule in paced(rules, between)]
-            errors = [bound_line_error(nodes, tilt) for nodes in paced(node_sets, between)]
-            columns = [enclose_transforms_on_line(nodes, tilt, step, self.count, between)
-                       for nodes in paced(node_sets, between)]
+            families = enclose_families(loss, self.nodes, between)
+            node_sets = list(chain(*families))
+            columns = [column for family in paced(families, between)
+                       for column in _enclose_family_on_line(family, tilt, step, self.count, between)]
             direct = [_enclose_direct_on_line(law, tilt, step, self.count)
                       for law, _ in paced(loss.direct_parts, between)]
-            terms, quadrature, node_tail = [], arb(0), arb(0)
-            for m in paced(range(self.count + 1), between):
-                z = acb(tilt, m * step)
-                by_nodes = [Transform(column[m], *error, count)
-                            for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
-                by_rule = [Transform(column[m], error, arb(0), count)
-                           for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
-                product, by_quadrature, by_tail = enclose_product(by_nodes + by_rule, loss.enclose_gaussian_exponent(z))
-                kernel = z * (z + 1)
-                sides = 2 if m else 1
+            with ctx.workprec(BOUND_BITS):
+                errors = [bound_line_error(nodes, tilt, upper_end(column[0].abs_upper()))
+                          for (nodes, _), column in paced(zip(node_sets, columns, strict=True), between)]
+            shift = sum((count * nodes.shift for nodes, count in node_sets), arb(0))
+            points = [acb(tilt, m * step) for m in range(self.count + 1)]
+            by_nodes = [Column(column, *error, count)
+                        for column, error, (_, count) in zip(columns, errors, node_sets, strict=True)]
+            by_rule = [Column(column, error, arb(0), count)
+                       for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
+            exponents = [loss.enclose_gaussian_exponent(z) + acb(0, z.imag * shift) for z in points]
+            terms: list[acb] = []
+            quadrature, node_tail = arb(0), arb(0)
+            products = enclose_products(by_nodes + by_rule, exponents)
+            for z, (product, by_quadrature, by_tail) in paced(zip(points, products, strict=True), between):
+                kernel, sides = z * (z + 1), 2 if terms else 1
                 terms.append(sides * product / kernel)
-                quadrature += sides * by_quadrature / kernel.abs_lower()
-                node_tail += sides * by_tail / kernel.abs_lower()
+                size = kernel.abs_lower()
+                quadrature += sides * by_quadrature / size
+                node_tail += sides * by_tail / size
         with ctx.workprec(BOUND_BITS):
             right = bound_mass(loss, node_sets, self.right, between)
             left = bound_mass(loss, node_sets, self.left, between) if self.left else arb(1)
@@ -159,9 +172,9 @@ class LineWitness:
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of all nodes at all frequencies; a law without nodes is one sum over its atoms or integers at each."""
-        nodes, frequencies = count_nodes(self.nodes), abs(self.count) + 1
+        nodes, frequencies = count_all_nodes(loss, self.nodes), abs(self.count) + 1
         made, tails = (work_of_nodes(loss, rules) for rules in (self.nodes, self.tail_nodes))
-        products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(self.nodes) + 1))
+        products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(loss.node_parts) + 1))
         bounds = 8 * EXPONENTIAL * (tails + made)
         direct = frequencies * sum(law.transform_work(self.prec) for law, _ in loss.direct_parts)
         entries = 2 * nodes * root_above(frequencies) + 4 * frequencies

@@ -5,18 +5,22 @@
 for every z of a vertical half-line (T08) or, with the error measured on the neighbouring lines, for any z (T19).
 """
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
-from flint import acb, arb, arb_mat
+from flint import acb, acb_mat, arb, arb_mat
 
 from verified_dp.core.balls import ball, upper_end
 from verified_dp.core.exact import square
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mixture_lines import MixtureLines
+from verified_dp.core.mixture_lines import MixtureLines, Place
 from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, words
+from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
 
 
 @dataclass(frozen=True)
@@ -59,35 +63,114 @@ class NodeRule:
         return all(halves) and self._is_shaped(law)
 
 
+class Lengths(NamedTuple):
+    """A rule in balls: its height, half-width and step, the first and the last place."""
+
+    height: arb
+    half_width: arb
+    step: arb
+    left: arb
+    right: arb
+
+
 @dataclass(frozen=True)
 class NodeSet:
-    """Enclosures of the nodes' (log of h phi_s + u, v) for a law, with the rule they come from."""
+    """Enclosures of the nodes' (log of h phi_s + u, v) for a law, with the rule they come from.
+
+    leader: the nodes of the law whose rule and loss it shares, and place: where its own then lie (T156); else None.
+    """
 
     law: MixtureLines
     rule: NodeRule
     bases: list[acb]
     losses: list[acb]
+    leader: NodeSet | None = None
+    place: Place | None = None
 
     @proved_by("T08-shifted-line")
     def weights(self, z: acb) -> list[acb]:
         """Enclose W_j(z)."""
         return [(base + z * loss).exp() for base, loss in zip(self.bases, self.losses, strict=True)]
 
-    @proved_by("T10-node-tails")
+    @cached_property
+    def is_inside(self) -> bool:
+        """The side conditions of T08: those of the rule, and h <= 2s in the law's own scale."""
+        return self.rule.is_inside(self.law) if self.leader is None else self.leader.is_inside and self._is_fine
+
+    @cached_property
+    def is_central(self) -> bool:
+        """The side conditions of T11 alike."""
+        return self.rule.is_central(self.law) if self.leader is None else self.leader.is_central and self._is_fine
+
+    @property
+    def _is_fine(self) -> bool:
+        return bool(self.lengths.step <= 2 * ball(self.law.sigma))
+
+    @cached_property
+    @proved_by("T156-one-loss")
+    def lengths(self) -> Lengths:
+        """Enclose the rule in the law's own scale."""
+        rule = self.rule
+        if self.leader is None or self.place is None:
+            return Lengths(*map(ball, (rule.height, rule.half_width, rule.step, rule.step * rule.first,
+                                       rule.step * rule.last)))
+        own, offset = [self.place.scale * length for length in self.leader.lengths], self.place.offset
+        return Lengths(own[0], own[1], own[2], own[3] + offset, own[4] + offset)
+
+    @proved_by("T10-node-tails", "T156-one-loss")
     def bound_tails(self, z: acb) -> arb:
         """Bound the sum of |W_j(z)| over the nodes outside the window (T10)."""
-        rule = self.rule
-        return upper_end(self.law.bound_tails(
-            z, ball(rule.height), ball(rule.step * rule.first), ball(rule.step * rule.last)))
+        own = self.lengths
+        return upper_end(self.law.bound_tails(z, own.height, own.left, own.right))
+
+    @property
+    def shift(self) -> arb:
+        """By how much its losses exceed those of the leader."""
+        return arb(0) if self.place is None else self.place.shift
 
 
 @proved_by("T08-shifted-line")
 def enclose_nodes(law: MixtureLines, rule: NodeRule) -> NodeSet:
     """Enclose the nodes of a rule at the current precision; an inadmissible rule gives infinite error bounds later."""
-    imaginary, step, log_step = ball(law.side * rule.height), ball(rule.step), ball(rule.step).log()
-    points = [acb(step * j, imaginary) for j in range(rule.first, rule.last + 1)]
-    exponents = law.exponents(points)
-    return NodeSet(law, rule, [base + log_step for base, _ in exponents], [loss for _, loss in exponents])
+    log_step, exponents = ball(rule.step).log(), law.exponents(_points(law, rule))
+    bases, losses = [base + log_step for base, _ in exponents], [loss for _, loss in exponents]
+    return NodeSet(law, rule, bases, losses)
+
+
+def _points(law: MixtureLines, rule: NodeRule) -> list[acb]:
+    imaginary, step = ball(law.side * rule.height), ball(rule.step)
+    return [acb(step * j, imaginary) for j in range(rule.first, rule.last + 1)]
+
+
+@proved_by("T156-one-loss")
+def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet]:
+    """Enclose the nodes of laws that share one loss, at those of the first: their losses differ by constants.
+
+    log (h phi_s)(a t + b) = -(a^2 t^2 + 2ab t + b^2)/(2s^2) + log(a h/(s sqrt(2 pi))): one matrix product.
+    """
+    leader, *others = laws
+    first, points = enclose_nodes(leader, rule), _points(leader, rule)
+    if not others:
+        return [first]
+    places, log_norm = [law.place(leader) for law in others], (ball(rule.step) / (2 * arb.pi()).sqrt()).log()
+    twice = [2 * ball(law.sigma) ** 2 for law in others]
+    rows = [[-a * a / v, -2 * a * b / v, log_norm + (a * (2 / v).sqrt()).log() - b * b / v + law.loss_share * shift,
+             arb(law.loss_share)] for law, (a, b, shift), v in zip(others, places, twice, strict=True)]
+    columns = [[t * t for t in points], points, [acb(1)] * len(points), first.losses]
+    bases = (acb_mat([[acb(x) for x in row] for row in rows]) * acb_mat(columns)).tolist()
+    return [first] + [NodeSet(law, rule, base, [loss + place.shift for loss in first.losses], first, place)
+                      for law, base, place in zip(others, bases, places, strict=True)]
+
+
+def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule],
+                     between: Callable[[], None] = nothing) -> list[list[tuple[NodeSet, int]]]:
+    """The nodes of every law with its count, family by family: of each law alone, or of those that share a loss.
+
+    rules: one for each law or one for each family.
+    """
+    families = loss.ruled(len(rules))
+    return [list(zip(enclose_family([law for law, _ in family], rule), (count for _, count in family), strict=True))
+            for family, rule in paced(zip(families, rules, strict=True), between)]
 
 
 @proved_by("T08-shifted-line")
@@ -97,20 +180,27 @@ def _geometric(rule: NodeRule) -> arb:
 
 
 @proved_by("T08-shifted-line", "T09-total-mass")
-def bound_line_error(nodes: NodeSet, tilt: arb) -> tuple[arb, arb]:
+def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
     """Bound |M(tilt+iw) - sum_j W_j| for every w >= 0 by (quadrature, node tails), both upper ends.
 
     quadrature = 2N / (e^{2 pi b/h} - 1); M(tilt) in N is bounded by (|sum W_j| + tails) / (1 - kappa).
+    total: |sum W_j| at the tilt from above, where it is known.
     """
-    if not nodes.rule.is_inside(nodes.law):
+    if not nodes.is_inside:
         return arb.pos_inf(), arb.pos_inf()
-    height, half_width = ball(nodes.rule.height), ball(nodes.rule.half_width)
+    height, half_width = nodes.lengths[:2]
     kappa = 2 * nodes.law.enclose_strip_factor(tilt, height, half_width) / _geometric(nodes.rule)
     tails = nodes.bound_tails(acb(tilt))
-    mass = upper_end(sum(nodes.weights(acb(tilt)), acb(0)).abs_upper()) + tails
+    mass = (bound_total(nodes, tilt) if total is None else total) + tails
     if not kappa < 1:
         return arb.pos_inf(), tails
     return upper_end(kappa * mass / (1 - kappa)), tails
+
+
+@proved_by("T09-total-mass")
+def bound_total(nodes: NodeSet, exponent: arb) -> arb:
+    """Bound |sum_j W_j(exponent)|."""
+    return upper_end(sum(nodes.weights(acb(exponent)), acb(0)).abs_upper())
 
 
 @proved_by("T11-tail-for-free")
@@ -120,16 +210,16 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     The integral is at most sum_j |W_j| e^{-w Im v_j} + 2 N' / (e^{2 pi b/h} - 1) + tails,
     N' / M(tilt) = e^{(A^2+b^2)/(2s^2)} cos(d_Q (A+b)/(2s^2))^{-tilt}.
     """
-    rule, law = nodes.rule, nodes.law
-    if not rule.is_central(law):
+    if not nodes.is_central:
         return arb.pos_inf()
-    height, half_width = ball(rule.height), ball(rule.half_width)
-    kappa = 2 * law.enclose_modulus_factor(tilt, height, half_width) / _geometric(rule)
-    at_rest = _absolute_sum(nodes, acb(tilt)) + nodes.bound_tails(acb(tilt))
+    height, half_width = nodes.lengths[:2]
+    kappa = 2 * nodes.law.enclose_modulus_factor(tilt, height, half_width) / _geometric(nodes.rule)
+    tails = nodes.bound_tails(acb(tilt))
+    at_rest = _absolute_sum(nodes, acb(tilt)) + tails
     if not kappa < 1:
         return arb.pos_inf()
     quadrature = kappa * at_rest / (1 - kappa)
-    return upper_end(_absolute_sum(nodes, acb(tilt, frequency)) + quadrature + nodes.bound_tails(acb(tilt)))
+    return upper_end(_absolute_sum(nodes, acb(tilt, frequency)) + quadrature + tails)
 
 
 @proved_by("T08-shifted-line")
@@ -208,11 +298,18 @@ def count_nodes(rules: Iterable[NodeRule]) -> int:
 
 def work_of_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
     """Exponentials that the nodes take: those of a sampled Gaussian, and one for every further component."""
-    shares = [max(1, law.components - 3) for law, _ in loss.node_parts] + [1] * len(rules)  # exact: integers
+    shares = [sum(max(1, law.components - 3) for law, _ in family)  # exact: integers
+              for family in loss.ruled(len(rules))] + [1] * len(rules)
     return sum(count_nodes([rule]) * share for rule, share in zip(rules, shares, strict=False))
+
+
+def count_all_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
+    """Nodes of all laws."""
+    sizes = [len(family) for family in loss.ruled(len(rules))] + [1] * len(rules)
+    return sum(count_nodes([rule]) * size for rule, size in zip(rules, sizes, strict=False))  # exact: integers
 
 
 def work_of_moment(loss: ComposedLoss, rules: Sequence[NodeRule], prec: int) -> Work:
     """Of E[e^{l S}] at one l."""
-    nodes, direct = count_nodes(rules), 2 * sum(law.transform_work(prec) for law, _ in loss.direct_parts)
+    nodes, direct = count_all_nodes(loss, rules), 2 * sum(law.transform_work(prec) for law, _ in loss.direct_parts)
     return Work(2 * EXPONENTIAL * work_of_nodes(loss, rules) * words(prec) + direct, 2 * nodes * entry_bytes(prec))

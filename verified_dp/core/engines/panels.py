@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, gauss_rule, largest, powers, smallest, upper_end
+from verified_dp.core.balls import BOUND_BITS, all_powers, ball, gauss_rule, largest, smallest, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum
 from verified_dp.core.engines.nodes import (
     NodeRule,
@@ -31,7 +31,7 @@ from verified_dp.core.engines.nodes import (
     enclose_nodes,
     work_of_nodes,
 )
-from verified_dp.core.engines.powers import Transform, enclose_product
+from verified_dp.core.engines.powers import Column, enclose_products
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.core.theorems import proved_by
@@ -108,11 +108,11 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
 def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns: list[list[acb]],
               errors: list[tuple[arb, arb]], ends: list[acb], corners: list[acb], masses: list[arb]) -> BlockValues:
     terms, quadrature, node_tail = [], [], []
-    for m, (z, weight) in enumerate(zip(points, weights, strict=True)):
-        product, by_quadrature, by_tail = enclose_product(
-            [Transform(column[m], *error, count)
-             for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)],
-            loss.enclose_gaussian_exponent(z))
+    products = enclose_products(
+        [Column(column, *error, count)
+         for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)],
+        [loss.enclose_gaussian_exponent(z) for z in points])
+    for z, weight, (product, by_quadrature, by_tail) in zip(points, weights, products, strict=True):
         factor = weight / (z * (z + 1))
         size = factor.abs_upper()
         terms.append(product * factor)
@@ -124,11 +124,17 @@ def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns
 @proved_by("T20-panel-enclosure")
 def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, offsets: list[acb]) -> list[acb]:
     """Enclose sum_j W_j(first + i stride + offset) for i < count and all offsets, i by i: one matrix product."""
-    leaps = [powers((loss * stride).exp(), count) for loss in nodes.losses]
+    leaps = all_powers([(loss * stride).exp() for loss in nodes.losses], count)
     weights = nodes.weights(first)
-    giant = acb_mat([[weight * leap for leap in row] for weight, row in zip(weights, leaps, strict=True)]).transpose()
-    baby = acb_mat([[(loss * offset).exp() for offset in offsets] for loss in nodes.losses])
+    giant = acb_mat([[weight * leap for weight, leap in zip(weights, row, strict=True)] for row in leaps])
+    baby = acb_mat([_turns(loss, offsets) for loss in nodes.losses])
     return [value for row in (giant * baby).tolist() for value in row]
+
+
+def _turns(loss: acb, offsets: list[acb]) -> list[acb]:
+    """Enclose e^{loss offset} at the offsets of a Gauss rule: those of the second half are minus those of the first."""
+    half = [(loss * offset).exp() for offset in offsets[: (len(offsets) + 1) // 2]]
+    return half + [1 / turn for turn in half[: len(offsets) // 2][::-1]]
 
 
 @proved_by("T20-panel-enclosure")

@@ -2,19 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, disc, powers, upper_end
+from verified_dp.core.balls import BOUND_BITS, all_powers, disc, upper_end
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import nothing, paced, words
 
+Factor = TypeVar("Factor", acb, arb)
+
 
 @dataclass(frozen=True)
-class Transform:
-    """One law's transform at one point: a ball for the node sum, its two error bounds, and the law's count."""
+class Column:
+    """One law's transform at several points: balls for the node sums, their two error bounds, and the law's count."""
 
-    value: acb
+    values: Sequence[acb]
     quadrature: arb
     node_tail: arb
     count: int
@@ -23,6 +26,8 @@ class Transform:
 @proved_by("T12-powers")
 def enclose_power(x: acb, count: int) -> acb:
     """Enclose x^count as exp(count log x), the branch cut turned away; a disc where x is not clearly away from 0."""
+    if count == 1:
+        return x
     largest, smallest = x.abs_upper(), x.abs_lower()
     if not count * (largest - smallest) < largest:
         return disc(largest**count)
@@ -33,50 +38,76 @@ def enclose_power(x: acb, count: int) -> acb:
 
 
 @proved_by("T12-powers")
-def enclose_product(transforms: Sequence[Transform], gaussian_exponent: acb) -> tuple[acb, arb, arb]:
-    """Enclose prod value_i^{k_i} e^{gaussian} and bound what the transforms' errors e_i can add to it, by source.
+def enclose_products(columns: Sequence[Column], exponents: Sequence[acb]) -> list[tuple[acb, arb, arb]]:
+    """Enclose prod value_i^{k_i} e^exponent at each point; bound what the transforms' errors e_i can add, by source.
 
     |prod (M_i + d_i)^{k_i} - prod M_i^{k_i}| <= sum_i k_i e_i / (|M_i| + e_i) * prod_j (|M_j| + e_j)^{k_j}.
     """
-    product = gaussian_exponent.exp()
-    for transform in transforms:
-        product *= enclose_power(transform.value, transform.count)
+    products = [exponent.exp() for exponent in exponents]
     with ctx.workprec(BOUND_BITS):
-        quadrature, node_tail, log_size = arb(0), arb(0), gaussian_exponent.real
-        for transform in transforms:
-            reach = transform.value.abs_upper() + transform.quadrature + transform.node_tail
-            log_size += transform.count * reach.log()
-            quadrature += transform.count * transform.quadrature / reach
-            node_tail += transform.count * transform.node_tail / reach
-        size = log_size.exp()
-        return product, upper_end(quadrature * size), upper_end(node_tail * size)
+        sizes = [exponent.real.exp() for exponent in exponents]
+        quadratures = tails = [arb(0)] * len(sizes)
+    for count, equal in _by_count(columns).items():
+        merged = _multiplied([column.values for column in equal])
+        products = [x * enclose_power(y, count) for x, y in zip(products, merged, strict=True)]
+        with ctx.workprec(BOUND_BITS):
+            reaches = [[value.abs_upper() + column.quadrature + column.node_tail for value in column.values]
+                       for column in equal]
+            sizes = [size * reach**count for size, reach in zip(sizes, _multiplied(reaches), strict=True)]
+            for column, reach in zip(equal, reaches, strict=True):
+                quadrature, tail = count * column.quadrature, count * column.node_tail
+                quadratures = [x + quadrature / y for x, y in zip(quadratures, reach, strict=True)]
+                tails = [x + tail / y for x, y in zip(tails, reach, strict=True)]
+    with ctx.workprec(BOUND_BITS):
+        return [(product, upper_end(quadrature * size), upper_end(tail * size))
+                for product, quadrature, tail, size in zip(products, quadratures, tails, sizes, strict=True)]
 
 
-def turn_sums(weights: Sequence[acb], turns: Sequence[acb], count: int,
-              between: Callable[[], None] = nothing) -> list[acb]:
-    """Enclose sum_j weight_j turn_j^m for m = 0..count by baby and giant steps: a matrix product, a long one in parts.
+def _by_count(columns: Sequence[Column]) -> dict[int, list[Column]]:
+    """Those of one count are multiplied before they are raised to a power."""
+    found: dict[int, list[Column]] = {}
+    for column in columns:
+        found.setdefault(column.count, []).append(column)
+    return found
 
-    between: called now and then during a long one.
+
+@proved_by("T12-powers")
+def _multiplied(rows: Sequence[Sequence[Factor]]) -> Sequence[Factor]:
+    """Enclose the products of the rows' entries, row by row in pairs, so that boxes hardly wrap."""
+    while len(rows) > 1:
+        odd = rows[len(rows) & ~1:]
+        rows = [[x * y for x, y in zip(*pair, strict=True)] for pair in zip(rows[::2], rows[1::2], strict=False)]
+        rows += odd
+    return rows[0]
+
+
+def turn_sums(rows: Sequence[Sequence[acb]], turns: Sequence[acb], count: int,
+              between: Callable[[], None] = nothing) -> list[list[acb]]:
+    """Enclose sum_j row_j turn_j^m for m = 0..count, for each row of weights, by baby and giant steps: one product.
+
+    between: called now and then during a long one, which is made in parts.
     """
-    babies = _split(count)
+    babies = _split(count, len(rows))
     giants = -(-(count + 1) // babies)
-    row = len(turns) * babies * words(ctx.prec)
-    pause, part = (between, 1 + _LONG // (8 * row)) if row * giants >= _LONG else (nothing, giants)
-    baby = acb_mat([powers(turn, babies) for turn in paced(turns, pause)])
-    leaps = [powers(turn**babies, giants) for turn in paced(turns, pause)]
-    giant = [[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)]
-             for r in paced(range(giants), pause)]
-    products = ((acb_mat(giant[r:r + part]) * baby).tolist() for r in paced(range(0, giants, part), pause))
-    return [value for rows in products for values in rows for value in values][: count + 1]
+    baby = all_powers(turns, babies)
+    leaps = all_powers([x * y for x, y in zip(baby[-1], turns, strict=True)], giants)
+    giant = [[weight * leap for weight, leap in zip(row, column, strict=True)] if r else list(row)
+             for row in rows for r, column in enumerate(leaps)]
+    work, right = len(turns) * babies * words(ctx.prec), acb_mat(baby).transpose()
+    pause, part = (between, 1 + _LONG // (8 * work)) if work * len(giant) >= _LONG else (nothing, len(giant))
+    found = [row for i in paced(range(0, len(giant), part), pause)
+             for row in (acb_mat(giant[i:i + part]) * right).tolist()]
+    return [[value for part in found[i * giants:(i + 1) * giants] for value in part][: count + 1]
+            for i in range(len(rows))]
 
 
 _LONG = 2 * 10**7
 """Units of work of a product, about two seconds, from which on it is made in parts of an eighth of that."""
 
 
-def _split(count: int) -> int:
-    """About sqrt(count + 1), at least 2."""
+def _split(count: int, rows: int) -> int:
+    """About sqrt((count + 1) rows), at least 2, at most count + 1."""
     babies = 2
-    while babies * babies < count + 1:
+    while babies * babies < (count + 1) * rows and babies < count + 1:
         babies += 1
     return babies

@@ -81,7 +81,7 @@ def enclose_sums(indices: Sequence[int], weights: Sequence[arb], first: int, str
     starts = [weight * _root(n * first, period) for n, weight in zip(indices, weights, strict=True)]
     if count == 0 or not indices:
         return [sum(starts, acb(0))] * (count + 1)
-    return turn_sums(starts, [_root(n * stride, period) for n in indices], count)
+    return turn_sums([starts], [_root(n * stride, period) for n in indices], count)[0]
 
 
 def _root(numerator: int, period: int) -> acb:

@@ -9,7 +9,7 @@ from flint import acb, arb
 
 from verified_dp.core.balls import ball
 from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.law import DirectLaw, Law, RationalEnd, RuleLaw
+from verified_dp.core.laws.law import DirectLaw, Law, has_rational_end, is_direct, is_ruled
 from verified_dp.core.laws.renyi import MomentBound
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.mixture_lines import MixtureLines
@@ -34,6 +34,27 @@ class ComposedLoss:
         return tuple((law, count) for law, count in self.parts if isinstance(law, MixtureLines))
 
     @cached_property
+    def families(self) -> tuple[tuple[tuple[MixtureLines, int], ...], ...]:
+        """The parts with nodes, each with all later ones that share the loss of the first of them."""
+        found: list[list[tuple[MixtureLines, int]]] = []
+        shared: list[list[tuple[MixtureLines, int]]] = []
+        for law, count in self.node_parts:
+            family = next((parts for parts in shared if law.shares_loss(parts[0][0])), [])
+            family.append((law, count))
+            if len(family) == 1:
+                found.append(family)
+                shared += [family] * law.shares_loss(law)
+        return tuple(map(tuple, found))
+
+    def ruled(self, rules: int) -> tuple[tuple[tuple[MixtureLines, int], ...], ...]:
+        """The parts with nodes, one by one where there are so many rules, else by the losses they share (T156)."""
+        return tuple((part,) for part in self.node_parts) if rules == len(self.node_parts) else self.families
+
+    def suits(self, rules: int) -> bool:
+        """Whether there is a rule for each part with nodes, or for each family."""
+        return rules == len(self.ruled(rules))
+
+    @cached_property
     def sampled_parts(self) -> tuple[tuple[SampledGaussianLoss, int], ...]:
         """The sampled Gaussians: the parts whose moments are taken from nodes."""
         return tuple((law, count) for law, count in self.parts if isinstance(law, SampledGaussianLoss))
@@ -41,14 +62,14 @@ class ComposedLoss:
     @cached_property
     def direct_parts(self) -> tuple[tuple[DirectLaw, int], ...]:
         """The parts whose transform is known in closed form."""
-        return tuple((law, count) for law, count in self.parts if isinstance(law, DirectLaw))
+        return tuple((law, count) for law, count in self.parts if is_direct(law))
 
-    @property
+    @cached_property
     def has_transform(self) -> bool:
         """Whether every part has a transform, by nodes or directly: what the contour needs."""
         return len(self.node_parts) + len(self.direct_parts) == len(self.parts) and not self.only_moments
 
-    @property
+    @cached_property
     def only_moments(self) -> bool:
         """Whether some part is known by bounds on its moments alone: then only one Renyi order bounds delta."""
         return any(isinstance(law, MomentBound) for law, _ in self.parts)
@@ -56,7 +77,7 @@ class ComposedLoss:
     @property
     def decays(self) -> bool:
         """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
-        spread = any(law.decays and count >= (law.least_count if isinstance(law, RuleLaw) else 1)
+        spread = any(law.decays and count >= (law.least_count if is_ruled(law) else 1)
                      for law, count in self.direct_parts)
         return bool(self.mean_shift_squared or self.node_parts) or spread
 
@@ -82,7 +103,7 @@ class ComposedLoss:
     @proved_by("T07-ends")
     def largest_loss(self) -> Fraction | None:
         """The supremum of S where every law's is a known rational number; None elsewhere."""
-        ends = [(law.largest_loss() if isinstance(law, RationalEnd) else None, count) for law, count in self.laws]
+        ends = [(law.largest_loss() if has_rational_end(law) else None, count) for law, count in self.laws]
         known = [end * count for end, count in ends if end is not None]
         return sum(known, Fraction(0)) if len(known) == len(ends) else None
 
@@ -107,6 +128,8 @@ class ComposedLoss:
     @proved_by("T15-gaussian")
     def enclose_gaussian_exponent(self, z: acb) -> acb:
         """Enclose log of the Gaussian steps' transform: z(z+1) mu^2/2."""
+        if not self.mean_shift_squared:
+            return acb(0)
         return z * (z + 1) * (ball(self.mean_shift_squared) / 2)
 
 

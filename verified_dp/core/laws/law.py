@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 
 from flint import acb, arb
 
@@ -169,3 +169,29 @@ class RuleLaw(DirectLaw, Protocol):
 
     def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
         """Enclose a rule that holds at tilt + iw for every |w| <= |frequency|."""
+
+
+_OFFERS: dict[tuple[type, Any], bool] = {}
+
+
+def _offers(law: object, protocol: Any) -> bool:
+    """isinstance, decided once for each type of law: protocols look at every name they state."""
+    key = type(law), protocol
+    if key not in _OFFERS:
+        _OFFERS[key] = isinstance(law, protocol)
+    return _OFFERS[key]
+
+
+def is_direct(law: Law) -> TypeGuard[DirectLaw]:
+    """Whether its transform is known in closed form."""
+    return _offers(law, DirectLaw)
+
+
+def is_ruled(law: Law) -> TypeGuard[RuleLaw]:
+    """Whether its transform is a sum over nodes that are known beforehand."""
+    return _offers(law, RuleLaw)
+
+
+def has_rational_end(law: Law) -> TypeGuard[RationalEnd]:
+    """Whether its largest finite loss is a known rational number."""
+    return _offers(law, RationalEnd)

@@ -12,13 +12,15 @@ from functools import cached_property
 from flint import arb
 
 from verified_dp.core.balls import ball
-from verified_dp.core.exact import SquareRoot
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import SquareRoot, square
 from verified_dp.core.laws.law import Priced
 from verified_dp.core.laws.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
-from verified_dp.core.mixture_lines import Mixture, MixtureLines, mirrored
+from verified_dp.core.mixture_lines import Mixture, MixtureLines, Place, mirrored
 from verified_dp.core.theorems import proved_by
 
 _NOTHING: Mixture = ((Fraction(0), Fraction(1)),)
+_ONE, _UP, _DOWN = [Fraction(0)], [Fraction(0), Fraction(1)], [Fraction(0), Fraction(-1)]
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,39 @@ class SampledGaussianLoss(MixtureLines, Priced):
         """Enclose 1 and q, 1 - q: what the line integrals are taken of."""
         q = ball(self.sampling_probability)
         return [arb(1)] if mixture == _NOTHING else [q if mean else 1 - q for mean, _ in mixture]
+
+    @property
+    def _means(self) -> tuple[list[Fraction], list[Fraction]]:
+        """0 and 1, 0 and -1, or 0 alone."""
+        return _ONE if self.order == "add" else _UP, _ONE if self.order == "remove" else _DOWN
+
+    @property
+    def loss_share(self) -> int:  # type: ignore[override]
+        """In the remove order u is v, in the add order 0."""
+        return 1 if self.order == "remove" else 0
+
+    @proved_by("T156-one-loss")
+    def shares_loss(self, other: MixtureLines) -> bool:
+        """All sampled Gaussians do in the remove order, and in the add order; on one grid if the noise is similar."""
+        if not isinstance(other, SampledGaussianLoss) or {self.order, other.order} not in ({"remove"}, {"add"}):
+            return False
+        here, there = square(self.noise_multiplier), square(other.noise_multiplier)
+        return here <= 4 * there and there <= 4 * here
+
+    @proved_by("T156-one-loss")
+    def place(self, leader: MixtureLines) -> Place:
+        """With r = s^2/s_1^2: (r, (1-r)/2 + s^2 log((q_1/(1-q_1)) / (q/(1-q))), +-log((1-q)/(1-q_1)))."""
+        if not isinstance(leader, SampledGaussianLoss):
+            raise InvalidInput("leader", type(leader).__name__, "a sampled Gaussian")
+        variance = square(self.noise_multiplier)
+        ratio = variance / square(leader.sigma)
+        q, other = self.sampling_probability, leader.sampling_probability
+        odds = shift = arb(0)
+        if q != other:
+            shift = ball((1 - q) / (1 - other)).log()
+            odds = ball(other / q).log() + shift
+        return Place(ball(ratio), ball((1 - ratio) / 2) + ball(variance) * odds,
+                     shift if self.order == "remove" else -shift)
 
     def in_order(self, order: str) -> "SampledGaussianLoss":
         """The same step in another order."""

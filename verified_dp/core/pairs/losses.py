@@ -29,12 +29,6 @@ ORDERS = {
 """The orders in which a relation's pair is composed; where there are two, the larger delta is the answer (T25)."""
 
 
-def describe_pairs(composition: Composition, relation: Relation) -> tuple[DominatingPair, ...]:
-    """The pair of every step in every order of the relation, without repetitions."""
-    steps = (step for order in ORDERS[relation] for step, _ in _steps(composition, order, relation))
-    return tuple(dict.fromkeys(step.pair for step in steps))
-
-
 def _steps(composition: Composition, order: str, relation: Relation) -> Iterator[tuple[Step, int]]:
     for mechanism, count in composition.merged():
         for part, times in expanded(mechanism, count):
@@ -42,9 +36,22 @@ def _steps(composition: Composition, order: str, relation: Relation) -> Iterator
 
 
 @proved_by("T25-composition")
+def pairs_and_losses(composition: Composition,
+                     relation: Relation) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
+    """The pair of every step in every order of the relation, without repetitions; the whole's loss in each order."""
+    found = {order: list(_steps(composition, order, relation)) for order in ORDERS[relation]}
+    pairs = dict.fromkeys(step.pair for steps in found.values() for step, _ in steps)
+    return tuple(pairs), tuple(compose_steps(order, steps) for order, steps in found.items())
+
+
+def describe_pairs(composition: Composition, relation: Relation) -> tuple[DominatingPair, ...]:
+    """The first of `pairs_and_losses`."""
+    return pairs_and_losses(composition, relation)[0]
+
+
 def privacy_losses(composition: Composition, relation: Relation) -> tuple[ComposedLoss, ...]:
-    """The loss of the whole composition in each order of the relation."""
-    return tuple(compose_steps(order, _steps(composition, order, relation)) for order in ORDERS[relation])
+    """The second of `pairs_and_losses`."""
+    return pairs_and_losses(composition, relation)[1]
 
 
 @proved_by("T15-gaussian", "T07-ends")

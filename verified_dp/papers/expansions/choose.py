@@ -27,7 +27,8 @@ from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, tabulate_
 from verified_dp.papers.saddlepoint.choose import choose_moment_rules, choose_prec
 from verified_dp.search.deadline import check_time
 from verified_dp.search.line import as_float, dyadic, kept_window, node_rule
-from verified_dp.search.transforms import FloatLoss, float_law
+from verified_dp.search.models import FloatLoss
+from verified_dp.search.transforms import float_law
 
 BITS = 80.0
 FINE, CENTRE, GROWTH = 0.125, 9.0, 1.08

@@ -14,8 +14,8 @@ from verified_dp.papers.expansions.choose import choose_table, choose_tilt, choo
 from verified_dp.papers.saddlepoint.choose import asymptotic_saddle, refine_saddle
 from verified_dp.search.deadline import check_time
 from verified_dp.search.line import as_float, dyadic
+from verified_dp.search.models import float_loss
 from verified_dp.search.saddle import choose_saddle
-from verified_dp.search.transforms import float_loss
 
 TILT_BITS = 5
 """Of the tilts, so that neighbouring eps share one."""

@@ -21,7 +21,7 @@ from verified_dp.core.balls import (
     upper_end,
 )
 from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
-from verified_dp.core.engines.powers import Transform, enclose_product
+from verified_dp.core.engines.powers import Column, enclose_products
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
@@ -228,9 +228,9 @@ def _sum_terms(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Sam
     terms, from_aliases, from_outside = [], arb(0), arb(0)
     for r in range(witness.count + 1):
         z = acb(tilt, r * eta)
-        values = [Transform(column[r], alias, rest, count) for column, alias, rest, (_, count)
+        values = [Column([column[r]], alias, rest, count) for column, alias, rest, (_, count)
                   in zip(columns, aliases, outside, loss.sampled_parts, strict=True)]
-        product, by_aliases, by_outside = enclose_product(values, loss.enclose_gaussian_exponent(z))
+        product, by_aliases, by_outside = enclose_products(values, [loss.enclose_gaussian_exponent(z)])[0]
         sides, kernel = (2 if r else 1), z * (z + 1)
         terms.append(sides * product / kernel)
         from_aliases += sides * by_aliases / kernel.abs_lower()

@@ -20,7 +20,7 @@ from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_s
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import bound_composed_beyond, enclose_direct_transforms
 from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes
-from verified_dp.core.engines.powers import Transform, enclose_product
+from verified_dp.core.engines.powers import Column, enclose_products
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
@@ -137,7 +137,8 @@ def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValu
         infinity_mass = loss.enclose_infinity_mass()
     with ctx.workprec(BOUND_BITS):
         ends = (witness.tilt - witness.reach, witness.tilt + witness.reach)
-        masses = [upper_end(bound_mass(loss, node_sets, x) / bound_chernoff_factor(ball(x))) for x in ends]
+        counted = [(nodes, count) for nodes, (_, count) in zip(node_sets, loss.node_parts, strict=True)]
+        masses = [upper_end(bound_mass(loss, counted, x) / bound_chernoff_factor(ball(x))) for x in ends]
         return PrawitzValues(
             witness, heights, centre, spread, upper_end(quadrature), upper_end(node_tail), (masses[0], masses[1]),
             _bound_kernels(witness), _bound_beyond(loss, witness), infinity_mass)
@@ -145,9 +146,9 @@ def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValu
 
 def _enclose_transform(loss: ComposedLoss, node_sets: list[NodeSet], errors: list[tuple[arb, arb]],
                        z: acb) -> tuple[acb, arb, arb]:
-    by_nodes = [Transform(sum(nodes.weights(z), acb(0)), *error, count)
+    by_nodes = [Column([sum(nodes.weights(z), acb(0))], *error, count)
                 for nodes, error, (_, count) in zip(node_sets, errors, loss.node_parts, strict=True)]
-    return enclose_product(by_nodes + enclose_direct_transforms(loss, z), loss.enclose_gaussian_exponent(z))
+    return enclose_products(by_nodes + enclose_direct_transforms(loss, z), [loss.enclose_gaussian_exponent(z)])[0]
 
 
 @proved_by("T102-prawitz-quadrature", "T17-gauss-legendre")

@@ -14,8 +14,9 @@ from verified_dp.core.errors import Unsupported
 from verified_dp.papers.prawitz.bounds import PrawitzWitness
 from verified_dp.search.direct import DirectModel
 from verified_dp.search.line import choose_cutoff, choose_nodes, choose_tail_nodes, dyadic
+from verified_dp.search.models import FloatLoss
 from verified_dp.search.saddle import choose_saddle, saddle_at
-from verified_dp.search.transforms import FloatLaw, FloatLoss
+from verified_dp.search.transforms import FloatLaw
 
 ELLIPSE = 4
 _REACH = (ELLIPSE - 1 / ELLIPSE) / 2

@@ -16,8 +16,8 @@ from verified_dp.papers.prawitz.bounds import PrawitzValues, PrawitzWitness, enc
 from verified_dp.papers.prawitz.choose import choose_prawitz
 from verified_dp.papers.saddlepoint.method import check_supported
 from verified_dp.search.line import as_float
+from verified_dp.search.models import float_loss
 from verified_dp.search.order import Budget
-from verified_dp.search.transforms import float_loss
 
 
 class PrawitzCurve:

@@ -14,8 +14,9 @@ from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.papers.saddlepoint.bounds_moments import MomentRule
 from verified_dp.search.deadline import timed
 from verified_dp.search.line import dyadic, kept_window, node_rule
+from verified_dp.search.models import FloatLoss
 from verified_dp.search.saddle import Saddle
-from verified_dp.search.transforms import FloatLaw, FloatLoss, float_law
+from verified_dp.search.transforms import FloatLaw, float_law
 
 USUAL = 40.0
 """Bits that counts up to 10^12 cost are always spent, so that the time does not depend on the counts."""

@@ -45,7 +45,7 @@ from .balls import (
     turn_sums,
 )
 from .losses import ComposedLoss
-from .nodes import Nodes, Rule
+from .nodes import Nodes, Rule, moved_nodes, shares_loss
 from .quadrature import MAX_POINTS, gauss_rule
 
 LOW_BITS = 96
@@ -90,9 +90,11 @@ def product(parts: Sequence[Part], gaussian: Complex) -> tuple[Complex, Ball, Ba
 
     sum_i k_i e_i/(|M_i| + e_i) prod_j (|M_j| + e_j)^{k_j}.
     """
-    found = complex_exp(gaussian)
-    for part in parts:
-        found = times(found, complex_power(part.value, part.count))
+    factors = [complex_exp(gaussian), *(complex_power(part.value, part.count) for part in parts)]
+    while len(factors) > 1:  # in pairs: boxes that turn would grow with every factor
+        factors = [times(*pair) for pair in zip(factors[::2], factors[1::2], strict=False)] + (
+            factors[len(factors) & ~1:])
+    found = factors[0]
     with precision(LOW_BITS):
         quadrature, node_tail, size = Ball(0), Ball(0), gaussian[0]
         for part in parts:
@@ -127,6 +129,29 @@ def all_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
     return [Nodes(law, rule) for (law, _), rule in zip(loss.node_parts, rules, strict=True)]
 
 
+def families(loss: ComposedLoss) -> list[list[int]]:
+    """The numbers of the parts with nodes: each with all later ones that share the loss of the first (T156)."""
+    found: list[list[int]] = []
+    for i, (law, _) in enumerate(loss.node_parts):
+        family = next((one for one in found if shares_loss(law, loss.node_parts[one[0]][0])), None)
+        if family is None:
+            found.append([i])
+        else:
+            family.append(i)
+    return found
+
+
+def shared_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
+    """Of every law by its own rule, or by that of its family in its own scale."""
+    if len(rules) == len(loss.node_parts):
+        return all_nodes(loss, rules)
+    known = families(loss)
+    require(len(rules) == len(known))
+    chosen = {i: (rule, loss.node_parts[family[0]][0]) for family, rule in zip(known, rules, strict=True)
+              for i in family}
+    return [moved_nodes(law, *chosen[i]) for i, (law, _) in enumerate(loss.node_parts)]
+
+
 # ---------- lines ----------
 
 
@@ -155,7 +180,7 @@ class LineValues:
     def __init__(self, line: Line, loss: ComposedLoss) -> None:
         self.line, self.loss = line, loss
         tilt, step = ball(line.tilt), ball(line.step)
-        nodes = all_nodes(loss, line.nodes)
+        nodes = shared_nodes(loss, line.nodes)
         errors = [found.line_error(tilt) for found in nodes]
         columns = [self._by_nodes(found, tilt, step) for found in nodes]
         direct = [law.line(tilt, step, line.count) for law, _ in loss.direct_parts]
@@ -188,7 +213,8 @@ class LineValues:
         size = self.loss.gaussian_exponent((tilt, frequency))[0]
         for law, count in self.loss.direct_parts:
             size = size + log(law.beyond(tilt, frequency)) * count
-        for found, (_, count) in zip(all_nodes(self.loss, self.line.tail_nodes), self.loss.node_parts, strict=True):
+        for found, (_, count) in zip(shared_nodes(self.loss, self.line.tail_nodes), self.loss.node_parts,
+                                     strict=True):
             size = size + log(found.beyond(tilt, frequency)) * count
         return exp(size).upper()
 
@@ -383,7 +409,7 @@ class Chernoff:
 
     def evaluate(self, loss: ComposedLoss) -> ChernoffValues:
         require(self.exponent > 0 and loss.has_transform and not loss.only_moments)
-        mass = bound_mass(loss, all_nodes(loss, self.nodes), self.exponent)
+        mass = bound_mass(loss, shared_nodes(loss, self.nodes), self.exponent)
         return ChernoffValues(self.exponent, mass, loss.infinity())
 
 

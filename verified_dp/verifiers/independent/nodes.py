@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from .balls import (
     Ball,
     Complex,
+    Number,
     Unknown,
     ball,
     bits,
@@ -37,7 +38,7 @@ from .balls import (
     times,
     total,
 )
-from .laws import Component, square_of, union, value_of
+from .laws import Component, SampledGaussianLoss, square_of, union, value_of
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,10 @@ def side_of(law: Any) -> int:
 class Nodes:
     """A law's nodes on the line of a rule; points only where asked for."""
 
-    def __init__(self, law: Any, rule: Rule) -> None:
+    def __init__(self, law: Any, rule: Rule, offset: Number = 0) -> None:
+        """offset: how far the places are from the rule's, as the witness writes them."""
         _require(rule.first <= rule.last and rule.step > 0)
-        self.law, self.rule = law, rule
+        self.law, self.rule, self.offset = law, rule, offset
         self.s, self.twice = value_of(law.sigma), 2 * square_of(law.sigma)
         above, below = ratios(law, bits())
         self.spread = below.spread
@@ -126,7 +128,7 @@ class Nodes:
         both = [(ratio, ratio.turns(height)) for ratio in ratios(self.law, bits())]
         norm = log(rule.step / (self.s * sqrt(2 * pi())))
         for j in range(rule.first, rule.last + 1):
-            u = side * rule.step * j
+            u = side * (rule.step * j + self.offset)
             gauss = norm + (rule.height * rule.height - u * u) / self.twice, ball(-2 * u * rule.height / self.twice)
             up, down = ((Ball(0), Ball(0)) if ratio.is_one else ratio.log(ball(u), height, turns)
                         for ratio, turns in both)
@@ -200,7 +202,8 @@ class Nodes:
 
     def tails(self, z: Complex) -> Ball:
         rule = self.rule
-        return bound_tails(self.law, z, ball(rule.height), ball(rule.step * rule.first), ball(rule.step * rule.last))
+        ends = (ball(rule.step * j + self.offset) for j in (rule.first, rule.last))
+        return bound_tails(self.law, z, ball(rule.height), *ends)
 
     def errors(self, corners: Sequence[Complex]) -> list[tuple[Ball, Ball]]:
         """|M(z) - sum_j W_j(z)| at any z: (quadrature, dropped nodes) (T19)."""
@@ -219,6 +222,23 @@ class Nodes:
             return line_integrals(self.law, rule, rule.height, corners)
         return [self.sizes(z) + quadrature + tails
                 for z, (quadrature, tails) in zip(corners, self.errors(corners), strict=True)]
+
+
+def shares_loss(law: Any, leader: Any) -> bool:
+    """Sampled Gaussians of one order, remove or add, with variances within a factor 4 (T156)."""
+    if {type(law), type(leader)} != {SampledGaussianLoss} or law.order != leader.order or law.order == "symmetric":
+        return False
+    return Fraction(1, 4) <= square_of(law.sigma) / square_of(leader.sigma) <= 4
+
+
+def moved_nodes(law: Any, rule: Rule, leader: Any) -> Nodes:
+    """By the rule of a law whose loss is shared: t becomes r t + (1-r)/2 + s^2 (log odds there - log odds here)."""
+    if law == leader:
+        return Nodes(law, rule)
+    ratio, odds = square_of(law.sigma) / square_of(leader.sigma), [
+        one.sampling_probability / (1 - one.sampling_probability) for one in (leader, law)]
+    own = replace(rule, height=ratio * rule.height, half_width=ratio * rule.half_width, step=ratio * rule.step)
+    return Nodes(law, own, (1 - ratio) / 2 + square_of(law.sigma) * log(ball(odds[0] / odds[1])))
 
 
 def _require(condition: bool) -> None:

@@ -1,0 +1,118 @@
+"""The floating-point model of a composition: each law, or a few in the place of all that share one loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.search.direct import DirectModel
+from verified_dp.search.transforms import FloatLaw, float_law
+
+_FEW = 6
+"""So many laws of a family are all kept."""
+_CELLS = 4
+"""Of more, sorted by noise, and of each of these sorted by probability."""
+
+
+class FloatFamily:
+    """Laws that share one loss and one rule (T156), or one law: a few stand for many.
+
+    parts: laws with counts whose sums are nearly those of all. ends: laws that ask as much of the rule as any of them.
+    """
+
+    def __init__(self, parts: list[tuple[FloatLaw, float]]) -> None:
+        self.leader, self.laws, self.count = parts[0][0], len(parts), sum(count for _, count in parts)
+        self.parts, self.ends = (parts, parts) if len(parts) <= _FEW else (_few(parts), _corners(parts))
+
+    @classmethod
+    def alone(cls, law: FloatLaw, count: float) -> FloatFamily:
+        """Of one law."""
+        return cls([(law, count)])
+
+    def place(self, law: FloatLaw) -> tuple[float, float]:
+        """(r, o): where the rule has t, the law has r t + o."""
+        if law is self.leader:
+            return 1.0, 0.0
+        ratio = law.variance / self.leader.variance
+        odds = self.leader.log_q - self.leader.log_rest - law.log_q + law.log_rest
+        return ratio, (1 - ratio) / 2 + law.variance * odds
+
+
+def _few(parts: list[tuple[FloatLaw, float]]) -> list[tuple[FloatLaw, float]]:
+    """Mean laws of cells in the plane of noise and probability."""
+    rows = _cut(sorted(parts, key=lambda part: part[0].variance))
+    cells = [cell for row in rows for cell in _cut(sorted(row, key=lambda part: part[0].q))]
+    return [(_mean([law for law, _ in cell], np.array([count for _, count in cell])), sum(count for _, count in cell))
+            for cell in cells]
+
+
+def _cut(parts: list[tuple[FloatLaw, float]]) -> list[list[tuple[FloatLaw, float]]]:
+    """_CELLS stretches of about as many laws, or as few as differ."""
+    size = -(-len(parts) // _CELLS)
+    return [parts[i:i + size] for i in range(0, len(parts), size)]
+
+
+def _mean(laws: Sequence[FloatLaw], counts: np.ndarray) -> FloatLaw:
+    """A law with the mean variance and the mean probability."""
+    variance, q = np.average([(law.variance, law.q) for law in laws], axis=0, weights=counts).tolist()
+    return FloatLaw(SampledGaussianLoss(Fraction(q), Fraction(math.sqrt(variance)), laws[0].order))
+
+
+def _corners(parts: list[tuple[FloatLaw, float]]) -> list[tuple[FloatLaw, float]]:
+    """The extreme laws of a rectangle around all."""
+    noises, chances = {min(law.s for law, _ in parts), max(law.s for law, _ in parts)}, {
+        min(law.q for law, _ in parts), max(law.q for law, _ in parts)}
+    count, order = sum(count for _, count in parts), parts[0][0].order
+    return [(FloatLaw(SampledGaussianLoss(Fraction(q), Fraction(s), order)), count) for s in noises for q in chances]
+
+
+@dataclass(frozen=True)
+class FloatLoss:
+    """The composition in floating point: laws with nodes, laws with a transform in closed form, the Gaussian part."""
+
+    families: list[FloatFamily]
+    mean_shift_squared: float
+    largest: float
+    direct: list[tuple[DirectModel, float]] = field(default_factory=list)
+    _cache: dict[float, tuple[float, float, float]] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> list[tuple[FloatLaw, float]]:
+        """The laws with nodes, or those that stand for them."""
+        return [part for family in self.families for part in family.parts]
+
+    def cumulants(self, c: float) -> tuple[float, float, float]:
+        """(K, K', K'') of the composition at c."""
+        if c not in self._cache:
+            laws: list[tuple[FloatLaw | DirectModel, float]] = [*self.parts, *self.direct]
+            rows = [(count * k0, count * k1, count * k2) for law, count in laws for k0, k1, k2 in [law.cumulants(c)]]
+            half = self.mean_shift_squared / 2
+            rows.append((half * c * (c + 1), half * (2 * c + 1), 2 * half))
+            self._cache[c] = (sum(r[0] for r in rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
+        return self._cache[c]
+
+    def log_masses(self, xs: np.ndarray) -> np.ndarray:
+        """K of the composition at each of xs, increasing and > 0."""
+        gaussian = self.mean_shift_squared / 2 * xs * (xs + 1)
+        direct = sum((count * law.log_masses(xs) for law, count in self.direct), gaussian)
+        return sum((count * law.log_masses(xs) for law, count in self.parts), direct)
+
+    def log_beyond(self, c: float, omega: float) -> float:
+        """log of the bound on the factors other than the laws with nodes at c + iw, w >= omega."""
+        gaussian = self.mean_shift_squared / 2 * (c * (c + 1) - omega * omega)
+        return sum((count * law.log_beyond(c, omega) for law, count in self.direct), gaussian)
+
+
+def float_loss(loss: ComposedLoss, shared: bool = False) -> FloatLoss:
+    """The model of a composition in which every law has a transform; shared: a few laws stand for families."""
+    families = [FloatFamily([(float_law(law), float(count)) for law, count in family])
+                for family in (loss.families if shared else loss.ruled(len(loss.node_parts)))]
+    end = loss.enclose_largest_loss()
+    return FloatLoss(families, float(loss.mean_shift_squared), math.inf if end is None else float(end),
+                     [(DirectModel(law), float(count)) for law, count in loss.direct_parts])
