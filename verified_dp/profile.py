@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import Self
 
 from flint import arb, ctx
@@ -37,9 +37,10 @@ from verified_dp.core.pairs.plain import DominatingPair
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
-from verified_dp.questions.curve import Curve, middle_first, written
+from verified_dp.questions.curve import Curve, written
 from verified_dp.questions.gdp import GaussianFit, bound_without_sampling, largest_loss
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
+from verified_dp.questions.many import Found, Many, deltas_along, epsilons_along
 from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.buckets import enclose_in_buckets, has_buckets
@@ -213,13 +214,29 @@ class PrivacyProfile:
         if (epsilons is None) == (deltas is None):
             raise InvalidInput("epsilons", epsilons, "given, or deltas instead (one of the two)")
         points, given = (epsilons, "epsilon") if deltas is None else (deltas, "delta")
-        texts = [written(point, given) for point in points or ()]
-        along, budget = self.following(), Budget(max_seconds)
-        solve = along.delta if given == "epsilon" else along.epsilon
         few = min(self._digits(None, method), CURVE_DIGITS) if digits is None else digits
-        found = {i: solve(texts[i], few, method, None if max_seconds is None else budget.left / 2)
-                 for i in middle_first(len(texts))}
-        return Curve(given, texts, [found[i] for i in range(len(texts))])
+        return self._along(given, points or (), few, method, max_seconds)
+
+    def _along(self, given: str, points: Sequence[exact.Number], digits: int, method: str,
+               max_seconds: float | None) -> Curve:
+        """The points answered from what is known near them, or by questions of their own."""
+        texts, read = [written(point, given) for point in points], exact.exact if given == "epsilon" else exact.probability
+        values, along, budget = [read(text, given) for text in texts], self.following(), Budget(max_seconds)
+        many, solve = Many(along._orders, digits, method), along.delta if given == "epsilon" else along.epsilon
+        quantity = "delta" if given == "epsilon" else "epsilon"
+
+        def ask(i: int) -> Enclosure:
+            return solve(texts[i], digits, method, None if max_seconds is None else budget.left / 2)
+
+        def shown(found: Found) -> Enclosure:
+            first, start = found.answers[0], Budget(None)
+            return self.enclosure(
+                quantity, found.ends, order=found.order, method=first.method, sources=first.budget(), digits=digits,
+                spent=start, methods=tuple(dict.fromkeys(answer.method for answer in found.answers)))
+
+        if given == "epsilon":
+            return Curve(given, texts, deltas_along(many, values, ask, shown))
+        return Curve(given, texts, epsilons_along(many, values, ask, shown, budget))
 
     @alone
     def tradeoff(self, digits: int | None = None, max_seconds: float | None = None) -> TradeOff:
@@ -443,8 +460,16 @@ class PrivacyProfile:
         """Ends of delta or epsilon with what this profile says of them; sources: the errors on delta."""
         return Enclosure(
             *ends, budget=sources, quantity=quantity, method=method, methods=methods, order=order,
-            relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
-            seconds=spent.elapsed, tight=all(pair.tight for pair in self.pairs), proven=self.proven)
+            relation=self.relation.value, convention=self._convention, digits=digits,
+            seconds=spent.elapsed, tight=self._tight, proven=self.proven)
+
+    @cached_property
+    def _convention(self) -> str:
+        return convention(self.composition, self.relation)
+
+    @cached_property
+    def _tight(self) -> bool:
+        return all(pair.tight for pair in self.pairs)
 
 
 def summary(composition: Composition, most: int = 80) -> str:

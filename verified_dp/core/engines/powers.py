@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import acb, acb_mat, arb, ctx
+from flint import acb, acb_mat, acb_poly, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, disc, powers, upper_end
 from verified_dp.core.theorems import proved_by
@@ -59,6 +59,24 @@ def turn_sums(weights: Sequence[acb], turns: Sequence[acb], count: int) -> list[
     leaps = [powers(turn**babies, giants) for turn in turns]
     giant = acb_mat([[weight * leap[r] for weight, leap in zip(weights, leaps, strict=True)] for r in range(giants)])
     return [value for row in (giant * baby).tolist() for value in row][: count + 1]
+
+
+PIECE = 8
+"""Terms that are summed by Horner's rule: a turning box grows by less than the root of 2 at each."""
+
+
+def cut(terms: Sequence[acb]) -> list[acb_poly]:
+    """The terms in pieces, as polynomials: what `turned_sum` takes."""
+    return [acb_poly(terms[start:start + PIECE]) for start in range(0, len(terms), PIECE)]
+
+
+def turned_sum(pieces: Sequence[acb_poly], turn: acb) -> acb:
+    """Enclose sum_m term_m turn^m, |turn| = 1, where `pieces` are the cut terms."""
+    found = [piece(turn) for piece in pieces]
+    while len(found) > 1:
+        turn = turn**PIECE
+        found = [piece(turn) for piece in cut(found)]
+    return found[0]
 
 
 def _split(count: int) -> int:
