@@ -10,13 +10,13 @@ the other only has to be shown smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property, singledispatch
-from typing import Self
+from typing import Self, TypeGuard, cast, overload
 
 from flint import arb, ctx
 
@@ -126,29 +126,51 @@ class PrivacyProfile:
                  "convention": convention(self.composition, self.relation)}
         return html_table({"": "privacy profile", **words})
 
+    @overload  # a text is one number, though it is iterable
+    def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",  # type: ignore[overload-overlap]
+              max_seconds: float | None = None) -> Enclosure: ...
+    @overload
+    def delta(self, epsilon: Iterable[exact.Number], digits: int | None = None, method: str = "auto",
+              max_seconds: float | None = None) -> Curve: ...
+
     @alone
-    def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
-              max_seconds: float | None = None) -> Enclosure:
+    def delta(self, epsilon: exact.Number | Iterable[exact.Number], digits: int | None = None, method: str = "auto",
+              max_seconds: float | None = None) -> Enclosure | Curve:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
 
+        epsilon: one, or several for the `Curve` of their enclosures, which costs little more; max_seconds is for all.
         digits: 12 where it is not given, but 4 where only the lattice method applies, whose cost grows with the digits.
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Raises: InvalidInput, Unsupported.
         """
+        if _is_several(epsilon):
+            return self._along("epsilon", epsilon, digits, method, max_seconds)
+        one = cast(exact.Number, epsilon)
         return self._answer("delta", lambda profile, digits, seconds: profile.solve_delta(
-            epsilon, digits, method, seconds).enclosure, digits, method, max_seconds)
+            one, digits, method, seconds).enclosure, digits, method, max_seconds)
+
+    @overload  # a text is one number, though it is iterable
+    def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",  # type: ignore[overload-overlap]
+                max_seconds: float | None = None) -> Enclosure: ...
+    @overload
+    def epsilon(self, delta: Iterable[exact.Number], digits: int | None = None, method: str = "auto",
+                max_seconds: float | None = None) -> Curve: ...
 
     @alone
-    def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
-                max_seconds: float | None = None) -> Enclosure:
+    def epsilon(self, delta: exact.Number | Iterable[exact.Number], digits: int | None = None, method: str = "auto",
+                max_seconds: float | None = None) -> Enclosure | Curve:
         """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 <= delta <= 1; 0 where delta(0) <= delta.
 
         delta = 0 asks for the pure epsilon, the largest loss; infinite where there is none, or mass at infinity.
+        Several deltas give the `Curve` of their enclosures.
 
         Ensures and raises as `delta`.
         """
+        if _is_several(delta):
+            return self._along("delta", delta, digits, method, max_seconds)
+        one = cast(exact.Number, delta)
         return self._answer("epsilon", lambda profile, digits, seconds: profile.solve_epsilon(
-            delta, digits, method, seconds).enclosure, digits, method, max_seconds)
+            one, digits, method, seconds).enclosure, digits, method, max_seconds)
 
     def _answer(self, quantity: str, ask: Ask, digits: int | None, method: str,
                 max_seconds: float | None) -> Enclosure:
@@ -217,24 +239,23 @@ class PrivacyProfile:
         few = min(self._digits(None, method), CURVE_DIGITS) if digits is None else digits
         return self._along(given, points or (), few, method, max_seconds)
 
-    def _along(self, given: str, points: Sequence[exact.Number], digits: int, method: str,
+    def _along(self, given: str, points: Iterable[exact.Number], digits: int | None, method: str,
                max_seconds: float | None) -> Curve:
         """The points answered from what is known near them, or by questions of their own."""
-        texts, read = [written(point, given) for point in points], exact.exact if given == "epsilon" else exact.probability
-        values, along, budget = [read(text, given) for text in texts], self.following(), Budget(max_seconds)
-        many, solve = Many(along._orders, digits, method), along.delta if given == "epsilon" else along.epsilon
-        quantity = "delta" if given == "epsilon" else "epsilon"
+        quantity, read = ("delta", exact.exact) if given == "epsilon" else ("epsilon", exact.probability)
+        texts, along, budget = [written(point, given) for point in points], self.following(), Budget(max_seconds)
+        values, digits = [read(text, given) for text in texts], self._digits(digits, method)
+        many = Many(cast(Sequence[Following], along._orders), digits, method)
+        solve = along.delta if given == "epsilon" else along.epsilon
 
         def ask(i: int) -> Enclosure:
             return solve(texts[i], digits, method, None if max_seconds is None else budget.left / 2)
 
         def shown(found: Found) -> Enclosure:
-            first, start = found.answers[0], Budget(None)
-            return self.enclosure(
-                quantity, found.ends, order=found.order, method=first.method, sources=first.budget(), digits=digits,
-                spent=start, methods=tuple(dict.fromkeys(answer.method for answer in found.answers)))
+            return self.enclosure(quantity, found.ends, order=found.order, method=found.answer.method,
+                                  sources=found.answer.budget(), digits=digits, spent=Budget(None))
 
-        if given == "epsilon":
+        if quantity == "delta":
             return Curve(given, texts, deltas_along(many, values, ask, shown))
         return Curve(given, texts, epsilons_along(many, values, ask, shown, budget))
 
@@ -470,6 +491,10 @@ class PrivacyProfile:
     @cached_property
     def _tight(self) -> bool:
         return all(pair.tight for pair in self.pairs)
+
+
+def _is_several(points: exact.Number | Iterable[exact.Number]) -> TypeGuard[Iterable[exact.Number]]:
+    return isinstance(points, Iterable) and not isinstance(points, str)
 
 
 def summary(composition: Composition, most: int = 80) -> str:

@@ -19,7 +19,6 @@ _DYADIC = re.compile(r"(0|-?[1-9][0-9]{0,99999})\*2\^(0|-?[1-9][0-9]{0,30})")
 _MAX_SHIFT = 10**6  # beyond, a dyadic is not written out as a fraction
 _EXACT_EXPONENT = 20_000  # up to here decimals come from integer arithmetic
 _UNORDERED = 2  # neither less, nor equal, nor greater: beside nan
-_SHORT = 4096  # bits of a shift that costs little
 _FORMAT = re.compile(r"(.?[<>^])?([-+ ]?)([1-9]\d*)?(,?)(?=[.eEfFgG%])(?:\.(\d+))?([eEfFgG%]?)")
 
 
@@ -139,10 +138,6 @@ class Dyadic(Fraction):
         return self._compare_finite(other)
 
     def _compare_finite(self, other: Dyadic) -> int:
-        shift = self.exponent - other.exponent
-        if -_SHORT < shift < _SHORT:
-            return _sign((self.mantissa << shift) - other.mantissa if shift > 0 else
-                         self.mantissa - (other.mantissa << -shift))
         if self.sign != other.sign or self.top != other.top:
             return _sign(self.sign - other.sign) or self.sign * _sign(self.top - other.top)
         low = min(self.exponent, other.exponent)  # exact: integers; equal tops: shifts shorter than mantissas

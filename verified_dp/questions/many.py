@@ -9,15 +9,16 @@ An interpolant of log delta, in floating point, guesses where delta takes a targ
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import ctx
+from flint import arb, ctx
 from numpy.polynomial.chebyshev import Chebyshev, chebpts2
 
-from verified_dp.core.balls import ball
+from verified_dp.core.balls import ball, lower_end, upper_end
 from verified_dp.core.ends import end_of
 from verified_dp.core.evaluation import Ends
 from verified_dp.core.theorems import proved_by
@@ -29,8 +30,8 @@ from verified_dp.search.line import dyadic
 from verified_dp.search.order import Budget
 from verified_dp.search.roots import is_above, is_below, log_of
 
-KNOTS, SHARP = 24, 30.0
-"""Points of the interpolant, and the bits asked at them where they cost little."""
+KNOTS, SHARP, COARSE = 24, 30.0, 8.0
+"""Points of the interpolant, the bits asked at them, and those that are enough where they are there."""
 LEAST, REACH = 16, 1e-3
 """Fewer targets are asked one by one. How far towards 0 the interpolant reaches, as a share of its end."""
 STEPS = 4
@@ -39,61 +40,104 @@ STEPS = 4
 
 @dataclass(frozen=True)
 class Found:
-    """Ends of what was asked, the order that has it, and the answers that prove it, the one that is shown first."""
+    """Ends of what was asked, the order that has it, and its answer there."""
 
     ends: Ends
     order: str
-    answers: tuple[Answer, ...]
+    answer: Answer
 
 
-Ask, Shown = Callable[[int], Enclosure], Callable[[Found], Enclosure]
-"""A question of its own, by its place; what was found as an enclosure."""
+Ask = Callable[[int], Enclosure]
+"""A question of its own, by its place."""
+Shown = Callable[[Found], Enclosure]
+"""What was found, as an enclosure."""
+
+
+class Above:
+    """Upper bounds of one order's delta at some eps, and by chords between them."""
+
+    def __init__(self) -> None:
+        self._at, self._bounds = list[Fraction](), list[tuple[arb, arb]]()
+
+    def add(self, epsilon: Fraction, upper: arb) -> None:
+        """delta(eps) <= upper."""
+        place = bisect_left(self._at, epsilon)
+        self._at.insert(place, epsilon)
+        self._bounds.insert(place, (ball(epsilon).exp(), upper))
+
+    @proved_by("T26-connect-the-dots")
+    def bound(self, epsilon: Fraction) -> arb:
+        """Bound delta(eps) by the chord of its neighbours over e^eps, in which delta is convex; 1 outside of them."""
+        place = bisect_left(self._at, epsilon)
+        if not 0 < place < len(self._at):
+            return arb(1)
+        (left, above), (right, below) = self._bounds[place - 1:place + 1]
+        return upper_end(above + (below - above) * ((ball(epsilon).exp() - left) / (right - left)))
 
 
 class Many:
     """Answers to so many digits from evaluations that the orders keep."""
 
     def __init__(self, orders: Sequence[Following], digits: int, method: str) -> None:
-        first = orders[0]
-        self._same = len(orders) > 1 and all(order.loss.equals_in_law(first.loss) for order in orders)
+        self._same = len(orders) > 1 and all(order.loss.equals_in_law(orders[0].loss) for order in orders)
         self._orders, self._digits, self._method = orders[:1] if self._same else orders, digits, method
+        self._above = {order: Above() for order in self._orders}
 
-    def _kept(self, order: Following, epsilon: Fraction, bits: float = 1.0) -> Answer | None:
-        return order.kept(epsilon, bits, self._method)
+    def _kept(self, order: Following, epsilon: Fraction) -> Answer | None:
+        return order.kept(epsilon, 1.0, self._method)
 
     def _named(self, order: Following) -> str:
         return "both" if self._same else order.loss.order
 
-    @proved_by("T25-composition")
+    def _are_below(self, others: Sequence[Following], epsilon: Fraction, least: arb) -> bool:
+        """Whether all these orders' delta(eps) are known to be at most this, by chords or by what is kept."""
+        for order in others:
+            if not self._above[order].bound(epsilon) <= least:
+                answer = self._kept(order, epsilon)
+                if answer is None:
+                    return False
+                self._above[order].add(epsilon, answer.bounds.upper)
+                if not answer.bounds.upper <= least:
+                    return False
+        return True
+
+    @proved_by("T25-composition", "T16-reversal")
     def delta(self, epsilon: Fraction) -> Found | None:
-        """delta(eps), eps > 0, where one order is enclosed to the digits and all others are shown to be smaller."""
+        """delta(eps) where one order is enclosed to the digits and the others are smaller; at eps = 0 they agree."""
         bits = self._digits * math.log2(10) + 1
         with ctx.workprec(math.ceil(bits) + 64):
-            known = [self._kept(order, epsilon) for order in self._orders] if epsilon > 0 else [None]
-            answers = [answer for answer in known if answer is not None]
-            if len(answers) < len(known):
-                return None
-            for order, first in zip(self._orders, answers, strict=True):
-                others = [other for other in answers if other is not first]
-                if all(other.bounds.upper <= first.bounds.lower for other in others):
-                    sharp = width_bits(first.bounds) >= bits
-                    return Found(first.bounds.ends(), self._named(order), (first, *others)) if sharp else None
+            for order in self._orders if epsilon >= 0 else ():
+                answer = self._kept(order, epsilon)
+                others = [other for other in self._orders if other is not order] if epsilon else []
+                if answer is None or width_bits(answer.bounds) < bits:
+                    return None
+                if self._are_below(others, epsilon, answer.bounds.lower):
+                    alike = not epsilon and len(self._orders) > 1
+                    return Found(answer.bounds.ends(), "both" if alike else self._named(order), answer)
         return None
 
     def guesses(self, targets: Sequence[Fraction], low: float, high: float,
                 budget: Budget) -> list[tuple[Fraction, float]]:
         """About eps(target) for each target, between low and high, and the slope of log delta there."""
         knots = [dyadic(float(at), 40) for at in low + (high - low) * (1 + chebpts2(KNOTS)) / 2]
-        logs = {i: max(self._log_delta(order, knots[i], budget) for order in self._orders) for i in middle_first(KNOTS)}
+        logs = {i: self._log_delta(knots[i], budget) for i in middle_first(KNOTS)}
         if not all(map(math.isfinite, logs.values())):
             return []
         at, slopes = _inverse(np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]),
                               np.array([float(log_of(target)) for target in targets]))
         return [(Fraction(one), slope) for one, slope in zip(at.tolist(), slopes.tolist(), strict=True)]
 
-    def _log_delta(self, order: Following, epsilon: Fraction, budget: Budget) -> float:
-        answer = self._kept(order, epsilon, 8.0) or order.enclose(epsilon, SHARP, self._method, budget)
-        return float(((answer.bounds.lower + answer.bounds.upper) / 2).mid().log())
+    def _log_delta(self, epsilon: Fraction, budget: Budget) -> float:
+        """log of the largest delta, about; an order whose estimate is far smaller is not asked."""
+        found = -math.inf
+        for estimate, order in sorted(((one.log_estimate(epsilon), one) for one in self._orders),
+                                      key=lambda pair: -pair[0]):
+            if estimate > found - 1:
+                answer = order.kept(epsilon, COARSE, self._method) or order.enclose(
+                    epsilon, SHARP, self._method, budget)
+                self._above[order].add(epsilon, answer.bounds.upper)
+                found = max(found, float(((answer.bounds.lower + answer.bounds.upper) / 2).mid().log()))
+        return found
 
     def epsilon(self, target: Fraction, guess: Fraction, slope: float) -> Found | None:
         """eps(target) to the digits, from about where it is and how log delta falls there."""
@@ -111,14 +155,14 @@ class Many:
     @proved_by("T13-epsilon-of-delta", "T25-composition")
     def _between(self, target: Fraction, low: Fraction, high: Fraction) -> Found | None:
         """low <= eps(target) <= high, where below `low` one order's delta exceeds the target, and at `high` none's."""
-        known = [self._kept(order, high) for order in self._orders]
-        met = [answer for answer in known if answer is not None and is_below(answer, target)]
-        if len(met) < len(known):
-            return None
         for order in self._orders:
-            below = self._kept(order, low)
-            if below is not None and is_above(below, target):
-                return Found((end_of(low), end_of(high)), self._named(order), (below, *met))
+            below, above = self._kept(order, low), self._kept(order, high)
+            if below is None or above is None or not is_below(above, target):
+                return None
+            if is_above(below, target):
+                others = [other for other in self._orders if other is not order]
+                met = self._are_below(others, high, lower_end(ball(target)))
+                return Found((end_of(low), end_of(high)), self._named(order), below) if met else None
         return None
 
     def _moved(self, target: Fraction, guess: Fraction, slope: float) -> Fraction | None:
@@ -157,12 +201,17 @@ def deltas_along(many: Many, epsilons: Sequence[Fraction], ask: Ask, shown: Show
 
 
 def epsilons_along(many: Many, targets: Sequence[Fraction], ask: Ask, shown: Shown, budget: Budget) -> list[Enclosure]:
-    """eps at each target: the outermost ones are asked, and those between them where a guess does not answer them."""
+    """eps at each target: the outermost ones are asked, and those whose guess does not answer them."""
     if len(set(targets)) < LEAST:
         return [ask(i) for i in range(len(targets))]
-    places = sorted(range(len(targets)), key=lambda i: targets[i])
-    found = {i: ask(i) for i in (places[0], places[-1])}
-    low, high = found[places[-1]].upper_float, found[places[0]].lower_float
+    places, found = sorted(range(len(targets)), key=lambda i: targets[i]), dict[int, Enclosure]()
+    for side, is_end in ((places, lambda one: not one.upper.is_infinite), (places[::-1], lambda one: one.lower > 0)):
+        for i in side:
+            found[i] = found.get(i) or ask(i)
+            if is_end(found[i]):
+                break
+    low = min((one.upper_float for one in found.values() if one.lower > 0), default=math.inf)
+    high = max((one.lower_float for one in found.values() if not one.upper.is_infinite), default=0.0)
     inner = [i for i in places if i not in found]
     guesses = many.guesses([targets[i] for i in inner], max(low, REACH * high), high, budget) if low < high else []
     for i, guess in zip(inner, guesses, strict=False):

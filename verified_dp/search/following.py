@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.answer import Answer, width_bits
+from verified_dp.search.line import as_float
 from verified_dp.search.order import Budget, SingleOrder
 
 MARGIN = 24.0
@@ -56,10 +57,17 @@ class Following(SingleOrder):
         nearest, known = list[Answer](), self._here[1]
         for i in range(2):
             if i == len(known):
-                nearest = nearest or sorted(self._kept, key=lambda one: abs(one.epsilon - epsilon))
+                nearest = nearest or self._nearest(epsilon)
                 if i == len(nearest):
                     break
                 known.append(nearest[i].at(epsilon))
             if method in ("auto", known[i].method) and width_bits(known[i].bounds) >= bits:
                 return known[i]
         return None
+
+    def _nearest(self, epsilon: Fraction) -> list[Answer]:
+        """What is kept, the nearest first."""
+        if len(self._kept) < 2:
+            return self._kept
+        at = as_float(epsilon)
+        return sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))

@@ -198,6 +198,13 @@ class LineValues:
                     self.left_mass * _geometric_tail((tilt - left) * period))
 
     @cached_property
+    def scales(self) -> tuple[arb, arb, arb]:
+        """Enclose tilt, step, and step / 2 pi."""
+        with ctx.workprec(self.witness.prec):
+            step = ball(self.witness.step)
+            return ball(self.witness.tilt), step, step / (2 * arb.pi())
+
+    @cached_property
     def pieces(self) -> list[acb_poly]:
         """The terms, for `turned_sum`."""
         return cut(self.terms)
@@ -210,8 +217,9 @@ class LineValues:
         """
         witness = self.witness
         with ctx.workprec(witness.prec):
-            turn = acb(0, -ball(witness.step * epsilon)).exp()
-            prefactor = (-ball(witness.tilt * epsilon)).exp() * ball(witness.step) / (2 * arb.pi())
+            tilt, step, scale = self.scales
+            at = ball(epsilon)
+            turn, prefactor = acb(0, -(step * at)).exp(), (-(tilt * at)).exp() * scale
             total = prefactor * turned_sum(self.pieces, turn).real
             errors = {"quadrature": prefactor * self.quadrature, "node_tail": prefactor * self.node_tail}
         with ctx.workprec(BOUND_BITS):
