@@ -33,6 +33,7 @@ LAYERS: dict[str, int] = {
             ("papers", "calibration", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),
             ("certificate",),
+            ("batch",),
             ("cli", "__main__"),
         ]
     )
