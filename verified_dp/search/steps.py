@@ -108,7 +108,7 @@ def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
     close = spacings(model)
     if close and all(law.anchors for law, _ in model.parts):
         coarse = align(model, float(close[0]) * 1.5)
-        if gap_at(model, tilt, coarse) < width / 4:
+        if (len(close) == 1 and all(law.one_grid for law, _ in model.parts)) or gap_at(model, tilt, coarse) < width / 4:
             return coarse
     for _ in range(6):
         aligned = align(model, step)
