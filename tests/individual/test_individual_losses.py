@@ -19,6 +19,7 @@ from verified_dp.core.errors import InexactInput, InvalidInput
 from verified_dp.core.exact import square_root
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.doubles import (
     FUNCTION_ERROR,
     bound_moduli,
@@ -221,6 +222,20 @@ def test_deltas_and_equal_records() -> None:
         assert arb(result.lower[i]) <= bounds.upper and bounds.lower <= arb(result.upper[i])
     large = result.upper > 1e-6
     assert large.any() and (result.upper[large] < 1.1 * result.lower[large]).all()
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize("epsilon", ["0.1", Fraction(1, 3), "0.7"])
+def test_epsilons_between_two_doubles(epsilon: Fraction | str) -> None:
+    """Within what the doubles on both sides give, around the exact eps, and hardly wider than at a double."""
+    norms, exact = some_norms(3, 8), Fraction(epsilon)
+    counts = replace(count_array(norms, TRAINING, "raw", 32, repeats=100), readings=None)
+    found = individual_deltas(counts, epsilon)
+    below, above = (individual_deltas(counts, Fraction(end)) for end in doubles_around(exact))
+    assert np.allclose(found.lower, above.lower, rtol=1e-9) and np.allclose(found.upper, below.upper, rtol=1e-9)
+    for i in range(3):
+        bounds = SingleOrder(composition(TRAINING, norms[:, i], 100)).enclose(exact, 30.0, "contour", Budget(60)).bounds
+        assert arb(found.lower[i]) <= bounds.upper and bounds.lower <= arb(found.upper[i])
 
 
 @pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")
