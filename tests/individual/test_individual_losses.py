@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -42,6 +43,7 @@ from verified_dp.individual.interpolation import (
 )
 from verified_dp.individual.lines import LineSearch, LogMasses, best_lines
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
+from verified_dp.individual.shared import shared_epsilons
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
 from verified_dp.individual.tables import build_table
 from verified_dp.individual.training import Training
@@ -236,6 +238,25 @@ def test_epsilons_between_two_doubles(epsilon: Fraction | str) -> None:
     for i in range(3):
         bounds = SingleOrder(composition(TRAINING, norms[:, i], 100)).enclose(exact, 30.0, "contour", Budget(60)).bounds
         assert arb(found.lower[i]) <= bounds.upper and bounds.lower <= arb(found.upper[i])
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_shared_tables_enclose_each_record_alike() -> None:
+    """To the bit, whichever records stand beside it; with what the records' own tables find; all others are wide."""
+    counts = replace(count_array(some_norms(600, 6), TRAINING, "raw", 32, repeats=50), readings=None)
+    tables = pickle.loads(pickle.dumps(shared_epsilons(counts.take(np.arange(0, 600, 5)), "1e-5", width="1/5")))
+    lower, upper = tables.enclose(counts)
+    mixed = np.random.default_rng(5).permutation(600)
+    for some in (mixed, mixed[:7], mixed[:513]):
+        again = tables.enclose(counts.take(some))
+        assert np.array_equal(again[0], lower[some]) and np.array_equal(again[1], upper[some])
+    own = individual_epsilons(counts.take(np.arange(40)), "1e-5", width="1/5", alone=0)
+    assert (own.lower <= upper[:40]).all() and (lower[:40] <= own.upper).all()
+    assert tables.narrow(lower, upper).mean() > 0.9
+    with pytest.raises(InvalidInput, match="as the tables are"):
+        tables.enclose(counts.coarser(16))
+    with pytest.raises(InvalidInput, match="some records with steps"):
+        shared_epsilons(counts.take(np.arange(0)), "1e-5")
 
 
 @pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")

@@ -98,6 +98,7 @@ def shared_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH) -> Sha
                                        float(open_unit(width, "width")), ()))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _build(counts: Counts, empty: SharedTables) -> SharedTables:
     """One table for each tilt that some record wants, up to the largest cut-off, for all buckets."""
     if counts.training.sampling_probability == 1:

@@ -118,7 +118,7 @@ def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
 
 
 def _measured(model: LatticeModel, tilt: float, step: float, width: float) -> tuple[float, Fraction]:
-    """A step of at most this gap that can be measured, and its gap: finer while it is wider, coarser where cells are too many.
+    """A step of at most this gap that can be measured, and its gap: finer while wider, coarser where cells are many.
 
     Raises Unsupported where there is none.
     """
