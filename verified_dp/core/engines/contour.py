@@ -69,9 +69,27 @@ def bound_composed_beyond(loss: ComposedLoss, rules: Sequence[NodeRule], tilt: a
 
 
 @proved_by("T05-frequency-truncation")
+def enclose_tail_factor(values: LineValues) -> arb:
+    """Enclose B / (pi Omega), Omega the last frequency."""
+    with ctx.workprec(BOUND_BITS):
+        return values.beyond / (arb.pi() * ball(values.witness.step * values.witness.count))
+
+
+@proved_by("T05-frequency-truncation")
 def bound_frequency_tail(values: LineValues, epsilon: Fraction) -> arb:
     """Bound (eta/2pi) sum_{|m| > m0} |G(m eta)| by e^{-c eps} B / (pi Omega)."""
     return upper_end((-ball(values.witness.tilt * epsilon)).exp() * values.tail_factor)
+
+
+@proved_by("T04-alias-bounds")
+def enclose_alias_factors(values: LineValues) -> tuple[arb, arb]:
+    """Enclose C(l) M(l) r / (1 - r) for both exponents l, r = e^{-|l - c| X}, X = 2 pi / eta."""
+    witness = values.witness
+    with ctx.workprec(BOUND_BITS):
+        period, tilt = 2 * arb.pi() / ball(witness.step), ball(witness.tilt)
+        right, left = ball(witness.right), ball(witness.left)
+        return (values.right_mass * _geometric_tail((right - tilt) * period),
+                values.left_mass * _geometric_tail((tilt - left) * period))
 
 
 @proved_by("T04-alias-bounds")
@@ -181,21 +199,14 @@ class LineValues:
     infinity_mass: arb
 
     @cached_property
-    @proved_by("T05-frequency-truncation")
     def tail_factor(self) -> arb:
-        """Enclose B / (pi Omega), Omega the last frequency."""
-        with ctx.workprec(BOUND_BITS):
-            return self.beyond / (arb.pi() * ball(self.witness.step * self.witness.count))
+        """What e^{-c eps} multiplies in the frequency tail."""
+        return enclose_tail_factor(self)
 
     @cached_property
-    @proved_by("T04-alias-bounds")
     def alias_factors(self) -> tuple[arb, arb]:
-        """Enclose C(l) M(l) r / (1 - r) for both exponents l, r = e^{-|l - c| X}."""
-        with ctx.workprec(BOUND_BITS):
-            period, tilt = 2 * arb.pi() / ball(self.witness.step), ball(self.witness.tilt)
-            right, left = ball(self.witness.right), ball(self.witness.left)
-            return (self.right_mass * _geometric_tail((right - tilt) * period),
-                    self.left_mass * _geometric_tail((tilt - left) * period))
+        """What e^{-l eps} multiplies in the aliases, right and left."""
+        return enclose_alias_factors(self)
 
     @cached_property
     def scales(self) -> tuple[arb, arb, arb]:
