@@ -27,7 +27,7 @@ from verified_dp.questions.curve import middle_first
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.following import Following
 from verified_dp.search.line import dyadic
-from verified_dp.search.order import Budget
+from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.roots import is_above, is_below, log_of
 
 KNOTS, SHARP, COARSE = 24, 30.0, 8.0
@@ -78,7 +78,10 @@ class Above:
 class Many:
     """Answers to so many digits from evaluations that the orders keep."""
 
-    def __init__(self, orders: Sequence[Following], digits: int, method: str) -> None:
+    def __init__(self, every: Sequence[SingleOrder], digits: int, method: str) -> None:
+        """every: the orders; nothing is answered unless all of them are `Following`."""
+        orders = [order for order in every if isinstance(order, Following)]
+        orders = orders if len(orders) == len(every) else []
         self._same = len(orders) > 1 and all(order.loss.equals_in_law(orders[0].loss) for order in orders)
         self._orders, self._digits, self._method = orders[:1] if self._same else orders, digits, method
         self._above = {order: Above() for order in self._orders}
