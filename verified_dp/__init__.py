@@ -34,6 +34,7 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[s
 
 
 _NAMES, __getattr__ = lazy(__name__, {
+    "verified_dp.batch": "certify_all compare_all delta_all epsilon_all",
     "verified_dp.calibration": "Calibration calibrate",
     "verified_dp.certificate": "Certificate certify verify",
     "verified_dp.core": "errors",

@@ -1,3 +1,7 @@
+from verified_dp.batch import certify_all as certify_all
+from verified_dp.batch import compare_all as compare_all
+from verified_dp.batch import delta_all as delta_all
+from verified_dp.batch import epsilon_all as epsilon_all
 from verified_dp.calibration import Calibration as Calibration
 from verified_dp.calibration import calibrate as calibrate
 from verified_dp.certificate import Certificate as Certificate

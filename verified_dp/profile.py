@@ -10,13 +10,13 @@ the other only has to be shown smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
-from typing import Self
+from functools import cached_property, singledispatch
+from typing import Self, TypeGuard, cast, overload
 
 from flint import arb, ctx
 
@@ -40,9 +40,10 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
 from verified_dp.questions.attained import Guaranteed
-from verified_dp.questions.curve import Curve, middle_first, written
+from verified_dp.questions.curve import Curve, written
 from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
+from verified_dp.questions.many import Found, Many, deltas_along, epsilons_along
 from verified_dp.questions.relative_entropy import choose_relative_entropy
 from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
@@ -134,34 +135,58 @@ class PrivacyProfile:
                  "convention": convention(self.composition, self.relation)}
         return html_table({"": "privacy profile", **words})
 
+    @overload  # a text is one number, though it is iterable
+    def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",  # type: ignore[overload-overlap]
+              max_seconds: float | None = None) -> Enclosure: ...
+    @overload
+    def delta(self, epsilon: Iterable[exact.Number], digits: int | None = None, method: str = "auto",
+              max_seconds: float | None = None) -> Curve: ...
+
     @alone
-    def delta(self, epsilon: exact.Number, digits: int | None = None, method: str = "auto",
-              max_seconds: float | None = None) -> Enclosure:
+    def delta(self, epsilon: exact.Number | Iterable[exact.Number], digits: int | None = None, method: str = "auto",
+              max_seconds: float | None = None) -> Enclosure | Curve:
         """Enclose delta(eps) = sup over events and neighbours of P(E) - e^eps Q(E), for any real eps.
 
+        epsilon: one, or several for the `Curve` of their enclosures, which costs little more; max_seconds is for all.
         digits: 12 where it is not given, but 4 where only the lattice method applies, whose cost grows with the digits.
         Ensures: the truth lies in the enclosure; its relative width is at most 10^-digits, or its status is "wide".
         Where bounds on divergences are all that is known of a step, the truth is the largest delta that meets them.
         Raises: InvalidInput, Unsupported.
         """
-        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
-            return profile.solve_delta(epsilon, digits, method, seconds).enclosure
+        if _is_several(epsilon):
+            return self._along("epsilon", epsilon, digits, method, max_seconds)
+        one = cast(exact.Number, epsilon)
 
-        return self._raised(self._answer("delta", ask, digits, method, max_seconds), ask, epsilon, max_seconds)
+        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
+            return profile.solve_delta(one, digits, method, seconds).enclosure
+
+        return self._raised(self._answer("delta", ask, digits, method, max_seconds), ask, one, max_seconds)
+
+    @overload  # a text is one number, though it is iterable
+    def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",  # type: ignore[overload-overlap]
+                max_seconds: float | None = None) -> Enclosure: ...
+    @overload
+    def epsilon(self, delta: Iterable[exact.Number], digits: int | None = None, method: str = "auto",
+                max_seconds: float | None = None) -> Curve: ...
 
     @alone
-    def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",
-                max_seconds: float | None = None) -> Enclosure:
+    def epsilon(self, delta: exact.Number | Iterable[exact.Number], digits: int | None = None, method: str = "auto",
+                max_seconds: float | None = None) -> Enclosure | Curve:
         """Enclose the smallest eps >= 0 with delta(eps) <= delta, for 0 <= delta <= 1; 0 where delta(0) <= delta.
 
         delta = 0 asks for the pure epsilon, the largest loss; infinite where there is none, or mass at infinity.
+        Several deltas give the `Curve` of their enclosures.
 
         Ensures and raises as `delta`.
         """
-        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
-            return profile.solve_epsilon(delta, digits, method, seconds).enclosure
+        if _is_several(delta):
+            return self._along("delta", delta, digits, method, max_seconds)
+        one = cast(exact.Number, delta)
 
-        return self._raised(self._answer("epsilon", ask, digits, method, max_seconds), ask, delta, max_seconds)
+        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
+            return profile.solve_epsilon(one, digits, method, seconds).enclosure
+
+        return self._raised(self._answer("epsilon", ask, digits, method, max_seconds), ask, one, max_seconds)
 
     @proved_by("T147-attained-guarantees")
     def _raised(self, found: Enclosure, ask: Ask, at: exact.Number, max_seconds: float | None) -> Enclosure:
@@ -249,13 +274,28 @@ class PrivacyProfile:
         if (epsilons is None) == (deltas is None):
             raise InvalidInput("epsilons", epsilons, "given, or deltas instead (one of the two)")
         points, given = (epsilons, "epsilon") if deltas is None else (deltas, "delta")
-        texts = [written(point, given) for point in points or ()]
-        along, budget = self.following(), Budget(max_seconds)
-        solve = along.delta if given == "epsilon" else along.epsilon
         few = min(self._digits(None, method), CURVE_DIGITS) if digits is None else digits
-        found = {i: solve(texts[i], few, method, None if max_seconds is None else budget.left / 2)
-                 for i in middle_first(len(texts))}
-        return Curve(given, texts, [found[i] for i in range(len(texts))])
+        return self._along(given, points or (), few, method, max_seconds)
+
+    def _along(self, given: str, points: Iterable[exact.Number], digits: int | None, method: str,
+               max_seconds: float | None) -> Curve:
+        """The points answered from what is known near them, or by questions of their own."""
+        quantity, read = ("delta", exact.exact) if given == "epsilon" else ("epsilon", exact.probability)
+        texts, along, budget = [written(point, given) for point in points], self.following(), Budget(max_seconds)
+        values, digits = [read(text, given) for text in texts], self._digits(digits, method)
+        many = Many(along._orders, digits, method)
+        solve = along.delta if given == "epsilon" else along.epsilon
+
+        def ask(i: int) -> Enclosure:
+            return solve(texts[i], digits, method, None if max_seconds is None else budget.left / 2)
+
+        def shown(found: Found) -> Enclosure:
+            return self.enclosure(quantity, found.ends, order=found.order, method=found.answer.method,
+                                  sources=found.answer.budget(), digits=digits, spent=Budget(None))
+
+        if quantity == "delta":
+            return Curve(given, texts, deltas_along(many, values, ask, shown))
+        return Curve(given, texts, epsilons_along(many, values, ask, shown, budget))
 
     @alone
     def tradeoff(self, digits: int | None = None, max_seconds: float | None = None) -> TradeOff:
@@ -531,8 +571,20 @@ class PrivacyProfile:
         """Ends of delta or epsilon with what this profile says of them; sources: the errors on delta."""
         return Enclosure(
             *ends, budget=sources, quantity=quantity, method=method, methods=methods, order=order,
-            relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
-            seconds=spent.elapsed, tight=all(is_attained(pair) for pair in self.pairs), proven=self.proven)
+            relation=self.relation.value, convention=self._convention, digits=digits,
+            seconds=spent.elapsed, tight=self._tight, proven=self.proven)
+
+    @cached_property
+    def _convention(self) -> str:
+        return convention(self.composition, self.relation)
+
+    @cached_property
+    def _tight(self) -> bool:
+        return all(is_attained(pair) for pair in self.pairs)
+
+
+def _is_several(points: exact.Number | Iterable[exact.Number]) -> TypeGuard[Iterable[exact.Number]]:
+    return isinstance(points, Iterable) and not isinstance(points, str)
 
 
 def summary(composition: Composition, most: int = 80) -> str:

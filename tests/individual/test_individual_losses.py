@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -19,6 +20,7 @@ from verified_dp.core.errors import InexactInput, InvalidInput
 from verified_dp.core.exact import square_root
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.doubles import (
     FUNCTION_ERROR,
     bound_moduli,
@@ -41,6 +43,7 @@ from verified_dp.individual.interpolation import (
 )
 from verified_dp.individual.lines import LineSearch, LogMasses, best_lines
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
+from verified_dp.individual.shared import shared_epsilons
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
 from verified_dp.individual.tables import build_table
 from verified_dp.individual.training import Training
@@ -221,6 +224,39 @@ def test_deltas_and_equal_records() -> None:
         assert arb(result.lower[i]) <= bounds.upper and bounds.lower <= arb(result.upper[i])
     large = result.upper > 1e-6
     assert large.any() and (result.upper[large] < 1.1 * result.lower[large]).all()
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize("epsilon", ["0.1", Fraction(1, 3), "0.7"])
+def test_epsilons_between_two_doubles(epsilon: Fraction | str) -> None:
+    """Within what the doubles on both sides give, around the exact eps, and hardly wider than at a double."""
+    norms, exact = some_norms(3, 8), Fraction(epsilon)
+    counts = replace(count_array(norms, TRAINING, "raw", 32, repeats=100), readings=None)
+    found = individual_deltas(counts, epsilon)
+    below, above = (individual_deltas(counts, Fraction(end)) for end in doubles_around(exact))
+    assert np.allclose(found.lower, above.lower, rtol=1e-9) and np.allclose(found.upper, below.upper, rtol=1e-9)
+    for i in range(3):
+        bounds = SingleOrder(composition(TRAINING, norms[:, i], 100)).enclose(exact, 30.0, "contour", Budget(60)).bounds
+        assert arb(found.lower[i]) <= bounds.upper and bounds.lower <= arb(found.upper[i])
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_shared_tables_enclose_each_record_alike() -> None:
+    """To the bit, whichever records stand beside it; with what the records' own tables find; all others are wide."""
+    counts = replace(count_array(some_norms(600, 6), TRAINING, "raw", 32, repeats=50), readings=None)
+    tables = pickle.loads(pickle.dumps(shared_epsilons(counts.take(np.arange(0, 600, 5)), "1e-5", width="1/5")))
+    lower, upper = tables.enclose(counts)
+    mixed = np.random.default_rng(5).permutation(600)
+    for some in (mixed, mixed[:7], mixed[:513]):
+        again = tables.enclose(counts.take(some))
+        assert np.array_equal(again[0], lower[some]) and np.array_equal(again[1], upper[some])
+    own = individual_epsilons(counts.take(np.arange(40)), "1e-5", width="1/5", alone=0)
+    assert (own.lower <= upper[:40]).all() and (lower[:40] <= own.upper).all()
+    assert tables.narrow(lower, upper).mean() > 0.9
+    with pytest.raises(InvalidInput, match="as the tables are"):
+        tables.enclose(counts.coarser(16))
+    with pytest.raises(InvalidInput, match="some records with steps"):
+        shared_epsilons(counts.take(np.arange(0)), "1e-5")
 
 
 @pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")

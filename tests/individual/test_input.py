@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ import pytest
 from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
-from verified_dp.individual.spark import count_spark
+from verified_dp.individual.shared import shared_deltas, shared_epsilons
+from verified_dp.individual.spark import count_spark, enclose_spark
 from verified_dp.individual.training import Training
 
 TRAINING = Training(1, 1, "0.01")
@@ -170,6 +173,7 @@ def test_a_refused_reading_leaves_the_recorder_as_it_was() -> None:
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: verified-dp[spark]")
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers with the same packages
     try:
         session = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     except Exception as error:
@@ -196,6 +200,26 @@ def test_spark_counts_the_same_integers(spark: Any, tmp_path: Path) -> None:
     assert ours.records.tolist() == theirs.records.tolist() and ours.clipped == theirs.clipped > 0
     assert all(np.array_equal(getattr(ours, name), getattr(theirs, name)) for name in ("steps", "high", "low"))
     assert theirs.steps.sum() == 30 * sum(1 + step % 3 for step in range(70))
+
+
+@pytest.mark.long
+@pytest.mark.theorem("T118-individual-enclosure")
+def test_spark_encloses_with_the_same_doubles(spark: Any, tmp_path: Path) -> None:
+    """However the records are spread over partitions and batches; tables from a sample enclose all."""
+    path = parquet(tmp_path, VARIED)
+    ours = count_parquet(path, TRAINING, "raw", 32)
+    session = spark
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
+    session.read.parquet(str(path)).createOrReplaceTempView("readings")
+    some = count_spark(session, TRAINING, "raw", 32, sample=10)
+    assert 0 < len(some.records) < 30
+    for tables in (shared_epsilons(some, "1e-5", width="1/10"), shared_deltas(some, "0.1", width="1/10")):
+        lower, upper = tables.enclose(ours)
+        rows = {row["record"]: row for row in enclose_spark(session, tables, "raw").collect()}
+        assert sorted(rows) == ours.records.tolist()
+        for record, *ends in zip(ours.records.tolist(), lower, upper, tables.narrow(lower, upper), strict=True):
+            assert [rows[record][name] for name in ("lower", "upper", "narrow")] == ends
+    assert upper.min() > 0 and np.isfinite(upper).all()
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ from verified_dp.cli import main
 from verified_dp.cli.tables import FORMS, table
 from verified_dp.questions import curve as module
 from verified_dp.questions.curve import Curve, log10_ends, middle_first, read_points
+from verified_dp.questions.many import Above, Many
 from verified_dp.search.answer import Answer
+from verified_dp.search.following import Following
+from verified_dp.search.order import Budget
 
 TRAINING = compose((PoissonSampled(Gaussian("1.1"), "256/60000"), 14063))
 CASES = [(TRAINING, "add-or-remove"), (TRAINING, "add"), (compose(Gaussian("1")), "add-or-remove"),
@@ -70,7 +74,62 @@ def test_many_points_cost_little_more_than_one(work: Callable[[Callable[[], obje
     one = work(lambda: fresh().delta(3, digits=6))
     many = work(lambda: fresh().curve(epsilons=[Fraction(i, 50) for i in range(200)], digits=6))
     apart = work(lambda: [fresh().delta(Fraction(i, 50), digits=6) for i in range(100, 104)])
-    assert many < 25 * one and many < 50 * apart / 4
+    assert many < 10 * one and many < 20 * apart / 4
+
+
+DELTAS = [Fraction(1, 10**4) / Fraction(11, 10)**i for i in range(60)]
+LINES = [(TRAINING, "add-or-remove"), (TRAINING, "replace"), (compose(Gaussian("1")), "add-or-remove"),
+         (compose((DiscreteGaussian("9", 1), 5)), "add-or-remove"), (compose((Laplace("10", 1), 30)), "add")]
+
+
+@pytest.mark.theorem("T13-epsilon-of-delta")
+@pytest.mark.parametrize(("composition", "relation"), LINES)
+def test_lists_enclose_as_questions_of_their_own(composition: Composition, relation: str) -> None:
+    """Above all where a guess between the outermost deltas is proved by two evaluations, in every order."""
+    profile = privacy_profile(composition, relation)
+    found = profile.epsilon(DELTAS)
+    assert found.points == tuple(DELTAS) and found.quantity == "epsilon"
+    for i in (0, 31, 58):
+        alone = profile.epsilon(DELTAS[i])
+        assert found[i].overlaps(alone) and found[i].digits == alone.digits
+        assert found[i].status == alone.status == "certified" and found[i].order == alone.order
+
+
+def test_deltas_in_any_order_with_those_that_no_guess_reaches() -> None:
+    """0, 1, the delta of eps = 0, the same twice, and far out."""
+    profile = privacy_profile(TRAINING, "add-or-remove")
+    deltas = ["1e-5", 0, 1, "1e-300", "1/2", *DELTAS[:12], "1e-5"]
+    found = profile.epsilon(deltas, digits=5)
+    assert [one.upper.is_infinite for one in found[:5]] == [False, True, False, False, False]
+    assert found[2].upper == found[4].upper == 0 and found[0].overlaps(found[-1])
+    assert found[3].overlaps(profile.epsilon("1e-300", digits=5)) and found[3].status == "certified"
+
+
+@pytest.mark.parametrize("digits", [3, 15, 30])
+def test_lists_to_any_digits(digits: int) -> None:
+    found = privacy_profile(TRAINING, "add-or-remove").epsilon(DELTAS[:20], digits=digits)
+    assert all(one.status == "certified" and one.digits == digits for one in found)
+    assert all(low.lower < high.upper for low, high in pairwise(found))
+
+
+@pytest.mark.theorem("T26-connect-the-dots")
+@pytest.mark.theorem("T16-reversal")
+def test_the_other_order_is_bounded_by_chords() -> None:
+    """Sharper than the larger end, never below the order's own delta; outside of what is known nothing is said."""
+    orders = [Following(loss) for loss in privacy_profile(TRAINING, "add-or-remove").losses]
+    above, budget = Above(), Budget(None)
+    known = {eps: orders[1].enclose(Fraction(eps), 30.0, "auto", budget) for eps in (1, 2)}
+    for eps, answer in known.items():
+        above.add(Fraction(eps), answer.bounds.upper)
+    for eps in (Fraction(101, 100), Fraction(3, 2), Fraction(199, 100)):
+        true = orders[1].enclose(eps, 30.0, "auto", budget).bounds
+        assert true.lower <= above.bound(eps) < known[1].bounds.upper
+    assert above.bound(Fraction(9, 10)) == above.bound(Fraction(21, 10)) == 1
+    orders[0].enclose(Fraction(1), 30.0, "auto", budget)
+    many = Many(orders, 6, "auto")
+    found = [many.delta(Fraction(eps)) for eps in ("0", "3/2")]
+    assert [one and one.order for one in found] == ["both", "remove"]
+    assert many.delta(Fraction(-1)) is None
 
 
 def test_tiny_deltas_keep_their_logarithm() -> None:

@@ -94,8 +94,14 @@ from verified_dp.individual.losses import (
 from verified_dp.individual.losses import (
     individual_epsilons as individual_epsilons,
 )
+from verified_dp.individual.shared import SharedTables as SharedTables
+from verified_dp.individual.shared import shared_deltas as shared_deltas
+from verified_dp.individual.shared import shared_epsilons as shared_epsilons
 from verified_dp.individual.spark import (
     count_spark as count_spark,
+)
+from verified_dp.individual.spark import (
+    enclose_spark as enclose_spark,
 )
 from verified_dp.individual.training import (
     Training as Training,

@@ -44,16 +44,28 @@ def bracket_epsilons(rows: Rows, target: Fraction, guess: np.ndarray) -> tuple[n
     return np.where(zero, 0.0, lower), np.where(zero, 0.0, np.where(fits, last, upper))
 
 
+@proved_by("T118-individual-enclosure")
+def bracket_deltas(rows: Rows, epsilon: Fraction) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of delta_i(eps): from below at the double above eps, from above at the one below: delta_i falls."""
+    below, above = (rows.delta(np.full(len(rows.scale), end)) for end in doubles_around(epsilon))
+    return above[0], below[1]
+
+
 def _newton(rows: Rows, goal: float, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where log delta is about `goal`, minus its slope there, and half the width of log delta."""
+    """Where log delta is about `goal`, minus its slope there, and half the width of log delta.
+
+    A record that has arrived stays: what comes out for it does not depend on the others.
+    """
     epsilon = np.maximum(guess, 0.0)
     for _ in range(NEWTON_STEPS):
         lower, upper = rows.delta(epsilon)
         middle = np.maximum((lower + upper) / 2, 1e-300)
         slope = np.maximum(-rows.slope(epsilon) / middle, 1e-3)
         move = (np.log(middle) - goal) / slope
-        if np.abs(move).max() < 1e-11:
+        arrived = np.abs(move) < 1e-11
+        if arrived.all():
             break
-        epsilon = np.maximum(epsilon + np.clip(move, -0.5 * epsilon - 0.1, epsilon + 1.0), 0.0)
+        moved = np.maximum(epsilon + np.clip(move, -0.5 * epsilon - 0.1, epsilon + 1.0), 0.0)
+        epsilon = np.where(arrived, epsilon, moved)
     spread = np.minimum((upper - lower) / (2 * middle) + np.abs(np.log(middle) - goal), 50.0)
     return epsilon, slope, spread

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -52,9 +52,19 @@ class LogMasses:
         self.laws = [float_law(training, v) for v in training.variance_edges(self.parts)[1:]]
         self.values = self.at(TILTS)
 
+    @classmethod
+    def of(cls, training: Training, parts: int) -> LogMasses:
+        """The same, kept: a worker needs those of one training."""
+        return _masses(training, min(parts, COARSE))
+
     def at(self, exponents: np.ndarray) -> np.ndarray:
         """(ends, exponents), for increasing exponents."""
         return np.array([np.zeros(len(exponents)), *(law.log_masses(exponents) for law in self.laws)])
+
+
+@lru_cache(4)
+def _masses(training: Training, parts: int) -> LogMasses:
+    return LogMasses(training, parts)
 
 
 def float_law(training: Training, variance: Fraction) -> FloatLaw:

@@ -25,7 +25,7 @@ from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import Number, non_negative, open_unit
 from verified_dp.core.locks import alone
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon
-from verified_dp.individual.brackets import bracket_epsilons
+from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
 from verified_dp.individual.counts import Counts, Progress, nothing
 from verified_dp.individual.evaluate import Rows
 from verified_dp.individual.full_batch import FullBatch, full_batch_deltas, full_batch_epsilons
@@ -108,7 +108,7 @@ def individual_epsilons(counts: Counts, delta: Number, width: Number = WIDTH,
 @alone
 def individual_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH,
                       progress: Progress = nothing, alone: int = ALONE) -> IndividualLosses:
-    """Enclose delta_i(eps) of every record at one eps >= 0, which has to be a binary double such as 0.5, at most 2^40.
+    """Enclose delta_i(eps) of every record at one exact eps from 0 to 2^40, such as "0.1".
 
     Args, Raises: as individual_epsilons; `width` is relative to the upper end.
     """
@@ -117,15 +117,14 @@ def individual_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH,
         return _without_sampling(counts, "delta", str(epsilon), asked,
                                  full_batch_deltas(counts, epsilon, asked, progress))
     value = non_negative(epsilon, "epsilon")
-    near = float(min(value, LARGEST_EPSILON))
-    if near != value:
-        raise InvalidInput("epsilon", value, "a number <= 2^40 that a double holds exactly, such as 0.5 or 1.25")
+    if value > LARGEST_EPSILON:
+        raise InvalidInput("epsilon", value, "a number <= 2^40")
 
     def choose(masses: LogMasses, weights: np.ndarray) -> Choice:
-        return lines_at(masses, weights, near)
+        return lines_at(masses, weights, float(value))
 
     def enclose(rows: Rows, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return rows.delta(guess)
+        return bracket_deltas(rows, value)
 
     def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
         return enclose_delta(steps, training, value, digits)

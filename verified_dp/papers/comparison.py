@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball_of
+from verified_dp.core.composition import Composition, Relation
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import Number
 from verified_dp.core.locks import alone
@@ -56,12 +60,14 @@ class Comparison:
 @alone
 def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequence[str] = ALL,
             parameters: Mapping[str, Mapping[str, Number]] | None = None, digits: int | None = None,
-            max_seconds: float | None = None, show: Callable[[Row], None] | None = None) -> Comparison:
+            max_seconds: float | None = None, show: Callable[[Row], None] | None = None,
+            executor: Executor | None = None) -> Comparison:
     """Ask every method for delta (at = eps) or epsilon (at = delta).
 
     parameters: method -> its parameters. max_seconds: for each method, not for all. show: called with each row as
     soon as it is there, an estimate compared with what is proved until then; after Ctrl-C no further method is asked,
-    and KeyboardInterrupt raised where nothing is proved yet.
+    and KeyboardInterrupt raised where nothing is proved yet. executor: where the methods are asked, at the same time;
+    here one after the other if there is none.
     Raises: InconsistentEnclosures where two enclosures are disjoint; Unsupported where nothing is proved.
     """
     if unknown := [name for name in methods if name not in ALL]:
@@ -72,13 +78,15 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
                            + (", ".join(with_parameters) or "none is"))
     found = _Rows(show)
     refused: dict[str, str] = {}
-    for number, name in enumerate(sorted(dict.fromkeys(methods), key=ALL.index), 1):
+    asked = {name: _begin(executor, profile, quantity, at, name, dict((parameters or {}).get(name, {})), digits,
+                          max_seconds) for name in sorted(dict.fromkeys(methods), key=ALL.index)}
+    for number, (name, answer) in enumerate(asked.items(), 1):
         if is_stopped():
             break
         if profile.progress is not None:
             profile.progress(f"{name}, method {number} of {len(methods)}")
         try:
-            found.add(_ask(profile, quantity, at, name, dict((parameters or {}).get(name, {})), digits, max_seconds))
+            found.add(answer())
         except Unsupported as error:
             refused[name] = str(error)
     proved = found.proved
@@ -107,6 +115,18 @@ class _Rows:
         for row in self.rows[self._shown:]:
             self._show(_judged(row, self.proved))
         self._shown = len(self.rows)
+
+
+def _begin(executor: Executor | None, profile: PrivacyProfile, *question: Any) -> Callable[[], list[Row]]:
+    """What waits for the rows of one method, begun where there is an executor."""
+    if executor is None:
+        return partial(_ask, profile, *question)
+    return executor.submit(_ask_anew, type(profile), profile.composition, profile.relation, question).result
+
+
+def _ask_anew(kind: type[PrivacyProfile], composition: Composition, relation: Relation,
+              question: tuple[Any, ...]) -> list[Row]:
+    return _ask(kind(composition, relation), *question)
 
 
 def _ask(profile: PrivacyProfile, quantity: str, at: Number, name: str, parameters: dict[str, Number],

@@ -55,8 +55,11 @@ class Answer:
 
     def evaluation(self, quantity: str, order: str, side: str) -> Evaluation[Dyadic]:
         """What it states, with ends that are rounded outward to the current precision."""
-        budget = {name: upper_dyadic(size) for name, size in self.bounds.budget.items()}
-        return Evaluation(quantity, order, self.epsilon, side, self.witness, *self.bounds.ends(), budget)
+        return Evaluation(quantity, order, self.epsilon, side, self.witness, *self.bounds.ends(), self.budget())
+
+    def budget(self) -> dict[str, Dyadic]:
+        """What each source of error adds at most."""
+        return {name: upper_dyadic(size) for name, size in self.bounds.budget.items()}
 
 
 def width_bits(bounds: Bounds) -> float:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.answer import Answer, width_bits
+from verified_dp.search.line import as_float
 from verified_dp.search.order import Budget, SingleOrder
 
 MARGIN = 24.0
@@ -27,17 +28,17 @@ class Following(SingleOrder):
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """As `SingleOrder.enclose`."""
-        found = self._from_kept(epsilon, bits, method)
+        found = self.kept(epsilon, bits, method)
         return self._afresh(epsilon, bits, method, budget) if found is None else found
 
     def quick_upper(self, epsilon: Fraction) -> Answer:
         """As `SingleOrder.quick_upper`, from an evaluation that serves the next questions too."""
-        near = self._from_kept(epsilon, 1.0, "auto")
+        near = self.kept(epsilon, 1.0, "auto")
         return self._afresh(epsilon, 8.0, "auto", Budget(None)) if near is None else near
 
     def log_estimate(self, epsilon: Fraction) -> float:
         """As `SingleOrder.log_estimate`: what is proved where something is."""
-        near = self._from_kept(epsilon, 1.0, "auto") if epsilon else None
+        near = self.kept(epsilon, 1.0, "auto") if epsilon else None
         if near is None or not near.bounds.upper > 0:
             return super().log_estimate(epsilon)
         return float(near.bounds.upper.log())
@@ -49,17 +50,24 @@ class Following(SingleOrder):
             self._kept, self._here = [*self._kept[-MANY + 1:], answer], None
         return answer
 
-    def _from_kept(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
+    def kept(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
         """The first kept evaluation that is sharp enough here, of the nearest ones."""
         if self._here is None or self._here[0] != epsilon:
             self._here = epsilon, []
         nearest, known = list[Answer](), self._here[1]
         for i in range(2):
             if i == len(known):
-                nearest = nearest or sorted(self._kept, key=lambda one: abs(one.epsilon - epsilon))
+                nearest = nearest or self._nearest(epsilon)
                 if i == len(nearest):
                     break
                 known.append(nearest[i].at(epsilon))
             if method in ("auto", known[i].method) and width_bits(known[i].bounds) >= bits:
                 return known[i]
         return None
+
+    def _nearest(self, epsilon: Fraction) -> list[Answer]:
+        """What is kept, the nearest first."""
+        if len(self._kept) < 2:
+            return self._kept
+        at = as_float(epsilon)
+        return sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))

@@ -83,8 +83,8 @@ class LatticeEngine:
                 if best is not None:
                     if best.width <= width or allowed() < _MEASURABLE:
                         break
-                    plan = self._after(best, epsilon, width, allowed())
-                    if plan.step >= best.witness.step or self._seconds(plan) > allowed():
+                    before_it, plan = plan, self._after(best, epsilon, width, allowed())
+                    if plan.step >= best.witness.step or plan == before_it or self._seconds(plan) > allowed():
                         break
                 best = self._narrower(best, self._run(plan, epsilon, width, say, allowed()))
             except OutOfTime:

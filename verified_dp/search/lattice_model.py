@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
+from typing import ClassVar
 
 import numpy as np
 from flint import arb, ctx
@@ -52,7 +53,12 @@ def _exact(x: arb) -> Fraction:
 
 
 class LawModel:
-    """One law as masses at points, from values of its profile on a mesh that is finer where it matters."""
+    """One law as masses at points, from values of its profile on a mesh that is finer where it matters.
+
+    one_grid: whether every loss lies on the grid of its anchors.
+    """
+
+    one_grid: ClassVar[bool] = False
 
     def __init__(self, law: Law, floor: float) -> None:
         self.law, self.anchors, self.seconds = law, anchors(law), 1e-4  # seconds: of one cell's masses
@@ -211,6 +217,35 @@ def _reach(log_tail: Callable[[Fraction], float], floor: float, end: float | Non
 def model_of(law: Law, floor: float) -> LawModel:
     """The law's masses in floating point, all but about e^floor of them."""
     return LawModel(law, floor)
+
+
+class Progression(LawModel):
+    """A discrete Gaussian of few outcomes: its masses at its losses, an arithmetic progression."""
+
+    one_grid = True
+
+    def __init__(self, law: DiscreteGaussianLoss, floor: float) -> None:
+        self.law, self.anchors, self.seconds, self.infinity = law, anchors(law), 2e-5, -math.inf
+        reach, square = _outcomes(law, floor), float(law.sigma_squared)
+        outcomes = np.arange(reach, -reach - 1, -1)
+        self.points = law.sensitivity * (law.sensitivity - 2.0 * outcomes) / (2 * square)
+        self.log_masses = -(outcomes**2) / (2 * square)
+        self.log_masses -= log_sum(self.log_masses)
+        self.low, self.high = (law.sensitivity * Fraction(law.sensitivity - 2 * x) / (2 * law.sigma_squared)
+                               for x in (reach, -reach))
+
+    def refine(self, tilt: float, share: float = 1e-6) -> None:
+        """All masses are there."""
+
+
+def _outcomes(law: DiscreteGaussianLoss, floor: float) -> int:
+    """How far from 0 the outcomes reach, all but about e^floor of them."""
+    return math.ceil(math.sqrt(-2 * floor * min(float(law.sigma_squared), 1e12))) + 2 * law.sensitivity
+
+
+@model_of.register(DiscreteGaussianLoss)
+def _(law: DiscreteGaussianLoss, floor: float) -> LawModel:
+    return Progression(law, floor) if _outcomes(law, floor) < FEW_CELLS // 2 else LawModel(law, floor)
 
 
 class LatticeModel:

@@ -26,7 +26,10 @@ def dyadic(value: float, bits: int = 24) -> Fraction:
 
 def as_float(epsilon: Fraction) -> float:
     """eps for the search, cut to +-1e300."""
-    return float(max(min(epsilon, Fraction(10) ** 300), -(Fraction(10) ** 300)))
+    try:
+        return min(max(float(epsilon), -1e300), 1e300)
+    except OverflowError:
+        return 1e300 if epsilon > 0 else -1e300
 
 
 def _smallest(accept: Callable[[float], bool], low: float, high: float, ratio: float = 1.02) -> float:

@@ -18,7 +18,7 @@ from verified_dp.search.saddle import Saddle
 
 _CHUNK = 64
 """Frequencies that are evaluated at once."""
-_MOST_CELLS = 400
+_MOST_CELLS = 20_000
 """A cover of more cells takes longer than it is worth."""
 _SAFETY = 2.0
 """What estimates in floating point may miss, in the exponent."""

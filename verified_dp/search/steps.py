@@ -75,7 +75,10 @@ def grid_ends(law: LawModel, step: Fraction, high: int = 10**12) -> tuple[int, i
 
 
 def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
-    """The relative width of delta to be expected with a grid step: the difference of both sides' K at the tilt."""
+    """The relative width of delta to be expected with a grid step: the difference of both sides' K at the tilt.
+
+    nan where the grid has too many cells to be measured.
+    """
     total = 0.0
     with ctx.workprec(112 + 2 * max(math.ceil(-math.log2(step)), 0)):
         for law, count in timed(model.parts):
@@ -83,7 +86,7 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
             strides = law.strides(tilt, step, first, last, first, _MOST_VERTICES)
             grid = LawGrid(first, strides, shift=shift_of(law, step))
             if grid.size > _MOST_VERTICES:
-                return math.inf
+                return math.nan
             start = time.process_time()
             masses = enclose_step(law.law, grid, step, 100, check_time)
             taken = (time.process_time() - start) / len(masses.vertices)
@@ -108,14 +111,30 @@ def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
     close = spacings(model)
     if close and all(law.anchors for law, _ in model.parts):
         coarse = align(model, float(close[0]) * 1.5)
-        if gap_at(model, tilt, coarse) < width / 4:
+        if (len(close) == 1 and all(law.one_grid for law, _ in model.parts)) or gap_at(model, tilt, coarse) < width / 4:
             return coarse
-    for _ in range(6):
+    gap, aligned = _measured(model, tilt, step, max(0.02, width))
+    return align(model, min(float(aligned), float(aligned) * math.sqrt(0.7 * width / max(gap, 1e-300))))
+
+
+def _measured(model: LatticeModel, tilt: float, step: float, width: float) -> tuple[float, Fraction]:
+    """A step of at most this gap that can be measured, and its gap: finer while wider, coarser where cells are many.
+
+    Raises Unsupported where there is none.
+    """
+    many, few = 0.0, math.inf  # steps that are too fine, and too coarse
+    for _ in range(10):
         aligned = align(model, step)
         gap = gap_at(model, tilt, aligned)
-        if gap <= max(0.02, width) or math.isinf(step):
+        if gap <= width:
+            return gap, aligned
+        if math.isnan(gap):
+            many = max(many, float(aligned))
+            step = 8 * many if math.isinf(few) else math.sqrt(many * few)
+        else:
+            few = min(few, float(aligned))
+            step = few * min(0.5, math.sqrt(0.01 / gap) if math.isfinite(gap) else 0.25)
+            step = step if step > many else math.sqrt(many * few)
+        if few < 1.5 * many:
             break
-        step = float(aligned) * min(0.5, math.sqrt(0.01 / gap) if math.isfinite(gap) else 0.25)
-    if math.isinf(gap):
-        raise Unsupported("the lattice method finds no grid fine enough here: eps is next to the largest loss")
-    return align(model, min(float(aligned), float(aligned) * math.sqrt(0.7 * width / max(gap, 1e-300))))
+    raise Unsupported("the lattice method finds no grid fine enough here: eps is next to the largest loss")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
+from verified_dp.core.composition import PoissonSampled, compose
 from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
@@ -30,8 +32,10 @@ from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.mechanisms import DiscreteGaussian, Gaussian, Laplace
+from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice import plan_lattice
-from verified_dp.search.lattice_model import LatticeModel
+from verified_dp.search.lattice_model import LatticeModel, Progression, model_of
 from verified_dp.search.order import Budget, SingleOrder
 
 STEP, TILT = Fraction(1, 10), Fraction(1, 2)
@@ -268,3 +272,43 @@ def test_the_bound_of_the_kernel_is_the_sum_of_both_moduli(tilt: str, room: str,
         exact = sum((abs(term) for term in terms), arb(0))
         bound = bound_kernel(c, h, u, (arb.pi() * frequency / 101).sin())
         assert abs(bound - exact) < exact * arb("1e-30")
+
+
+@pytest.mark.theorem("T79-sparse-delta")
+def test_covers_of_many_cells() -> None:
+    """A sampled discrete Gaussian many times: the transform falls off where more cells cover it than a few hundred."""
+    steps = compose((PoissonSampled(DiscreteGaussian(5, 1), "0.001"), 10**6))
+    model = LatticeModel(privacy_profile(steps, "remove").losses[0])
+    plan = plan_lattice(model, 1.0, 0.01, Fraction(1, 500_000))
+    assert isinstance(plan.witness, SparseWitness) and sum(cells for cells, _ in plan.witness.cover) > 400
+    bounds = evaluate(model.loss, plan.witness).delta(Fraction(1))
+    assert 0 < bounds.upper - bounds.lower < arb("0.05") * bounds.upper
+    gaussian = privacy_profile(compose((PoissonSampled(Gaussian("2.2360679775"), "0.001"), 10**6)),
+                               "remove").delta(1, digits=4)
+    assert bounds.lower < ball(gaussian.upper.as_fraction()) * arb("1.01")
+
+
+@pytest.mark.theorem("T26-connect-the-dots", "T31-lattice-delta")
+@pytest.mark.parametrize("sigma_squared", ["1/3", "9", "400"])
+def test_masses_of_a_discrete_gaussian_in_the_search(sigma_squared: str) -> None:
+    """Their moments are those that the theta function gives; a mesh of the law's profile is put where they are many."""
+    law = DiscreteGaussianLoss(Fraction(sigma_squared), 1)
+    model = model_of(law, -80.0)
+    for tilt in (0.5, 2.0, 6.0):
+        total, mean, _ = model.cumulants(tilt)
+        assert total == pytest.approx(float(law.enclose_moment(arb(tilt)).log()), rel=1e-9)
+        beyond = float(law.enclose_moment(arb(tilt + 1e-4)).log() - law.enclose_moment(arb(tilt - 1e-4)).log())
+        assert mean == pytest.approx(beyond / 2e-4, rel=1e-6)
+    assert float(model.low) <= model.points[0] + 1e-9 and float(model.high) >= model.points[-1] - 1e-9
+    wide = model_of(replace(law, sigma_squared=Fraction(10**6)), -80.0)
+    assert isinstance(model, Progression) and not isinstance(wide, Progression)
+
+
+@pytest.mark.theorem("T31-lattice-delta")
+def test_next_to_the_largest_loss_something_is_known() -> None:
+    """Three sampled Laplace steps, 4.5e-5 before the last loss: delta is nearly what the three atoms there give."""
+    profile = privacy_profile(compose((PoissonSampled(Laplace("1/2", 1), "1/5"), 3)), "remove")
+    found = profile.delta("2.4696")
+    atom = 0.2 * 0.5 + 0.8 * 0.5 * math.exp(-2)
+    near = atom**3 * -math.expm1(2.4696 - 3 * math.log(0.8 + 0.2 * math.exp(2)))
+    assert 0.9 * near < found.lower < found.upper < 1.1 * near and found.lower <= near * 1.0002

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain
 from typing import ClassVar
 
-from flint import acb, arb, ctx
+from flint import acb, acb_poly, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, powers, upper_end
+from verified_dp.core.balls import BOUND_BITS, ball, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.nodes import (
@@ -28,7 +29,7 @@ from verified_dp.core.engines.nodes import (
     enclose_families,
     work_of_nodes,
 )
-from verified_dp.core.engines.powers import Column, enclose_products, turn_sums
+from verified_dp.core.engines.powers import Column, cut, enclose_products, turn_sums, turned_sum
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import DirectLaw, RuleLaw
 from verified_dp.core.theorems import proved_by
@@ -79,21 +80,35 @@ def bound_composed_beyond(loss: ComposedLoss, rules: Sequence[NodeRule], tilt: a
 
 
 @proved_by("T05-frequency-truncation")
+def enclose_tail_factor(values: LineValues) -> arb:
+    """Enclose B / (pi Omega), Omega the last frequency."""
+    with ctx.workprec(BOUND_BITS):
+        return values.beyond / (arb.pi() * ball(values.witness.step * values.witness.count))
+
+
+@proved_by("T05-frequency-truncation")
 def bound_frequency_tail(values: LineValues, epsilon: Fraction) -> arb:
     """Bound (eta/2pi) sum_{|m| > m0} |G(m eta)| by e^{-c eps} B / (pi Omega)."""
+    return upper_end((-ball(values.witness.tilt * epsilon)).exp() * values.tail_factor)
+
+
+@proved_by("T04-alias-bounds")
+def enclose_alias_factors(values: LineValues) -> tuple[arb, arb]:
+    """Enclose C(l) M(l) r / (1 - r) for both exponents l, r = e^{-|l - c| X}, X = 2 pi / eta."""
     witness = values.witness
-    omega = ball(witness.step * witness.count)
-    return upper_end((-ball(witness.tilt * epsilon)).exp() * values.beyond / (arb.pi() * omega))
+    with ctx.workprec(BOUND_BITS):
+        period, tilt = 2 * arb.pi() / ball(witness.step), ball(witness.tilt)
+        right, left = ball(witness.right), ball(witness.left)
+        return (values.right_mass * _geometric_tail((right - tilt) * period),
+                values.left_mass * _geometric_tail((tilt - left) * period))
 
 
 @proved_by("T04-alias-bounds")
 def bound_aliases(values: LineValues, epsilon: Fraction) -> arb:
     """Bound sum over n != 0 of e^{c n X} D(eps + n X), X = 2 pi / eta: two geometric series."""
-    witness = values.witness
-    period = 2 * arb.pi() / ball(witness.step)
-    tilt, left, right = ball(witness.tilt), ball(witness.left), ball(witness.right)
-    from_right = values.right_mass * (-right * ball(epsilon)).exp() * _geometric_tail((right - tilt) * period)
-    from_left = values.left_mass * (-left * ball(epsilon)).exp() * _geometric_tail((tilt - left) * period)
+    (right, left), at = values.alias_factors, ball(epsilon)
+    from_right = right * (-ball(values.witness.right) * at).exp()
+    from_left = left * (-ball(values.witness.left) * at).exp()
     return upper_end(from_right + from_left)
 
 
@@ -199,6 +214,28 @@ class LineValues:
     left_mass: arb
     infinity_mass: arb
 
+    @cached_property
+    def tail_factor(self) -> arb:
+        """What e^{-c eps} multiplies in the frequency tail."""
+        return enclose_tail_factor(self)
+
+    @cached_property
+    def alias_factors(self) -> tuple[arb, arb]:
+        """What e^{-l eps} multiplies in the aliases, right and left."""
+        return enclose_alias_factors(self)
+
+    @cached_property
+    def scales(self) -> tuple[arb, arb, arb]:
+        """Enclose tilt, step, and step / 2 pi."""
+        with ctx.workprec(self.witness.prec):
+            step = ball(self.witness.step)
+            return ball(self.witness.tilt), step, step / (2 * arb.pi())
+
+    @cached_property
+    def pieces(self) -> list[acb_poly]:
+        """The terms, for `turned_sum`."""
+        return cut(self.terms)
+
     @proved_by("T01-inversion", "T02-aliasing", "T06-trapezoidal-enclosure")
     def delta(self, epsilon: Fraction) -> Bounds:
         """Enclose delta(eps) = P(S = inf) + D(eps): (sum) - (tail) - (aliases) <= D <= (sum) + (tail).
@@ -207,10 +244,10 @@ class LineValues:
         """
         witness = self.witness
         with ctx.workprec(witness.prec):
-            turn = acb(0, -ball(witness.step * epsilon)).exp()
-            phases = powers(turn, witness.count + 1)
-            prefactor = (-ball(witness.tilt * epsilon)).exp() * ball(witness.step) / (2 * arb.pi())
-            total = prefactor * sum((term * phase for term, phase in zip(self.terms, phases, strict=True)), acb(0)).real
+            tilt, step, scale = self.scales
+            at = ball(epsilon)
+            turn, prefactor = acb(0, -(step * at)).exp(), (-(tilt * at)).exp() * scale
+            total = prefactor * turned_sum(self.pieces, turn).real
             errors = {"quadrature": prefactor * self.quadrature, "node_tail": prefactor * self.node_tail}
         with ctx.workprec(BOUND_BITS):
             errors["frequency_tail"] = bound_frequency_tail(self, epsilon)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from flint import acb, acb_mat, arb, ctx
+from flint import acb, acb_mat, acb_poly, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, all_powers, disc, upper_end
 from verified_dp.core.theorems import proved_by
@@ -103,6 +103,22 @@ def turn_sums(rows: Sequence[Sequence[acb]], turns: Sequence[acb], count: int,
 
 _LONG = 2 * 10**7
 """Units of work of a product, about two seconds, from which on it is made in parts of an eighth of that."""
+PIECE = 8
+"""Terms that are summed by Horner's rule: a turning box grows by less than the root of 2 at each."""
+
+
+def cut(terms: Sequence[acb]) -> list[acb_poly]:
+    """The terms in pieces, as polynomials: what `turned_sum` takes."""
+    return [acb_poly(terms[start:start + PIECE]) for start in range(0, len(terms), PIECE)]
+
+
+def turned_sum(pieces: Sequence[acb_poly], turn: acb) -> acb:
+    """Enclose sum_m term_m turn^m, |turn| = 1, where `pieces` are the cut terms."""
+    found = [piece(turn) for piece in pieces]
+    while len(found) > 1:
+        turn = turn**PIECE
+        found = [piece(turn) for piece in cut(found)]
+    return found[0]
 
 
 def _split(count: int, rows: int) -> int:

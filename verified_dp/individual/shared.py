@@ -1,0 +1,131 @@
+"""Tables built once from some records, that enclose any record of the training: for machines that share the work.
+
+    tables = shared_epsilons(count_spark(session, training, "raw", sample=2000), "1e-5")
+    lower, upper = tables.enclose(counts)          # on any machine: the same doubles, whatever the other records are
+
+Every table encloses every record (T118); those unlike the records it was chosen for are wide, and asked again by
+`individual_epsilons`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.exact import Number, non_negative, open_unit
+from verified_dp.core.locks import alone
+from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
+from verified_dp.individual.counts import Counts
+from verified_dp.individual.evaluate import evaluate_rows
+from verified_dp.individual.lines import Choice, LineSearch, LogMasses, best_lines, lines_at
+from verified_dp.individual.losses import LARGEST_EPSILON, WIDTH
+from verified_dp.individual.refine import BITS, LEAST_DELTA, narrow
+from verified_dp.individual.tables import Table, build_table
+from verified_dp.individual.training import Training, bucket_count
+
+BLOCK = 512
+"""Records evaluated at once, always so many: matrix products of one shape round alike wherever a record stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedTables:
+    """quantity "epsilon" at `given` = delta, or "delta" at `given` = eps. tables: (index of the tilt, table)."""
+
+    training: Training
+    parts: int
+    quantity: str
+    given: Fraction
+    width: float
+    tables: tuple[tuple[int, Table], ...]
+
+    @np.errstate(over="ignore", invalid="ignore")  # where something overflows the bounds are infinite
+    def enclose(self, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper end for every record. InvalidInput for counts of another training or grid."""
+        if counts.training != self.training or counts.parts != self.parts:
+            raise InvalidInput("counts", f"of {counts.training} in {counts.parts} parts",
+                               f"of {self.training} in {self.parts} parts, as the tables are")
+        lower, upper = np.zeros((2, len(counts.records)))
+        choice, lines = self.choose(counts), np.array([index for index, _ in self.tables])
+        nearest = np.abs(lines - choice.index[:, None]).argmin(axis=1)
+        for line, (_, table) in enumerate(self.tables):
+            for rows in _blocks(np.flatnonzero(nearest == line)):
+                found = evaluate_rows(table, _padded(counts, rows))
+                guess = np.zeros(BLOCK)
+                guess[: len(rows)] = choice.epsilon[rows]
+                ends = (bracket_epsilons(found, self.given, guess) if self.quantity == "epsilon" else
+                        bracket_deltas(found, self.given))
+                lower[rows], upper[rows] = (end[: len(rows)] for end in ends)
+        idle = ~counts.steps.any(axis=1)
+        return np.where(idle, 0.0, lower), np.where(idle, 0.0, upper)
+
+    def choose(self, counts: Counts) -> Choice:
+        """The line of every record."""
+        masses, parts = LogMasses.of(self.training, self.parts), list[Choice]()
+        for rows in _blocks(np.arange(len(counts.records))):
+            weights = _padded(counts, rows).coarser(masses.parts).weights()
+            found = (best_lines(masses, weights, _log(self.given)) if self.quantity == "epsilon" else
+                     lines_at(masses, weights, float(self.given)))
+            parts.append(found.take(np.arange(len(rows))))
+        return Choice(*(np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0)])
+                        for name in ("index", "epsilon", "log_delta")))
+
+    def narrow(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """Which intervals are as narrow as asked."""
+        return narrow(self.quantity, lower, upper, self.width)
+
+
+@alone
+def shared_epsilons(counts: Counts, delta: Number, width: Number = WIDTH) -> SharedTables:
+    """Tables for eps_i(delta), chosen for these records: a sample of all, say. Raises InvalidInput, InexactInput."""
+    target = open_unit(delta)
+    if target < LEAST_DELTA:
+        raise InvalidInput("delta", delta, "at least 1e-280, for doubles to hold it")
+    return _build(counts, SharedTables(counts.training, counts.parts, "epsilon", target,
+                                       float(open_unit(width, "width")), ()))
+
+
+@alone
+def shared_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH) -> SharedTables:
+    """Tables for delta_i(eps), as `shared_epsilons`."""
+    value = non_negative(epsilon, "epsilon")
+    if value > LARGEST_EPSILON:
+        raise InvalidInput("epsilon", value, "a number <= 2^40")
+    return _build(counts, SharedTables(counts.training, counts.parts, "delta", value,
+                                       float(open_unit(width, "width")), ()))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _build(counts: Counts, empty: SharedTables) -> SharedTables:
+    """One table for each tilt that some record wants, up to the largest cut-off, for all buckets."""
+    if counts.training.sampling_probability == 1:
+        raise InvalidInput("sampling_probability", 1, "below 1: without sampling no tables are needed")
+    kinds = counts.take(np.flatnonzero(counts.steps.any(axis=1)))
+    if not len(kinds.records):
+        raise InvalidInput("counts", "no steps", "some records with steps")
+    masses, choice = LogMasses.of(counts.training, counts.parts), empty.choose(kinds)
+    coarse, tables = kinds.coarser(masses.parts), list[tuple[int, Table]]()
+    for index in np.unique(choice.index):
+        places = np.flatnonzero(choice.index == index)
+        line = LineSearch(masses, coarse.take(places), choice.take(places), counts.parts, BITS)
+        witness = line.choose_table(np.arange(bucket_count(counts.parts)), float(line.cutoffs().max()))
+        tables.append((int(index), build_table(counts.training, counts.parts, witness)))
+    return replace(empty, tables=tuple(tables))
+
+
+def _log(number: Fraction) -> float:
+    return math.log(number.numerator) - math.log(number.denominator)
+
+
+def _blocks(rows: np.ndarray) -> list[np.ndarray]:
+    return [rows[start:start + BLOCK] for start in range(0, len(rows), BLOCK)]
+
+
+def _padded(counts: Counts, rows: np.ndarray) -> Counts:
+    """These records and as many without a step as fill a block."""
+    some, missing = counts.take(rows), BLOCK - len(rows)
+    steps, high, low = (np.pad(part, ((0, missing), (0, 0))) for part in (some.steps, some.high, some.low))
+    return replace(some, records=np.arange(BLOCK), steps=steps, high=high, low=low, readings=None)
