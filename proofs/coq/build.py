@@ -29,7 +29,7 @@ HASH = BUILD / "formal-checker.sha256"
 
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
-    "Link", "Extract", "Bignum", "InstanceData", "Instances", "GaussianDigits",
+    "Link", "Extract", "Sampling", "Continuous", "Bignum", "InstanceData", "Instances", "GaussianDigits", "Exists",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -41,6 +41,9 @@ THEOREMS = {
     "RandomizedResponse": ("rr_exact", "kov_exact", "kov_dominates", "kov_kfold"),
     "Exponential": ("exp_below_ok", "exp_above_ok"),
     "Extract": ("product_N_ok", "accepted_above", "accepted_below", "accepted_private", "accepted_not_private"),
+    "Sampling": ("sampled_remove", "sampled_add", "sampled_private"),
+    "Continuous": ("continuous_kfold", "accepted_continuous"),
+    "Exists": ("delta_exists",),
     "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),
     "GaussianDigits": ("delta_1", "delta_2", "delta_3", "delta_4", "delta_5"),
 }
