@@ -300,6 +300,24 @@ def test_certificates_are_verified(proved: Document) -> None:
     assert refuted["verdict"] == "refuted" and verify_formal(refuted).verdict == "refuted"
 
 
+@needs_checker
+def test_a_certificate_of_two_kinds_is_verified() -> None:
+    from verified_dp.certificate import build_certificate
+
+    claim = Claim("a test", "none", Fraction(1), Fraction("8e-3"), "1", "8e-3")
+    steps = ((PoissonSampled(Gaussian(noise_multiplier="2"), "0.1"), COUNT),
+             (PoissonSampled(Gaussian(noise_multiplier="1.5"), "0.05"), 10))
+    spec = Spec(Relation.REMOVE, Composition(steps), claim)
+    found = with_formal(build_certificate(spec, *privacy_profile(spec).solve_claim(claim, 6, "auto", None)))
+    assert sorted(kind["count"] for kind in found["formal"][0]["kinds"]) == [10, COUNT]
+    check = verify_formal(found)
+    assert check.valid and "sampled Gaussian's own" in str(check.reason)
+    content = json.loads(json.dumps(found))
+    content["formal"][0]["kinds"].reverse()
+    with pytest.raises(InvalidCertificate):
+        verify_formal(sealed(content))
+
+
 def peak(part: Document) -> int:
     """Where the largest mass is."""
     masses = [int(mass) for mass in part["kinds"][0]["masses"]]
