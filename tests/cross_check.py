@@ -107,12 +107,14 @@ def _sampling(rng: random.Random, kind: str, table: Table, relation: str) -> Tab
         return poisson if kind not in ("randomized-response", "zcdp", "renyi", "gaussian") else {}
     rounds = rng.randint(1, 6)
     others = [{"scheme": "without-replacement", "probability": _ratio(rng, 1, 30, 100)},
-              {"scheme": "with-replacement", "draws": rng.randint(1, 6), "population": rng.randint(20, 200)}]
+              {"scheme": "with-replacement", "draws": rng.randint(1, 6), "population": rng.randint(20, 200)},
+              {"scheme": "truncated-poisson", "probability": _ratio(rng, 1, 30, 100), "population": rng.randint(2, 200),
+               "largest_batch": rng.randint(1, 40)}]
     if relation != "replace":
-        others = [{"scheme": "random-allocation", "rounds": rounds, "picks": rng.randint(1, rounds),
-                   "fixed": rng.random() < 0.5},
-                  {"scheme": "cyclic-poisson", "groups": rng.randint(1, 4), "rounds": rng.randint(1, 9),
-                   "probability": _ratio(rng, 1, 30, 100)}]
+        others += [{"scheme": "random-allocation", "rounds": rounds, "picks": rng.randint(1, rounds),
+                    "fixed": rng.random() < 0.5},
+                   {"scheme": "cyclic-poisson", "groups": rng.randint(1, 4), "rounds": rng.randint(1, 9),
+                    "probability": _ratio(rng, 1, 30, 100)}]
     return poisson if rng.random() < 0.6 else rng.choice(others)
 
 

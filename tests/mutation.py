@@ -4,19 +4,23 @@
 
 A mutant is one small change of one file: a sign, an operator, a comparison, a constant, a branch, an end of a ball, a
 lost statement. It is judged in a copy of the checkout, with limits of time and memory, by the tests that enter the
-changed function, the quickest first, then by the test files nearest to it, then (with --everything) by all others;
-tests of hashes are left out, since they notice every change. Which functions a test enters is found once
-(tests/reached.py) and kept beside the results. These are lines of JSON; a second run goes on where the first stopped,
---again also tries survivors anew. A survivor is a test to be written, or cannot change a bound: those are listed, with
-the reason, in tests/mutation_survivors.md.
+changed function (of a constant: any function of its file), first some of the nearest files, then the others, the
+quickest first and --budget seconds of them; then by the other tests of the nearest files, then (with --everything) by
+all. Tests that look at the text of the code are left out, since they notice every change. Which functions a test enters
+is found once (tests/reached.py) and kept beside the results. These are lines of JSON; a second run goes on where the
+first stopped, --again also tries survivors anew. A survivor is a test to be written, or cannot change a bound: those
+are listed, with the reason, in tests/mutation_survivors.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
+import math
 import os
+import queue
 import random
 import re
 import resource
@@ -27,20 +31,29 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("verified_dp", "tests", "proofs", "examples", "pyproject.toml", "README.md")
 MAPPED = ("tests/core", "tests/search", "tests/questions", "tests/verifiers", "tests/papers")
 """The tests whose functions are recorded, the room's own first."""
-NEAR = 6
-"""Test files that run where the tests that enter the function pass, or none is known."""
+NEAR = 3
+"""Test files that run first, and those that run where the tests that enter the function pass, or none is known."""
 QUICK = 40
-"""So many tests run first: most mutants are killed by one of them."""
-WITHOUT_HASHES = ("--deselect", "tests/test_theorems.py::test_proof_is_current")
+QUICK_SECONDS = 10
+"""So many tests, and so many seconds of the nearest file, run first: most mutants are killed by one of them."""
+OPTIONS = ("-p", "no:cacheprovider", "-p", "no:doctest", "-p", "reached", "-W", "ignore", "--assert=plain",
+           "-o", "addopts=--import-mode=importlib", "-m", "not long and not pages and not peers")
+OF_TEXT = ("tests/test_theorems.py::test_proof_is_current", "tests/test_architecture.py",
+           "tests/core/test_unsound_edits.py")
+"""Tests that look at the text of the code."""
 SWAPPED = {
     "max": "min", "upper_end": "lower_end", "largest": "smallest", "abs_upper": "abs_lower", "upper": "lower",
     "floor": "ceil", "expm1": "exp", "log1p": "log", "sinh": "cosh", "above": "below", "left": "right", "low": "high",
@@ -281,21 +294,32 @@ def enclosing(mutant: Mutant, root: Path = ROOT) -> str | None:
 def read_reached(path: Path) -> dict[str, list[str]]:
     """Function -> the tests that enter it, the quickest first."""
     found: dict[str, list[str]] = {}
-    for row in sorted(map(json.loads, _lines(path)), key=lambda row: row["seconds"]):
+    for row in sorted(_rows(path), key=lambda row: row["seconds"]):
         for name in row["functions"]:
             found.setdefault(name, []).append(row["test"])
     return found
 
 
+def read_seconds(path: Path) -> dict[str, float]:
+    """Test -> the seconds of processor time that it took."""
+    return {row["test"]: row["seconds"] for row in _rows(path)}
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """What was recorded last of every test."""
+    return list({row["test"]: row for row in map(json.loads, _lines(path))}.values())
+
+
 def record_reached(path: Path, root: Path = ROOT, parts: Sequence[str] = MAPPED) -> None:
-    """Run the tests once, a file at a time, and record what they enter; files that are recorded are not run again."""
-    done = {json.loads(line)["file"] for line in _lines(path.with_suffix(".files"))}
+    """Run the tests, a file at a time, and record what they enter; a file that is as it was is not run again."""
+    done = [json.loads(line) for line in _lines(path.with_suffix(".files"))]
     for test in (test for part in parts for test in sorted((root / part).rglob("test_*.py"))):
         name = str(test.relative_to(root))
-        if name not in done:
-            run_tests(root, ["-p", "reached", "--reached", str(path), name], seconds=1800, first_only=False)
+        row = {"file": name, "sha256": hashlib.sha256(test.read_bytes()).hexdigest()}
+        if row not in done and name not in OF_TEXT:
+            run_tests(root, ["--reached", str(path), name], seconds=1800, first_only=False)
             with path.with_suffix(".files").open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"file": name}) + "\n")
+                file.write(json.dumps(row) + "\n")
 
 
 def _lines(path: Path) -> list[str]:
@@ -313,24 +337,36 @@ def copy_checkout(folder: Path, root: Path = ROOT) -> None:
 
 def run_tests(folder: Path, tests: Sequence[str], *, seconds: float = 900, gigabytes: int = 4,
               first_only: bool = True) -> tuple[str, str]:
-    """("passed", "failed" or "timeout", what pytest said first of it) in a checkout, with these limits."""
+    """("passed", "failed" or "timeout", what pytest said first of it) in a checkout.
+
+    tests: files, or names of tests, which run in that order; seconds: of processor time, four times as many on a clock.
+    """
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (gigabytes << 30, gigabytes << 30))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 5))
 
-    command = [sys.executable, "-m", "pytest", "-qx" if first_only else "-q", "-p", "no:cacheprovider", "-W", "ignore",
-               *WITHOUT_HASHES, *tests]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
-                                "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'tests'}"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, start_new_session=True, preexec_fn=limit) as process:
-        try:
-            said, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return "timeout", ""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as only:
+        named = [test for test in tests if "::" in test]
+        json.dump(named, only)
+        only.flush()
+        command = [sys.executable, "-m", "pytest", "-qx" if first_only else "-q", *OPTIONS,
+                   *(part for test in OF_TEXT for part in ("--deselect", test)), *(["--only", only.name] * bool(named)),
+                   *dict.fromkeys(map(_file, tests))]
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "",
+                                    "PYTHONPATH": os.pathsep.join(map(str, (folder, folder / "tests", ROOT / "tests")))}
+        with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, start_new_session=True, preexec_fn=limit) as process:
+            try:
+                said, _ = process.communicate(timeout=4 * seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return "timeout", ""
+    if process.returncode == pytest.ExitCode.USAGE_ERROR and "while loading conftest" not in said:
+        raise RuntimeError(said)
     lines = said.strip().splitlines() or [""]
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    return "passed" if process.returncode == 0 else "failed", (failed or lines[-1:])[0][:200]
+    verdicts = {0: "passed", pytest.ExitCode.NO_TESTS_COLLECTED: "passed", -signal.SIGXCPU: "timeout"}
+    return verdicts.get(process.returncode, "failed"), (failed or lines[-1:])[0][:200]
 
 
 @dataclass(frozen=True)
@@ -346,20 +382,67 @@ class Result:
         return json.dumps(asdict(self))
 
 
-def judge(mutant: Mutant, folder: Path, stages: Sequence[Sequence[str]], seconds: float) -> Result:
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+@dataclass(frozen=True)
+class Map:
+    """Which tests enter a function, and what each test costs."""
+
+    reached: dict[str, list[str]]
+    seconds: dict[str, float]
+
+    def stages(self, mutant: Mutant, budget: float, everything: bool, root: Path = ROOT) -> list[list[str]]:
+        """The tests that judge a mutant, in groups: each runs where those before found nothing."""
+        name, nearest = enclosing(mutant, root), nearest_tests(mutant.file, root)[:NEAR]
+        entering = self.reached.get(f"{mutant.file}:{name}") or self._ordered(
+            test for place, tests in self.reached.items() if place.startswith(f"{mutant.file}:") for test in tests)
+        files = Counter(map(_file, entering))
+        rank = {file: place for place, file in enumerate(nearest)}
+        own, *closest = sorted(files, key=lambda file: (rank.get(file, NEAR), -files[file]))[:NEAR] or [""]
+        first = [*self._within([test for test in entering if _file(test) == own], QUICK_SECONDS),
+                 *[test for test in entering if _file(test) in closest][:QUICK]]
+        then = self._within([test for test in entering if test not in first], budget)
+        beside = self._ordered(test for test in self.seconds if _file(test) in nearest and test not in entering)
+        unknown = [file for file in nearest if file not in {_file(test) for test in self.seconds}]
+        rest = map(str, sorted(path.relative_to(root) for path in (root / "tests").rglob("test_*.py")))
+        return [first, then, [*self._within(beside, budget / 3), *unknown], list(rest) if everything else []]
+
+    def limit(self, tests: Sequence[str]) -> float:
+        """Seconds of processor time after which tests of this cost are said to take too long."""
+        return 20 + sum(3 * self.seconds.get(test, 60) for test in tests)
+
+    def _ordered(self, tests: Iterable[str]) -> list[str]:
+        return sorted(set(tests), key=lambda test: (self.seconds[test], test))
+
+    def _within(self, tests: Sequence[str], budget: float) -> list[str]:
+        spent = accumulate(self.seconds[test] for test in tests)
+        return [test for test, total in zip(tests, spent, strict=True) if total <= budget]
+
+
+def judge(mutant: Mutant, folder: Path, stages: Sequence[Sequence[str]],
+          limit: Callable[[Sequence[str]], float]) -> Result:
     """Run the stages of tests on the mutant until one fails; `folder` is a clean checkout before and after."""
     path, start = folder / mutant.file, time.monotonic()
     source = path.read_bytes()
-    path.write_bytes(mutant.apply(source))
+    write_code(path, mutant.apply(source))
     verdict, by = "passed", ""
     try:
         for tests in stages:
             if verdict == "passed" and tests:
-                verdict, by = run_tests(folder, tests, seconds=seconds)
+                verdict, by = run_tests(folder, tests, seconds=limit(tests))
     finally:
-        path.write_bytes(source)
+        write_code(path, source)
     words = {"passed": "survived", "failed": "killed", "timeout": "timeout"}
     return Result(mutant, words[verdict], by if verdict == "failed" else "", round(time.monotonic() - start))
+
+
+def write_code(path: Path, source: bytes) -> None:
+    """Also forget what was compiled from another text, perhaps in the same second."""
+    path.write_bytes(source)
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
+        compiled.unlink()
 
 
 def choose(files: Sequence[str], count: int, seed: int) -> list[Mutant]:
@@ -378,32 +461,42 @@ def read_results(path: Path) -> list[Result]:
     return [Result(**{**row, "mutant": Mutant(**row["mutant"])}) for row in rows]
 
 
-def run(mutants: Sequence[Mutant], out: Path, *, seconds: float, everything: bool = False,
+def run(mutants: Sequence[Mutant], out: Path, *, budget: float, jobs: int = 1, everything: bool = False,
         again: bool = False) -> Iterator[Result]:
     """Judge those that have no result yet; `again`: and those that survived or took too long.
 
-    everything: by all tests where those that enter the function, and the nearest files, find nothing.
+    budget: the seconds of tests that enter the function; everything: all tests where they and the nearest find nothing.
 
     Raises SystemExit where the first mutant's tests fail without it.
     """
     results = read_results(out)  # the last one of a mutant counts
     known = {result.mutant: result for result in results if result.verdict == "killed" or not again}
-    reached = read_reached(out.with_name("reached.jsonl"))
-    files = [str(test.relative_to(ROOT)) for test in sorted((ROOT / "tests").rglob("test_*.py"))]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        copy_checkout(folder)
-        for mutant in mutants:
-            if mutant not in known:
-                entering = reached.get(f"{mutant.file}:{enclosing(mutant)}", [])
-                near = nearest_tests(mutant.file)[:NEAR]
-                rest = [test for test in files if test not in near] if everything else []
-                if not known and run_tests(folder, entering[:QUICK] or near, seconds=seconds)[0] != "passed":
-                    raise SystemExit("the tests fail without any change")
-                known[mutant] = judge(mutant, folder, [entering[:QUICK], entering[QUICK:], near, rest], seconds)
+    found = out.with_name("reached.jsonl")
+    tests = Map(read_reached(found), read_seconds(found))
+    yield from (known[mutant] for mutant in mutants if mutant in known)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as workers:
+        free: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        for job in range(jobs):
+            copy_checkout(Path(name) / str(job))
+            free.put(Path(name) / str(job))
+
+        def judged(mutant: Mutant) -> Result:
+            folder = free.get()
+            try:
+                return judge(mutant, folder, tests.stages(mutant, budget, everything), tests.limit)
+            finally:
+                free.put(folder)
+
+        left = [mutant for mutant in mutants if mutant not in known]
+        if left and run_tests(Path(name) / "0", tests.stages(left[0], budget, False)[0])[0] != "passed":
+            raise SystemExit("the tests fail without any change")
+        try:
+            for done in as_completed([workers.submit(judged, mutant) for mutant in left]):
                 with out.open("a", encoding="utf-8") as file:
-                    file.write(known[mutant].line() + "\n")
-            yield known[mutant]
+                    file.write(done.result().line() + "\n")
+                yield done.result()
+        finally:
+            workers.shutdown(cancel_futures=True)
 
 
 def shown(result: Result) -> str:
@@ -419,7 +512,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the random choice")
     parser.add_argument("--modules", nargs="+", default=["verified_dp/core"], help="files or folders")
     parser.add_argument("--everything", action="store_true", help="let all tests look at what seems to survive")
-    parser.add_argument("--seconds", type=float, default=900, help="for each run of tests")
+    parser.add_argument("--budget", type=float, default=60, help="seconds of the tests that enter the function")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants judged at the same time")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutants.jsonl",
                         help="results so far, and new ones")
     parser.add_argument("--again", action="store_true", help="judge survivors anew, with the tests of today")
@@ -430,7 +524,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     record_reached(given.out.with_name("reached.jsonl"))
     mutants = choose([str(path.relative_to(ROOT)) for path in paths], given.count, given.seed)
     results = []
-    for result in run(mutants, given.out, seconds=given.seconds, everything=given.everything,
+    for result in run(mutants, given.out, budget=given.budget, jobs=given.jobs, everything=given.everything,
                       again=given.again):
         print(shown(result), flush=True)
         results.append(result)

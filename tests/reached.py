@@ -1,6 +1,7 @@
-"""Which functions of core each test enters: a plugin of pytest for tests/mutation.py.
+"""Which functions of core each test enters, and chosen tests in a chosen order: a plugin for tests/mutation.py.
 
     python -m pytest -p reached --reached build/reached.jsonl tests/core
+    python -m pytest -p reached --only names.json tests/core/test_bounds.py
 
 One line of JSON for every test that passed: its name, its seconds, and the functions as "file:qualified name". What an
 earlier test left in a cache is entered by that test alone.
@@ -22,6 +23,14 @@ ROOM = "verified_dp/core/"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--reached", type=Path, help="append what each test enters to this file")
+    parser.addoption("--only", type=Path, help="run the tests of this JSON list, in its order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Names that are no longer there are passed over."""
+    if (chosen := config.getoption("--only")) is not None:
+        places = {test: place for place, test in enumerate(json.loads(chosen.read_text(encoding="utf-8")))}
+        items[:] = sorted((item for item in items if item.nodeid in places), key=lambda item: places[item.nodeid])
 
 
 def names(codes: set[CodeType], root: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -62,10 +63,23 @@ def test_a_change_that_no_test_sees_survives(mutation: ModuleType, project: Path
     verdicts = {}
     for mutant in mutation.find_mutants("verified_dp/small.py", project):
         if (mutant.old, mutant.new) in ((" > ", " < "), ("-1", "(1)")):
-            result = mutation.judge(mutant, project, [["tests/test_small.py"], ["tests/test_other.py"]], 60)
+            result = mutation.judge(mutant, project, [["tests/test_small.py"], ["tests/test_other.py"]],
+                                    lambda tests: 60)
             verdicts[mutant.new] = result.verdict, "test_sign" in result.by
     assert verdicts == {" < ": ("killed", True), "(1)": ("survived", False)}
     assert "x > 0 else -1" in (project / "verified_dp" / "small.py").read_text()
+
+
+def test_a_change_of_the_same_size_in_the_same_second_is_seen(mutation: ModuleType, project: Path) -> None:
+    """What was compiled of the other text is forgotten."""
+    file, before = project / "verified_dp" / "small.py", []
+    for old, new in (("> 0", "< 0"), ("< 0", "> 0")):
+        file.write_text(file.read_text())
+        os.utime(file, (10**9, 10**9))
+        before.append(mutation.run_tests(project, ["tests/test_small.py"], seconds=60)[0])
+        mutation.write_code(file, file.read_bytes().replace(old.encode(), new.encode()))
+        os.utime(file, (10**9, 10**9))
+    assert before == ["passed", "failed"]
 
 
 def test_a_test_that_never_ends_is_stopped(mutation: ModuleType, project: Path) -> None:
@@ -100,7 +114,13 @@ def test_a_mutant_is_judged_by_the_tests_that_enter_its_function(mutation: Modul
         "def test_quick():\n    assert A().f() == [1]\ndef test_wrong():\n    assert not A().f()\n")
     (project / "tests" / "reached.py").write_text(Path(__file__).with_name("reached.py").read_text())
     mutation.record_reached(out, project, ("tests",))
+    once = len(out.read_text().splitlines())
     mutation.record_reached(out, project, ("tests",))
+    assert len(out.read_text().splitlines()) == once, "nothing changed"
+    with (project / "tests" / "test_one.py").open("a") as file:
+        file.write("\n")
+    mutation.record_reached(out, project, ("tests",))
+    assert len(out.read_text().splitlines()) == once + 2
     quick, slow = "tests/test_one.py::test_quick", "tests/test_one.py::test_slow"
     names = ["verified_dp/core/one.py:A.f", "verified_dp/core/one.py:A.f.<locals>.g"]
     assert mutation.read_reached(out) == {name: [quick, slow] for name in names}

@@ -21,8 +21,9 @@ import pytest
 import verified_dp
 from verified_dp.core.composition import SCHEMES, PoissonSampled, Relation, compose
 from verified_dp.core.errors import Unsupported
-from verified_dp.core.mechanisms import RELEASES, Gaussian, Release
+from verified_dp.core.mechanisms import Gaussian, Release
 from verified_dp.core.pairs.losses import describe_pairs
+from verified_dp.core.vectors import ALL_RELEASES
 from verified_dp.papers.paper import PAPER_METHODS, paper_method
 from verified_dp.profile import METHODS, privacy_profile
 from verified_dp.spec import parse_spec
@@ -34,8 +35,8 @@ PAGES = {"README.md": ROOT / "README.md", **{
 README = PAGES["README.md"].read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LANGUAGES = {"console", "python", "sh", "toml"}
-KEYS = {**{kind: release.keys() for kind, release in RELEASES.items()}, "gaussian": [f.name for f in fields(Gaussian)],
-        "composition": ["releases", "sampling", "count"]}
+KEYS = {**{kind: release.keys() for kind, release in ALL_RELEASES.items()},
+        "gaussian": [f.name for f in fields(Gaussian)], "composition": ["releases", "sampling", "count"]}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 
 
@@ -142,7 +143,7 @@ def sampled(mechanism: Gaussian | Release, relation: Relation) -> str:
         return "refused"
 
 
-@pytest.mark.parametrize("kind", sorted({*RELEASES, "gaussian"}))
+@pytest.mark.parametrize("kind", sorted({*ALL_RELEASES, "gaussian"}))
 def test_pages_say_what_answers_are_worth(kind: str) -> None:
     own = PAGES[f"mechanisms/{kind}.md"].read_text(encoding="utf-8")
     mechanism = parse_spec(blocks("toml", f"mechanisms/{kind}.md")[0]).composition.parts[0][0]

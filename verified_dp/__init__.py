@@ -46,7 +46,9 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.core.mechanisms":
         "EVERYTHING ApproximateDP DiscreteGaussian DiscreteLaplace Exponential Finite Gaussian GaussianDP Laplace "
         "MixtureOfGaussians RandomizedResponse Renyi ZCDP",
-    "verified_dp.core.participation": "CyclicPoisson RandomAllocation TruncatedPoisson",
+    "verified_dp.core.participation": "CyclicPoisson RandomAllocation Shuffled TruncatedPoisson",
+    "verified_dp.core.vectors":
+        "DiscreteGaussianVector DiscreteLaplaceVector LaplaceVector MatrixGaussian TreeAggregation",
     "verified_dp.enclosure": "Enclosure Estimate",
     "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair",
     "verified_dp.profile": "PrivacyProfile privacy_profile",

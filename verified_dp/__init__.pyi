@@ -52,7 +52,13 @@ from verified_dp.core.mechanisms import RandomizedResponse as RandomizedResponse
 from verified_dp.core.mechanisms import Renyi as Renyi
 from verified_dp.core.participation import CyclicPoisson as CyclicPoisson
 from verified_dp.core.participation import RandomAllocation as RandomAllocation
+from verified_dp.core.participation import Shuffled as Shuffled
 from verified_dp.core.participation import TruncatedPoisson as TruncatedPoisson
+from verified_dp.core.vectors import DiscreteGaussianVector as DiscreteGaussianVector
+from verified_dp.core.vectors import DiscreteLaplaceVector as DiscreteLaplaceVector
+from verified_dp.core.vectors import LaplaceVector as LaplaceVector
+from verified_dp.core.vectors import MatrixGaussian as MatrixGaussian
+from verified_dp.core.vectors import TreeAggregation as TreeAggregation
 from verified_dp.enclosure import Enclosure as Enclosure
 from verified_dp.enclosure import Estimate as Estimate
 from verified_dp.papers.fourier.pairs import FourierAccountantDraws as FourierAccountantDraws

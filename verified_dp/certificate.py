@@ -39,6 +39,7 @@ from verified_dp.core.engines.rational import EndWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.evaluation import Ends, Evaluation
 from verified_dp.core.locks import alone
+from verified_dp.core.pairs.batches import is_attained
 from verified_dp.core.pairs.losses import ORDERS, describe_pairs, privacy_losses
 from verified_dp.core.words import assumptions
 from verified_dp.enclosure import Solution
@@ -91,7 +92,7 @@ def _content(spec: Spec, claim: Claim, recorded: Sequence[Evaluation[str]]) -> D
         "pairs": pairs_record(pairs),
         "assumptions": assumptions(spec.composition, spec.relation),
         "evaluations": [evaluation_record(one) for one in recorded],
-        **judge(claim, tuple(losses), all(pair.tight for pair in pairs), recorded),
+        **judge(claim, tuple(losses), all(is_attained(pair) for pair in pairs), recorded),
         "theorems": theorems_record(pairs, used),
         "versions": current_versions(),
     }

@@ -26,12 +26,14 @@ from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values
+from verified_dp.core.engines.attack import shuffled_epochs
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.evaluation import Ends, Evaluation, largest_delta, largest_epsilon
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.locks import alone
+from verified_dp.core.pairs.batches import is_attained
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.pairs.plain import DominatingPair
 from verified_dp.core.theorems import proved_by
@@ -42,13 +44,14 @@ from verified_dp.questions.gdp import GaussianFit, bound_without_sampling, large
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
 from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
+from verified_dp.search.attack import bracket_order, order_of
 from verified_dp.search.buckets import enclose_in_buckets, has_buckets
 from verified_dp.search.deadline import OutOfTime, ending_at
 from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Budget, SingleOrder
-from verified_dp.search.roots import Bracket, bracket_epsilon, guess_epsilon, is_below, log_of
+from verified_dp.search.roots import Bracket, guess_epsilon, is_below, log_of
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
 CURVE_DIGITS = 6
@@ -96,7 +99,7 @@ class PrivacyProfile:
                  progress: Callable[[str], None] | None = None) -> None:
         self.composition, self.relation, self.progress = composition, Relation.of(relation), progress
         self.pairs, self.losses = self._compose()
-        self._orders: Sequence[SingleOrder] = [SingleOrder(loss) for loss in self.losses]
+        self._orders: Sequence[SingleOrder] = [order_of(loss) for loss in self.losses]
 
     def _compose(self) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
         return describe_pairs(self.composition, self.relation), privacy_losses(self.composition, self.relation)
@@ -193,6 +196,7 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; infinite where there may be mass at infinity, from 0 on where a step
         is known by upper bounds only. Raises: InvalidInput.
         """
+        self.refuse_shuffled("a Renyi divergence")
         with ctx.workprec(4 * exact.digits(digits) + 64):
             found = [enclose_renyi_divergence(loss, renyi_order, digits) for loss in self.losses]
             lower, upper = found[0]
@@ -238,6 +242,7 @@ class PrivacyProfile:
         most_epsilon None: at every eps, that is, the least mu of mu-GDP. That holds up to the largest loss where it is
         finite; else the upper end is that of Gaussian steps without sampling, where all steps are such, or infinite.
         """
+        self.refuse_shuffled("a Gaussian guarantee")
         digits, budget = exact.digits(digits), Budget(None)
         with ctx.workprec(8 * digits + 128):
             ends = self._enclose_gdp(None if most_epsilon is None else exact.positive(most_epsilon, "most_epsilon"),
@@ -268,6 +273,7 @@ class PrivacyProfile:
         step: of the grid, best a dyadic number. digits: of delta, between the two eps, that what lies outside of the
         grid may cost. Raises: InvalidInput, Unsupported.
         """
+        self.refuse_shuffled("the loss distribution")
         h, most = exact.positive(step, "step"), exact.positive(most_epsilon, "most_epsilon")
         least, width = exact.non_negative(least_epsilon, "least_epsilon"), 10.0 ** -exact.digits(digits)
         return tuple(enclose_loss(loss, h, float(least), float(most), width) for loss in self.losses)
@@ -275,7 +281,7 @@ class PrivacyProfile:
     def _both_ways(self, digits: int | None = None, max_seconds: float | None = None) -> tuple[Delta, Delta]:
         """delta of the relation and of the swapped one, for many questions; of its own orders, so without buckets."""
         along, other, budget = self.following(), copy(self), Budget(max_seconds)
-        other._orders = [Following(loss.in_order(SWAPPED[loss.order])) for loss in self.losses]
+        other._orders = [order_of(loss.in_order(SWAPPED[loss.order]), Following) for loss in self.losses]
         sharp = self._digits(None, "auto") > LATTICE_DIGITS
         most = (exact.MAX_DIGITS if sharp else LATTICE_DIGITS + 1) if digits is None else exact.digits(digits)
 
@@ -285,12 +291,17 @@ class PrivacyProfile:
 
         return asked(along), asked(other)
 
+    def refuse_shuffled(self, what: str) -> None:
+        """Raise Unsupported where epochs are shuffled: their loss itself is not known."""
+        if any(map(shuffled_epochs, self.losses)):
+            raise Unsupported(f"{what} of shuffled batches: only delta and epsilon have both ends", "scheme")
+
     def following(self) -> Self:
         """The same profile for many questions in a row: it keeps what serves several of them."""
         if all(isinstance(order, Following) for order in self._orders):
             return self
         other = copy(self)
-        other._orders = [Following(loss) for loss in self.losses]
+        other._orders = [order_of(loss, Following) for loss in self.losses]
         return other
 
     @alone
@@ -335,7 +346,7 @@ class PrivacyProfile:
     @proved_by("T16-reversal")
     def _reversed(self, order: SingleOrder, eps: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """delta(eps) of an order at eps < 0 from the swapped pair at -eps."""
-        other = SingleOrder(order.loss.in_order(SWAPPED[order.loss.order]))
+        other = order_of(order.loss.in_order(SWAPPED[order.loss.order]))
         answer = other.enclose(-eps, bits, method, budget)
         return intersect([Answer(eps, one.witness, Reversed(one.values), reverse_bounds(one.bounds, eps))
                           for _, one in answer.by_side()])
@@ -361,7 +372,7 @@ class PrivacyProfile:
                          budget: Budget) -> list[tuple[str, Bracket]]:
         """The first order bracketed; of the other, delta(eps_hi) <= target where that is so, else its own bracket."""
         first, *rest = self._orders
-        brackets = [(first.loss.order, bracket_epsilon(first, target, digits, method, budget))]
+        brackets = [(first.loss.order, bracket_order(first, target, digits, method, budget))]
         for order in rest:
             top = brackets[0][1].upper
             if order.loss.equals_in_law(first.loss):
@@ -371,7 +382,7 @@ class PrivacyProfile:
             if shown is not None:
                 brackets.append((order.loss.order, Bracket(None, shown)))
             else:
-                brackets.append((order.loss.order, bracket_epsilon(order, target, digits, method, budget)))
+                brackets.append((order.loss.order, bracket_order(order, target, digits, method, budget)))
         return brackets
 
     @alone
@@ -409,7 +420,8 @@ class PrivacyProfile:
         while True:
             delta = self.solve_delta(claim.epsilon, asked, method, limit.left)
             undecided = delta.enclosure.lower <= claim.delta < delta.enclosure.upper
-            from_above = delta.enclosure.method == "renyi"  # no digits help where only an upper bound is known
+            # no digits help where only an upper bound is known, or an attack
+            from_above = delta.enclosure.method == "renyi" or any(map(shuffled_epochs, self.losses))
             if not undecided or limit.spent or asked >= exact.MAX_DIGITS // 2 or from_above:
                 break
             asked *= 2
@@ -444,7 +456,7 @@ class PrivacyProfile:
         return Enclosure(
             *ends, budget=sources, quantity=quantity, method=method, methods=methods, order=order,
             relation=self.relation.value, convention=convention(self.composition, self.relation), digits=digits,
-            seconds=spent.elapsed, tight=all(pair.tight for pair in self.pairs), proven=self.proven)
+            seconds=spent.elapsed, tight=all(is_attained(pair) for pair in self.pairs), proven=self.proven)
 
 
 def summary(composition: Composition, most: int = 80) -> str:

@@ -21,12 +21,18 @@ Other kinds, with their keys:
     exponential             bounded_range
     zcdp                    rho, and xi where divergences are at most xi + rho a
     renyi                   renyi_orders = [..], epsilons = [..]
+    laplace-vector          as laplace: a vector, the sensitivity in L1 norm                        (sampling)
+    discrete-laplace-vector as discrete-laplace: a vector of integers, the sensitivity in L1 norm   (sampling)
+    discrete-gaussian-vector  sigma_squared, sensitivity in L2 norm
+    tree-aggregation        noise_multiplier, steps (leaves)
+    matrix-gaussian         noise_multiplier, column = [..], rounds; separation (1), participations (all that fit)
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
 Sampling schemes: poisson (probability); and, for the Gaussian with noise_multiplier, without-replacement (probability
 = batch size / number of records), with-replacement (draws, population), random-allocation (rounds; picks, 1; fixed,
-false: one table is one epoch), cyclic-poisson (groups, probability, rounds) and truncated-poisson (probability,
-population, largest_batch). A number or share of records is that of the larger data set where one is added or removed.
+false: one table is one epoch), cyclic-poisson (groups, probability, rounds), truncated-poisson (probability,
+population, largest_batch) and shuffled (rounds: one table is one epoch, bounded from both sides). A
+number or share of records is that of the larger data set where one is added or removed.
 
 group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 
@@ -47,7 +53,8 @@ from typing import Any
 from verified_dp.core import exact
 from verified_dp.core.composition import SCHEMES, Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.errors import InvalidInput, Unsupported, with_file
-from verified_dp.core.mechanisms import RELEASES, Gaussian, Release
+from verified_dp.core.mechanisms import Gaussian, Release
+from verified_dp.core.vectors import ALL_RELEASES
 
 Releases = Mapping[str, type[Release]]
 
@@ -61,7 +68,7 @@ class Written(str):
         return str(self)
 
 
-def load_spec(path: str | PathLike[str], releases: Releases = RELEASES) -> Spec:
+def load_spec(path: str | PathLike[str], releases: Releases = ALL_RELEASES) -> Spec:
     """Read the specification in a file; InvalidInput or Unsupported, with `.file`, for whatever is wrong.
 
     releases: kind -> class of every mechanism besides the Gaussian that may stand in it.
@@ -83,7 +90,7 @@ def decoded(data: bytes, file: str) -> str:
         raise InvalidInput("file", file, f"UTF-8 text (byte {error.start} is not)", file) from None
 
 
-def parse_spec(text: str, *, file: str = "<text>", releases: Releases = RELEASES) -> Spec:
+def parse_spec(text: str, *, file: str = "<text>", releases: Releases = ALL_RELEASES) -> Spec:
     """Read a specification from TOML text; `file` is where errors say it is from.
 
     >>> parse_spec('relation = "add"\\n[[mechanism]]\\nkind = "gaussian"\\nnoise_multiplier = 1.1').relation
@@ -153,7 +160,7 @@ def _composed(table: dict[str, Any]) -> Mechanism:
     for i, entry in enumerate(tables, 1):
         if "sampling" in entry:
             raise InvalidInput(f"releases[{i}].sampling", entry["sampling"], "left out: all releases share one sample")
-    parts = (_part(entry, f"releases[{i}].", _bare_kinds(RELEASES)) for i, entry in enumerate(tables, 1))
+    parts = (_part(entry, f"releases[{i}].", _bare_kinds(ALL_RELEASES)) for i, entry in enumerate(tables, 1))
     if "sampling" not in table:
         reason = "given; releases that share no sample are [[mechanism]] tables of their own"
         raise InvalidInput("sampling", None, reason)
@@ -185,8 +192,7 @@ def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
     return build(mechanism, *numbers)
 
 
-WITHOUT_PROOF = ("sequential", "shuffle", "shuffled", "shuffling", "fixed-size", "fixed-size-shuffled",
-                 "random-check-ins", "subset", "stratified")
+WITHOUT_PROOF = ("sequential", "fixed-size", "random-check-ins", "subset", "stratified")
 """Ways to sample that exist, and that no theorem here is about."""
 
 
@@ -201,8 +207,9 @@ def _no_scheme(scheme: str) -> InvalidInput | Unsupported:
                         f"{', '.join(SCHEMES)})")
 
 
-_OTHERS = f"only {', '.join(SCHEMES)} have: shuffled epochs are another mechanism"
-OTHER_NAMES = {"balls-in-bins": "random-allocation", "cyclic": "cyclic-poisson"}
+_OTHERS = f"only {', '.join(SCHEMES)} have"
+OTHER_NAMES = {"balls-in-bins": "random-allocation", "cyclic": "cyclic-poisson", "shuffle": "shuffled",
+               "shuffling": "shuffled", "fixed-size-shuffled": "shuffled"}
 """What some call a scheme -> its name here."""
 
 

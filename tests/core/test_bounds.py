@@ -77,3 +77,5 @@ def test_rounding_of_the_reversal_is_in_its_budget() -> None:
         assert bounds.upper > bounds.lower
         assert bounds.upper - bounds.lower <= 2 * bounds.budget["rounding"]
         assert "rounding" in reverse_bounds(Bounds(arb("0.25"), arb("0.25"), {}), Fraction(-1, 3)).budget
+        carried = reverse_bounds(Bounds(arb("0.25"), arb("0.5"), {"rounding": arb("0.25")}), Fraction(-1, 3))
+        assert carried.budget["rounding"] >= arb("0.25") * (arb(-1) / 3).exp()

@@ -7,7 +7,7 @@ import pytest
 
 from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, binomial_weights, compose
 from verified_dp.core.errors import InexactInput, InvalidInput
-from verified_dp.core.mechanisms import Gaussian, Laplace
+from verified_dp.core.mechanisms import Finite, Gaussian, Laplace
 from verified_dp.core.pairs.plain import mean_distance
 from verified_dp.core.theorems import REGISTRY, proved_by
 from verified_dp.core.words import convention
@@ -128,6 +128,12 @@ def test_claims_are_checked():
     with pytest.raises(InvalidInput, match="states nothing"):
         Claim("t", "s", "1", "1", "1", "1")
     assert Claim("t", "s", "1", "0", "1", "0").delta == 0
+
+
+def test_outcomes_of_one_ratio_are_one_outcome() -> None:
+    masses = Finite(["1/4", "1/8", "1/2", "1/8", 0], ["1/8", "1/16", "3/4", 0, "1/16"]).masses()
+    found = [(Fraction(p), Fraction(q)) for p, q in [(0, "1/16"), ("1/2", "3/4"), ("3/8", "3/16"), ("1/8", 0)]]
+    assert list(masses) == found
 
 
 def test_proved_by_registers_and_returns_the_function():

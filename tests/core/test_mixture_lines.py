@@ -87,7 +87,8 @@ def check_arguments(one: Random) -> None:
 def check_tails(one: Random) -> None:
     """Both tails on a line, against a midpoint sum and against the nodes beyond, for exponents of either sign."""
     rng, s = one.rng, one.s
-    z = complex(rng.choice((rng.uniform(0, 4), rng.uniform(-5, 12))), rng.choice((0.0, rng.uniform(-2, 15))))
+    z = complex(rng.choice((rng.uniform(0, 4), rng.uniform(-5, 12))),
+                rng.choice((0.0, rng.uniform(-2, 15), rng.uniform(-15, 0))))
     height = one.strip * rng.choice((0.0, 0.97 * rng.random()))
     step = rng.uniform(0.1, 2) * s
     first = math.floor(rng.uniform(-10 * s, 2 * s) / step)

@@ -15,7 +15,7 @@ from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import sealed
 from verified_dp.core.composition import Composition, Mechanism, PoissonSampled, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic, decimal_down, decimal_up
-from verified_dp.core.ends import Ratio, end_of, read_end
+from verified_dp.core.ends import Ratio, end_of, is_short, read_end
 from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.rational import (
     EndlessWitness,
@@ -176,6 +176,14 @@ def test_the_tie_of_a_group(epsilon: str, delta: str, group: str, found: int | N
 
 
 @pytest.mark.theorem("T127-support-end")
+def test_the_end_is_known_where_the_mass_at_infinity_is_a_ball() -> None:
+    """1 - (1 - 10^-12)^(10^6) takes too many digits as a fraction."""
+    loss, = privacy_losses(compose((ApproximateDP(1, Fraction(1, 10**12)), 10**6)), Relation.REPLACE)
+    assert exact_infinity_mass(loss) is None
+    assert is_within_support(loss, Fraction(10**6)) and not is_within_support(loss, Fraction(10**6 + 1))
+
+
+@pytest.mark.theorem("T127-support-end")
 def test_nothing_falls_where_all_mass_is_at_infinity() -> None:
     for what in (compose(EVERYTHING), compose(EVERYTHING, Gaussian(1)), compose(EVERYTHING, Laplace(1, 1))):
         loss, = privacy_losses(what, Relation.REMOVE)
@@ -241,6 +249,11 @@ def test_ends_read_what_they_write() -> None:
     for text in ("1/2", "2/6", "+1/3", "1 / 3", "0.1", "3", "1/3e1", "1" * 20_000 + "/3"):
         with pytest.raises(InvalidInput):
             read_end(text)
+
+
+def test_what_is_recorded_exactly_has_at_most_50_000_bits() -> None:
+    assert is_short(Fraction(2**50_000 - 1)) and is_short(Fraction(1, 2**50_000 - 1))
+    assert not is_short(Fraction(2**50_000)) and not is_short(Fraction(1, 2**50_000))
 
 
 @pytest.mark.parametrize("number", [Fraction(1, 10), Fraction(2, 3), Fraction(10**30, 7), Fraction(-1, 3 * 10**40),

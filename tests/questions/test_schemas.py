@@ -29,7 +29,7 @@ COMMANDS = [
     ["tradeoff", "a.toml", "--fpr", "0.01,1/2", "--prior", "1/3"], ["tradeoff", "a.toml", "--fpr", "0.01"],
     ["calibrate", "a.toml", "--solve", "count", "--epsilon", "3", "--delta", "1e-5", "--out", "kept"],
     ["statement", "kept/a.json"], ["dpsgd", *TRAINING, "--delta", "1e-5"], ["dpsgd", *TRAINING, "--claim", "3,1e-5"],
-    ["dpsgd", *TRAINING], ["dpsgd", "--sampling", "shuffled"]]
+    ["dpsgd", *TRAINING], ["dpsgd", "--sampling", "shuffled"], ["dpsgd", "--sampling", "shuffling", *TRAINING[2:]]]
 
 
 def test_commands_answer_by_their_schemas(capsys: pytest.CaptureFixture[str], tmp_path: Path,

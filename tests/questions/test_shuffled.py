@@ -11,7 +11,8 @@ import pytest
 from verified_dp import Gaussian, PoissonSampled, certify, compose, privacy_profile
 from verified_dp.core.composition import Relation, Spec
 from verified_dp.core.errors import InvalidInput
-from verified_dp.questions.shuffled import bound_test, hull, shuffled_attack
+from verified_dp.core.laws.shuffled import ShuffledEpoch
+from verified_dp.questions.shuffled import shuffled_attack
 from verified_dp.spec import parse_spec
 
 F = Fraction
@@ -30,7 +31,7 @@ def test_largest_sums_of_shuffled_batches(removed: bool) -> None:
             order = np.tile([*[-1] * (t * b - 1), 0], (runs, 1))
         sums.append((order.reshape(runs, t, b).sum(axis=2) + b + s * rng.standard_normal((runs, t))).max(axis=1))
     for threshold in (F(1, 2), F(3, 2), F(5, 2)):
-        q, p = bound_test(F(8, 10), t, threshold)
+        q, p = ShuffledEpoch(F(8, 10), t, 1).enclose_rates(threshold)
         for bound, sample in ((p, sums[0]), (q, sums[1])):
             share = (sample > float(threshold)).mean()
             assert abs(share - float(bound)) < 5 * math.sqrt(share * (1 - share) / runs)
@@ -74,12 +75,6 @@ def test_a_claim_by_poisson_accounting_is_refuted() -> None:
                        "[claim]\nepsilon = 4\ndelta = 1.2e-5\n").claim
     found = certify(Spec(Relation.ZERO_OUT, shuffled_attack("0.4", 10_000), claim), digits=4)
     assert found["verdict"] == "refuted" and found.verify().valid
-
-
-@shuffled
-def test_hulls_are_concave_and_over_their_points() -> None:
-    corners = hull([(F(1, 4), F(1, 2)), (F(1, 2), F(5, 8)), (F(3, 4), F(15, 16)), (F(1, 3), F(1, 3))])
-    assert corners == [(0, 0), (F(1, 4), F(1, 2)), (F(3, 4), F(15, 16)), (1, 1)]
 
 
 @pytest.mark.parametrize(("noise", "rounds"), [("0", 3), ("1", 0), ("-1", 2)])

@@ -5,18 +5,21 @@ from __future__ import annotations
 import ast
 import copy
 import json
+import math
 import random
 import subprocess
 import sys
 import tokenize
 from collections.abc import Callable
 from fractions import Fraction
+from fractions import Fraction as F
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import mpmath
 import pytest
+from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,16 +27,21 @@ from verified_dp.certificate import build_certificate
 from verified_dp.core.certificate.check import verify as verify_trusted
 from verified_dp.core.certificate.document import canonical
 from verified_dp.core.composition import Claim, Relation, Spec, compose
+from verified_dp.core.laws.random_allocation import RandomAllocationLoss
+from verified_dp.core.laws.truncated_batch import enclose_binomial_tail, full_batch_share
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 from verified_dp.verifiers.independent import balls
-from verified_dp.verifiers.independent.balls import Ball, Unknown
+from verified_dp.verifiers.independent import laws as independent_laws
+from verified_dp.verifiers.independent.allocation import approximate, put_and_below
+from verified_dp.verifiers.independent.balls import Ball, Unknown, precision
 from verified_dp.verifiers.independent.check import GUARD_BITS
 from verified_dp.verifiers.independent.contour import Bounds
 from verified_dp.verifiers.independent.document import Dyadic, Invalid, sealed
 from verified_dp.verifiers.independent.inputs import read_input
 from verified_dp.verifiers.independent.lattice import convolved
+from verified_dp.verifiers.independent.laws import binomial_tail, full_share
 from verified_dp.verifiers.independent.pack import pack
 from verified_dp.verifiers.independent.pairs import read_pairs
 from verified_dp.verifiers.independent.quadrature import gauss_rule
@@ -535,8 +543,8 @@ def test_delta_0_and_tables_that_repeat_each_other(
     assert (checked.valid, checked.verdict, document["verdict"]) == (True, verdict, verdict), checked
 
 
-def allocation(rounds: int, picks: int = 1, count: int = 1, fixed: bool = False) -> str:
-    return ('[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
+def allocation(rounds: int, picks: int = 1, count: int = 1, fixed: bool = False, noise: str = "2") -> str:
+    return (f'[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "{noise}"\n'
             f'count = {count}\nsampling = {{ scheme = "random-allocation", rounds = {rounds}, picks = {picks}, '
             f'fixed = {str(fixed).lower()} }}\n')
 
@@ -545,21 +553,98 @@ CYCLIC = ('[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 3\n
           'sampling = { scheme = "cyclic-poisson", groups = 2, probability = 0.1, rounds = 5 }\n')
 
 
-@pytest.mark.parametrize("text", [CYCLIC, allocation(3, picks=3, count=2), allocation(1, count=3, fixed=True)],
-                         ids=["cyclic", "every round", "kept"])
+@pytest.mark.parametrize("text", [CYCLIC, allocation(3, picks=3, count=2), allocation(1, count=3, fixed=True),
+                                  allocation(9, noise="1/25"), allocation(9, noise="300")],
+                         ids=["cyclic", "every round", "kept", "little noise", "much noise"])
 @pytest.mark.parametrize("relation", ["add-or-remove", "zero-out"])
 def test_batches_that_hang_together(relation: str, text: str, certify_text: Callable[..., Document]) -> None:
     found = independent.verify(canonical(certify_text(relation, text, "1", "1e-3", digits=3)))
     assert found.valid, found
 
 
-def test_allocation_over_several_rounds_is_not_covered_and_not_called_wrong(
-        certify_text: Callable[..., Document]) -> None:
-    document = certify_text("remove", allocation(5, picks=2, count=2), "1", "1e-3", digits=2)
-    with pytest.raises(independent.TooMuch, match="over several rounds"):
-        independent.verify(canonical(document))
-    pairs, _, losses = read_pairs(read_input(document["input"]))
-    assert pairs == document["pairs"] and [count for _, count in losses["remove"].parts] == [2, 2]
+def batches(scheme: str, count: int, **numbers: object) -> str:
+    keys = "".join(f', {key} = "{value}"' if isinstance(value, str) else f", {key} = {value}"
+                   for key, value in numbers.items())
+    return (f'[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = {count}\n'
+            f'sampling = {{ scheme = "{scheme}"{keys} }}\n')
+
+
+@pytest.mark.parametrize("text", [
+    batches("truncated-poisson", 2, probability="1/10", population=100, largest_batch=12),
+    batches("truncated-poisson", 3, probability="1", population=100, largest_batch=12),
+    batches("truncated-poisson", 3, probability="1/5", population=7, largest_batch=7),
+    batches("without-replacement", 3, probability="1/50"), batches("without-replacement", 1, probability="1"),
+    batches("with-replacement", 3, draws=3, population=200), batches("with-replacement", 1, draws=2, population=1),
+], ids=["truncated", "always full", "never full", "subset", "everybody", "drawn", "alone"])
+@pytest.mark.parametrize("relation", ["add-or-remove", "zero-out", "replace"])
+def test_batches_of_limited_size(relation: str, text: str, certify_text: Callable[..., Document]) -> None:
+    found = independent.verify(canonical(certify_text(relation, text, "1", "1e-3", digits=2)))
+    assert found.valid, found
+
+
+@pytest.mark.parametrize(("trials", "least"), [(3, 1), (1000, 30), (50, 49), (10**6, 100_300), (300, 0), (4, 5)])
+def test_binomial_tails_are_those_of_the_other_checker(trials: int, least: int) -> None:
+    p = Fraction(1, 10)
+    with precision(256), ctx.workprec(256):
+        ours, theirs = binomial_tail(trials, least, p), enclose_binomial_tail(trials, least, p)
+        assert arb(arb((ours.m, ours.e)), arb((ours.r, ours.e))).overlaps(theirs) and ours.r << 200 <= ours.m
+    if 0 < least < trials:
+        assert full_share(trials, least, p) == full_batch_share(trials, least, p)
+
+
+@pytest.mark.parametrize("text", [
+    allocation(100), allocation(2, noise="1/2"),
+    pytest.param(allocation(5, picks=2, count=2), marks=pytest.mark.long),
+    pytest.param(allocation(1000, noise="1", count=3), marks=pytest.mark.long)],
+    ids=["one epoch", "two rounds", "blocks", "three epochs"])
+@pytest.mark.parametrize("relation", ["remove", "add"])
+def test_allocation_over_several_rounds(relation: str, text: str, certify_text: Callable[..., Document]) -> None:
+    found = independent.verify(canonical(certify_text(relation, text, "1", "1e-3", digits=2)))
+    assert found.valid, found
+
+
+@pytest.mark.parametrize(("rounds", "noise", "place"), [
+    (2, F(1), F(1)), (3, F(3, 4), F(-2)), (100, F(1, 2), F(3, 2)), (1000, F(1), F(-1, 5)), (10**5, F(2), F(1, 100)),
+    (6, F(5), F(1, 4)), (50, F(3, 10), F(5, 2))])
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_curves_of_allocation_are_those_of_the_other_checker(
+        order: str, rounds: int, noise: Fraction, place: Fraction) -> None:
+    """Vertical lines and hyperbolas with errors in closed form, against the core's contour."""
+    with precision(128), ctx.workprec(128):
+        mine = independent_laws.RandomAllocationLoss(rounds, noise, order)
+        theirs = RandomAllocationLoss(rounds, noise, order)
+        x = arb(place.numerator) / place.denominator
+        found = mine.stick(balls.ball(place)), *mine.tails(balls.ball(place))
+        known = theirs.enclose_hockey_stick(x), *theirs.enclose_tails(x)
+        for a, b in zip(found, known, strict=True):
+            assert arb(arb((a.m, a.e)), arb((a.r, a.e))).overlaps(b)
+            assert a.r << 40 < a.m
+
+
+@pytest.mark.parametrize(("rounds", "noise"), [(2, F(1)), (3, F(2))])
+def test_puts_are_quadratures(rounds: int, noise: Fraction) -> None:
+    """E (K - S)_+ for two and three terms, by a rule on the normal variables that is good to 1e-8."""
+    s, k, steps = 1 / float(noise), 1.1 * rounds, 400
+    nodes = [(-8 + 16 * (n + 0.5) / steps) for n in range(steps)]
+    mass = [math.exp(-u * u / 2) / math.sqrt(2 * math.pi) * 16 / steps for u in nodes]
+    ratios = [math.exp(s * u - s * s / 2) for u in nodes]
+
+    def put(strike: float) -> float:
+        """E (strike - X)_+ = strike Phi(d) - Phi(d - s), d = log(strike)/s + s/2."""
+        if strike <= 0:
+            return 0.0
+        d = math.log(strike) / s + s / 2
+        normal = (math.erfc(-v / math.sqrt(2)) / 2 for v in (d, d - s))
+        return strike * next(normal) - next(normal)
+
+    def nested(count: int, strike: float) -> float:
+        if count == 1:
+            return put(strike)
+        return sum(m * nested(count - 1, strike - x) for m, x in zip(mass, ratios, strict=True) if x < strike)
+
+    with precision(128):
+        found, _ = put_and_below(rounds, noise * noise, balls.ball(Fraction(k)))
+    assert approximate(found) == pytest.approx(nested(rounds, k), rel=1e-7)
 
 
 def test_lattices_whose_sums_cancel() -> None:

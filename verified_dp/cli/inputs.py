@@ -85,7 +85,7 @@ def reason(error: Exception) -> str:
 
 def load_spec(file: str) -> Spec:
     """The specification in a file or on standard input."""
-    from verified_dp.core.mechanisms import RELEASES
+    from verified_dp.core.vectors import ALL_RELEASES
     from verified_dp.papers.fourier.pairs import PUBLISHED
     from verified_dp.spec import decoded, parse_spec
 
@@ -93,6 +93,6 @@ def load_spec(file: str) -> Spec:
     if len(data) > MAX_SPECIFICATION:
         raise InvalidInput("file", file, f"at most {MAX_SPECIFICATION} bytes long", file)
     try:
-        return parse_spec(decoded(data, file), file=file, releases={**RELEASES, **PUBLISHED})
+        return parse_spec(decoded(data, file), file=file, releases={**ALL_RELEASES, **PUBLISHED})
     except InvalidInput as error:
         raise with_file(error, file) from None

@@ -85,7 +85,8 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
     """delta and epsilon as a valid certificate records them."""
     from verified_dp.core.certificate.evaluation import read_evaluations
     from verified_dp.core.evaluation import largest_delta, largest_epsilon
-    from verified_dp.core.pairs.losses import ORDERS
+    from verified_dp.core.pairs.batches import is_attained
+    from verified_dp.core.pairs.losses import ORDERS, describe_pairs
     from verified_dp.core.words import convention
     from verified_dp.enclosure import Enclosure
     from verified_dp.papers.ask import DEFAULT_DIGITS as FEW
@@ -95,7 +96,7 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
     digits = limits.digits or (FEW if "lattice" in methods else DEFAULT_DIGITS)
     stated = read_evaluations(document["evaluations"])
     orders = list(ORDERS[spec.relation])
-    tight = all(pair["tight"] for pair in document["pairs"])
+    tight = all(is_attained(pair) for pair in describe_pairs(spec.composition, spec.relation))
 
     def enclosure(quantity: str, ends: Ends, order: str) -> Enclosure:
         return Enclosure(

@@ -79,9 +79,15 @@ def standing_lines(enclosure: Enclosure) -> list[str]:
     if not enclosure.proven:
         return field("estimate", "a pair is not proven to dominate this relation: the ends hold for the pair, and "
                       "prove nothing of the mechanism")
+    if "attack" in enclosure.methods:
+        return field("bounds", SHUFFLED)
     if not enclosure.tight:
         return field("bound", "an upper bound on the mechanism; the lower end holds for the dominating pair only")
     return []
+
+
+SHUFFLED = ("shuffled batches: the lower end is what one attack on one pair of data sets sees, the upper end makes no "
+            "use of the shuffle; no theorem is known that brings them together")
 
 
 def _how(enclosure: Enclosure, all_of_them: Sequence[Enclosure]) -> list[str]:
@@ -139,6 +145,9 @@ def _notes(judged: Judged) -> list[str]:
     if judged.verdict == "undecided" and not judged.delta.tight and judged.delta.lower > judged.claim.delta:
         return field("undecided", "the dominating pair exceeds the claim, but only bounds the mechanism from above: "
                       "it can prove a claim and never refute one")
+    if judged.verdict == "undecided" and "attack" in judged.epsilon.methods + judged.delta.methods:
+        return field("undecided", "the claim lies between what an attack on shuffled batches shows and what holds "
+                      "without their shuffle: nothing is known that decides it")
     if judged.verdict == "undecided" and "buckets" in judged.epsilon.methods:
         return field("undecided", "these bounds are those of schedules of few steps, rounded both ways, which no "
                       "certificate holds; more --max-seconds may decide")

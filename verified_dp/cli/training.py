@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.output import ANSWERED, Output, Row
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
@@ -32,7 +32,7 @@ def add_dpsgd(command: ArgumentParser) -> None:
     command.add_argument("--noise-multiplier", required=True, metavar="S",
                          help="sigma / largest norm of one record's gradient")
     command.add_argument("--sampling", required=True, metavar="SCHEME",
-                         help="how batches are drawn: poisson, random-allocation; shuffled is refused")
+                         help="how batches are drawn: poisson, random-allocation, shuffled")
     command.add_argument("--sampling-probability", metavar="Q", help="with which each record enters each batch")
     command.add_argument("--batch-size", metavar="B", help="the expected one; with --dataset-size instead of Q")
     command.add_argument("--dataset-size", metavar="N", help="number of records")
@@ -68,11 +68,8 @@ def run_dpsgd(args: Namespace, out: Output) -> int:
     if claim is None and args.delta is None and args.epsilon is None:
         raise InvalidInput("delta", None, "given (or epsilon, claim or toml instead)")
     pages = pages_or_none(args.html, [NAME], limits)
-    try:
-        return (_certified(training, claim, limits, args.out, pages, out) if claim
-                else _answered(training, args, limits, out))
-    except Unsupported as error:
-        raise _with_bound(error, training, args, claim, limits) from None
+    return (_certified(training, claim, limits, args.out, pages, out) if claim
+            else _answered(training, args, limits, out))
 
 
 def _claim(text: str | None, training: Training) -> Claim | None:
@@ -122,22 +119,3 @@ def _beside(training: Training) -> Row:
 
     return {"sampling": {"scheme": training.sampling, "probability": fraction_text(training.probability)},
             "steps": training.count}
-
-
-def _with_bound(error: Unsupported, training: Training, args: Namespace, claim: Claim | None,
-                limits: Limits) -> Unsupported:
-    """The refusal of shuffled batches, with the number that can be said."""
-    from verified_dp.cli.commands import enclose
-    from verified_dp.core import exact
-
-    if training.sampling != "shuffled":
-        return error
-    spec = training.without_amplification()
-    if args.epsilon is not None:
-        found = enclose(spec, NAME, "delta", exact.exact(args.epsilon, "epsilon"), limits)
-        words = f"delta <= {found.upper_decimal} at epsilon = {args.epsilon}"
-    else:
-        delta = exact.open_unit(args.delta, "delta") if claim is None else claim.delta
-        found = enclose(spec, NAME, "epsilon", delta, limits)
-        words = f"epsilon <= {found.upper_decimal} at delta = {args.delta if claim is None else claim.delta_text}"
-    return Unsupported(f"{error.reason}: {words}", error.key)

@@ -15,6 +15,7 @@ from verified_dp.core.mechanisms import Gaussian, Release
 from verified_dp.core.participation import (
     CyclicPoisson,
     RandomAllocation,
+    Shuffled,
     TruncatedPoisson,
     read_flag,
     read_picks,
@@ -112,7 +113,8 @@ def read_draws(value: object, key: str = "draws") -> int:
     return number
 
 
-Sampled = PoissonSampled | WithoutReplacement | WithReplacement | RandomAllocation | CyclicPoisson | TruncatedPoisson
+Sampled = (PoissonSampled | WithoutReplacement | WithReplacement | RandomAllocation | CyclicPoisson | TruncatedPoisson
+           | Shuffled)
 
 SCHEMES: Mapping[str, tuple[Callable[..., Sampled], Mapping[str, Callable[..., object]]]] = {
     "poisson": (PoissonSampled, {"probability": exact.probability}),
@@ -122,6 +124,7 @@ SCHEMES: Mapping[str, tuple[Callable[..., Sampled], Mapping[str, Callable[..., o
     "cyclic-poisson": (CyclicPoisson, {"groups": exact.count, "probability": exact.probability, "rounds": exact.count}),
     "truncated-poisson": (TruncatedPoisson, {"probability": exact.probability, "population": read_population,
                                              "largest_batch": exact.count}),
+    "shuffled": (Shuffled, {"rounds": exact.count}),
 }
 """scheme -> (class, its numbers and how to read them)."""
 

@@ -1,4 +1,4 @@
-"""Sampling in which batches or their records hang together: random allocation, cyclic and truncated Poisson."""
+"""Sampling in which batches or records hang together: random allocation, cyclic, truncated, shuffled."""
 
 from __future__ import annotations
 
@@ -57,6 +57,23 @@ class CyclicPoisson:
     def turns(self) -> int:
         """In how many rounds the records of the first group may take part: ceil(rounds / groups)."""
         return -(-self.rounds // self.groups)
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """One epoch of `rounds` Gaussian steps on batches of fixed sizes, cut from all records in a fresh uniform order.
+
+    The sizes add up to the number of records, of the larger data set where one is added or removed: then the last batch
+    of the other is one record smaller.
+    """
+
+    mechanism: Gaussian
+    rounds: int
+
+    def __init__(self, mechanism: Gaussian, rounds: Number) -> None:
+        _check_gaussian(mechanism, "shuffling")
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "rounds", exact.count(rounds, "rounds"))
 
 
 MAX_POPULATION = 10**9

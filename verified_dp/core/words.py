@@ -10,7 +10,7 @@ from verified_dp.core.composition import (
     WithReplacement,
 )
 from verified_dp.core.mechanisms import Gaussian, Release
-from verified_dp.core.participation import CyclicPoisson, RandomAllocation, TruncatedPoisson
+from verified_dp.core.participation import CyclicPoisson, RandomAllocation, Shuffled, TruncatedPoisson
 
 
 def convention(composition: Composition, relation: Relation) -> str:
@@ -65,6 +65,8 @@ _SCHEMES: dict[type, str] = {
                    "batches are not revealed",
     TruncatedPoisson: "truncated Poisson sampling: records enter each batch independently, a batch that is too large "
                       "is cut down to a uniform subset, batches and their sizes are not revealed",
+    Shuffled: "shuffled batches: one table is one epoch of `rounds` steps, count is the number of epochs, "
+              "batches are not revealed",
 }
 
 
@@ -94,6 +96,7 @@ def assumptions(composition: Composition, relation: Relation) -> list[str]:
         (RandomAllocation in schemes, _NORMALISER),
         (CyclicPoisson in schemes, _CYCLIC),
         (TruncatedPoisson in schemes, _TRUNCATED),
+        (Shuffled in schemes, _SHUFFLED),
         (TruncatedPoisson in schemes or (relation is not Relation.REPLACE and bool(
             schemes & {WithoutReplacement, WithReplacement})), _POPULATION[relation]),
         (any(g.noise_multiplier is not None for g in gaussians), _CLIPPING),
@@ -138,6 +141,12 @@ _TRUNCATED = (
     "sampling: every record enters each sample with exactly the stated probability, independently of all else; where "
     "more than `largest_batch` are on it, the batch is a uniformly random subset of that size, else the sample; sums "
     "are not divided by the batch's size (truncated Poisson sampling)"
+)
+_SHUFFLED = (
+    "sampling: in every epoch all records are put into a fresh uniformly random order, independent of the data, of the "
+    "noise and of the other epochs, and cut into `rounds` batches of sizes fixed in advance, none left out; where a "
+    "record is added or removed, the last batch alone has one more or less; sums are not divided by its size (shuffled "
+    "batches). Upper ends make no use of the order; lower ends are what an attack on one pair of data sets sees"
 )
 _LARGER = "data: the stated number of records, or share of them, is that of the larger of two neighbouring data sets"
 _SAME = "data: both neighbouring data sets have the same number of records"

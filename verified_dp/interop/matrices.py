@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 from math import isqrt
 
 from verified_dp.core import exact
-from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import Number
 from verified_dp.core.mechanisms import Gaussian
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.vectors import column_norm_squared, most_rounds, read_column, read_rounds
 
-MAX_ROUNDS = 10**5
-"""More take too long here."""
 _ROOT_BITS = 128
 
 
@@ -32,18 +29,9 @@ def sensitivity_squared(column: Sequence[Number], rounds: Number, *, separation:
     >>> sensitivity_squared([1, "1/2"], 4, separation=2)
     Fraction(5, 2)
     """
-    numbers = _column(column)
-    n, apart = exact.count(rounds, "rounds"), exact.count(separation, "separation")
-    if n > MAX_ROUNDS:
-        raise InvalidInput("rounds", rounds, f"an integer from 1 to {MAX_ROUNDS}")
-    times = -(-n // apart)
-    if participations is not None:
-        times = min(times, exact.count(participations, "participations"))
-    total = [Fraction(0)] * n
-    for start in range(0, times * apart, apart):
-        for row, number in enumerate(numbers[: n - start], start):
-            total[row] += number
-    return sum((entry * entry for entry in total), Fraction(0))
+    numbers, n, apart = read_column(column), read_rounds(rounds), exact.count(separation, "separation")
+    most = None if participations is None else exact.count(participations, "participations")
+    return column_norm_squared(numbers, n, apart, most_rounds(n, apart, most))
 
 
 @proved_by("T134-toeplitz-columns")
@@ -68,15 +56,3 @@ def root_above(square: Fraction) -> Fraction:
         return Fraction(isqrt(square.numerator), bottom)
     scaled = -(-(square.numerator << 2 * _ROOT_BITS) // square.denominator)
     return Fraction(isqrt(scaled) + 1, 1 << _ROOT_BITS)
-
-
-def _column(column: Sequence[Number]) -> list[Fraction]:
-    if isinstance(column, str) or not isinstance(column, Sequence) or not column:
-        raise InvalidInput("column", column, "a list of numbers")
-    numbers = [exact.non_negative(value, f"column[{i}]") for i, value in enumerate(column, 1)]
-    for i, (earlier, later) in enumerate(pairwise(numbers), 2):
-        if later > earlier:
-            raise InvalidInput(f"column[{i}]", column[i - 1], "at most the number before it")
-    if numbers[0] == 0:
-        raise InvalidInput("column[1]", column[0], "positive")
-    return numbers

@@ -73,6 +73,7 @@ class Accountant:
     """
 
     def __init__(self, profile: PrivacyProfile, method: PaperMethod) -> None:
+        profile.refuse_shuffled("a paper's method")
         self._profile, self._losses, self._method = profile, profile.losses, method
 
     @alone

@@ -69,10 +69,15 @@ def sentences(certificate: Mapping[str, Any]) -> list[str]:
         f"Neighbouring data sets differ in {unit} (relation {given['relation']}).",
         *(_step(mechanism) for mechanism in given["mechanisms"]),
         f"At delta = {claim['delta']} {_ends(low, high)}, by evaluation in ball "
-        "arithmetic of a dominating pair" + ("." if all(pair["tight"] for pair in certificate["pairs"])
-                                             else ", which bounds the mechanism from above."),
+        f"arithmetic of a dominating pair{_standing(certificate)}.",
         "Later steps may depend on what earlier ones released; noise, sampling and counts are fixed in advance.",
         *source, f"Certificate: SHA-256 {certificate['sha256']}."]
+
+
+def _standing(certificate: Mapping[str, Any]) -> str:
+    if any(entry["method"] == "attack" for entry in certificate["evaluations"]):
+        return " from above, and from below of what an attack on one pair of data sets sees"
+    return "" if all(pair["tight"] for pair in certificate["pairs"]) else ", which bounds the mechanism from above"
 
 
 def _ends(low: str, high: str) -> str:
@@ -94,7 +99,8 @@ def _step(mechanism: Mapping[str, Any]) -> str:
 def _sampling(sampling: Mapping[str, Any], count: object) -> str:
     scheme, probability = sampling["scheme"], sampling.get("probability")
     if "rounds" in sampling:
-        return f"each {sampling['rounds']} rounds of {scheme} sampling ({_stated(sampling, 'rounds')})"
+        rest = _stated(sampling, "rounds")
+        return f"each {sampling['rounds']} rounds of {scheme} sampling" + (f" ({rest})" if rest else "")
     numbers = _stated(sampling)
     if probability is None:
         return f"each on a {scheme} sample ({numbers})"

@@ -13,13 +13,9 @@ from fractions import Fraction
 
 from verified_dp.core import exact
 from verified_dp.core.composition import Claim, Relation, Spec
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import Number, fraction_text
 from verified_dp.spec import parse_spec
-
-ONCE_PER_EPOCH = (
-    "with --relation zero-out a record takes part once in an epoch, so the training is at most as revealing as "
-    "that many plain Gaussian steps")
 
 
 @dataclass(frozen=True)
@@ -72,15 +68,16 @@ class Training:
 
     @property
     def count(self) -> int:
-        """Those stated, or ceil(epochs / probability)."""
+        """Those stated, or ceil(epochs * batches in an epoch)."""
         if self.epochs is None:
             return exact.count(self.steps, "steps")
-        return math.ceil(exact.positive(self.epochs, "epochs") / self.probability)
+        return math.ceil(exact.positive(self.epochs, "epochs") * self.batches)
 
     @property
-    def passes(self) -> int:
-        """Epochs, begun ones counted as whole."""
-        return math.ceil(self.count * self.probability if self.epochs is None else exact.positive(self.epochs))
+    def batches(self) -> Fraction:
+        """In an epoch: 1 / probability; where shuffled, rounded up, as the last batch has what is left."""
+        exactly = 1 / self.probability
+        return Fraction(math.ceil(exactly)) if self.sampling == "shuffled" else exactly
 
     def derived(self) -> str:
         """In words where the probability and the number of steps come from."""
@@ -89,7 +86,9 @@ class Training:
         words = f"{self.sampling}, probability {ratio}{share}; {self.count} steps"
         if self.epochs is None:
             return words
-        quotient = exact.exact(self.epochs) / self.probability
+        if self.sampling == "shuffled":
+            return f"{words} = {self.epochs} epochs of {self.batches} batches"
+        quotient = exact.exact(self.epochs) * self.batches
         rounded = "exactly" if quotient == self.count else f"rounded up from {_short(quotient)}"
         return f"{words} = {self.epochs} epochs / probability, {rounded}"
 
@@ -100,7 +99,7 @@ class Training:
         return f"{batches}, {self.steps} steps" if self.epochs is None else f"{batches}, {self.epochs} epochs"
 
     def toml(self, claim: Claim | None = None) -> str:
-        """The specification. Raises Unsupported for a scheme without a theorem, with what can be said."""
+        """The specification."""
         sampling, count = SCHEMES[self.sampling](self)
         lines = [f'relation = "{self.relation}"', "", "[[mechanism]]", 'kind = "gaussian"',
                  f'noise_multiplier = "{_written(self.noise_multiplier)}"', f"sampling = {sampling}",
@@ -111,32 +110,29 @@ class Training:
         """The same as a value."""
         return parse_spec(self.toml(claim))
 
-    def without_amplification(self) -> Spec:
-        """Plain Gaussian steps, one for each epoch: what bounds shuffled epochs under zero-out."""
-        return parse_spec(f'relation = "zero-out"\n[[mechanism]]\nkind = "gaussian"\n'
-                          f'noise_multiplier = "{_written(self.noise_multiplier)}"\ncount = {self.passes}\n')
-
 
 def _poisson(training: Training) -> tuple[str, int]:
     return f'{{ scheme = "poisson", probability = "{fraction_text(training.probability)}" }}', training.count
 
 
 def _shuffled(training: Training) -> tuple[str, int]:
-    raise Unsupported("shuffled batches have no theorem here, and numbers for Poisson sampling are no bound for them "
-                      "(verified_dp.shuffled_attack may refute a claim); "
-                      f"what can be said: {ONCE_PER_EPOCH}, here {training.passes}", "sampling")
+    return f'{{ scheme = "shuffled", rounds = {training.batches} }}', _whole_epochs(training)
 
 
 def _allocated(training: Training) -> tuple[str, int]:
     """Epochs of 1/probability batches, each record in one of them."""
-    rounds, (epochs, rest) = 1 / training.probability, divmod(training.count * training.probability, 1)
-    if rounds.denominator != 1:
+    if training.batches.denominator != 1:
         raise InvalidInput("sampling-probability", fraction_text(training.probability),
                            "1 over a whole number of batches under random-allocation")
+    return f'{{ scheme = "random-allocation", rounds = {training.batches} }}', _whole_epochs(training)
+
+
+def _whole_epochs(training: Training) -> int:
+    epochs, rest = divmod(training.count, training.batches)
     if rest:
         raise InvalidInput("steps" if training.epochs is None else "epochs", training.count,
-                           f"whole epochs of {rounds} steps under random-allocation")
-    return f'{{ scheme = "random-allocation", rounds = {rounds} }}', int(epochs)
+                           f"whole epochs of {training.batches} steps under {training.sampling}")
+    return int(epochs)
 
 
 SCHEMES: Mapping[str, Callable[[Training], tuple[str, int]]] = {

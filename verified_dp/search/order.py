@@ -284,8 +284,16 @@ class SingleOrder:
     def _closed(self, epsilon: Fraction, bits: float) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation."""
         check_time()
-        witness = ClosedFormWitness(math.ceil(2 * bits + 40))
+        witness = ClosedFormWitness(math.ceil(max(2 * bits + 40, bits + 32 + self._cancelled(epsilon))))
         return self.evaluate(epsilon, witness)
+
+    def _cancelled(self, epsilon: Fraction) -> float:
+        """Bits of put that random allocation's delta loses: put / t - e^eps + 1, in the remove order."""
+        if epsilon <= 0 or self.loss.order != "remove" or epoch_model(self.loss) is None:
+            return 0.0
+        with suppress(Unsupported, ValueError):
+            return min(max(as_float(epsilon) - self.log_estimate(epsilon), 0.0), 1e5) / math.log(2)
+        return 0.0
 
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The cheaper of a line and a bent path; fewer bits where neither fits the budget; then what Chernoff gives."""

@@ -190,6 +190,12 @@ def test_side_conditions() -> None:
             evaluate(loss, DivergencesWitness(**{**good, **change}))  # type: ignore[arg-type]
 
 
+def test_a_poor_witness_says_at_most_1() -> None:
+    witness = DivergencesWitness((Fraction(2),), (Fraction(1),), Fraction(1, 10), Fraction(11, 10), 80)
+    bounds = evaluate(symmetric(ZCDPLoss(Fraction(1))), witness).delta(Fraction(0))
+    assert (bounds.lower, bounds.upper) == (0, 1)
+
+
 @pytest.mark.theorem("T66-moment-laws")
 def test_polyline_of_a_ball_holds_all_its_values() -> None:
     law = RenyiLoss(tuple((Fraction(n, 3), Fraction(n * n, 9)) for n in range(1, 30)))

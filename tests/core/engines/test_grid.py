@@ -18,6 +18,7 @@ from verified_dp.core.engines.grid import (
     join_cells,
     total_shift,
 )
+from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.law import Law
@@ -134,6 +135,13 @@ def test_larger_masses_fail_the_check(index: int) -> None:
         moved = list(masses.below)
         moved[index], moved[index + 8] = arb(0), moved[index + 8] + moved[index]
         assert not is_below(alphas, moved, limits, arb(1)), "the same total, but further to the right"
+
+
+@pytest.mark.theorem("T27-convex-minorant")
+def test_too_few_bits_for_the_lower_law_are_refused() -> None:
+    """No margin of 2^-10 is seen with 8 bits."""
+    with ctx.workprec(8), pytest.raises(InvalidInput, match="enough bits for the lower lattice law"):
+        enclose_step(LAWS[0], GRID, STEP, 10)
 
 
 @pytest.mark.theorem("T27-convex-minorant")

@@ -30,6 +30,7 @@ from verified_dp.core.engines.lattice import (
     tilt_masses,
 )
 from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.atomic import OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.lattice import choose_windows, plan_lattice
 from verified_dp.search.lattice_engine import LatticeEngine
@@ -219,6 +220,15 @@ def test_narrow_windows_only_cost_width(composed: Callable[..., ComposedLoss], c
     narrow = SingleOrder(loss).enclose(Fraction(1, 2), 40.0, "contour", Budget(60)).bounds
     assert bounds.lower <= narrow.upper and narrow.lower <= bounds.upper
     assert bounds.budget["truncation"] > narrow.lower / 20
+
+
+@pytest.mark.theorem("T31-lattice-delta")
+def test_mass_that_is_at_infinity_anyway_is_not_lost() -> None:
+    loss = ComposedLoss("symmetric", ((OddsLoss(Fraction(1, 10), Fraction(1, 100), 0), 3),), Fraction(0))
+    plan = plan_lattice(LatticeModel(loss), 0.1, 1e-3)
+    assert plan.witness is not None
+    bounds = evaluate(loss, plan.witness).delta(Fraction(1, 10))
+    assert bounds.lower >= 1 - arb("0.99") ** 3 - arb("1e-12") and bounds.budget["truncation"] < arb("1e-4")
 
 
 @pytest.mark.theorem("T30-lattice-composition")

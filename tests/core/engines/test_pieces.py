@@ -231,3 +231,26 @@ def test_the_rest_covers_what_few_pieces_leave_out(kept: int, epsilon: str, monk
         found = truncated.enclose_truncated(loss, eps)
         assert found.lower() <= whole.lower and whole.upper <= found.upper()
         assert found.lower() < whole.lower - arb("1e-6") * whole.lower
+
+
+@pytest.mark.theorem("T59-truncated-pieces", "T03-chernoff")
+@pytest.mark.parametrize("kept", [0, 7, 19])
+def test_the_rest_is_at_most_what_any_exponent_says(kept: int) -> None:
+    """C(l) e^{-l eps} comb(k,J+1) g^{J+1} (a+g)^{k-J-1}, C(l) = l^l / (1+l)^{1+l}, in floats."""
+    count, mu, epsilon, bounds = 40, 0.5, 18.0, []
+    for exponent in (2.0 ** (n / 4) for n in range(-8, 20)):
+        right, left = math.exp(exponent * mu), math.exp(-(1 + exponent) * mu)
+        atoms, inner = (right + left) / 2, (right - left) / (2 * (1 + 2 * exponent))
+        share = comb(count, kept + 1) * inner ** (kept + 1) * (atoms + inner) ** (count - kept - 1)
+        factor = exponent**exponent / (1 + exponent) ** (1 + exponent)
+        bounds.append(factor * math.exp(-exponent * epsilon) * share)
+    with ctx.workprec(80):
+        found = float(truncated.bound_rest(LaplaceLoss(F(1, 2)), count, kept, arb(epsilon)))
+    assert 0 < found <= min(bounds) * (1 + 1e-12)
+
+
+@pytest.mark.theorem("T47-enumeration")
+def test_ratios_that_are_powers_of_a_fraction_have_a_lattice() -> None:
+    law = FiniteLoss(((F(9, 19), F(4, 19)), (F(6, 19), F(9, 19)), (F(4, 19), F(6, 19))), "symmetric")
+    found = law.lattice()
+    assert found is not None and found[1] == [2, -1, -1] and found[0].overlaps(ball(F(3, 2)).log())

@@ -241,7 +241,8 @@ def discrete_gaussian_delta(count: int, epsilon: int) -> arb:
 
 @pytest.mark.parametrize("change", [
     {"step": Fraction(0)}, {"tilt": Fraction(0)}, {"right": TILT}, {"left": TILT}, {"left": Fraction(-1)},
-    {"period": 40}, {"count": 5}, {"cover": ((15, 1), (0, 3))}, {"cover": ((5, -3),)}, {"bits": 150}, {"grids": ()},
+    {"period": 40}, {"count": 5}, {"cover": ((15, 1), (0, 3))}, {"cover": ((5, -3),)},
+    {"cover": ((10, 1), (0, 3))}, {"cover": ((10, 1), (3, 0))}, {"bits": 150}, {"grids": ()},
     {"count": -1, "cover": ((21, 1),)}, {"grids": (LawGrid(1, ((4, 1),)),)},
     {"grids": (LawGrid(-5, ((10, 1),), shift=Fraction(1)),)}])
 def test_side_conditions(composed: Callable[..., ComposedLoss], change: dict[str, object]) -> None:

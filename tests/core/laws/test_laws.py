@@ -27,20 +27,23 @@ from verified_dp.core.laws.law import DirectLaw, Law
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.truncated_batch import TruncatedBatchLoss
 
 F = Fraction
 PAIR = ((F(1, 2), F(1, 5)), (F(2, 5), F(1, 5)), (F(0), F(3, 5)), (F(1, 10), F(0)))
 MIXTURE = MixtureLoss(F(1), ((F(0), F(1, 5)), (F(1), F(3, 5)), (F(2), F(1, 5))), ((F(0), F(1)),), "remove")
 DRAWN = MixtureLoss(F(3), ((F(0), F(1, 2)), (F(2), F(1, 2))), ((F(-2), F(1, 2)), (F(0), F(1, 2))), "symmetric")
+TRUNCATED = TruncatedBatchLoss(5, F(1, 3), 2, SampledLoss(LaplaceLoss(F(1)), F(1, 3), "remove"),
+                               SampledLoss(LaplaceLoss(F(2)), F(1, 2), "remove"), "remove")
 LAWS: list[Law] = [
     LaplaceLoss(F(1)), LaplaceLoss(F(1, 20)), BoundedRangeLoss(F(2)), GaussianLoss(F(1, 4)),
     OddsLoss(F(1), F(0), 3), OddsLoss(F(1, 2), F(1, 10), 0), FiniteLoss(PAIR, "remove"),
     DiscreteLaplaceLoss(F(2), 4), DiscreteLaplaceLoss(F(1, 3), 1), DiscreteGaussianLoss(F(25, 4), 3),
-    DiscreteGaussianLoss(F(1, 3), 1), MIXTURE, DRAWN, FixedBatchLoss(F(1, 10), F(3, 2)),
+    DiscreteGaussianLoss(F(1, 3), 1), MIXTURE, MIXTURE.in_order("add"), DRAWN, FixedBatchLoss(F(1, 10), F(3, 2)),
     SampledGaussianLoss(F(1, 10), F(1), "remove"), SampledGaussianLoss(F(1, 10), F(1), "symmetric"),
     SampledLoss(LaplaceLoss(F(1)), F(1, 2), "remove"), SampledLoss(FiniteLoss(PAIR, "remove"), F(1, 3), "remove"),
     SampledLoss(DiscreteGaussianLoss(F(4), 2), F(1, 5), "remove"),
-    SampledAtomicLoss(DiscreteLaplaceLoss(F(2), 4), F(3, 10), "remove"),
+    SampledAtomicLoss(DiscreteLaplaceLoss(F(2), 4), F(3, 10), "remove"), TRUNCATED, TRUNCATED.in_order("add"),
 ]  # fmt: skip
 EPSILONS = [F(-7), F(-2), F(-1), F(-1, 3), F(0), F(1, 5), F(1, 2), F(1), F(3, 2), F(2), F(7)]
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
@@ -325,6 +328,25 @@ def test_mixture_is_the_quadrature(epsilon: str) -> None:
     exact = mpmath.quad(lambda t: max(density(DRAWN.above, t) - alpha * density(DRAWN.below, t), 0),
                         mpmath.linspace(-40, 60, 200))
     assert float(stick(DRAWN, F(epsilon))) == pytest.approx(float(exact), abs=1e-6)
+
+
+@pytest.mark.theorem("T51-mixtures")
+@pytest.mark.parametrize("law", [MIXTURE, DRAWN], ids=repr)
+@pytest.mark.parametrize("prec", [53, 64, 200])
+def test_the_cut_of_a_mixture_lies_between_its_ends(law: MixtureLoss, prec: int) -> None:
+    with ctx.workprec(prec):
+        for epsilon in map(ball, (F(-1, 9), F(1, 5), F(3, 2))):
+            low, high = law._bracket(epsilon) or (arb(0), arb(0))
+            assert low < high and low.is_exact() and high.is_exact()
+            assert law._enclose_loss(low)[0] < epsilon < law._enclose_loss(high)[0]
+
+
+@pytest.mark.theorem("T52-without-replacement")
+@pytest.mark.parametrize("exponent", ["1/2", "3"])
+def test_moments_of_a_small_batch_are_near_those_of_none(exponent: str) -> None:
+    """At most 1 + 1 - q + q e^{2 l (l+1) / s^2}; s = 1, q = 10^-12."""
+    found = FixedBatchLoss(F(1, 10**12), F(1)).enclose_moment(ball(F(exponent)))
+    assert 2 <= found.upper() < 2.04
 
 
 @pytest.mark.theorem("T41-laplace-tail")

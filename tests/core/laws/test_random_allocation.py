@@ -74,6 +74,18 @@ def test_nodes_enclose_at_few_bits() -> None:
 
 
 @transform
+@pytest.mark.parametrize("depth", [0, 1, 3, 6])
+@pytest.mark.parametrize("bits", [10, 40])
+def test_the_sum_of_a_line_s_weights_is_1_but_for_its_error(depth: int, bits: int) -> None:
+    """phi(0) = 1; the error that is stated is nearly there."""
+    with ctx.workprec(200):
+        spread = arb("0.001")
+        line = enclose_line(spread, spread * depth, arb("0.2"), bits)
+        away = abs(sum(line.weights, acb(0)) - 1)
+        assert away < line.error < 1.1 * away
+
+
+@transform
 def test_series_and_dropped_nodes_cost_what_is_stated() -> None:
     """A rule whose series is short and whose last nodes are missing, beside its own line: near its bound somewhere."""
     with ctx.workprec(120):

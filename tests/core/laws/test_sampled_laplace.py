@@ -57,6 +57,16 @@ def test_transform_is_the_quadrature_over_the_outputs(mu: float, q: str, order: 
 
 @pytest.mark.theorem("T61-sampled-laplace")
 @laws
+def test_ellipses_have_the_height_that_is_asked_for(law: SampledLaplaceLoss) -> None:
+    """The density is bounded up to that height alone: half (rho - 1/rho) / 2."""
+    with ctx.workprec(80):
+        for height in (arb("0.1"), arb(1), arb.pi() / 2):
+            rho, _ = law._bound_ellipses(arb(1), arb(2), height)
+            assert (ball(law._ratio / law._panels) * (rho - 1 / rho) / 2).overlaps(height) and rho > 1
+
+
+@pytest.mark.theorem("T61-sampled-laplace")
+@laws
 def test_transform_belongs_to_the_density_and_the_atoms(law: SampledLaplaceLoss) -> None:
     """Another route: the density of L over L itself, as T60 has it; M_add(z) = M_remove(-1-z); total masses."""
     swapped = law.in_order("add" if law.order == "remove" else "remove")

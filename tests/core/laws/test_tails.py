@@ -19,6 +19,7 @@ from verified_dp.core.laws.law import Law, enclose_distribution
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.truncated_batch import TruncatedBatchLoss
 
 pytestmark = pytest.mark.theorem("T60-tails")
 F = Fraction
@@ -32,6 +33,8 @@ TWO_ORDERS: list[Law] = [
     SampledLoss(BoundedRangeLoss(F(1)), F(1, 3), "remove"),
     SampledLoss(DiscreteGaussianLoss(F(4), 2), F(1, 5), "remove"),
     SampledAtomicLoss(DiscreteLaplaceLoss(F(2), 4), F(3, 10), "remove"),
+    TruncatedBatchLoss(5, F(1, 3), 2, SampledLoss(LaplaceLoss(F(1)), F(1, 3), "remove"),
+                       SampledLoss(LaplaceLoss(F(2)), F(1, 2), "remove"), "remove"),
 ]  # fmt: skip
 LAWS: list[Law] = [
     LaplaceLoss(F(1)), LaplaceLoss(F(1, 20)), BoundedRangeLoss(F(2)), GaussianLoss(F(1, 4)), GaussianLoss(F(0)),
@@ -113,6 +116,17 @@ def test_wide_balls_hold_every_tail(law: Law) -> None:
                     assert all(a.overlaps(b) for a, b in zip(wide, law.enclose_tails(point), strict=True))
                     assert thick.overlaps(law.enclose_density(point)), (centre, radius)
                 assert all(tail.rad() < 1 for tail in wide)
+
+
+@laws
+def test_a_ball_of_nearly_all_eps_holds_the_tails_of_each(law: Law) -> None:
+    with ctx.workprec(80):
+        for radius in (9, 10**4, 10**9):
+            wide, curve = law.enclose_tails(arb(0, radius)), law.enclose_hockey_stick(arb(0, radius))
+            for point in (-8, -1, 0, 1, 8):
+                each = law.enclose_tails(arb(point))
+                assert all(a.overlaps(b) for a, b in zip(wide, each, strict=True)), (radius, point)
+                assert curve.overlaps(law.enclose_hockey_stick(arb(point))), (radius, point)
 
 
 def quadrature(density: Callable[[mpmath.mpf], mpmath.mpf], low: float, high: float, kinks: list[float]) -> float:

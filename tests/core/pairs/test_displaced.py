@@ -127,7 +127,7 @@ def test_share_of_full_batches_is_the_enumerated_one(n: int, q: Fraction, most: 
     with ctx.workprec(120):
         assert enclose_binomial_tail(n - 1, most, q).overlaps(ball(full))
     found = full_batch_share(n, most, q)
-    assert kept / full <= found <= kept / full + F(1, 2**100)
+    assert kept / full <= found <= (kept / full) * (1 + F(1, 2**39))
 
 
 @displaced

@@ -196,6 +196,20 @@ def test_groups_in_batches_with_replacement() -> None:
         law_of(WithReplacement(Gaussian(1), m, n), 5, "replace")
 
 
+@pytest.mark.parametrize("relation", ["add", "remove"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_no_group_is_added_to_draws_with_replacement(relation: str, size: int) -> None:
+    """The number of records that each draw chooses from would change by more than one."""
+    with pytest.raises(Unsupported, match="no theorem covers a change of their number"):
+        law_of(WithReplacement(Gaussian(1), 2, 9), size, relation)
+
+
+@pytest.mark.parametrize(("relation", "distance"), [("remove", 3), ("add", 3), ("replace", 6)])
+def test_a_group_on_a_sample_of_all_moves_the_mean_once_each(relation: str, distance: int) -> None:
+    loss, = privacy_losses(compose(PoissonSampled(Gaussian(2), 1)).for_groups(3), Relation.of(relation))
+    assert loss.mean_shift_squared == F(distance**2, 4)
+
+
 def test_a_guarantee_that_states_nothing_for_the_group() -> None:
     with pytest.raises(Unsupported, match=r"group_size.*delta >= 1"):
         law_of(ApproximateDP("1", "1/10"), 10)
@@ -262,6 +276,9 @@ def test_certificates_carry_the_group(
 
 def test_the_words_of_the_group_follow_the_relation() -> None:
     texts = {convention(compose(Gaussian(1)).for_groups(2), relation) for relation in Relation}
+    norms = {relation: "two such norms" in convention(compose(Gaussian(1)).for_groups(2), relation)
+             for relation in Relation}
+    assert [relation for relation, two in norms.items() if two] == [Relation.REPLACE]
     assert len(texts) == len(Relation)
     pairs = describe_pairs(compose(Gaussian(1)).for_groups(2), Relation.ADD)
     assert [pair.theorems[-1] for pair in pairs] == ["T72-groups"]

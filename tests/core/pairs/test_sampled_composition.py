@@ -246,6 +246,20 @@ SCHEMES = {
 STATED = re.compile("sensitivity|guarantee|norm|stated|range|bound|answers|law with the record|NOT dominating|draw")
 
 
+@pytest.mark.parametrize("releases", [[GaussianDP(1)], [Gaussian(1), GaussianDP(1)]])
+def test_gaussian_dp_on_a_sample_says_nothing_of_a_replaced_record(releases: list[Gaussian | Release]) -> None:
+    """Its guarantee compares with and without the record."""
+    with pytest.raises(Unsupported, match="gaussian-dp on a Poisson sample under replace"):
+        privacy_losses(compose(PoissonSampled(compose(*releases), "1/2")), Relation.REPLACE)
+
+
+@pytest.mark.parametrize("kind", [DiscreteGaussian(2, 2), Laplace(2, 1), COIN], ids=str)
+def test_one_release_of_a_sample_is_the_sample_of_that_release(kind: Release) -> None:
+    together, alone = (privacy_losses(compose(PoissonSampled(what, "1/10")), Relation.REMOVE)[0].laws
+                       for what in (compose(kind), kind))
+    assert together == alone
+
+
 def test_every_kind_is_in_the_table() -> None:
     assert {kind.kind for kind in KINDS if isinstance(kind, Release)} == set(RELEASES)
 

@@ -39,6 +39,7 @@ from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided,
 from verified_dp.core.evaluation import Evaluation
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.locks import alone
+from verified_dp.core.pairs.batches import is_attained
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.pairs.plain import DominatingPair
 from verified_dp.core.words import assumptions
@@ -121,7 +122,7 @@ def check_content(document: Document, progress: Progress = lambda done, of: None
         "not what claim and input take for granted",
     )
     entries = read_evaluations(document["evaluations"])
-    _check_judgement(document, spec, entries, tuple(losses), all(pair.tight for pair in pairs))
+    _check_judgement(document, spec, entries, tuple(losses), all(is_attained(pair) for pair in pairs))
     used = [(losses[entry.order], entry.witness) for entry in entries]
     other = [*_other_versions(document["versions"]), *_other_theorems(document, theorems_record(pairs, used))]
     check_work(used)

@@ -26,7 +26,8 @@ from verified_dp.core.composition import (
 )
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.exact import count, exact, fraction_text
-from verified_dp.core.mechanisms import RELEASES, Gaussian, Release
+from verified_dp.core.mechanisms import Gaussian, Release
+from verified_dp.core.vectors import ALL_RELEASES
 
 _TYPED = re.compile(r"\+?([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,20}))?")
 _MAX_INPUT_TEXT = 500_000
@@ -169,7 +170,7 @@ def _read_part(entry: Any, path: str) -> tuple[Mechanism, int]:
     if type(entry) is not dict:
         raise InvalidCertificate(path, "must be an object")
     kind, sampling = entry.get("kind"), ("sampling",) if "sampling" in entry else ()
-    if type(kind) is not str or kind not in (*RELEASES, "gaussian", COMPOSED):
+    if type(kind) is not str or kind not in (*ALL_RELEASES, "gaussian", COMPOSED):
         raise InvalidCertificate(f"{path}.kind", "not a kind of this schema")
     form = _form(kind, entry)
     check_keys(entry, ("kind", "count", *form, *sampling), path)
@@ -181,7 +182,7 @@ def _read_part(entry: Any, path: str) -> tuple[Mechanism, int]:
 
 
 def _read_bare(kind: str, entry: Document, path: str) -> Mechanism:
-    build: Callable[..., Any] = RELEASES.get(kind, Gaussian)
+    build: Callable[..., Any] = ALL_RELEASES.get(kind, Gaussian)
     mechanism: Mechanism = build(**{key: _value(entry, key, path) for key in _form(kind, entry)})
     return mechanism
 
@@ -192,7 +193,7 @@ def _form(kind: str, entry: Document) -> tuple[str, ...]:
         return ("releases", "sampling")
     if kind == "gaussian":
         return ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
-    keys, release = RELEASES[kind].keys(), RELEASES[kind]
+    keys, release = ALL_RELEASES[kind].keys(), ALL_RELEASES[kind]
     return tuple(key for key in keys if key in entry or not hasattr(release, key))
 
 

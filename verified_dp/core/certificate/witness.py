@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from verified_dp.core.certificate.document import Document, check_keys
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import WITNESSES, Witness
+from verified_dp.core.engines.attack import Inner
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.exact import exact, fraction_text
 
@@ -39,7 +40,9 @@ def _record(value: Any) -> Any:
         return [_record(item) for item in value]
     if isinstance(value, Fraction):
         return number_text(value)
-    return int(value) if isinstance(value, int) else _fields_record(value)
+    if isinstance(value, int):
+        return int(value)
+    return witness_record(value) if isinstance(value, WITNESSES) else _fields_record(value)
 
 
 def number_text(value: Fraction) -> str:
@@ -101,6 +104,8 @@ def _read(value: Any, kind: Any, path: str) -> Any:
         return _read_tuple(value, get_args(kind), path)
     if kind is Fraction:
         return read_number(value, path)
+    if kind is Inner:
+        return read_witness(value, path)
     if kind is int:
         if type(value) is not int:
             raise InvalidCertificate(path, "must be an integer")

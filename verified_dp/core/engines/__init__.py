@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines.attack import AttackWitness, FromAbove, shuffled_epochs
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
@@ -60,7 +61,8 @@ class Witness(Protocol):
 
 WITNESSES: tuple[type[Witness], ...] = (
     LineWitness, PanelWitness, LatticeWitness, SparseWitness, ChernoffWitness, ClosedFormWitness, SupportWitness,
-    RenyiWitness, DivergencesWitness, ExactWitness, EndWitness, EndlessWitness)
+    RenyiWitness, DivergencesWitness, ExactWitness, EndWitness, EndlessWitness,
+    AttackWitness)
 
 MAX_BITS = 10**6
 """No witness may ask for more bits: a guard against witnesses from outside."""
@@ -73,6 +75,7 @@ def evaluate(loss: ComposedLoss, witness: Witness, between: Callable[[], None] =
     """
     if not 2 <= witness.prec <= MAX_BITS:
         raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
-    if not witness.applies(loss):
+    if not witness.applies(loss) or (isinstance(witness, EndWitness) and shuffled_epochs(loss)):
         raise InvalidInput("witness", type(witness).__name__, "a witness that meets its side conditions")
-    return witness.evaluate(loss, between)
+    values = witness.evaluate(loss, between)
+    return FromAbove(values) if shuffled_epochs(loss) and not isinstance(witness, AttackWitness) else values

@@ -117,13 +117,16 @@ def enclose_binomial_tail(trials: int, least: int, probability: Fraction) -> arb
 
 @proved_by("T142-displaced-records")
 def full_batch_share(population: int, largest_batch: int, probability: Fraction) -> Fraction:
-    """At least (B/n) P(Bin(n, q) > B) / P(Bin(n-1, q) >= B): how likely the record is in a batch that is full."""
-    with ctx.workprec(_SHARE_BITS):
+    """At least (B/n) P(Bin(n, q) > B) / P(Bin(n-1, q) >= B), in 40 bits: how likely the record is in a full batch."""
+    with ctx.workprec(_WORKING_BITS):
         above = enclose_binomial_tail(population, largest_batch + 1, probability)
         share = above / enclose_binomial_tail(population - 1, largest_batch, probability)
         found = upper_dyadic(share * largest_batch / population)
     bound = probability * Fraction(largest_batch, largest_batch + 1)
-    return bound if found.is_infinite else min(bound, found.as_fraction())  # exact: fractions
+    if found.is_infinite:
+        return bound
+    unit = Fraction(2) ** (found.mantissa.bit_length() + found.exponent - _SHARE_BITS)
+    return min(bound, -(-found.as_fraction() // unit) * unit)  # exact: fractions
 
 
-_SHARE_BITS = 128
+_WORKING_BITS, _SHARE_BITS = 128, 40

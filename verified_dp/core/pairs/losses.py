@@ -9,10 +9,12 @@ from fractions import Fraction
 from flint import fmpz
 
 from verified_dp.core.composition import Composition, Relation
+from verified_dp.core.engines.attack import ShuffledLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
-from verified_dp.core.pairs import batches  # noqa: F401  (registers truncated batches with step_of)
-from verified_dp.core.pairs.groups import group_step  # noqa: F401  (registers groups, and samples, with step_of)
+from verified_dp.core.laws.shuffled import ShuffledEpoch
+from verified_dp.core.pairs import vectors  # noqa: F401  (registers vectors, groups and samples with step_of)
+from verified_dp.core.pairs.batches import ShuffledStep
 from verified_dp.core.pairs.participation import expanded
 from verified_dp.core.pairs.plain import DominatingPair, Step, step_of
 from verified_dp.core.theorems import proved_by
@@ -49,12 +51,17 @@ def privacy_losses(composition: Composition, relation: Relation) -> tuple[Compos
 def compose_steps(order: str, steps: Iterable[tuple[Step, int]]) -> ComposedLoss:
     """Plain Gaussians merge into one (T15); equal laws share a count, so equal steps are one step with a count."""
     laws: dict[Law, int] = {}
-    shift_squared = Fraction(0)
+    shift_squared, shuffled = Fraction(0), list[tuple[ShuffledEpoch, int, Fraction]]()
     for step, count in steps:
         shift_squared += count * step.shift_squared
         if step.law is not None:
             laws[step.law] = laws.get(step.law, 0) + count * step.copies
-    return ComposedLoss(order, tuple(sorted(laws.items(), key=_sort_key)), shift_squared)  # exact: text
+        if isinstance(step, ShuffledStep) and step.epoch is not None:
+            shuffled.append((step.epoch, count, count * step.shift_squared))
+    parts = tuple(sorted(laws.items(), key=_sort_key))  # exact: text
+    if shuffled:
+        return ShuffledLoss(order, parts, shift_squared, tuple(shuffled))
+    return ComposedLoss(order, parts, shift_squared)
 
 
 def _sort_key(item: tuple[Law, int]) -> tuple[str, str]:

@@ -79,15 +79,16 @@ def sampled_step(inner: object, setting: Setting) -> Step:
 
 @sampled_step.register
 @proved_by("T49-sampled")
-def _release(inner: Release, setting: Setting) -> Step:
+def release_sample(inner: Release, setting: Setting) -> Step:
     """Whatever has a pair: ((1-q) Q0 + q P0, Q0)."""
     if not setting.is_plain:
-        _refuse_sample(inner.kind, setting)
+        refuse_sample(inner.kind, setting)
     base = step_of(inner, "remove", setting.relation)
     return Step(_mixed_pair(base.pair, setting, "T49-sampled"), _sample(base.law, setting))
 
 
-def _refuse_sample(kind: str, setting: Setting) -> NoReturn:
+def refuse_sample(kind: str, setting: Setting) -> NoReturn:
+    """Unsupported, with the reason."""
     if setting.records > 1:
         raise Unsupported(
             f"{kind} on a Poisson sample with group_size {setting.records} under {setting.relation}: proven for "
@@ -142,7 +143,7 @@ def _gaussian_replaced(s: Fraction, setting: Setting) -> Step:
 def _gaussian_dp(inner: GaussianDP, setting: Setting) -> Step:
     """As the Gaussian of that distance. Replace: the guarantee is not stated against the batch without the record."""
     if setting.order == "symmetric":
-        _refuse_sample(inner.kind, setting)
+        refuse_sample(inner.kind, setting)
     return gaussian_sample(1 / inner.mu, setting, "T57-gaussian-dp", "T73-sampled-composition", tight=False)
 
 
@@ -196,7 +197,7 @@ _LONG = 5
 def _mixture(inner: MixtureOfGaussians, setting: Setting) -> Step:
     """Again a mixture: with probability 1 - q the record adds nothing."""
     if not setting.is_plain:
-        _refuse_sample(inner.kind, setting)
+        refuse_sample(inner.kind, setting)
     base, q = step_of(inner, "remove", setting.relation), setting.probability
     pair = _mixed_pair(base.pair, setting, "T49-sampled")
     weights = {norm: q * weight for norm, weight in zip(inner.sensitivities, inner.probabilities, strict=True)}
@@ -210,7 +211,7 @@ def _mixture(inner: MixtureOfGaussians, setting: Setting) -> Step:
 @sampled_step.register(DiscreteGaussian)
 def _shift(inner: Laplace | DiscreteLaplace | DiscreteGaussian, setting: Setting) -> Step:
     """One record that is there or not is T49; replaced records and groups are random shifts (T74)."""
-    return (_release if setting.is_plain else _random_shift)(inner, setting)
+    return (release_sample if setting.is_plain else _random_shift)(inner, setting)
 
 
 @proved_by("T74-sampled-shifts", "T42-pair-shift")
@@ -249,13 +250,13 @@ def _composition(inner: Composition, setting: Setting) -> Step:
     tight = all(step.pair.tight for step, _ in steps)
     if not laws and shift_squared:
         if setting.order == "symmetric" and any(not isinstance(part, Gaussian) for part, _ in inner.parts):
-            _refuse_sample("a composition with gaussian-dp", setting)
+            refuse_sample("a composition with gaussian-dp", setting)
         return gaussian_sample(square_root(1 / shift_squared), setting, *theorems, tight=tight)
     if setting.records == 1 and setting.order == "symmetric":
         refuse("a composition on a Poisson sample", setting.relation,
                "proven where all its releases are Gaussian; use add-or-remove")
     if not setting.is_plain:
-        _refuse_sample("a composition that is not of Gaussians alone", setting)
+        refuse_sample("a composition that is not of Gaussians alone", setting)
     P, Q = (" x ".join(f"({text})^{count}" for text, count in texts) for texts in
             ([(step.pair.P, count) for step, count in steps], [(step.pair.Q, count) for step, count in steps]))
     base = DominatingPair("remove", P, Q, theorems, tight)

@@ -23,10 +23,11 @@ from verified_dp.core.exact import fraction_text as shown
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.mixture import MixtureLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import MAX_OUTCOMES, RELEASES, Release
+from verified_dp.core.mechanisms import MAX_OUTCOMES, Release
 from verified_dp.core.pairs.losses import ORDERS, compose_steps
 from verified_dp.core.pairs.plain import DominatingPair, Step, refuse, step_of
 from verified_dp.core.theorems import proved_by
+from verified_dp.core.vectors import ALL_RELEASES
 from verified_dp.profile import PrivacyProfile
 
 
@@ -75,7 +76,7 @@ def load_spec(path: str | PathLike[str]) -> Spec:
 
     Their keys are `noise_multiplier` and `probability`; and `noise_multiplier`, `draws` and `population`.
     """
-    return spec.load_spec(path, {**RELEASES, **PUBLISHED})
+    return spec.load_spec(path, {**ALL_RELEASES, **PUBLISHED})
 
 
 class PublishedProfile(PrivacyProfile):

@@ -28,7 +28,7 @@ from .inputs import read_claim, read_input
 from .losses import ComposedLoss
 from .pairs import ORDERS, read_pairs
 from .verdict import Statement, judge
-from .witnesses import KINDS, check_size, read_witness
+from .witnesses import KINDS, check_size, read_witness, values_of
 from .words import assumptions
 
 GUARD_BITS = 64
@@ -124,7 +124,7 @@ def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: dict[
     try:
         with precision(witness.prec + GUARD_BITS):
             if key not in known:
-                known[key] = witness.evaluate(loss)
+                known[key] = values_of(witness, loss)
             bounds: Bounds = known[key].enclose(statement.at)
             return bounds
     except (ArithmeticError, LookupError, ValueError) as error:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
-from .document import Document, Invalid, TooMuch, check_keys, read_claimed, read_fraction
+from .document import Document, Invalid, check_keys, read_claimed, read_fraction
 
 RELATIONS = ("add-or-remove", "add", "remove", "zero-out", "replace")
 MAX_COUNT = 10**12
 MAX_OUTCOMES = 4096
 MAX_DRAWS = 512
+MAX_POPULATION = 10**9
 MAX_INPUT_TEXT = 500_000
+MAX_TERMS = 2 * 10**6
 
 Value = Fraction | int | tuple[Fraction, ...]
 
@@ -31,7 +34,8 @@ class Claim:
 class Sampling:
     """poisson and without-replacement: a probability; with-replacement: draws from a population.
 
-    cyclic-poisson: a probability, groups that take turns in so many rounds; random-allocation: picks of the rounds.
+    truncated-poisson: a probability, a population, the largest batch. cyclic-poisson: a probability, groups that take
+    turns in so many rounds; random-allocation: picks of the rounds; shuffled: the rounds of an epoch.
     """
 
     scheme: str
@@ -40,6 +44,7 @@ class Sampling:
     population: int = 0
     rounds: int = 0
     groups: int = 0
+    largest_batch: int = 0
     picks: int = 0
     fixed: bool = False
 
@@ -58,6 +63,11 @@ class Mechanism:
 
     def number(self, key: str) -> Fraction:
         return Fraction(self.get(key))
+
+    def times(self) -> int:
+        """In how many of the rounds of a matrix a record may be: as many as fit, or as are stated."""
+        fit = -(-self.get("rounds") // (self.get("separation") or 1))
+        return int(fit if self.get("participations") is None else sorted((fit, self.get("participations")))[0])
 
 
 @dataclass(frozen=True)
@@ -158,9 +168,7 @@ def _form(kind: str, entry: Document) -> tuple[str, ...]:
         return ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
     if kind == "randomized-response":
         return "categories", "epsilon" if "epsilon" in entry else "noise_probability"
-    if kind == "zcdp":
-        return ("rho", "xi") if "xi" in entry else ("rho",)
-    return tuple(KINDS[kind])
+    return tuple(key for key in KINDS[kind] if key in entry or (kind, key) not in OPTIONAL)
 
 
 def _check_step(step: Mechanism, path: str) -> None:
@@ -179,6 +187,14 @@ def _check_step(step: Mechanism, path: str) -> None:
         raise Invalid(f"{path}.renyi_orders", "must be above 1")
 
 
+    if step.kind == "matrix-gaussian":
+        column, terms = step.get("column"), step.times() * min(len(step.get("column")), step.get("rounds"))
+        if not column[0] or any(later > earlier for earlier, later in pairwise(column)) or terms > MAX_TERMS:
+            raise Invalid(f"{path}.column", "must be positive first and not rise, and not too long for so many rounds")
+        if step.get("separation") == 1:
+            raise Invalid(f"{path}.separation", "is stated only where it is more than 1")
+
+
 def _check_sampled(step: Mechanism, path: str) -> None:
     if step.sampling or step.kind not in SAMPLED or (step.kind == "gaussian" and step.get("sigma") is not None):
         raise Invalid(path, "may not run on a sample")
@@ -186,8 +202,6 @@ def _check_sampled(step: Mechanism, path: str) -> None:
 
 def _sampling(table: Any, path: str, schemes: tuple[str, ...]) -> Sampling:
     scheme = table.get("scheme") if type(table) is dict else None
-    if scheme == "truncated-poisson":
-        raise TooMuch("this checker does not know truncated Poisson batches")
     if scheme not in schemes:
         raise Invalid(f"{path}.scheme", "must be one of " + ", ".join(schemes))
     readers = _SCHEMES[scheme]
@@ -245,8 +259,16 @@ def _distribution(values: Any, path: str) -> tuple[Fraction, ...]:
     return numbers
 
 
+def _rounds(value: Any, path: str) -> int:
+    return _count(value, path, 10**5)
+
+
 def _draws(value: Any, path: str) -> int:
     return _count(value, path, MAX_DRAWS)
+
+
+def _population(value: Any, path: str) -> int:
+    return _count(value, path, MAX_POPULATION)
 
 
 def _flag(value: Any, path: str) -> bool:
@@ -261,6 +283,8 @@ _SCHEMES: dict[str, dict[str, Callable[[Any, str], Any]]] = {
     "with-replacement": {"draws": _draws, "population": _count},
     "random-allocation": {"rounds": _count, "picks": _count, "fixed": _flag},
     "cyclic-poisson": {"groups": _count, "probability": _probability, "rounds": _count},
+    "truncated-poisson": {"probability": _probability, "population": _population, "largest_batch": _count},
+    "shuffled": {"rounds": _count},
 }
 KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "gaussian": {"noise_multiplier": _positive, "sigma": _positive, "sensitivity": _positive},
@@ -275,7 +299,14 @@ KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "exponential": {"bounded_range": _positive},
     "zcdp": {"rho": _non_negative, "xi": _positive},
     "renyi": {"renyi_orders": _list, "epsilons": _list},
+    "laplace-vector": {"scale": _positive, "sensitivity": _positive},
+    "discrete-laplace-vector": {"scale": _positive, "sensitivity": _small},
+    "discrete-gaussian-vector": {"sigma_squared": _positive, "sensitivity": _positive},
+    "tree-aggregation": {"noise_multiplier": _positive, "steps": _count},
+    "matrix-gaussian": {"noise_multiplier": _positive, "column": _list, "rounds": _rounds, "separation": _count,
+                        "participations": _count},
 }
+OPTIONAL = (("zcdp", "xi"), ("matrix-gaussian", "separation"), ("matrix-gaussian", "participations"))
 SAMPLED = ("gaussian", "laplace", "discrete-laplace", "discrete-gaussian", "finite", "approximate-dp", "gaussian-dp",
-           "mixture-of-gaussians", "exponential")
+           "mixture-of-gaussians", "exponential", "laplace-vector", "discrete-laplace-vector")
 """What may run on a Poisson sample (the Gaussian with its noise_multiplier)."""

@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from math import factorial
 from typing import Any, ClassVar
 
+from mpmath import bernfrac
+
+from .allocation import moments, put_and_below
 from .balls import (
     Ball,
     Complex,
@@ -19,6 +23,7 @@ from .balls import (
     argument,
     ball,
     between,
+    bits,
     complex_exp,
     cos_sin,
     exp,
@@ -31,15 +36,17 @@ from .balls import (
     normal_tail,
     pi,
     plus,
+    precision,
     scaled_by,
     sinh,
     smaller,
     sqrt,
+    tick,
     times,
     total,
     turn_sums,
 )
-from .document import TooMuch, fraction_text
+from .document import fraction_text
 from .quadrature import gauss_rule, points_for
 
 Tails = tuple[Ball, Ball]
@@ -274,6 +281,97 @@ class FixedBatchLoss(Law):
         q, s = ball(self.probability), ball(self.noise_multiplier)
         return 2 - q + q * exp(2 * exponent * (exponent + 1) / (s * s))
 
+
+@dataclass(frozen=True)
+class TruncatedBatchLoss(Law):
+    """The loss `full` where `largest_batch` or more of the `others` are on the sample, else `free`: averages (T142)."""
+
+    others: int
+    probability: Fraction
+    largest_batch: int
+    free: Any
+    full: Any
+    order: str
+
+    def in_order(self, order: str) -> TruncatedBatchLoss:
+        return replace(self, order=order, free=self.free.in_order(order), full=self.full.in_order(order))
+
+    def _average(self, free: Ball, full: Ball) -> Ball:
+        share = binomial_tail(self.others, self.largest_batch, self.probability)
+        return (1 - share) * free + share * full
+
+    def tails(self, x: Ball) -> Tails:
+        free, full = self.free.tails(x), self.full.tails(x)
+        return self._average(free[0], full[0]), self._average(free[1], full[1])
+
+    def stick(self, x: Ball) -> Ball:
+        return self._average(self.free.stick(x), self.full.stick(x))
+
+    def largest(self) -> Ball | None:
+        free, full = self.free.largest(), self.full.largest()
+        return None if free is None or full is None else larger(free, full)
+
+    def smallest(self) -> Ball | None:
+        free, full = self.free.smallest(), self.full.smallest()
+        return None if free is None or full is None else smaller(free, full)
+
+    def moment(self, exponent: Ball) -> Ball:
+        return self._average(self.free.moment(exponent), self.full.moment(exponent))
+
+
+def binomial_tail(trials: int, least: int, p: Fraction) -> Ball:
+    """P(Bin(trials, p) >= least): the first term times the sum of all, relative to it, in integers (T142)."""
+    if least <= 0 or p == 1:
+        return Ball(1 if least <= trials else 0)
+    if least > trials or p == 0:
+        return Ball(0)
+    if least <= trials * p:
+        return 1 - binomial_tail(trials, trials - least + 1, 1 - p)
+    with precision(bits() + SPARE):
+        return _tail_from(trials, least, p)
+
+
+def _tail_from(trials: int, least: int, p: Fraction) -> Ball:
+    scale, odds, k = bits(), p / (1 - p), least
+    low = high = 1 << scale
+    below = above = 0
+    while k < trials and (k == least or high.bit_length() > 48):
+        tick()
+        below, above = below + low, above + high
+        top, bottom = (trials - k) * odds.numerator, (k + 1) * odds.denominator
+        low, high, k = low * top // bottom, -(-high * top // bottom), k + 1
+    ratio = (trials - k) * odds / (k + 1)
+    relative = between(Ball(below + low, 0, -scale), Ball(above, 0, -scale) + Ball(high, 0, -scale) / ball(1 - ratio))
+    choices = log_factorial(trials) - log_factorial(least) - log_factorial(trials - least)
+    return exp(choices + log(ball(p)) * least + log(ball(1 - p)) * (trials - least)) * relative
+
+
+def log_factorial(n: int) -> Ball:
+    """log n!; from n = bits on Stirling's series, whose error is less than the first term left out."""
+    if n < bits():
+        return log(Ball(factorial(n)))
+    found = log(ball(n)) * (n + HALF) - n + log(2 * pi()) / 2
+    for k in range(1, bits()):
+        top, bottom = bernfrac(2 * k)
+        term = ball(Fraction(int(top), int(bottom) * 2 * k * (2 * k - 1) * n ** (2 * k - 1)))
+        if abs(Fraction(int(top), int(bottom))) < Fraction(n) ** (2 * k - 1) / 2 ** bits():
+            return found + union(0, term)
+        found = found + term
+    raise Unknown("a factorial")
+
+
+def full_share(population: int, largest_batch: int, p: Fraction) -> Fraction:
+    """The least of p B/(B+1) and (B/n) P(Bin(n, p) > B) / P(Bin(n-1, p) >= B), rounded up to SHARE_BITS bits."""
+    with precision(128):
+        above = binomial_tail(population, largest_batch + 1, p)
+        share = above / binomial_tail(population - 1, largest_batch, p) * Fraction(largest_batch, population)
+        end = share.upper()
+    shift = end.m.bit_length() - SHARE_BITS
+    found = Fraction(-(-end.m >> shift) if shift > 0 else end.m) * Fraction(2) ** (end.e + max(shift, 0))
+    return min(p * Fraction(largest_batch, largest_batch + 1), found)
+
+
+SHARE_BITS, SPARE = 40, 64
 
 # ---------- Laplace noise, and what is known by its range ----------
 
@@ -614,17 +712,41 @@ def _layers(losses: Sequence[Ball], floors: Sequence[Ball], frequency: Ball) -> 
 
 @dataclass(frozen=True)
 class RandomAllocationLoss(Law):
-    """One of so many rounds (T133). Its curve is of sums of lognormal variables: not enclosed by this checker."""
+    """In one of `rounds` = t steps, at random (T133): dP/dQ = S/t, S a sum of t lognormal ratios; add: swapped."""
 
     rounds: int
     noise_multiplier: Fraction | SquareRoot
     order: str
 
+    def _values(self, x: Ball) -> tuple[Ball, Ball]:
+        """(H, P(S < K)) at K = t e^x (add: t e^-x)."""
+        added, t = self.order == "add", self.rounds
+        try:
+            put, below = put_and_below(t, square_of(self.noise_multiplier), exp(-x if added else x) * t)
+        except Unknown:
+            return union(larger(-expm1(x), 0), 1), union(0, 1)
+        found = exp(x) * put / t if added else put / t - expm1(x)
+        return smaller(larger(found, larger(-expm1(x), 0)), 1), smaller(larger(below, 0), 1)
+
     def tails(self, x: Ball) -> Tails:
-        raise TooMuch("this checker does not enclose the curve of random allocation over several rounds")
+        stick, below = self._values(x)
+        if self.order == "add":
+            return below, (below - stick) * exp(-x)
+        return stick + exp(x) * (1 - below), 1 - below
+
+    def stick(self, x: Ball) -> Ball:
+        return self._values(x)[0]
 
     def moment(self, exponent: Ball) -> Ball:
-        raise TooMuch("this checker does not enclose the moments of random allocation over several rounds")
+        """At most that of one round; remove: at most E (S/t)^{1+l}, log-convex in l, known at whole l up to 48."""
+        square = square_of(self.noise_multiplier)
+        single = exp(exponent * (exponent + 1) / (2 * square))
+        whole = next((n for n in range(48) if exponent >= n and exponent <= n + 1), None)
+        if whole is None or self.order == "add":
+            return single
+        known = moments(self.rounds, square, 49, bits())
+        low, high = log(known[whole + 1]), log(known[whole + 2])
+        return smaller(single, exp(low + (exponent - whole) * (high - low)))
 
 
 # ---------- steps known by Renyi divergences alone ----------

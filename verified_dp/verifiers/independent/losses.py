@@ -7,17 +7,36 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from .balls import Ball, Complex, ball, expm1, log1p, total
+from .balls import Ball, Complex, ball, expm1, log1p, normal_tail, total
 from .laws import ONLY_MOMENTS, GaussianLoss, Law, SampledGaussianLoss
 
 
 @dataclass(frozen=True)
+class ShuffledEpoch:
+    """An attack sees the largest of `rounds` sums of noise s, one with the mean 2, or `rest` without the record."""
+
+    noise: Fraction
+    rounds: int
+    rest: int
+
+    def allows(self, threshold: Fraction, false: Fraction, true: Fraction) -> bool:
+        """Whether it exceeds the threshold as often as `true` with the record, as rarely as `false` without."""
+        s, quiet = ball(self.noise), log1p(-normal_tail(ball(threshold / self.noise))) * (self.rounds - 1)
+        seen, missed = (-expm1(quiet + log1p(-normal_tail(ball(threshold - mean) / s))) for mean in (2, self.rest))
+        return bool(ball(true) <= seen) and bool(missed <= ball(false))
+
+
+@dataclass(frozen=True)
 class ComposedLoss:
-    """parts: the laws besides Gaussians, in the order of `place`; mean_shift_squared: mu^2 of the Gaussians."""
+    """parts: the laws besides Gaussians, in the order of `place`; mean_shift_squared: mu^2 of the Gaussians.
+
+    epochs: shuffled ones, how many, and their part of mu^2, which is an upper bound of theirs.
+    """
 
     order: str
     parts: tuple[tuple[Any, int], ...]
     mean_shift_squared: Fraction
+    epochs: tuple[tuple[ShuffledEpoch, int, Fraction], ...] = ()
 
     @cached_property
     def node_parts(self) -> list[tuple[Any, int]]:

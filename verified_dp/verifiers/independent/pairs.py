@@ -34,11 +34,13 @@ from .laws import (
     SampledLaplaceLoss,
     SampledLoss,
     SquareRoot,
+    TruncatedBatchLoss,
     ZCDPLoss,
+    full_share,
     place,
     square_of,
 )
-from .losses import ComposedLoss
+from .losses import ComposedLoss, ShuffledEpoch
 from .pieces import MAX_BASE_WORK, AtomicProduct, ClosedFormLaw, count_pieces
 from .shifts import (
     DiscreteGaussianLoss,
@@ -51,6 +53,7 @@ from .shifts import (
 ORDERS = {"add-or-remove": ("remove", "add"), "zero-out": ("remove", "add"), "remove": ("remove",), "add": ("add",),
           "replace": ("symmetric",)}
 LARGEST_RATIO = 8
+DISPLACED = "T142-displaced-records"
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Step:
     law: Any = None
     shift_squared: Fraction = Fraction(0)
     copies: int = 1
+    epoch: ShuffledEpoch | None = None
 
     def record(self) -> Document:
         return {"order": self.order, "P": self.P, "Q": self.Q, "theorem": ", ".join(self.theorems), "tight": self.tight}
@@ -106,7 +110,7 @@ def read_pairs(run: Input) -> tuple[list[Document], bool, dict[str, ComposedLoss
     for step in (step for found in steps.values() for step, _ in found):
         if step.record() not in records:
             records.append(step.record())
-    tight = all(step.tight for found in steps.values() for step, _ in found)
+    tight = all(step.tight or step.epoch for found in steps.values() for step, _ in found)
     return records, tight, {order: compose(order, found) for order, found in steps.items()}
 
 
@@ -125,7 +129,8 @@ def compose(order: str, steps: Sequence[tuple[Step, int]]) -> ComposedLoss:
         if step.law is not None:
             laws[step.law] = laws.get(step.law, 0) + count * step.copies
     shift = sum((count * step.shift_squared for step, count in steps), Fraction(0))
-    return ComposedLoss(order, tuple(sorted(laws.items(), key=lambda item: place(item[0]))), shift)
+    epochs = tuple((step.epoch, count, count * step.shift_squared) for step, count in steps if step.epoch)
+    return ComposedLoss(order, tuple(sorted(laws.items(), key=lambda item: place(item[0]))), shift, epochs)
 
 
 def step_of(step: Mechanism, setting: Setting) -> Step:
@@ -137,8 +142,10 @@ def step_of(step: Mechanism, setting: Setting) -> Step:
         return _sampled(step, step.sampling.probability, setting)
     if step.sampling.scheme == "cyclic-poisson":
         return _cyclic(step, step.sampling, setting)
-    if setting.relation != "replace":
-        raise TooMuch("this checker knows batches of fixed size under replace only")
+    if step.sampling.scheme == "truncated-poisson":
+        return _truncated(step, step.sampling, setting)
+    if step.sampling.scheme == "shuffled":
+        return _shuffled(step, step.sampling.rounds, setting)
     return (_without if step.sampling.scheme == "without-replacement" else _with)(step, setting)
 
 
@@ -270,16 +277,52 @@ def _unknown(setting: Setting, bounds: str, law: Any) -> Step:
                 ("T65-renyi-composition", "T66-moment-laws"), False, law)
 
 
+def _by_norm(step: Mechanism, setting: Setting) -> Step:
+    found: Step = _PLAIN[step.kind.removesuffix("-vector")](step, setting)
+    return replace(found, theorems=(*found.theorems, "T150-shifts-by-norm"))
+
+
+def _discrete_gaussian_vector(step: Mechanism, setting: Setting) -> Step:
+    """Squared norms of integers are integers."""
+    rho = Fraction(int(step.number("sensitivity") ** 2)) / (2 * step.number("sigma_squared"))
+    found = _zcdp(Mechanism("zcdp", (("rho", rho),)), setting)
+    return replace(found, theorems=(*found.theorems, "T151-discrete-gaussian-vectors"))
+
+
+def _tree(step: Mechanism, setting: Setting) -> Step:
+    """A leaf is below one node of each size 1, 2, 4, .. up to the number of leaves."""
+    if setting.relation != "zero-out":
+        refuse("trees where a record is added, removed or replaced")
+    s, nodes = step.number("noise_multiplier"), sum(2**n <= step.get("steps") for n in range(64))
+    theorems = ("T153-tree-aggregation", "T23-pair-gaussian", *setting.zero_out)
+    return Step(setting.order, f"N(1, ({shown(s)})^2)^{nodes}", f"N(0, ({shown(s)})^2)^{nodes}", theorems, True,
+                shift_squared=nodes / s**2)
+
+
+def _matrix(step: Mechanism, setting: Setting) -> Step:
+    """All columns that a record can use, each as early as possible, added up."""
+    rows = [Fraction(0)] * step.get("rounds")
+    for first in range(0, step.times() * (step.get("separation") or 1), step.get("separation") or 1):
+        for row, entry in zip(range(first, len(rows)), step.get("column"), strict=False):
+            rows[row] += entry
+    square = sum((row**2 for row in rows), Fraction(0)) * (4 if setting.relation == "replace" else 1)
+    s, theorems = step.number("noise_multiplier"), ("T134-toeplitz-columns", *setting.zero_out)
+    return Step(setting.order, f"N(sqrt({shown(square)}), ({shown(s)})^2)", f"N(0, ({shown(s)})^2)", theorems, True,
+                shift_squared=square / s**2)
+
+
 _PLAIN: dict[str, Callable[[Mechanism, Setting], Step]] = {
     "gaussian": _gaussian, "gaussian-dp": _gaussian_dp, "laplace": _laplace, "discrete-laplace": _discrete_laplace,
     "discrete-gaussian": _discrete_gaussian, "randomized-response": _randomized_response, "finite": _finite,
     "approximate-dp": _approximate_dp, "mixture-of-gaussians": _mixture_of_gaussians, "exponential": _exponential,
-    "zcdp": _zcdp, "renyi": _renyi}
+    "zcdp": _zcdp, "renyi": _renyi, "laplace-vector": _by_norm, "discrete-laplace-vector": _by_norm,
+    "discrete-gaussian-vector": _discrete_gaussian_vector, "tree-aggregation": _tree, "matrix-gaussian": _matrix}
 
 # ---------- groups ----------
 
 _ADDED = {"laplace": "sensitivity", "discrete-laplace": "sensitivity", "discrete-gaussian": "sensitivity",
-          "exponential": "bounded_range", "gaussian-dp": "mu"}
+          "exponential": "bounded_range", "gaussian-dp": "mu", "laplace-vector": "sensitivity",
+          "discrete-laplace-vector": "sensitivity", "discrete-gaussian-vector": "sensitivity"}
 """What a group multiplies by its size."""
 
 
@@ -291,7 +334,8 @@ def _group(step: Mechanism, setting: Setting) -> Step:
         return _for_group(_plain(_with_value(step, "sensitivity", size), single), tight=False)
     if step.kind in _ADDED:
         key = _ADDED[step.kind]
-        if step.kind.startswith("discrete") and size * step.get(key) > MAX_OUTCOMES:
+        small = step.kind.startswith("discrete") and step.kind != "discrete-gaussian-vector"
+        if small and size * step.get(key) > MAX_OUTCOMES:
             refuse(f"more than {MAX_OUTCOMES} outcomes")
         return _for_group(_plain(_with_value(step, key, size), single), tight=False)
     if step.kind == "zcdp" and step.get("xi") is None:
@@ -325,13 +369,21 @@ def _approximate_group(step: Mechanism, setting: Setting) -> Step:
                         tight=False, law=law if epsilon or delta else None)
 
 
-# ---------- batches of fixed size, under replace ----------
+# ---------- batches of fixed size, or of a largest one ----------
 
 
 def _without(step: Mechanism, setting: Setting) -> Step:
     if setting.records > 1:
         refuse("groups on batches without replacement")
-    q, s = step.sampling.probability if step.sampling else Fraction(0), step.number("noise_multiplier")
+    q = step.sampling.probability if step.sampling else Fraction(0)
+    return _subset(step.number("noise_multiplier"), q, setting)
+
+
+def _subset(s: Fraction, q: Fraction, setting: Setting) -> Step:
+    """A uniform subset of share q; a record that enters takes another's place."""
+    if setting.relation in ("add-or-remove", "add", "remove"):
+        above = (Fraction(0), 1 - q), (Fraction(2), q)
+        return _displaced(s, tuple(item for item in above if item[1]), setting, tight=q < 1)
     mixed = f"{shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N(2, ({shown(s)})^2)"
     found = Step(setting.order, f"for alpha >= 1: {mixed}",
                  f"for alpha >= 1: N(0, ({shown(s)})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
@@ -346,11 +398,43 @@ def _with(step: Mechanism, setting: Setting) -> Step:
         refuse("a group of more records than there are")
     share = Fraction(size, sampling.population)
     above = _counted(sampling.draws, share, 2)
+    if setting.relation in ("add-or-remove", "add", "remove"):
+        if size > 1:
+            refuse("a group under sampling with replacement whose number changes")
+        return _displaced(s, above, setting, tight=sampling.population > 1)
     below = _mirrored(above)
     law = f"n = Bin({sampling.draws}, {shown(share)})"
     found = Step(setting.order, f"N(2n, ({shown(s)})^2), {law}", f"N(-2n, ({shown(s)})^2), {law}",
-                 ("T53-with-replacement",), False, MixtureLoss(s, above, below, setting.order))
+                 ("T53-with-replacement",), False, MixtureLoss(s, above, below, "symmetric"))
     return _for_group(found, tight=False) if size > 1 else found
+
+
+def _displaced(s: Fraction, above: tuple[Component, ...], setting: Setting, *, tight: bool) -> Step:
+    words = " + ".join(f"{shown(weight)} N({shown(norm)}, ({shown(s)})^2)" for norm, weight in above)
+    found = setting.pair(words, f"N(0, ({shown(s)})^2)", DISPLACED, tight=tight)
+    return _mixture_step(found, s, above)
+
+
+def _truncated(step: Mechanism, sampling: Sampling, setting: Setting) -> Step:
+    """A visible bit: whether the others alone fill the batch. No batch can be too large, or all are, at the ends."""
+    if setting.records > 1:
+        refuse("groups under truncated Poisson sampling")
+    q, n, most = sampling.probability, sampling.population, sampling.largest_batch
+    free = _sampled(step, q, setting)
+    if q == 0 or most >= n:
+        return replace(free, theorems=_with_theorem(free))
+    share = Fraction(most, n) if q == 1 else full_share(n, most, q)
+    full = _subset(step.number("noise_multiplier"), share, setting)
+    if q == 1:
+        return replace(full, theorems=_with_theorem(full))
+    which = f"[Bin({n - 1}, {shown(q)}) >= {most}]"
+    return Step(setting.order, f"{which}, where 0: {free.P}; where 1: {full.P}",
+                f"{which}, where 0: {free.Q}; where 1: {full.Q}", _with_theorem(free, full), False,
+                TruncatedBatchLoss(n - 1, q, most, free.law, full.law, setting.order))
+
+
+def _with_theorem(*found: Step) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((DISPLACED, *(theorem for step in found for theorem in step.theorems))))
 
 
 def binomial(trials: int, p: Fraction) -> list[Fraction]:
@@ -363,7 +447,8 @@ def binomial(trials: int, p: Fraction) -> list[Fraction]:
 # ---------- batches that hang together ----------
 
 PATTERNS = "T130-participation-patterns"
-LEAST_VARIANCE, LARGEST_VARIANCE = Fraction(1, 400), 4096
+LEAST_VARIANCE, LARGEST_VARIANCE = Fraction(1, 400), 2**16
+"""Beyond them the place is given away."""
 
 
 def _cyclic(step: Mechanism, sampling: Sampling, setting: Setting) -> Step:
@@ -372,6 +457,17 @@ def _cyclic(step: Mechanism, sampling: Sampling, setting: Setting) -> Step:
         refuse("groups under cyclic Poisson sampling")
     once, turns = _sampled(step, sampling.probability, setting), -(-sampling.rounds // sampling.groups)
     return replace(once, theorems=(PATTERNS, *once.theorems), copies=turns, shift_squared=turns * once.shift_squared)
+
+
+def _shuffled(step: Mechanism, rounds: int, setting: Setting) -> Step:
+    """In a known round the mean moves by one norm, replaced by two; a displaced record moves the last round besides."""
+    if setting.records > 1:
+        refuse("groups on shuffled batches")
+    s, once = step.number("noise_multiplier"), setting.relation == "zero-out" or rounds == 1
+    square = 4 if setting.relation == "replace" else 1 if once else 5
+    return Step(setting.order, f"N(sqrt({square}), ({shown(s)})^2)", f"N(0, ({shown(s)})^2)",
+                ("T144-shuffled-epochs",), False, shift_squared=square / s**2,
+                epoch=ShuffledEpoch(s, rounds, 0 if setting.relation == "replace" else 1))
 
 
 def _allocated(step: Mechanism, sampling: Sampling, count: int, setting: Setting) -> Iterator[tuple[Step, int]]:
@@ -389,13 +485,11 @@ def _allocated(step: Mechanism, sampling: Sampling, count: int, setting: Setting
 
 
 def _block(rounds: int, variance: Fraction, setting: Setting, tight: bool) -> Step:
-    """One of so many rounds, at random; a single round is a Gaussian."""
+    """One of so many rounds, at random; a single round is a Gaussian, which bounds any number of them."""
     noise = f"({shown(variance)}) I"
-    if rounds == 1:
-        return setting.pair(f"N(1, {noise})", f"N(0, {noise})", PATTERNS, "T133-random-allocation", tight=tight,
-                            shift_squared=1 / variance)
-    if not LEAST_VARIANCE <= variance <= LARGEST_VARIANCE:
-        refuse("random allocation with so little noise, or so much")
+    if rounds == 1 or not LEAST_VARIANCE <= variance <= LARGEST_VARIANCE:
+        return setting.pair(f"N(1, {noise})", f"N(0, {noise})", PATTERNS, "T133-random-allocation",
+                            tight=tight and rounds == 1, shift_squared=1 / variance)
     law = RandomAllocationLoss(rounds, square_root(variance), setting.order)
     return setting.pair(f"N(e_j, {noise}) with j uniform on 1..{rounds}", f"N(0, {noise})", PATTERNS,
                         "T133-random-allocation", tight=tight, law=law)

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from math import comb, lcm, prod
 from typing import Any, get_args, get_origin, get_type_hints
 
 from .atoms import FiniteLoss, OddsLoss, SampledAtomicLoss
-from .balls import Ball, Unknown, ball, larger, smaller
+from .balls import Ball, Unknown, ball, larger, precision, smaller
 from .contour import Bounds, Chernoff, Line, Path, RenyiOrder, require
 from .divergences import Divergences
 from .document import Invalid, TooMuch, check_keys, read_number
@@ -109,6 +110,73 @@ class Endless(SupportEnd):
         return super().evaluate(loss)
 
 
+class AnyWitness:
+    """The type of a field that holds a witness of any kind."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """(threshold, false, true) of tests on each kind of shuffled epoch; inner: on those tests' pairs (T144)."""
+
+    attacks: tuple[tuple[tuple[Fraction, Fraction, Fraction], ...], ...]
+    inner: AnyWitness
+
+    @property
+    def prec(self) -> int:
+        prec: int = self.inner.prec  # type: ignore[attr-defined]
+        return prec
+
+    def lost(self, loss: ComposedLoss) -> ComposedLoss:
+        """The loss with the tests' pairs, after the other laws, in place of the Gaussians of shuffled epochs."""
+        require(0 < len(loss.epochs) == len(self.attacks) and not isinstance(self.inner, Attack))
+        laws, shift = dict(loss.parts), loss.mean_shift_squared
+        for (_, count, part), tests in zip(loss.epochs, self.attacks, strict=True):
+            law = FiniteLoss(_between(tests), "remove").in_order("add" if loss.order == "add" else "remove")
+            laws[law] = laws.get(law, 0) + count
+            shift -= part
+        return ComposedLoss(loss.order, tuple(laws.items()), shift)
+
+    def evaluate(self, loss: ComposedLoss) -> OneEnd:
+        lost = self.lost(loss)
+        with precision(192):
+            require(all(epoch.allows(*test) for (epoch, _, _), tests in zip(loss.epochs, self.attacks, strict=True)
+                        for test in tests))
+        return OneEnd(self.inner.evaluate(lost), above=False)  # type: ignore[attr-defined]
+
+
+def _between(tests: Iterable[tuple[Fraction, Fraction, Fraction]]) -> tuple[tuple[Fraction, Fraction], ...]:
+    """(true, false) from each test to the next, from nothing to all; they must fall in true/false. Rising ratios."""
+    steps, (x, y) = [], (Fraction(0), Fraction(0))
+    for false, true in [*(test[1:] for test in tests), (Fraction(1), Fraction(1))]:
+        require(false > x and true >= y)
+        steps.append((true - y, false - x))
+        x, y = false, true
+    require(all(a[0] / a[1] > b[0] / b[1] for a, b in pairwise(steps)))
+    return tuple(steps[::-1])
+
+
+@dataclass(frozen=True)
+class OneEnd:
+    """Values that hold at one end: from above of the pair that dominates shuffled epochs, from below of an attack."""
+
+    values: Any
+    above: bool
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        found = self.values.enclose(epsilon)
+        if self.above:
+            return Bounds(Ball(0), found.upper, found.budget, None, found.exact_upper)
+        return Bounds(found.lower, Ball(1), found.budget, found.exact_lower, None)
+
+
+def values_of(witness: Any, loss: ComposedLoss) -> Any:
+    """What a witness gives on a loss; of shuffled epochs nothing but an attack holds from below."""
+    if not loss.epochs or isinstance(witness, Attack):
+        return witness.evaluate(loss)
+    require(not isinstance(witness, SupportEnd))
+    return OneEnd(witness.evaluate(loss), above=True)
+
+
 MAX_TERMS = 20_000
 
 
@@ -182,6 +250,7 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "endless": (Endless, "closed-form"),
     "renyi": (RenyiOrder, "renyi"),
     "divergences": (Divergences, "renyi"),
+    "attack": (Attack, "attack"),
 }
 """Kind -> (class, name of the method)."""
 
@@ -215,6 +284,8 @@ def _read(value: Any, kind: Any, path: str) -> Any:
         return _read_list(value, get_args(kind), path)
     if kind is Fraction:
         return read_number(value, path)
+    if kind is AnyWitness:
+        return read_witness(value, path)
     if kind is int:
         if type(value) is not int:
             raise Invalid(path, "must be an integer")
@@ -238,6 +309,8 @@ def _read_list(value: Any, kinds: tuple[Any, ...], path: str) -> tuple[Any, ...]
 
 def check_size(witness: Any) -> None:
     """TooMuch where lists or products would be longer than this checker makes them."""
+    if isinstance(witness, Attack):
+        return check_size(witness.inner)
     lengths: list[int] = [0]
     cells = 0
     if isinstance(witness, Line):

@@ -14,6 +14,7 @@ def assumptions(run: Input) -> list[str]:
     kinds = list(dict.fromkeys(step.kind for step in bare if step.kind != "gaussian"))
     holds = [(True, f"neighbours and noise: {_convention(run, multiplier, sigma, kinds)}"),
              *((scheme in schemes, words) for scheme, texts in _SCHEMES.items() for words in texts),
+             (bool(schemes & _counted(run.relation)), _records(run.relation)),
              (multiplier, _CLIPPING), (sigma, _SENSITIVITY), (bool(gaussians), _NOISE),
              *((True, _KINDS[kind][1]) for kind in kinds),
              (True, _RELEASED), (True, _PARAMETERS), (True, _REALS)]
@@ -60,7 +61,29 @@ _SCHEMES = {
         "leaving out records are covered for zero-out only (cyclic Poisson sampling). Where noise is correlated by a "
         "matrix (C x + Z is released), its C is lower triangular with at most `groups` bands and columns of norm at "
         "most 1",),
+    "truncated-poisson": (
+        "sampling: every record enters each sample with exactly the stated probability, independently of all else; "
+        "where more than `largest_batch` are on it, the batch is a uniformly random subset of that size, else the "
+        "sample; sums are not divided by the batch's size (truncated Poisson sampling)",),
+    "shuffled": (
+        "sampling: in every epoch all records are put into a fresh uniformly random order, independent of the data, "
+        "of the noise and of the other epochs, and cut into `rounds` batches of sizes fixed in advance, none left "
+        "out; where a record is added or removed, the last batch alone has one more or less; sums are not divided by "
+        "its size (shuffled batches). Upper ends make no use of the order; lower ends are what an attack on one pair "
+        "of data sets sees",),
 }
+
+def _counted(relation: str) -> set[str]:
+    """Where it matters which of two neighbours the number of records is of."""
+    return {"truncated-poisson", *(() if relation == "replace" else ("without-replacement", "with-replacement"))}
+
+
+def _records(relation: str) -> str:
+    if relation in ("replace", "zero-out"):
+        return "data: both neighbouring data sets have the same number of records"
+    return "data: the stated number of records, or share of them, is that of the larger of two neighbouring data sets"
+
+
 _CLIPPING = (
     "sensitivity: every record's contribution to a step's sum has L2 norm at most the bound which noise_multiplier "
     "is relative to; a record that is absent or zero contributes nothing")
@@ -88,6 +111,12 @@ _BATCHES = {
         "revealed",
     "cyclic-poisson":
         "cyclic Poisson sampling: the groups take turns, one table is `rounds` steps, batches are not revealed",
+    "truncated-poisson":
+        "truncated Poisson sampling: records enter each batch independently, a batch that is too large is cut down to "
+        "a uniform subset, batches and their sizes are not revealed",
+    "shuffled":
+        "shuffled batches: one table is one epoch of `rounds` steps, count is the number of epochs, batches are not "
+        "revealed",
 }
 _MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
 _FOR_ONE = "norms, sensitivities and guarantees are stated for one record"
@@ -116,6 +145,35 @@ _ON_SAMPLES_REPLACED = (
     "on a Poisson sample, stated sensitivities compare a batch with the record and without it: two records that "
     "replace each other may differ by twice that")
 _KINDS = {
+    "laplace-vector": (
+        "laplace-vector: a vector, which neighbours change by at most the stated sensitivity in L1 norm",
+        "laplace-vector: exact Laplace noise of the stated scale, independent in all coordinates and releases",
+    ),
+    "discrete-laplace-vector": (
+        "discrete-laplace-vector: a vector of integers, which neighbours change by at most the stated sensitivity in "
+        "L1 norm",
+        "discrete-laplace-vector: exact noise of the stated scale, independent in all coordinates and releases",
+    ),
+    "discrete-gaussian-vector": (
+        "discrete-gaussian-vector: a vector of integers, which neighbours change by at most the stated sensitivity in "
+        "L2 norm",
+        "discrete-gaussian-vector: exact noise of the stated parameter sigma_squared, independent in all coordinates "
+        "and releases",
+    ),
+    "tree-aggregation": (
+        "tree-aggregation: noise_multiplier = sigma of every node / largest L2 norm of one record's contribution; one "
+        "table is one tree, in which a record stands at one leaf at most",
+        "tree-aggregation: every node of a complete subtree adds fresh Gaussian noise of exactly the stated standard "
+        "deviation to the sum of its leaves; contributions have L2 norm at most the bound; which leaf a record has "
+        "depends on nothing that was released",
+    ),
+    "matrix-gaussian": (
+        "matrix-gaussian: noise_multiplier = sigma of Z / largest L2 norm of one record's contribution to one round; "
+        "C x + Z is released, the first column of C is stated",
+        "matrix-gaussian: C is lower triangular Toeplitz; Z is fresh Gaussian noise of exactly the stated standard "
+        "deviation, independent in all coordinates and rounds; contributions have L2 norm at most the bound; a "
+        "record's rounds are as far apart and as few as stated, and those of the others do not depend on it",
+    ),
     "laplace": (
         "laplace: one real number, which neighbours change by at most the stated sensitivity",
         "laplace: exact Laplace noise of the stated scale, fresh in each release",
