@@ -2,7 +2,7 @@
 
    An integer law is a list of masses w_0, w_1, ... (integers >= 0) at the losses h*low, h*(low+1), ..., and a
    mass at infinity, all in units of 2^-B.  From the law of one step the program composes k steps by binary
-   powering.  One product is: multiply, cut to a window, shift by B bits.
+   powering, and steps of several kinds kind by kind.  One product is: multiply, cut to a window, shift by B bits.
      Above:  what is cut goes to infinity, and the shift rounds up;     (the result dominates)
      Below:  what is cut is dropped, and the shift rounds down.         (the result is dominated)
    Then it adds up delta with integer bounds of 2^B (1 - e^(eps - h i)).  Link.v proves what acceptance means.
@@ -17,11 +17,13 @@ Open Scope Z_scope.
 Inductive side := Above | Below.
 Record ilaw := { low : Z; mass : list Z; inf : Z }.
 Record hint := { first_index : Z; last_index : Z; sum : Z; infinity : Z }.
-(* delta of `count` steps at eps = eps_num / eps_den on the grid of step h = h_num / h_den is at most (Above) or at
-   least (Below) bound * 2^-bits *)
+(* `count` steps with this law *)
+Record kind := { count : Z; step_law : ilaw }.
+(* delta of all steps at eps = eps_num / eps_den on the grid of step h = h_num / h_den is at most (Above) or at least
+   (Below) bound * 2^-bits *)
 Record problem := {
-  direction : side; bits : Z; count : Z; eps_num : Z; eps_den : Z; h_num : Z; h_den : Z;
-  step_law : ilaw; hints : list hint; bound : Z }.
+  direction : side; bits : Z; eps_num : Z; eps_den : Z; h_num : Z; h_den : Z;
+  kinds : list kind; hints : list hint; bound : Z }.
 
 Definition fin (v : ilaw) := sumv (mass v).
 Definition total (v : ilaw) := inf v + fin v.
@@ -65,6 +67,18 @@ Fixpoint power (s : side) (B : Z) (a : ilaw) (k : positive) (hs : list hint) : o
             | None => None end
   end.
 
+(* ---------- all kinds: the first one's power, then all of the others, then their product ---------- *)
+Fixpoint series (s : side) (B : Z) (ks : list kind) (hs : list hint) : option (ilaw * list hint) :=
+  match ks with
+  | {| count := Zpos n; step_law := a |} :: ks =>
+      match power s B a n hs, ks with
+      | done, [] => done
+      | Some (v, hs), _ => match series s B ks hs with Some (r, hs) => next s B v r hs | None => None end
+      | None, _ => None
+      end
+  | _ => None
+  end.
+
 (* ---------- delta of an integer law ---------- *)
 (* g: a bound of 2^B e^(eps - loss) at the first mass, r: one of 2^B e^-h *)
 Definition weight (s : side) (B g : Z) : Z := match s with Above => pow2 B - g | Below => Z.max 0 (pow2 B - g) end.
@@ -84,15 +98,11 @@ Definition delta_bound (p : problem) (v : ilaw) : Z :=
   inf v + quotient s B (weighted s B (exp_bound s B (h_num p) (h_den p)) g (masses_from i v)).
 
 (* ---------- the whole check ---------- *)
+Definition proper (v : ilaw) : bool :=
+  forallb (Z.leb 0) (mass v) && negb (Nat.eqb (length (mass v)) 0) && (0 <=? inf v).
 Definition well_formed (p : problem) : bool :=
-  (0 <? bits p) && (0 <? eps_den p) && (0 <? h_num p) && (0 <? h_den p)
-  && forallb (Z.leb 0) (mass (step_law p)) && negb (Nat.eqb (length (mass (step_law p))) 0) && (0 <=? inf (step_law p)).
+  (0 <? bits p) && (0 <? eps_den p) && (0 <? h_num p) && (0 <? h_den p) && forallb (fun k => proper (step_law k)) (kinds p).
 Definition accept (p : problem) : bool :=
   well_formed p &&
-  match count p with
-  | Zpos k => match power (direction p) (bits p) (step_law p) k (hints p) with
-              | Some (v, []) => delta_bound p v =? bound p
-              | _ => false end
-  | _ => false
-  end.
+  match series (direction p) (bits p) (kinds p) (hints p) with Some (v, []) => delta_bound p v =? bound p | _ => false end.
 End Checker.

@@ -1,11 +1,11 @@
-(* 9. The checker as an OCaml program.
+(* 13. The checker as an OCaml program.
 
    Big numbers are Coq's binary natural numbers, which the standard library's directives ExtrOcamlZBigInt map to
    zarith; ExtrOcamlBasic maps bool, option, pairs and lists to OCaml's own.  There are no directives of ours.
    What is trusted when the program says "accepted": Coq's extraction, these two files of directives, zarith,
    the OCaml compiler, and checker_main.ml, which reads the numbers. *)
 Require Import Reals ZArith List Lia.
-From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link.
+From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian.
 Require Import ExtrOcamlBasic ExtrOcamlZBigInt.
 Import ListNotations.
 Open Scope Z_scope.
@@ -37,31 +37,29 @@ Theorem accepted_below p : accept_N p = true -> direction p = Below ->
   (IZR (bound p) / unit_of p <= delta (epsilon_of p) (composed p))%R.
 Proof. apply accept_below, product_N_ok. Qed.
 
-(* The same in the words of privacy: k adaptive steps (`count p` of them) on finitely many outputs l each.  If every
-   step's loss is dominated by the problem's one-step law, acceptance proves (eps, bound/2^B)-privacy ... *)
-Theorem accepted_private {T} (P Q : list T -> T -> R) (l : list T) (p : problem) :
-  (forall h x, 0 <= P h x)%R -> (forall h x, 0 <= Q h x)%R ->
-  (forall h, dom (pld (P h) (Q h) l) (law_of (grid_step p) (unit_of p) (step_law p))) ->
+(* The same in the words of privacy: adaptive steps with any kind of outputs (finite sums, or integrals over the line).
+   If every step is dominated by its one-step law of the problem, acceptance proves (eps, bound/2^B)-privacy ... *)
+Theorem accepted_private {T} (A : integral T) (P Q : list T -> T -> R) (p : problem) test u v :
+  (forall h, 0 <= test h <= 1)%R -> all_bounded A P Q (steps_of p) [] ->
   accept_N p = true -> direction p = Above ->
-  let k := Z.to_nat (count p) in
-  forall ev, (prob (run P k []) ev (pows l k)
-              <= exp (epsilon_of p) * prob (run Q k []) ev (pows l k) + IZR (bound p) / unit_of p)%R.
-Proof. intros HP HQ HD HA Hd k. apply (adaptive_private P Q l (law_of (grid_step p) (unit_of p) (step_law p))); auto.
-  - eapply accept_nonneg; exact HA.
-  - intros h e. rewrite HS_pld by auto. apply HD.
-  - intros h. rewrite <- (tot_pld (P h) (Q h)) by auto. apply HD.
+  let k := length (steps_of p) in expect A P test k [] u -> expect A Q test k [] v ->
+  (u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p)%R.
+Proof. intros Ht HB HA Hd k HU HV. apply (adaptive_test A P Q test (steps_of p)); auto.
+  - now apply (accept_nonneg product_N).
   - now apply accepted_above. Qed.
 (* ... and if the step's loss dominates it, k independent steps are not (eps, d)-private for any d < bound/2^B. *)
-Theorem accepted_not_private {T} (P Q : T -> R) (l : list T) (p : problem) (d : R) :
-  (forall x, 0 <= P x)%R -> (forall x, 0 <= Q x)%R ->
-  dom (law_of (grid_step p) (unit_of p) (step_law p)) (pld P Q l) ->
+Theorem accepted_not_private {T} (P Q : T -> R) (l : list T) (p : problem) (k : positive) (a : ilaw) (d : R) :
+  (forall x, 0 <= P x)%R -> (forall x, 0 <= Q x)%R -> kinds p = [{| count := Zpos k; step_law := a |}] ->
+  dom (law_of (grid_step p) (unit_of p) a) (pld P Q l) ->
   accept_N p = true -> direction p = Below -> (d < IZR (bound p) / unit_of p)%R ->
-  let k := Z.to_nat (count p) in
-  ~ forall ev, (prob (powD P k) ev (pows l k) <= exp (epsilon_of p) * prob (powD Q k) ev (pows l k) + d)%R.
-Proof. intros HP HQ HD HA Hd Hb k H. apply HS_dp in H. rewrite pow_exact in H by auto.
-  assert (K := accepted_below p HA Hd). apply (Rlt_irrefl d). eapply Rlt_le_trans; [exact Hb|].
-  eapply Rle_trans; [exact K|]. eapply Rle_trans; [|exact H].
-  apply dom_kfold; auto using nonneg_pld. eapply accept_nonneg; exact HA. Qed.
+  let n := Pos.to_nat k in
+  ~ forall ev, (prob (powD P n) ev (pows l n) <= exp (epsilon_of p) * prob (powD Q n) ev (pows l n) + d)%R.
+Proof. intros HP HQ HK HD HA Hd Hb n H. apply HS_dp in H. rewrite pow_exact in H by auto.
+  assert (K := accepted_below p HA Hd). assert (N := accept_nonneg product_N p HA). apply (Rlt_irrefl d).
+  eapply Rlt_le_trans; [exact Hb|]. eapply Rle_trans; [exact K|]. eapply Rle_trans; [|exact H].
+  unfold composed. unfold steps_of in *. rewrite HK in *. cbn [laws_of flat_map count step_law Z.to_nat] in *. rewrite app_nil_r in *.
+  rewrite compose_repeat. apply dom_kfold; auto using nonneg_pld. fold n in N. unfold unit_of in *.
+  assert (NK : (0 < n)%nat) by apply Pos2Nat.is_pos. destruct n; [lia|]. now inversion N. Qed.
 
 Extraction Language OCaml.
-Extraction "checker.ml" accept_N.
+Extraction "checker.ml" accept_N covers.

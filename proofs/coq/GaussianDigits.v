@@ -1,38 +1,31 @@
-(* 12. The Gaussian mechanism's delta at five points, by CoqInterval: an arithmetic of its own.
+(* 18. The Gaussian mechanism's delta at five points, by CoqInterval: an arithmetic of its own.
 
    delta(eps; sigma) = P(Z > a) - e^eps P(Z > b),  a, b = eps sigma -+ 1/(2 sigma),  Z standard normal.
    The integrals up to 8 are enclosed by verified quadrature; what is beyond is at most e^-32, by an
-   antiderivative.  A test of the project compares its own digits with these. *)
+   antiderivative.  The limit exists (delta_exists).  A test of the project compares its own digits with these. *)
 Require Import Reals Lra.
 From Coquelicot Require Import Coquelicot.
 From Interval Require Import Tactic.
+From VerifiedDP Require Import Normal.
 Open Scope R_scope.
 
-Definition g (x : R) := exp (- (x ^ 2) / 2).
 Definition delta_up_to (sigma eps T : R) :=
   (RInt g (eps * sigma - 1 / (2 * sigma)) T - exp eps * RInt g (eps * sigma + 1 / (2 * sigma)) T) / sqrt (2 * PI).
 (* d is delta(eps; sigma) *)
 Definition is_delta (sigma eps d : R) := is_lim (delta_up_to sigma eps) p_infty d.
 
-Lemma g_cont x : continuous g x.
-Proof. apply (ex_derive_continuous g); unfold g; auto_derive; auto. Qed.
-Lemma g_ex a b : ex_RInt g a b.
-Proof. apply (ex_RInt_continuous g); intros; apply g_cont. Qed.
-Lemma xg_int T : is_RInt (fun x => x * g x) 8 T (g 8 - g T).
-Proof. replace (g 8 - g T) with (minus (- g T) (- g 8)) by (unfold minus, plus, opp; simpl; ring).
-  apply (is_RInt_derive (fun x => - g x) (fun x => x * g x)); intros x _.
-  - unfold g; auto_derive; auto. replace (- (x * (x * 1)) * / 2) with (- x ^ 2 / 2) by (simpl; field). field.
-  - apply (ex_derive_continuous (fun x => x * g x)); unfold g; auto_derive; auto. Qed.
 Lemma tail T : 8 <= T -> 0 <= RInt g 8 T <= exp (-32).
-Proof. intros HT; split.
-  - apply RInt_ge_0; auto using g_ex. intros; unfold g; left; apply exp_pos.
-  - apply Rle_trans with (g 8 - g T).
-    + rewrite <- (is_RInt_unique _ _ _ _ (xg_int T)). apply RInt_le; auto using g_ex.
-      * eexists; apply xg_int.
-      * intros x Hx. rewrite <- (Rmult_1_l (g x)) at 1. apply Rmult_le_compat_r; [|lra].
-        unfold g; left; apply exp_pos.
-    + unfold g at 1. replace (- 8 ^ 2 / 2) with (-32) by field.
-      assert (0 < g T) by apply exp_pos. lra. Qed.
+Proof. intros HT. replace (exp (-32)) with (g 8) by (unfold g; f_equal; field). apply tail_at; lra. Qed.
+Lemma lim_g a : is_lim (fun T => RInt g a T) p_infty (half - area a).
+Proof. apply is_lim_spec. intros e. destruct (g_small e (cond_pos e)) as [M [M1 HM]]. exists M. intros x Hx.
+  rewrite area_chasles. assert (A := area_half x). assert (B := half_area x ltac:(lra)). specialize (HM x ltac:(lra)).
+  apply Rabs_lt_between. lra. Qed.
+Theorem delta_exists sigma eps : exists d : R, is_delta sigma eps d.
+Proof. set (x := half - area (eps * sigma - 1 / (2 * sigma))). set (y := half - area (eps * sigma + 1 / (2 * sigma))).
+  exists ((x - exp eps * y) / sqrt (2 * PI)). unfold is_delta, delta_up_to.
+  apply (is_lim_scal_r _ (/ sqrt (2 * PI)) p_infty (x - exp eps * y)).
+  apply (is_lim_minus' _ _ p_infty x (exp eps * y)); [apply lim_g|].
+  apply (is_lim_scal_l _ (exp eps) p_infty y), lim_g. Qed.
 
 Lemma within sigma eps v r :
   (forall t, 0 <= t <= exp (-32) ->

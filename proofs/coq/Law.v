@@ -8,7 +8,7 @@
        dom A B  :=  for every eps, delta eps A <= delta eps B, and the total mass of A is at most that of B,
    and prove what an accountant needs: convolution respects dominance, hence k-fold composition does, and so
    rounding masses up, moving losses up and moving mass to infinity are safe at every stage. *)
-Require Import Reals List Lra Lia ZArith.
+Require Import Reals List Lra Lia ZArith Permutation.
 From Flocq Require Import Core.Raux.
 Import ListNotations.
 Open Scope R_scope.
@@ -238,3 +238,21 @@ Proof. induction m as [|m IH]; simpl.
   - eapply same_trans; [apply same_conv_r, IH|apply same_sym, same_assoc]. Qed.
 Lemma kfold_1 A : same (kfold 1 A) A.
 Proof. simpl. eapply same_trans; [apply same_comm|apply same_unit]. Qed.
+
+(* ---------- steps of several kinds ---------- *)
+Fixpoint compose (l : list law) : law := match l with [] => unit_law | B :: l => conv B (compose l) end.
+Lemma nonneg_compose l : Forall nonneg l -> nonneg (compose l).
+Proof. intros H; induction H; simpl; auto using nonneg_unit, nonneg_conv. Qed.
+Lemma compose_app l m : same (compose (l ++ m)) (conv (compose l) (compose m)).
+Proof. induction l as [|B l IH]; simpl; [apply same_sym, same_unit|].
+  eapply same_trans; [apply same_conv_r, IH|apply same_sym, same_assoc]. Qed.
+Lemma compose_repeat B k : compose (repeat B k) = kfold k B.
+Proof. induction k as [|k IH]; simpl; [auto|now rewrite IH]. Qed.
+(* The order of the steps does not matter. *)
+Theorem compose_permutation l m : Permutation l m -> same (compose l) (compose m).
+Proof. intros H; induction H; simpl.
+  - split; auto.
+  - now apply same_conv_r.
+  - eapply same_trans; [apply same_sym, same_assoc|]. eapply same_trans; [|apply same_assoc].
+    eapply same_trans; [apply same_comm|]. eapply same_trans; [apply same_conv_r, same_comm|apply same_comm].
+  - eapply same_trans; eauto. Qed.

@@ -2,9 +2,9 @@
 
    `law_of h s v` is the privacy-loss law that an integer law v stands for.  Each operation of the checker is a
    move that Law.v knows to be safe, so that
-     accept_above:  an accepted problem with direction Above has  delta eps (k-fold law) <= bound / 2^B,
-     accept_below:  one with direction Below has                  bound / 2^B <= delta eps (k-fold law),
-   where the law is the one-step law of the problem, whatever the hints are. *)
+     accept_above:  an accepted problem with direction Above has  delta eps (composed law) <= bound / 2^B,
+     accept_below:  one with direction Below has                  bound / 2^B <= delta eps (composed law),
+   where the composed law is that of all steps of all kinds of the problem, whatever the hints are. *)
 Require Import Reals List Lra Lia ZArith Bool.
 From VerifiedDP Require Import Law Kronecker Exponential Checker.
 Import ListNotations.
@@ -211,6 +211,25 @@ Proof. intros Ga. assert (Na := good_nonneg a Ga).
     eapply SQ; eauto.
   - injection H as <- _. split; auto. apply on_side_same, kfold_1. Qed.
 
+(* All kinds. *)
+Definition laws_of (ks : list kind) : list law := flat_map (fun k => repeat (L (step_law k)) (Z.to_nat (count k))) ks.
+Lemma nonneg_laws ks : Forall (fun k => good (step_law k)) ks -> Forall nonneg (laws_of ks).
+Proof. intros H; induction H as [|k ks Hk H IH]; simpl; [constructor|]. apply Forall_app; split; [|exact IH].
+  apply Forall_forall; intros x Hx. apply repeat_spec in Hx; subst. now apply good_nonneg. Qed.
+Theorem series_ok d ks : Forall (fun k => good (step_law k)) ks -> forall hs c hs', series product d B ks hs = Some (c, hs') ->
+  good c /\ on_side d (compose (laws_of ks)) (L c).
+Proof. intros G; induction G as [|[n a] ks Ga G IH]; intros hs c hs' H; cbn [series] in H; [easy|]. destruct n as [|n|n]; try easy.
+  cbn [laws_of flat_map count step_law Z.to_nat] in *. fold (laws_of ks). cbn [step_law] in Ga.
+  assert (A := compose_app (repeat (L a) (Pos.to_nat n)) (laws_of ks)). rewrite compose_repeat in A.
+  destruct (power product d B a n hs) as [[v hs1]|] eqn:P; [|now destruct ks].
+  destruct (power_ok d a Ga n hs v hs1 P) as [Gv Dv]. destruct ks as [|k ks].
+  - injection H as <- _. split; auto. eapply on_side_trans; [|exact Dv]. apply on_side_same.
+    eapply same_trans; [exact A|]. eapply same_trans; [apply same_comm|apply same_unit].
+  - destruct (series product d B (k :: ks) hs1) as [[r hs2]|] eqn:R; [|easy]. destruct (IH _ _ _ R) as [Gr Dr].
+    destruct (next_ok _ _ _ _ _ _ Gv Gr H) as [Gc Dc]. split; auto. eapply on_side_trans; [apply on_side_same, A|].
+    eapply on_side_trans; [|exact Dc]. assert (NA := good_nonneg a Ga). assert (NL := nonneg_compose _ (nonneg_laws _ G)).
+    apply on_side_conv; auto using nonneg_kfold, good_nonneg. Qed.
+
 (* ---------- delta of the composed law ---------- *)
 Variable eps : R.
 Lemma w_at z : eps <= z -> w eps z = 1 - exp (eps - z).
@@ -276,7 +295,9 @@ End Sound.
 Definition epsilon_of (p : problem) : R := IZR (eps_num p) / IZR (eps_den p).
 Definition grid_step (p : problem) : R := IZR (h_num p) / IZR (h_den p).
 Definition unit_of (p : problem) : R := IZR (2 ^ bits p).
-Definition composed (p : problem) : law := kfold (Z.to_nat (count p)) (law_of (grid_step p) (unit_of p) (step_law p)).
+(* the laws of all steps, one by one *)
+Definition steps_of (p : problem) : list law := laws_of (grid_step p) (bits p) (kinds p).
+Definition composed (p : problem) : law := compose (steps_of p).
 
 Section Accept.
 Variable product : list Z -> list Z -> list Z.
@@ -345,32 +366,28 @@ Proof. intros Gv HB He Hn Hd. set (h := grid_step p). set (s := unit_of p).
     (eapply Rle_trans; [first [exact WOK|apply Rmult_le_compat_r; [lra|exact Q]]|]);
     first [exact WOK|apply Rmult_le_compat_r; [lra|exact Q]]. Qed.
 
+Lemma proper_good v : proper v = true -> good v.
+Proof. unfold proper; intros H. apply andb_prop in H as [H I0]. apply andb_prop in H as [M N]. split; [|split].
+  - intros E. rewrite E in N. discriminate N.
+  - rewrite forallb_forall in M. apply Forall_forall; intros x Hx. apply Z.leb_le; auto.
+  - now apply Z.leb_le. Qed.
+Lemma accept_good p : accept product p = true ->
+  (0 < bits p)%Z /\ (0 < eps_den p)%Z /\ (0 < h_num p)%Z /\ (0 < h_den p)%Z /\ Forall (fun k => good (step_law k)) (kinds p).
+Proof. unfold accept, well_formed; intros H. apply andb_prop in H as [H _]. repeat (apply andb_prop in H as [H ?]).
+  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X end. repeat split; auto.
+  match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end.
+  apply Forall_forall; intros k Hk. apply proper_good; auto. Qed.
 Theorem accept_ok p : accept product p = true ->
   safe (direction p) (delta (epsilon_of p) (composed p)) (IZR (bound p) / unit_of p).
-Proof. unfold accept, well_formed; intros H. apply andb_prop in H as [H A].
-  repeat (apply andb_prop in H as [H ?]).
-  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
-  assert (G : good (step_law p)).
-  { split; [|split]; auto.
-    - intros N. match goal with X : negb _ = true |- _ => rewrite N in X; discriminate X end.
-    - match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end.
-      apply Forall_forall; intros x Hx. apply Z.leb_le; auto. }
-  unfold composed. destruct (count p) as [|k|k]; try easy.
-  destruct (power product (direction p) (bits p) (step_law p) k (hints p)) as [[v [|]]|] eqn:X; try easy.
+Proof. intros H. destruct (accept_good p H) as [HB [He [Hn [Hd G]]]]. unfold accept in H. apply andb_prop in H as [_ A].
+  destruct (series product (direction p) (bits p) (kinds p) (hints p)) as [[v [|]]|] eqn:X; try easy.
   apply Z.eqb_eq in A. rewrite <- A.
-  destruct (power_ok product product_spec (grid_step p) (bits p) ltac:(lia) _ _ G _ _ _ _ X) as [Gv Dv].
-  assert (K := delta_bound_ok p v Gv ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)).
-  apply (on_side_delta _ _ _ (epsilon_of p)) in Dv. fold (unit_of p) in Dv.
-  cbn [Z.to_nat]. destruct (direction p); simpl in *; lra. Qed.
-
-Lemma accept_nonneg p : accept product p = true -> nonneg (law_of (grid_step p) (unit_of p) (step_law p)).
-Proof. unfold accept, well_formed; intros H. apply andb_prop in H as [H _].
-  repeat (apply andb_prop in H as [H ?]). apply Z.ltb_lt in H. apply good_nonneg; [exact H|].
-  split; [|split].
-  - intros N. match goal with X : negb _ = true |- _ => rewrite N in X; discriminate X end.
-  - match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end.
-    apply Forall_forall; intros x Hx. apply Z.leb_le; auto.
-  - now apply Z.leb_le. Qed.
+  destruct (series_ok product product_spec (grid_step p) (bits p) HB _ _ G _ _ _ X) as [Gv Dv].
+  assert (K := delta_bound_ok p v Gv HB He Hn Hd).
+  apply (on_side_delta _ _ _ (epsilon_of p)) in Dv. fold (unit_of p) in Dv. unfold composed, steps_of.
+  destruct (direction p); simpl in *; lra. Qed.
+Lemma accept_nonneg p : accept product p = true -> Forall nonneg (steps_of p).
+Proof. intros H. destruct (accept_good p H) as [HB [_ [_ [_ G]]]]. now apply nonneg_laws. Qed.
 Corollary accept_above p : accept product p = true -> direction p = Above ->
   delta (epsilon_of p) (composed p) <= IZR (bound p) / unit_of p.
 Proof. intros H D. assert (K := accept_ok p H). now rewrite D in K. Qed.

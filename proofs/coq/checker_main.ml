@@ -1,35 +1,66 @@
 (* Read one problem from standard input, run the extracted checker, print its answer.
 
-   The input is words: "above" or "below"; bits, count, eps_num, eps_den, h_num, h_den; the one-step law: low,
-   mass at infinity, number of masses, the masses; the number of hints, and for each hint: first, last, sum,
-   infinity; the bound. *)
+   The input is words: "above" or "below"; bits, eps_num, eps_den, h_num, h_den; the number of kinds of steps, and for
+   each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
+   last, sum, infinity; the bound.  Then for each kind "given", or what its law must be found above: "remove" or "add",
+   q_num, q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests. *)
 let word () = Scanf.scanf " %s" (fun w -> w)
 let number () = Z.of_string (word ())
 let list item = List.init (Z.to_int (number ())) (fun _ -> item ())
 
+let kind () =
+  let count = number () in
+  let low = number () in
+  let inf = number () in
+  let mass = list number in
+  { Checker.count; step_law = { Checker.low; mass; inf } }
+
+let hint () =
+  let first_index = number () in
+  let last_index = number () in
+  let sum = number () in
+  let infinity = number () in
+  { Checker.first_index; last_index; sum; infinity }
+
+let sampled_gaussian in_order =
+  let q_num = number () in
+  let q_den = number () in
+  let sigma_num = number () in
+  let sigma_den = number () in
+  let precision = number () in
+  let terms = number () in
+  let far = number () in
+  let tests = list number in
+  Some { Checker.in_order; q_num; q_den; sigma_num; sigma_den; precision; terms; far; tests }
+
+let source _ =
+  match word () with
+  | "given" -> None
+  | "remove" -> sampled_gaussian Checker.Remove
+  | "add" -> sampled_gaussian Checker.Add
+  | w -> failwith ("source " ^ w)
+
 let read () =
   let direction = match word () with "above" -> Checker.Above | "below" -> Checker.Below | w -> failwith ("direction " ^ w) in
   let bits = number () in
-  let count = number () in
   let eps_num = number () in
   let eps_den = number () in
   let h_num = number () in
   let h_den = number () in
-  let low = number () in
-  let inf = number () in
-  let mass = list number in
-  let hint () =
-    let first_index = number () in
-    let last_index = number () in
-    let sum = number () in
-    let infinity = number () in
-    { Checker.first_index; last_index; sum; infinity } in
+  let kinds = list kind in
   let hints = list hint in
   let bound = number () in
+  let sources = List.map source kinds in
   if word () <> "" then failwith "more input than a problem";
-  { Checker.direction; bits; count; eps_num; eps_den; h_num; h_den; step_law = { Checker.low; mass; inf }; hints; bound }
+  ({ Checker.direction; bits; eps_num; eps_den; h_num; h_den; kinds; hints; bound }, sources)
+
+let is_above p kind = function
+  | None -> true
+  | Some g -> p.Checker.direction = Checker.Above && Checker.covers g p.h_num p.h_den p.bits kind.Checker.step_law
 
 let () =
   match read () with
   | exception e -> prerr_endline ("not a problem: " ^ Printexc.to_string e); exit 2
-  | p -> if Checker.accept_N p then print_endline "accepted" else (print_endline "rejected"; exit 1)
+  | p, sources ->
+    if Checker.accept_N p && List.for_all2 (is_above p) p.Checker.kinds sources then print_endline "accepted"
+    else (print_endline "rejected"; exit 1)

@@ -16,11 +16,11 @@ from flint import arb, ctx
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import Above
 from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.verifiers.formal import FormalPart
+from verified_dp.verifiers.formal import FormalPart, Kind
 from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part
 
 HEAD = """\
-(* 11a. Data of Instances.v, written by write_instance_data.py: nothing is proved or assumed here. *)
+(* 17a. Data of Instances.v, written by write_instance_data.py: nothing is proved or assumed here. *)
 Require Import ZArith List.
 From VerifiedDP Require Import Checker.
 Import ListNotations.
@@ -36,14 +36,14 @@ def response() -> FormalPart:
         masses = [Above.integer(mass * arb((1, bits))) for mass in (1 - truth, arb(0), truth)]
     arithmetic = Arithmetic("above", bits, 0)
     composed, products = arithmetic.power(Composed(-1, masses, 0), count)
-    return FormalPart("remove", "above", epsilon, count, step, bits, 200, -1, 0, tuple(masses), tuple(products),
-                      arithmetic.delta(composed, epsilon, step))
+    return FormalPart("remove", "above", epsilon, step, bits, 200, (Kind(count, -1, 0, tuple(masses)),),
+                      tuple(products), arithmetic.delta(composed, epsilon, step))
 
 
 def gaussian(side: str) -> FormalPart:
     """16 Gaussian steps of noise 4 on 1024 points, at eps = 1."""
     law, grid = GaussianLoss(Fraction(1, 16), "remove"), LawGrid(-496, ((1023, 1),))
-    return build_part(law, "remove", 16, side, Fraction(1), Fraction(1, 8), Fraction(1, 256), grid)
+    return build_part([(law, 16)], "remove", side, Fraction(1), Fraction(1, 8), Fraction(1, 256), grid)
 
 
 def listed(words: Iterable[object]) -> str:
@@ -59,16 +59,16 @@ def listed(words: Iterable[object]) -> str:
 
 def coq(name: str, part: FormalPart) -> str:
     """The definition of a problem."""
-    side = part.side.capitalize()
+    side, (kind,) = part.side.capitalize(), part.kinds
     hints = listed(f"{{| first_index := {p.first}; last_index := {p.last}; sum := {p.sum}; infinity := {p.infinity} |}}"
                    for p in part.products)
     return f"""
 Definition {name} : problem := {{|
-  direction := {side}; bits := {part.bits}; count := {part.count};
+  direction := {side}; bits := {part.bits};
   eps_num := {part.epsilon.numerator}; eps_den := {part.epsilon.denominator};
   h_num := {part.step.numerator}; h_den := {part.step.denominator};
-  step_law := {{| low := {part.low}; inf := {part.infinity}; mass :=
-  {listed(part.masses)} |}};
+  kinds := [{{| count := {kind.count}; step_law := {{| low := {kind.low}; inf := {kind.infinity}; mass :=
+  {listed(kind.masses)} |}} |}}];
   hints := {hints};
   bound := {part.bound} |}}.
 """
@@ -80,7 +80,7 @@ def main() -> None:
     text = HEAD + "".join(coq(name, part) for name, part in parts.items())
     (Path(__file__).parent / "InstanceData.v").write_text(text.replace(":= -", ":= - "), encoding="utf-8")
     for name, part in parts.items():
-        print(name, len(part.masses), part.bits, part.bound, part.delta.numerator / part.delta.denominator)
+        print(name, part.points, part.bits, part.bound, part.delta.numerator / part.delta.denominator)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from verified_dp.cli import main
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import Document, sealed
 from verified_dp.core.errors import InvalidCertificate, Unsupported
+from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.verifiers import formal as formal_module
@@ -34,6 +35,7 @@ from verified_dp.verifiers.formal import (
     CHECKER,
     HASH,
     FormalPart,
+    Kind,
     check_purpose,
     is_above,
     is_accepted,
@@ -48,7 +50,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COQ = ROOT / "proofs" / "coq"
 LAW = SampledGaussianLoss(Fraction(1, 10), Fraction(2), "remove")
 COUNT, EPSILON, TARGET, STEP = 22, Fraction(1), Fraction(1, 1000), Fraction(1, 32)
-ABOVE, BELOW = (build_part(LAW, "remove", COUNT, side, EPSILON, TARGET, STEP) for side in ("above", "below"))
+ABOVE, BELOW = (build_part([(LAW, COUNT)], "remove", side, EPSILON, TARGET, STEP) for side in ("above", "below"))
 PROFILE = privacy_profile(
     Spec(Relation.REMOVE, Composition(((PoissonSampled(Gaussian(noise_multiplier="2"), "0.1"), COUNT),))))
 
@@ -57,14 +59,32 @@ needs_checker = pytest.mark.skipif(
     not BUILT, reason="the extracted checker is not built: run `make proofs` (it needs Coq and OCaml)")
 
 
+OTHER = GaussianLoss(Fraction(1), "remove")
+"""A law that the program does not compare with by itself."""
+
+
+def with_kind(part: FormalPart, **fields: Any) -> FormalPart:
+    """The part with its first kind changed."""
+    return replace(part, kinds=(replace(part.kinds[0], **fields), *part.kinds[1:]))
+
+
 def changed_mass(part: FormalPart, index: int, by: int) -> FormalPart:
-    masses = list(part.masses)
+    masses = list(part.kinds[0].masses)
     masses[index] += by
-    return replace(part, masses=tuple(masses))
+    return with_kind(part, masses=tuple(masses))
 
 
 def largest(part: FormalPart) -> int:
-    return max(range(len(part.masses)), key=lambda index: part.masses[index])
+    masses = part.kinds[0].masses
+    return max(range(len(masses)), key=lambda index: masses[index])
+
+
+def above(part: FormalPart, law: SampledGaussianLoss = LAW) -> bool:
+    return is_above(part, part.kinds[0], law)
+
+
+def below(part: FormalPart, law: SampledGaussianLoss = LAW) -> bool:
+    return is_below(part, part.kinds[0], law)
 
 
 # ---------- one step ----------
@@ -72,21 +92,49 @@ def largest(part: FormalPart) -> int:
 
 @pytest.mark.theorem("T120-integer-law-above")
 def test_masses_above_are_checked() -> None:
-    assert is_above(ABOVE, LAW)
-    assert is_above(changed_mass(ABOVE, largest(ABOVE), 1), LAW)
-    assert not is_above(changed_mass(ABOVE, largest(ABOVE), -2), LAW)
-    assert not is_above(replace(ABOVE, infinity=0), LAW)
-    assert not any(is_above(changed_mass(ABOVE, i, -2), LAW) for i in range(len(ABOVE.masses)) if ABOVE.masses[i] > 1)
-    assert not is_above(ABOVE, SampledGaussianLoss(Fraction(11, 100), Fraction(2), "remove"))
+    assert above(ABOVE)
+    assert above(changed_mass(ABOVE, largest(ABOVE), 1))
+    assert not above(changed_mass(ABOVE, largest(ABOVE), -2))
+    assert not above(with_kind(ABOVE, infinity=0))
+    masses = ABOVE.kinds[0].masses
+    assert not any(above(changed_mass(ABOVE, i, -2)) for i in range(len(masses)) if masses[i] > 1)
+    assert not above(ABOVE, SampledGaussianLoss(Fraction(11, 100), Fraction(2), "remove"))
 
 
 @pytest.mark.theorem("T121-integer-law-below")
 def test_masses_below_are_checked() -> None:
-    assert is_below(BELOW, LAW)
-    assert is_below(changed_mass(BELOW, largest(BELOW), -1), LAW)
-    assert not is_below(changed_mass(BELOW, largest(BELOW), 2), LAW)
-    assert not is_below(replace(BELOW, infinity=1), LAW)
-    assert not is_below(BELOW, SampledGaussianLoss(Fraction(9, 100), Fraction(2), "remove"))
+    assert below(BELOW)
+    assert below(changed_mass(BELOW, largest(BELOW), -1))
+    assert not below(changed_mass(BELOW, largest(BELOW), 2))
+    assert not below(with_kind(BELOW, infinity=1))
+    assert not below(BELOW, SampledGaussianLoss(Fraction(9, 100), Fraction(2), "remove"))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize(("q", "sigma", "step"), [("1/10", "2", "1/32"), ("1/2", "3/5", "1/4"), ("1/100", "1", "1/64")])
+def test_the_program_compares_with_the_sampled_gaussian_itself(order: str, q: str, sigma: str, step: str) -> None:
+    """One step, no products: only `covers` can notice a law that is too low, at any point."""
+    law = SampledGaussianLoss(Fraction(q), Fraction(sigma), order)
+    part = build_part([(law, 1)], order, "above", EPSILON, TARGET, Fraction(step))
+
+    def accepted(low: FormalPart, *, compared: bool = True) -> bool:
+        kind, arithmetic = low.kinds[0], Arithmetic("above", low.bits, 0)
+        bound = arithmetic.delta(Composed(kind.low, list(kind.masses), kind.infinity), low.epsilon, low.step)
+        return is_accepted(replace(low, bound=bound), [law if compared else OTHER])
+
+    assert accepted(part) and accepted(changed_mass(part, largest(part), 1))
+    masses = part.kinds[0].masses
+    for index in range(1, len(masses), len(masses) // 7):
+        moved = changed_mass(changed_mass(part, index, -(masses[index] >> 8)), index - 1, masses[index] >> 8)
+        assert accepted(moved) == (masses[index] < 256) and accepted(moved, compared=False)
+    at_infinity = part.kinds[0].infinity
+    assert accepted(with_kind(part, infinity=at_infinity // 2)) == (at_infinity == 0)
+    assert not accepted(changed_mass(part, largest(part), -len(masses)))
+    more = replace(law, sampling_probability=law.sampling_probability * Fraction(1001, 1000))
+    assert is_accepted(part, [law]) and not is_accepted(part, [more])
+    assert not is_accepted(part, [replace(law, noise_multiplier=Fraction(sigma) * Fraction(999, 1000))])
 
 
 @pytest.mark.theorem("T120-integer-law-above", "T121-integer-law-below")
@@ -94,9 +142,9 @@ def test_masses_below_are_checked() -> None:
 def test_bounds_bracket_the_contour(epsilon: Fraction) -> None:
     known = PROFILE.delta(epsilon, 8)
     size = Fraction(known.upper.as_fraction())
-    above, below = (build_part(LAW, "remove", COUNT, side, epsilon, size, STEP / 4) for side in ("above", "below"))
-    assert below.delta <= known.upper and known.lower <= above.delta
-    assert above.delta - below.delta < size / 2
+    most, least = (build_part([(LAW, COUNT)], "remove", side, epsilon, size, STEP / 4) for side in ("above", "below"))
+    assert least.delta <= known.upper and known.lower <= most.delta
+    assert most.delta - least.delta < size / 2
 
 
 # ---------- the composition in integers ----------
@@ -134,21 +182,57 @@ def test_integers_bracket_an_exact_convolution(count: int) -> None:
         arithmetic = Arithmetic(side, bits, 1 << 30)
         composed, products = arithmetic.power(Composed(-2, masses, infinity), count)
         bounds[side] = arithmetic.delta(composed, epsilon, step)
-        part = FormalPart("remove", side, epsilon, count, step, bits, 200, -2, infinity, tuple(masses), tuple(products),
-                          bounds[side])
-        assert not BUILT or is_accepted(part)
+        part = FormalPart("remove", side, epsilon, step, bits, 200, (Kind(count, -2, infinity, tuple(masses)),),
+                          tuple(products), bounds[side])
+        assert not BUILT or is_accepted(part, [OTHER])
     scaled = exact * (1 << bits)
     assert arb(bounds["below"]) <= scaled <= arb(bounds["above"])
     assert bounds["above"] - bounds["below"] < 1 << 12
 
 
+@pytest.mark.theorem("T122-formal-checker")
+def test_several_kinds_bracket_an_exact_convolution() -> None:
+    """3 steps of one law, 2 of another, 1 of a third, exactly and by the program."""
+    bits, step, epsilon = 40, Fraction(1, 3), Fraction(1, 2)
+    kinds = [Kind(3, -2, 1 << 20, (3 << 36, 5 << 35, 0, 7 << 36, 123456789)),
+             Kind(2, -1, 0, (1 << 38, 1 << 37, 1 << 39)), Kind(1, -3, 7, (1 << 35, 1 << 36, 1 << 39, 5))]
+    exact, lost = {0: Fraction(1)}, Fraction(0)
+    for kind in (each for each in kinds for _ in range(each.count)):
+        law = {kind.low + index: Fraction(mass, 1 << bits) for index, mass in enumerate(kind.masses)}
+        infinity = Fraction(kind.infinity, 1 << bits)
+        lost = lost * (sum(law.values()) + infinity) + sum(exact.values()) * infinity
+        exact = {k: sum((p * law.get(k - i, Fraction(0)) for i, p in exact.items()), Fraction(0))
+                 for k in range(min(exact) + min(law), max(exact) + max(law) + 1)}
+    total = arb(lost.numerator) / lost.denominator
+    for index, mass in exact.items():
+        past = epsilon - index * step
+        weight = (1 - (arb(past.numerator) / past.denominator).exp()).max(arb(0))
+        total += arb(mass.numerator) / mass.denominator * weight
+    bounds = {}
+    for side in ("above", "below"):
+        arithmetic = Arithmetic(side, bits, 1 << 30)
+        composed, products = arithmetic.series([(Composed(k.low, list(k.masses), k.infinity), k.count) for k in kinds])
+        bounds[side] = arithmetic.delta(composed, epsilon, step)
+        part = FormalPart("remove", side, epsilon, step, bits, 200, tuple(kinds), tuple(products), bounds[side])
+        if BUILT:
+            assert is_accepted(part, [OTHER] * 3) and not is_accepted(replace(part, kinds=part.kinds[:2]), [OTHER] * 2)
+            assert not any(is_accepted(replace(part, products=(*products[:i], *products[i + 1:])), [OTHER] * 3)
+                           for i in range(len(products)))
+    assert arb(bounds["below"]) <= total * (1 << bits) <= arb(bounds["above"])
+    assert bounds["above"] - bounds["below"] < 1 << 12
+
+
 def altered(part: FormalPart) -> Iterator[tuple[str, FormalPart]]:
     """The part with one number changed, in every way that matters."""
-    for index in (0, largest(part), len(part.masses) // 3, len(part.masses) - 1):
+    kind = part.kinds[0]
+    for index in (0, largest(part), len(kind.masses) // 3, len(kind.masses) - 1):
         yield f"mass {index}", changed_mass(part, index, 1)
     for by in (-1, 1):
-        for name in ("count", "bound", "low", "infinity", "bits"):
+        for name in ("bound", "bits"):
             yield f"{name} {by}", replace(part, **{name: max(0, getattr(part, name) + by)})
+        for name in ("count", "low", "infinity"):
+            value = getattr(kind, name) + by
+            yield f"{name} {by}", with_kind(part, **{name: value if name == "low" else max(0, value)})
         yield f"epsilon {by}", replace(part, epsilon=part.epsilon + Fraction(by, 10**9))
         yield f"step {by}", replace(part, step=part.step + Fraction(by, 10**9))
         for index, product in enumerate(part.products):
@@ -165,9 +249,10 @@ def altered(part: FormalPart) -> Iterator[tuple[str, FormalPart]]:
 @pytest.mark.theorem("T122-formal-checker")
 @pytest.mark.parametrize("part", [ABOVE, BELOW], ids=["above", "below"])
 def test_checker_accepts_and_refuses(part: FormalPart) -> None:
-    assert is_accepted(part)
-    same = {"infinity -1"} if part.infinity == 0 else set()
-    assert [name for name, other in altered(part) if name not in same and is_accepted(other)] == []
+    assert is_accepted(part, [LAW])
+    same = {"infinity -1"} if part.kinds[0].infinity == 0 else set()
+    for law in (LAW, OTHER):
+        assert [name for name, other in altered(part) if name not in same and is_accepted(other, [law])] == []
 
 
 @needs_checker
@@ -177,11 +262,11 @@ def test_checker_accepts_and_refuses(part: FormalPart) -> None:
 def test_checker_on_dp_sgd(side: str) -> None:
     """q = 0.01, sigma = 1, 1000 steps, eps = 2."""
     law = SampledGaussianLoss(Fraction(1, 100), Fraction(1), "remove")
-    part = build_part(law, "remove", 1000, side, Fraction(2), Fraction(1, 10**5), Fraction(1, 2**12))
-    assert 4096 <= len(part.masses) <= 16384
-    assert (is_above if side == "above" else is_below)(part, law) and is_accepted(part)
+    part = build_part([(law, 1000)], "remove", side, Fraction(2), Fraction(1, 10**5), Fraction(1, 2**12))
+    assert 4096 <= part.points <= 16384
+    assert (above if side == "above" else below)(part, law) and is_accepted(part, [law])
     chosen = ("mass", "count", "bound", "epsilon", "product 0", "product 7", "product 13")
-    assert [name for name, other in altered(part) if name.startswith(chosen) and is_accepted(other)] == []
+    assert [name for name, other in altered(part) if name.startswith(chosen) and is_accepted(other, [law])] == []
 
 
 # ---------- certificates ----------
@@ -215,27 +300,53 @@ def test_certificates_are_verified(proved: Document) -> None:
     assert refuted["verdict"] == "refuted" and verify_formal(refuted).verdict == "refuted"
 
 
+@needs_checker
+def test_a_certificate_of_two_kinds_is_verified() -> None:
+    from verified_dp.certificate import build_certificate
+
+    claim = Claim("a test", "none", Fraction(1), Fraction("8e-3"), "1", "8e-3")
+    steps = ((PoissonSampled(Gaussian(noise_multiplier="2"), "0.1"), COUNT),
+             (PoissonSampled(Gaussian(noise_multiplier="1.5"), "0.05"), 10))
+    spec = Spec(Relation.REMOVE, Composition(steps), claim)
+    found = with_formal(build_certificate(spec, *privacy_profile(spec).solve_claim(claim, 6, "auto", None)))
+    assert sorted(kind["count"] for kind in found["formal"][0]["kinds"]) == [10, COUNT]
+    check = verify_formal(found)
+    assert check.valid and "sampled Gaussian's own" in str(check.reason)
+    content = json.loads(json.dumps(found))
+    content["formal"][0]["kinds"].reverse()
+    with pytest.raises(InvalidCertificate):
+        verify_formal(sealed(content))
+
+
 def peak(part: Document) -> int:
     """Where the largest mass is."""
-    masses = [int(mass) for mass in part["masses"]]
+    masses = [int(mass) for mass in part["kinds"][0]["masses"]]
     return masses.index(max(masses))
+
+
+def raise_peak(part: Document) -> None:
+    masses = part["kinds"][0]["masses"]
+    masses[peak(part)] = str(int(masses[peak(part)]) + 1)
 
 
 @needs_checker
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        (lambda part: part.update(count=part["count"] + 1), "count"),
+        (lambda part: part["kinds"][0].update(count=part["kinds"][0]["count"] + 1), "kinds"),
+        (lambda part: part.update(kinds=part["kinds"] * 2), "kinds"),
+        (lambda part: part.update(kinds=[]), "kinds"),
         (lambda part: part.update(epsilon="5*2^-2"), "formal"),
         (lambda part: part.update(bound=str(int(part["bound"]) - 1)), "formal"),
         (lambda part: part.update(bound="0" + part["bound"]), "bound"),
-        (lambda part: part["masses"].__setitem__(peak(part), "0"), "masses"),
-        (lambda part: part["masses"].__setitem__(peak(part), str(int(part["masses"][peak(part)]) + 1)), "formal[0]"),
+        (lambda part: part["kinds"][0]["masses"].__setitem__(peak(part), "0"), "masses"),
+        (lambda part: raise_peak(part), "formal[0]"),
         (lambda part: part["products"][2].__setitem__(2, "17"), "formal[0]"),
         (lambda part: part["products"][2].__setitem__(1, 10**14), "products"),
         (lambda part: part.update(order="symmetric"), "formal"),
         (lambda part: part.update(order=["remove"]), "formal"),
-        (lambda part: part.update(prec=16000, masses=part["masses"] * 1000), "formal"),
+        (lambda part: part.update(
+            prec=16000, kinds=[{**part["kinds"][0], "masses": part["kinds"][0]["masses"] * 1000}]), "formal"),
         (lambda part: part.update(side="below"), "formal"),
     ],
 )
@@ -303,25 +414,25 @@ def test_only_the_program_that_was_built_runs(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(formal_module, "CHECKER", built)
     monkeypatch.setattr(formal_module, "HASH", tmp_path / "built.sha256")
     with pytest.raises(Unsupported, match="not built"):
-        is_accepted(ABOVE)
+        is_accepted(ABOVE, [LAW])
     (tmp_path / "built.sha256").write_text(hashlib.sha256(built.read_bytes()).hexdigest() + "\n", encoding="ascii")
-    assert is_accepted(ABOVE)
+    assert is_accepted(ABOVE, [LAW])
     program(built, "echo accepted  # something else")
     with pytest.raises(Unsupported, match="not the program"):
-        is_accepted(ABOVE)
+        is_accepted(ABOVE, [LAW])
 
 
 def test_the_checker_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that wants more memory or time than it may have decides nothing."""
     assert formal_module.MAX_SECONDS <= 900 and formal_module.MAX_MEMORY <= 8192
     large = program(tmp_path / "large", f'exec "{sys.executable}" -c "print(len(bytes(300 << 20)) and \'accepted\')"')
-    assert is_accepted(ABOVE, str(large))
+    assert is_accepted(ABOVE, [LAW], str(large))
     monkeypatch.setattr(formal_module, "MAX_MEMORY", 200)
     with pytest.raises(Unsupported, match="failed"):
-        is_accepted(ABOVE, str(large))
+        is_accepted(ABOVE, [LAW], str(large))
     monkeypatch.setattr(formal_module, "MAX_SECONDS", 0.2)
     with pytest.raises(Unsupported, match="did not finish"):
-        is_accepted(ABOVE, str(program(tmp_path / "slow", "exec sleep 60")))
+        is_accepted(ABOVE, [LAW], str(program(tmp_path / "slow", "exec sleep 60")))
 
 
 def test_the_build_keeps_the_niceness_it_was_given(load: Callable[..., ModuleType]) -> None:

@@ -1,22 +1,24 @@
 """TRUSTED. The formal part of a certificate: a composition in integers, checked by a program extracted from Coq.
 
-The part says, for one order of the composition and one side: this integer law of one step is above (below) the
-mechanism's; its k-fold composition has a delta(eps) of at most (at least) the bound. The first is proved here in
-ball arithmetic (T120, T121), the second by the program that proofs/coq/Link.v proves right (T122).
+The part says, for one order of the composition and one side: these integer laws, one for each kind of steps, are
+above (below) those kinds' own; their composition has a delta(eps) of at most (at least) the bound. The first is proved
+here in ball arithmetic (T120, T121) and, above a sampled Gaussian, by the program, as is the second (T122).
 """
 
 from __future__ import annotations
 
 import hashlib
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
 from flint import arb, ctx
 
+from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.certificate.document import Document, check_equal, check_keys
 from verified_dp.core.certificate.statement import read_spec
@@ -24,31 +26,42 @@ from verified_dp.core.certificate.witness import number_text, read_number
 from verified_dp.core.composition import Claim
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.core.exact import square
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.core.theorems import proved_by
 
 SIDES = ("above", "below")
 MAX_POINTS = 2**18
+MAX_KINDS = 64
 MAX_INDEX = 2**26
 MAX_BITS = 4096
 MAX_WORK = 2**28
 """Points times bits of precision; known certificates need 2^24."""
 MAX_SECONDS = 600
 """Of the extracted program; known parts take seconds, the largest of 16000 points about a minute."""
+_SPARE_BITS = 64
+"""Beyond those of the masses, in which the program compares with a sampled Gaussian."""
 MAX_MEMORY = 4096
 """Megabytes of the extracted program."""
 CHECKER = Path(__file__).resolve().parents[2] / "proofs" / "coq" / "build" / "formal-checker"
 HASH = CHECKER.with_suffix(".sha256")
 """What `make proofs` writes beside the program that it built: its sha256."""
 
+PROGRAM = "Coq's kernel and extraction, the OCaml compiler and zarith."
 TRUST = (
-    "Trusted: that the one-step integer law bounds the mechanism (this package's ball arithmetic, T120, T121), "
-    "that the losses of the pair compose (T25), Coq's kernel and extraction, the OCaml compiler and zarith."
+    "Trusted: that the integer laws of the steps bound the mechanisms' (this package's ball arithmetic, T120, T121), "
+    f"that the losses of the pairs compose (T25), {PROGRAM}"
 )
 """What remains trusted after a formal check."""
+TRUST_SAMPLED = (
+    "Every integer law was found above the sampled Gaussian's own by the program (covers_ok, sampled_gaussian_private "
+    f"in proofs/coq). Trusted: that a mechanism in more dimensions is one on the line (T21, T23), {PROGRAM}"
+)
+"""... where every kind of steps is a sampled Gaussian, bounded from above."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +75,26 @@ class Product:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """masses[i] 2^-bits at the loss (low + i) step, infinity 2^-bits at infinity: the law of one of `count` steps."""
+
+    count: int
+    low: int
+    infinity: int
+    masses: tuple[int, ...]
+
+    @property
+    def grid(self) -> LawGrid:
+        """Where the masses are."""
+        grid = LawGrid(self.low, ((len(self.masses) - 1, 1),))
+        if not grid.is_proper():
+            raise InvalidInput("low", self.low, "negative")
+        return grid
+
+
+@dataclass(frozen=True)
 class FormalPart:
-    """masses[i] 2^-bits at the loss (low + i) step, infinity 2^-bits at infinity: the law of one of `count` steps.
+    """The kinds of steps in the order of the composition's laws, and what their composition comes to.
 
     side: above says delta(epsilon) <= bound 2^-bits, below says >=. prec: bits of the ball arithmetic that compares.
     """
@@ -71,13 +102,10 @@ class FormalPart:
     order: str
     side: str
     epsilon: Fraction
-    count: int
     step: Fraction
     bits: int
     prec: int
-    low: int
-    infinity: int
-    masses: tuple[int, ...]
+    kinds: tuple[Kind, ...]
     products: tuple[Product, ...]
     bound: int
 
@@ -85,6 +113,11 @@ class FormalPart:
     def delta(self) -> Fraction:
         """The bound."""
         return Fraction(self.bound, 1 << self.bits)
+
+    @property
+    def points(self) -> int:
+        """Of all kinds."""
+        return sum(len(kind.masses) for kind in self.kinds)
 
 
 # ---------- as plain data ----------
@@ -96,16 +129,18 @@ def part_record(part: FormalPart) -> Document:
         "order": part.order,
         "side": part.side,
         "epsilon": number_text(part.epsilon),
-        "count": part.count,
         "step": number_text(part.step),
         "bits": part.bits,
         "prec": part.prec,
-        "low": part.low,
-        "infinity": str(part.infinity),
-        "masses": [str(mass) for mass in part.masses],
+        "kinds": [_kind_record(kind) for kind in part.kinds],
         "products": [[p.first, p.last, str(p.sum), str(p.infinity)] for p in part.products],
         "bound": str(part.bound),
     }
+
+
+def _kind_record(kind: Kind) -> Document:
+    return {"count": kind.count, "low": kind.low, "infinity": str(kind.infinity),
+            "masses": [str(mass) for mass in kind.masses]}
 
 
 def read_parts(found: Any) -> list[FormalPart]:
@@ -115,30 +150,41 @@ def read_parts(found: Any) -> list[FormalPart]:
     return [_read_part(table, f"formal[{index}]") for index, table in enumerate(found)]
 
 
-_KEYS = ("order", "side", "epsilon", "count", "step", "bits", "prec", "low", "infinity", "masses", "products", "bound")
+_KEYS = ("order", "side", "epsilon", "step", "bits", "prec", "kinds", "products", "bound")
+_KIND_KEYS = ("count", "low", "infinity", "masses")
 
 
 def _read_part(table: Any, path: str) -> FormalPart:
     check_keys(table, _KEYS, path)
-    masses, products = table["masses"], table["products"]
-    if type(masses) is not list or not 2 < len(masses) <= MAX_POINTS or type(products) is not list:
-        raise InvalidCertificate(f"{path}.masses", f"masses and products must be lists, of 3 to {MAX_POINTS} masses")
+    kinds, products = table["kinds"], table["products"]
+    if type(kinds) is not list or not 0 < len(kinds) <= MAX_KINDS or type(products) is not list:
+        raise InvalidCertificate(f"{path}.kinds", f"kinds and products must be lists, of 1 to {MAX_KINDS} kinds")
     part = FormalPart(
         table["order"], table["side"], read_number(table["epsilon"], f"{path}.epsilon"),
-        _small(table["count"], f"{path}.count", 1, 10**12), read_number(table["step"], f"{path}.step"),
+        read_number(table["step"], f"{path}.step"),
         _small(table["bits"], f"{path}.bits", 1, MAX_BITS), _small(table["prec"], f"{path}.prec", 2, 4 * MAX_BITS),
-        _small(table["low"], f"{path}.low", -MAX_INDEX, MAX_INDEX), _natural(table["infinity"], f"{path}.infinity"),
-        tuple(_natural(text, f"{path}.masses[{i}]") for i, text in enumerate(masses)),
+        tuple(_read_kind(kind, f"{path}.kinds[{i}]") for i, kind in enumerate(kinds)),
         tuple(_read_product(row, f"{path}.products[{i}]") for i, row in enumerate(products)),
         _natural(table["bound"], f"{path}.bound"))
     if type(part.order) is not str or part.side not in SIDES:
         raise InvalidCertificate(path, "order must be text, and side above or below")
     if part.step <= 0 or abs(part.epsilon / part.step) > MAX_INDEX:
         raise InvalidCertificate(path, "step must be positive, and epsilon not too many steps")
-    if len(part.masses) * part.prec > MAX_WORK:
+    if part.points * part.prec > MAX_WORK:
         raise InvalidCertificate(path, f"more than {MAX_WORK} bits to compare")
     check_equal(part_record(part), table, path, "not in canonical form")
     return part
+
+
+def _read_kind(table: Any, path: str) -> Kind:
+    check_keys(table, _KIND_KEYS, path)
+    masses = table["masses"]
+    if type(masses) is not list or not 2 < len(masses) <= MAX_POINTS:
+        raise InvalidCertificate(f"{path}.masses", f"must be a list of 3 to {MAX_POINTS} masses")
+    return Kind(
+        _small(table["count"], f"{path}.count", 1, 10**12), _small(table["low"], f"{path}.low", -MAX_INDEX, MAX_INDEX),
+        _natural(table["infinity"], f"{path}.infinity"),
+        tuple(_natural(text, f"{path}.masses[{i}]") for i, text in enumerate(masses)))
 
 
 def _read_product(row: Any, path: str) -> Product:
@@ -166,35 +212,27 @@ def _natural(text: Any, path: str) -> int:
 
 
 @proved_by("T120-integer-law-above")
-def is_above(part: FormalPart, law: Law) -> bool:
+def is_above(part: FormalPart, kind: Kind, law: Law) -> bool:
     """Whether every integer mass is at least that of the dominating law on the same grid (T26), in balls."""
     with ctx.workprec(part.prec):
-        found, scale = enclose_step(law, _grid(part), part.step, part.bits), arb((1, part.bits))
-        masses = all(mass >= scale * least for mass, least in zip(map(arb, part.masses), found.above, strict=True))
-        return masses and bool(arb(part.infinity) >= scale * found.infinity_above)
+        found, scale = enclose_step(law, kind.grid, part.step, part.bits), arb((1, part.bits))
+        masses = all(mass >= scale * least for mass, least in zip(map(arb, kind.masses), found.above, strict=True))
+        return masses and bool(arb(kind.infinity) >= scale * found.infinity_above)
 
 
 @proved_by("T121-integer-law-below")
-def is_below(part: FormalPart, law: Law) -> bool:
+def is_below(part: FormalPart, kind: Kind, law: Law) -> bool:
     """Whether no integer mass exceeds that of the dominated law on the same grid (T27), in balls."""
     with ctx.workprec(part.prec):
-        found, scale = enclose_step(law, _grid(part), part.step, part.bits), arb((1, part.bits))
-        masses = all(mass <= scale * most for mass, most in zip(map(arb, part.masses), found.below, strict=True))
-        return masses and bool(arb(part.infinity) <= scale * found.infinity)
+        found, scale = enclose_step(law, kind.grid, part.step, part.bits), arb((1, part.bits))
+        masses = all(mass <= scale * most for mass, most in zip(map(arb, kind.masses), found.below, strict=True))
+        return masses and bool(arb(kind.infinity) <= scale * found.infinity)
 
 
-def _grid(part: FormalPart) -> LawGrid:
-    grid = LawGrid(part.low, ((len(part.masses) - 1, 1),))
-    if not grid.is_proper():
-        raise InvalidInput("low", part.low, "negative")
-    return grid
-
-
-def single_law(loss: ComposedLoss) -> tuple[Law, int]:
-    """The law of every step, and how many there are. Raises Unsupported where steps differ."""
-    if len(loss.laws) != 1:
-        raise Unsupported("the formal checker composes one kind of step; this composition has several", "formal")
-    return loss.laws[0]
+def is_sampled(part: FormalPart, law: Law) -> bool:
+    """Whether the program itself compares this kind's integer law with the mechanism's own."""
+    return (part.side == "above" and isinstance(law, SampledGaussianLoss) and law.order in ("remove", "add")
+            and isinstance(law.noise_multiplier, Fraction))
 
 
 # ---------- the extracted checker ----------
@@ -216,15 +254,41 @@ def checker_path(given: str | None = None) -> Path:
     return CHECKER
 
 
-def problem_words(part: FormalPart) -> Iterator[int | str]:
+def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
     """What the extracted program reads."""
-    numbers = (part.count, part.epsilon.numerator, part.epsilon.denominator, part.step.numerator, part.step.denominator)
     yield part.side
-    yield from [part.bits, *numbers, part.low, part.infinity, len(part.masses), *part.masses]
+    yield from (part.bits, part.epsilon.numerator, part.epsilon.denominator, part.step.numerator, part.step.denominator)
+    yield len(part.kinds)
+    for kind in part.kinds:
+        yield from [kind.count, kind.low, kind.infinity, len(kind.masses), *kind.masses]
     yield len(part.products)
     for hint in part.products:
         yield from [hint.first, hint.last, hint.sum, hint.infinity]
     yield part.bound
+    for kind, law in zip(part.kinds, laws, strict=True):
+        yield from _source_words(part, kind, law) if is_sampled(part, law) else ["given"]
+
+
+def _source_words(part: FormalPart, kind: Kind, law: Law) -> Iterator[int | str]:
+    """The law that a kind must be above, and hints: bits, terms of a series, where the line ends, tests."""
+    assert isinstance(law, SampledGaussianLoss) and isinstance(law.noise_multiplier, Fraction)
+    q, sigma, bits = law.sampling_probability, law.noise_multiplier, part.bits + _SPARE_BITS
+    yield law.order
+    yield from [q.numerator, q.denominator, sigma.numerator, sigma.denominator, bits, bits // 2, isqrt(2 * bits) + 1]
+    yield len(kind.masses)
+    with ctx.workprec(bits + 64):
+        for index in range(kind.low, kind.low + len(kind.masses)):
+            yield best_test(law, ball(index * part.step), bits)
+
+
+def best_test(law: SampledGaussianLoss, loss: arb, bits: int) -> int:
+    """About 2^bits t, where the loss at t is this one; 0 where there is none. A hint: any t is sound (covers_ok)."""
+    q, sigma = ball(law.sampling_probability), ball(square(law.noise_multiplier)).sqrt()
+    ratio = ((loss if law.order == "remove" else -loss).expm1() + q) / q
+    if not ratio > 0:
+        return 0
+    place = (sigma * ratio.log() + 1 / (2 * sigma)).mid() * arb((1, bits))
+    return int(place.floor().unique_fmpz() or 0)
 
 
 _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"'
@@ -232,9 +296,9 @@ _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -
 
 
 @proved_by("T122-formal-checker")
-def is_accepted(part: FormalPart, checker: str | None = None) -> bool:
+def is_accepted(part: FormalPart, laws: Sequence[Law], checker: str | None = None) -> bool:
     """Whether the extracted checker accepts. Raises Unsupported where it cannot run to its end."""
-    text = "\n".join(map(str, problem_words(part))) + "\n"
+    text = "\n".join(map(str, problem_words(part, laws))) + "\n"
     command = ["/bin/sh", "-c", _RUN, str(checker_path(checker)), str(MAX_MEMORY << 10)]
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=MAX_SECONDS, check=False)
@@ -265,9 +329,10 @@ def verify_formal(document: Document, checker: str | None = None) -> Check:
     check_purpose(document["verdict"], spec.claim, parts, losses)
     for index, part in enumerate(parts):
         _check_part(part, losses[part.order], f"formal[{index}]", checker)
-    points = ", ".join(f"{part.order} {part.side} with {len(part.masses)} points" for part in parts)
+    points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
     program = "the checker extracted from Coq" if checker is None else f"the program {checker_path(checker)}"
-    reason = f"composition in integers accepted by {program} ({points}). {TRUST}"
+    sampled = all(is_sampled(part, law) for part in parts for law, _ in losses[part.order].laws)
+    reason = f"composition in integers accepted by {program} ({points}). {TRUST_SAMPLED if sampled else TRUST}"
     return Check(True, document["verdict"], None, reason)
 
 
@@ -284,14 +349,18 @@ def check_purpose(verdict: str, claim: Claim, parts: list[FormalPart], losses: M
 
 
 def _check_part(part: FormalPart, loss: ComposedLoss, path: str, checker: str | None) -> None:
-    law, count = single_law(loss)
-    if part.count != count:
-        raise InvalidCertificate(f"{path}.count", f"must be {count}")
-    try:
-        bounds = is_above(part, law) if part.side == "above" else is_below(part, law)
-    except (InvalidInput, ArithmeticError, ValueError) as error:
-        raise InvalidCertificate(f"{path}.masses", f"cannot be compared: {error}") from None
-    if not bounds:
-        raise InvalidCertificate(f"{path}.masses", f"not {part.side} the law of one step")
-    if not is_accepted(part, checker):
+    if [kind.count for kind in part.kinds] != [count for _, count in loss.laws]:
+        raise InvalidCertificate(f"{path}.kinds", f"counts must be {', '.join(str(count) for _, count in loss.laws)}")
+    for index, (kind, (law, _)) in enumerate(zip(part.kinds, loss.laws, strict=True)):
+        _check_kind(part, kind, law, f"{path}.kinds[{index}].masses")
+    if not is_accepted(part, [law for law, _ in loss.laws], checker):
         raise InvalidCertificate(path, "rejected by the formal checker")
+
+
+def _check_kind(part: FormalPart, kind: Kind, law: Law, path: str) -> None:
+    try:
+        bounds = is_above(part, kind, law) if part.side == "above" else is_below(part, kind, law)
+    except (InvalidInput, ArithmeticError, ValueError) as error:
+        raise InvalidCertificate(path, f"cannot be compared: {error}") from None
+    if not bounds:
+        raise InvalidCertificate(path, f"not {part.side} the law of one step")

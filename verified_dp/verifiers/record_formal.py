@@ -6,7 +6,7 @@ are those of proofs/coq/Checker.v, one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ from verified_dp.core.errors import InvalidCertificate, Unsupported
 from verified_dp.core.laws.law import Law
 from verified_dp.core.locks import alone
 from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.verifiers.formal import FormalPart, Product, part_record, read_parts, single_law
+from verified_dp.verifiers.formal import FormalPart, Kind, Product, part_record, read_parts
 
 _SHARE_BITS = 16
 """All that is cut costs about 2^-16 of the claimed delta."""
@@ -89,6 +89,16 @@ class Arithmetic:
                 raise Unsupported("the formal checker would need more than 2^16 points", "formal")
         return power, hints
 
+    def series(self, kinds: Sequence[tuple[Composed, int]]) -> tuple[Composed, list[Product]]:
+        """All kinds: the first one's power, then all of the others, then their product, with the hints."""
+        (law, count), *others = kinds
+        power, hints = self.power(law, count)
+        if not others:
+            return power, hints
+        rest, more = self.series(others)
+        product, last = self.multiply(power, rest, sum(count for _, count in kinds))
+        return product, [*hints, *more, last]
+
     def exponential(self, exponent: Fraction) -> int:
         """2^bits e^-exponent, below for an upper bound of delta and above for a lower one."""
         term, total = Fraction(1), Fraction(1)
@@ -113,7 +123,11 @@ def _opposite(side: str) -> str:
     return "below" if side == "above" else "above"
 
 
-def propose(law: Law, order: str, count: int, side: str, epsilon: Fraction, target: Fraction,
+Kinds = Sequence[tuple[Law, int]]
+"""The laws of a composition with their counts."""
+
+
+def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction,
             enough: Callable[[FormalPart], bool]) -> FormalPart:
     """The coarsest grid's part that is enough. target: about the size of delta that matters.
 
@@ -122,7 +136,7 @@ def propose(law: Law, order: str, count: int, side: str, epsilon: Fraction, targ
     part = None
     for power in range(_COARSEST, _FINEST + 1):
         try:
-            part = build_part(law, order, count, side, epsilon, target, Fraction(1, 1 << power))
+            part = build_part(laws, order, side, epsilon, target, Fraction(1, 1 << power))
         except Unsupported:
             break
         if enough(part):
@@ -131,22 +145,29 @@ def propose(law: Law, order: str, count: int, side: str, epsilon: Fraction, targ
     raise Unsupported(f"no grid of the formal checker decides this claim{reached}", "formal")
 
 
-def build_part(law: Law, order: str, count: int, side: str, epsilon: Fraction, target: Fraction,
+def build_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction,
                step: Fraction, grid: LawGrid | None = None) -> FormalPart:
-    """The part with this grid step, and a grid that is wide enough unless one is given."""
-    size = target.denominator.bit_length() - target.numerator.bit_length() + _SHARE_BITS
+    """The part with this grid step, and a grid for each kind that is wide enough unless one is given for all."""
+    size, count = target.denominator.bit_length() - target.numerator.bit_length() + _SHARE_BITS, sum(k for _, k in laws)
     bits = size + count.bit_length() + 40
     prec = 2 * bits + 64
     arithmetic = Arithmetic(side, bits, (1 << 2 * bits - size) // count)
     with ctx.workprec(prec):
-        grid = grid or choose_grid(law, step, arb((1, -size)) / count)
-        found = enclose_step(law, grid, step, bits)
-        rounded, scale = (Above if side == "above" else Below).integer, arb((1, bits))
-        masses = [rounded(scale * mass) for mass in (found.above if side == "above" else found.below)]
-        infinity = rounded(scale * (found.infinity_above if side == "above" else found.infinity))
-    composed, products = arithmetic.power(Composed(grid.first, masses, infinity), count)
-    return FormalPart(order, side, epsilon, count, step, bits, prec, grid.first, infinity, tuple(masses),
-                      tuple(products), arithmetic.delta(composed, epsilon, step))
+        steps = [one_step(law, side, bits, step, grid or choose_grid(law, step, arb((1, -size)) / count))
+                 for law, _ in laws]
+    composed, products = arithmetic.series([(one, k) for one, (_, k) in zip(steps, laws, strict=True)])
+    kinds = (Kind(k, one.low, one.infinity, tuple(one.masses)) for one, (_, k) in zip(steps, laws, strict=True))
+    return FormalPart(order, side, epsilon, step, bits, prec, tuple(kinds), tuple(products),
+                      arithmetic.delta(composed, epsilon, step))
+
+
+def one_step(law: Law, side: str, bits: int, step: Fraction, grid: LawGrid) -> Composed:
+    """The integer law of one step."""
+    found = enclose_step(law, grid, step, bits)
+    rounded, scale = (Above if side == "above" else Below).integer, arb((1, bits))
+    masses = [rounded(scale * mass) for mass in (found.above if side == "above" else found.below)]
+    return Composed(grid.first, masses,
+                    rounded(scale * (found.infinity_above if side == "above" else found.infinity)))
 
 
 def choose_grid(law: Law, step: Fraction, loss: arb) -> LawGrid:
@@ -185,14 +206,12 @@ def with_formal(certificate: Document) -> Document:
         raise Unsupported("the claim is undecided: there is nothing for a formal part to prove", "formal")
     losses = privacy_losses(spec.composition, spec.relation)
     if verdict == "proved":
-        parts = [propose(law, loss.order, count, "above", claim.epsilon, claim.delta,
-                         lambda part: part.delta <= claim.delta)
-                 for loss in losses for law, count in [single_law(loss)]]
+        parts = [propose(loss.laws, loss.order, "above", claim.epsilon, claim.delta,
+                         lambda part: part.delta <= claim.delta) for loss in losses]
     else:
         order = _refuting_order(certificate)
-        parts = [propose(law, loss.order, count, "below", claim.epsilon, claim.delta,
-                         lambda part: part.delta > claim.delta)
-                 for loss in losses if loss.order == order for law, count in [single_law(loss)]]
+        parts = [propose(loss.laws, loss.order, "below", claim.epsilon, claim.delta,
+                         lambda part: part.delta > claim.delta) for loss in losses if loss.order == order]
     records = [part_record(part) for part in parts]
     try:
         read_parts(records)
