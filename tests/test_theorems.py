@@ -96,7 +96,7 @@ def test_text_is_that_of_inspect(proved: hashes.Proved) -> None:
     found: object = importlib.import_module(proved.module)
     for part in proved.name.removeprefix(f"{proved.module}.").split("."):
         found = inspect.getattr_static(found, part)
-    function = getattr(found, "fget", None) or getattr(found, "__func__", None) or found
+    function = next((getattr(found, name) for name in ("fget", "func", "__func__") if hasattr(found, name)), found)
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))  # type: ignore[arg-type]
     assert hashes.code.text_of(ast.parse(source).body[0]) == proved.text
     whole = "\n".join([proved.text, *sorted(proved.reached)])

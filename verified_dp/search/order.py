@@ -336,6 +336,8 @@ class SingleOrder:
 
     def sketch(self, epsilon: Fraction) -> Sketch | None:
         """delta near eps in doubles, without any bound; the last one while delta has not moved far from there."""
+        if not self.has_contour:
+            return None
         where = as_float(epsilon)
         if self._sketch is None or not abs(self._sketch[0] - where) * self._sketch[1].tilt < NEAR:
             saddle, jump = self.saddle(epsilon), self.log_jump(epsilon) if self.few else -math.inf

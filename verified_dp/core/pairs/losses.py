@@ -44,11 +44,13 @@ def pairs_and_losses(composition: Composition,
     return tuple(pairs), tuple(compose_steps(order, steps) for order, steps in found.items())
 
 
+@proved_by("T25-composition")
 def describe_pairs(composition: Composition, relation: Relation) -> tuple[DominatingPair, ...]:
     """The first of `pairs_and_losses`."""
     return pairs_and_losses(composition, relation)[0]
 
 
+@proved_by("T25-composition")
 def privacy_losses(composition: Composition, relation: Relation) -> tuple[ComposedLoss, ...]:
     """The second of `pairs_and_losses`."""
     return pairs_and_losses(composition, relation)[1]
