@@ -174,7 +174,7 @@ def test_wide_is_an_answer_that_says_so(run: Any, folder: Path) -> None:
 
 def test_text_of_an_answer(run: Any) -> None:
     first, *rest = run("delta", "sampled.toml", "--epsilon", "1").out.splitlines()
-    assert re.fullmatch(r"certified: delta = 2\.70605611526\d*\[\d, \d\]e-6 at epsilon = 1", first)
+    assert re.fullmatch(r"certified: delta = 2\.70605611526\d*\[\d+, \d+\]e-6 at epsilon = 1", first)
     shown = "\n".join(rest)
     for words in ("between", "add-or-remove (order remove)", "contour", "aliasing", "noise_multiplier ="):
         assert words in shown

@@ -47,11 +47,11 @@ EDITS = [
     Edit("smallest", "lower_end(value)", "upper_end(value)", "T20-panel-enclosure",
          seen_by="test_largest_and_smallest_bound_every_point"),
     Edit("step_down", "arb(0).union(arb(1))", "arb(1)", "T60-tails", seen_by="test_wide_balls_hold_every_tail"),
-    Edit("powers", "half * table[n - n // 2]", "half * half", "T78-lattice-frequency-tail",
+    Edit("all_powers", "table[n - n // 2]", "table[n // 2]", "T78-lattice-frequency-tail",
          seen_by="test_all_frequencies_give_the_sum_of_the_aliases"),
     Edit("upper_dyadic", "upper_end(x)", "lower_end(x)", "T110-gdp-filter",
          seen_by="test_ball_contains_the_rational_at_any_precision"),
-    Edit("ball", "fmpq(value.numerator, value.denominator)", "float(value)", "T15-gaussian", banned=True),
+    Edit("ball", "fmpq(*value.as_integer_ratio())", "float(value)", "T15-gaussian", banned=True),
     # exact and dyadic numbers
     Edit("Dyadic._compare_finite", "self.sign * _sign(self.top", "_sign(self.top", "T13-epsilon-of-delta",
          seen_by="test_dyadics_compare_and_hash_as_fractions_do"),

@@ -146,7 +146,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
     ],
     "tables.py": [
         ("if not 0 <= self.left < self.tilt < self.right:", "if not self.left <= self.tilt:"),
-        ("if not (self.step > 0 and self.count >= 1):", "if False:"),
+        ("if not (self.step > 0 and 1 <= self.count <= MOST_FREQUENCIES):", "if False:"),
         ("(2 if m else 1) / (z * (z + 1))", "1 / (z * (z + 1))"),
         ("(2 if m else 1) / (z * (z + 1))", "(2 if m else 1) / (z * z)"),
         ("with ctx.workprec(BOUND_BITS):\n        return np.array([complex", "with ctx.workprec(witness.prec):\n"

@@ -22,7 +22,6 @@ from verified_dp.papers import accountant
 from verified_dp.papers.ask import _largest, _reversed_text
 from verified_dp.papers.individual.pld_filter import EpsilonRange, blackwell_mu
 from verified_dp.papers.paper import PAPER_METHODS
-from verified_dp.search.transforms import first_accepted
 
 PLAIN = compose((Gaussian("1.1"), 10))
 SAMPLED = compose((PoissonSampled(Gaussian("1.1"), "0.01"), 100))
@@ -193,8 +192,3 @@ def test_a_sampling_probability_next_to_one_is_answered(relation: str) -> None:
     every = compose((Gaussian("0.7"), 2))
     found, plain = (privacy_profile(one, relation).delta("1.5", 6) for one in (nearly, every))
     assert found.status == "certified" and abs(found.upper - plain.lower) < Fraction(1, 10**6)
-
-
-def test_a_tail_without_an_end_is_refused() -> None:
-    with pytest.raises(Unsupported, match="no end of a step's tail"):
-        first_accepted(lambda _: False, 1.0)

@@ -24,6 +24,7 @@ from verified_dp.core.certificate.work import MAX_PRECISION, check_work
 from verified_dp.core.composition import Claim, Spec
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Witness
+from verified_dp.core.engines.attack import AttackWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.grid import LawGrid
@@ -338,7 +339,8 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         SparseWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 100, ((50, 1),), Fraction(3), Fraction(0), 80),
         RenyiWitness(Fraction(3, 2), Fraction(1, 7), Fraction(0), (), 80),
         DivergencesWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
-        ExactWitness(80), EndWitness(80), EndlessWitness(80)]
+        ExactWitness(80), EndWitness(80), EndlessWitness(80),
+        AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), EndWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))
         assert read_witness(table, "w") == witness

@@ -124,7 +124,7 @@ def test_few_bits_end_soon(prec: int) -> None:
 
 
 def test_steps_that_reveal_everything_say_so() -> None:
-    """A standard deviation of 1/1000 on integers: no grid, and nothing but 0 and 1 instead of a crash."""
+    """A standard deviation of 1/1000 on integers: delta is 1 but for what no grid shows, instead of a crash."""
     loss = ComposedLoss("symmetric", ((DiscreteGaussianLoss(1 / HUGE, 1), 2),), F(0))
     bounds = SingleOrder(loss).enclose(F(1), 13, "auto", Budget(20)).bounds
-    assert bounds.lower == 0 and bounds.upper == 1
+    assert bounds.lower > 1 - arb(2) ** -30 and bounds.upper == 1
