@@ -73,8 +73,8 @@ _IN_BUCKETS, _BUCKET_SHARE, _BUCKET_DIGITS = 10.0, 0.4, 5
 """Seconds for buckets where no time is stated, their share of a stated time, and the digits asked of each schedule."""
 _POINT_SHARE = 0.3
 """Of what is left, for each delta of a trade-off curve."""
-_FOR_LOWER = 5.0
-"""Seconds for the lower end of steps that meet a guarantee, where no time is stated."""
+_FOR_LOWER, _TINY = 5.0, -20_000.0
+"""Seconds for the lower end of steps that meet a guarantee, where no time is stated; a log of delta not worth them."""
 Ask = Callable[["PrivacyProfile", int, float | None], Enclosure]
 
 
@@ -198,7 +198,9 @@ class PrivacyProfile:
             where = exact.exact(at, found.quantity)
             end = known.lower_bound_delta(where) if found.quantity == "delta" else known.lower_bound_epsilon(where)
             left = _FOR_LOWER if max_seconds is None else max(max_seconds - found.seconds, 0.0)
-            low = max(lower_dyadic(end), ask(self._of_losses(known.losses), found.digits, left).lower, found.lower)
+            low, below = max(lower_dyadic(end), found.lower), self._of_losses(known.losses)
+            if found.quantity == "epsilon" or any(one.log_estimate(where) > _TINY for one in below._orders):
+                low = max(low, ask(below, found.digits, left).lower)
         if low > found.upper:
             raise InconsistentEnclosures(f"{found.quantity} of steps that meet the guarantees is above {found!r}")
         return replace(found, lower=low)
@@ -358,7 +360,7 @@ class PrivacyProfile:
     def _of_losses(self, losses: Sequence[ComposedLoss]) -> Self:
         """The same profile with these losses in the place of its own."""
         other = copy(self)
-        other.losses, other._orders = tuple(losses), [SingleOrder(loss) for loss in losses]
+        other.losses, other._orders = tuple(losses), [order_of(loss) for loss in losses]
         return other
 
     def _directions(self, both: bool = False) -> Sequence[Delta]:

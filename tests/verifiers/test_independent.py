@@ -696,3 +696,18 @@ def test_it_repeats_no_lines_of_the_package() -> None:
     assert {name: " ".join(next(iter(both))) for name, both in shared.items() if both} == {}
     sample = tokens(FOLDER.parents[1] / "core" / "balls.py")
     assert runs(sample[100:160]) & others
+
+
+def test_a_zcdp_offset_counts_in_the_relative_entropy(certify_text: Callable[..., Document]) -> None:
+    """delta(0) of D_a <= 1 + a/100 is .5067: weights on the powers 0 and 1 prove no .0899."""
+    document = certify_text("replace", step("zcdp", rho="0.01", xi="1"), "0", "0.7")
+    forged = {key: value for key, value in copy.deepcopy(document).items() if key not in ("hashes", "sha256")}
+    forged["claim"]["delta"] = "0.1"
+    for entry in forged["evaluations"]:
+        entry["witness"] = {"kind": "divergences", "powers": ["0*2^0", "1*2^0"], "weights": ["1*2^-1", "1*2^-1"],
+                            "low": "471*2^-9", "high": "553*2^-9", "prec": 128}
+        entry["enclosure"] |= {"upper": "23*2^-8", "upper_decimal": "0.089844"}
+        entry["error_budget"] = {"renyi": "8.985e-2"}
+    forged["result"]["delta"]["upper"] = "0.089844"
+    found = independent.verify(canonical(sealed(forged)))
+    assert not found.valid and found.field == "evaluations[0].enclosure.upper", found

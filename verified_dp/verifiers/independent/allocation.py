@@ -275,8 +275,8 @@ class Vertical:
             weight = scaled_by(times(complex_power(phi.value(z), rounds), times(back, back)), 1 / period)
             places.append(z)
             weights.append(scaled_by(weight, 2 if j else 1))
-        sizes = [phi.value((at, Ball(0)))[0].upper() for at in (*(c * n for n in FARTHER), *self._turned())]
-        *lefts, near, farther = (complex_power((size, Ball(0)), rounds)[0].upper() for size in sizes)
+        sizes = [phi.value((at, Ball(0)))[0] for at in (*(c * n for n in FARTHER), *self._turned())]
+        *lefts, near, farther = (complex_power((size, Ball(0)), rounds)[0] for size in sizes)
         growth = exp((self.turn / s) * (self.turn / s) / 2 * rounds)
         if not farther < near:
             raise Unknown("nodes left out that do not fall")

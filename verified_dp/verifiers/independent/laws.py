@@ -765,7 +765,7 @@ class ZCDPLoss(Law):
 
     def entropy(self) -> Fraction:
         """At least E[L]."""
-        return self.rho
+        return self.rho + self.xi
 
 
 @dataclass(frozen=True)
