@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -22,7 +23,7 @@ from verified_dp.core.mechanisms import Gaussian
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 from verified_dp.search.answer import width_bits
-from verified_dp.search.line import LinePlan, choose_line, choose_nodes, plan_line
+from verified_dp.search.line import LinePlan, choose_family_nodes, choose_line, plan_line, tail_lines
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.saddle import saddle_at
 
@@ -181,8 +182,9 @@ def at_tilt(order: SingleOrder, plan: LinePlan, share: float) -> LinePlan:
     """The plan on another vertical line, with nodes for it."""
     tilt, left = plan.tilt * share, min(plan.left, plan.tilt * share / 2)
     right = max(plan.right, tilt * 1.2)
-    nodes = tuple(choose_nodes(law, tilt, plan.bits + 20 + math.log2(count)) for law, count in order.model.parts)
-    return LinePlan(tilt, plan.bits, plan.excess + 10, plan.step / 2, plan.omega * 2, right, left, nodes)
+    nodes = tuple(choose_family_nodes(family, tilt, plan.bits + 20) for family in order.model.families)
+    return replace(plan, tilt=tilt, excess=plan.excess + 10, step=plan.step / 2, omega=plan.omega * 2, right=right,
+                   left=left, nodes=nodes, lines=[tail_lines(family, tilt) for family in order.model.families])
 
 
 def check_tilts(q: Fraction, s: Fraction, k: int, order: str, level: int) -> None:

@@ -15,6 +15,7 @@ from verified_dp import (
     compose,
 )
 from verified_dp.core.composition import SCHEMES, Relation, Sampled, Spec
+from verified_dp.core.participation import Shuffled
 from verified_dp.interop import spec_toml
 from verified_dp.spec import parse_spec
 
@@ -22,7 +23,7 @@ ONE = Gaussian("1.5")
 EVERY: list[Sampled] = [
     PoissonSampled(ONE, "0.1"), WithoutReplacement(ONE, "1/3"), WithReplacement(ONE, 3, 70),
     RandomAllocation(ONE, 12, 5, True), RandomAllocation(ONE, 7), CyclicPoisson(ONE, 3, "2/7", 100),
-    TruncatedPoisson(ONE, "2/7", 100, 40)]
+    TruncatedPoisson(ONE, "2/7", 100, 40), Shuffled(ONE, 12)]
 
 
 @pytest.mark.parametrize("mechanism", EVERY, ids=lambda mechanism: type(mechanism).__name__)

@@ -152,7 +152,7 @@ def test_a_cheap_bound_has_a_deadline_of_its_own() -> None:
 def test_expansions_stop_with_their_time() -> None:
     loss, = privacy_profile(schedule(2), "remove").losses
     with pytest.raises(OutOfTime), ending_at(0.0):
-        ExpansionCurve(loss, 3).expansion(3, Fraction(1))
+        ExpansionCurve(loss, 3).expansion(3, Fraction(1), 1.0)
 
 
 def test_after_a_stop_the_cheap_bounds_have_their_time_from_the_first_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,7 +255,16 @@ def _bracket_positive(asked: Question) -> Bracket:
         lower, upper = best.ends
         if asked.budget.spent or (upper is not None and (upper - lower) * 10**asked.digits <= upper):
             break
-    return best
+    return best if best.upper is not None else Bracket(best.lower, _met_farther_out(asked, epsilon), best.never)
+
+
+def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
+    """Where delta is proved to meet the target, some powers of 2 beyond an epsilon that is too small to tell."""
+    for power in () if asked.budget.spent else (16, 32, 48):
+        answer = asked.enclose(min(epsilon * 2**power, Fraction(1)), 64.0)
+        if asked.met(answer):
+            return answer
+    return None
 
 
 def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,10 +18,13 @@ from hypothesis import strategies as st
 from verified_dp.core.certificate.check import Check, verify
 from verified_dp.core.certificate.document import MAX_BYTES, canonical, sealed
 from verified_dp.core.certificate.evaluation import enclosure_record
+from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.versions import current_versions
-from verified_dp.core.certificate.witness import read_number
+from verified_dp.core.certificate.witness import read_number, read_witness
 from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.engines import evaluate
 from verified_dp.core.exact import exact, fraction_text
+from verified_dp.core.pairs.losses import privacy_losses
 
 Document = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -456,3 +460,16 @@ def test_vast_claims_are_answered(epsilon: str, refuted: Document, work: Callabl
 
 def test_read_number_is_strict_about_its_type() -> None:
     assert read_number("3*2^-1", "x") == Fraction(3, 2)
+
+
+def test_another_order_of_rounding_makes_nothing_invalid(refuted: Document) -> None:
+    """An end that more bits prove, though those of the witness do not."""
+    spec, entry = read_spec(refuted), refuted["evaluations"][1]
+    loss = next(loss for loss in privacy_losses(spec.composition, spec.relation) if loss.order == entry["order"])
+    witness = read_witness(entry["witness"], "witness")
+    own, sharp = (evaluate(loss, replace(witness, prec=bits)).delta(exact(entry["at"])).ends()[0].as_fraction()
+                  for bits in (witness.prec, witness.prec + 64))
+    upper = ends_of(refuted, 1)[1]
+    assert own < sharp
+    assert verify(moved(refuted, 1, (own + sharp) / 2, upper)).valid
+    assert not verify(moved(refuted, 1, sharp + (upper - sharp) / 2**20, upper)).valid

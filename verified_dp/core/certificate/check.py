@@ -175,17 +175,31 @@ def _check_enclosures(entries: list[Evaluation[str]], losses: Losses, progress: 
         path = f"evaluations[{index}]"
         progress(index, len(entries))
         try:
-            key = entry.order, entry.witness
-            if key not in known:
-                known[key] = evaluate(losses[entry.order], _sharper(entry.witness))
-            _check_enclosure(entry, known[key], path)
+            _check_entry(entry, losses[entry.order], known, path)
         except (InvalidInput, Undecided, ArithmeticError, LookupError, ValueError) as error:
             raise InvalidCertificate(f"{path}.witness", f"cannot be evaluated: {error}") from None
     progress(len(entries), len(entries))
 
 
+def _check_entry(entry: Evaluation[str], loss: ComposedLoss, known: dict[tuple[str, Witness], Values],
+                 path: str) -> None:
+    """Inside by the bits of the witness, or by more of them: another version may round in another order."""
+    def check(witness: Witness) -> None:
+        key = entry.order, witness
+        if key not in known:
+            known[key] = evaluate(loss, witness)
+        _check_enclosure(entry, known[key], path)
+
+    try:
+        check(entry.witness)
+    except InvalidCertificate as refused:
+        try:
+            check(_sharper(entry.witness))
+        except InvalidCertificate:
+            raise refused from None
+
+
 def _sharper(witness: Witness) -> Witness:
-    """With bits beyond those of whoever wrote it: what other orders of arithmetic round lies far inside the room."""
     if isinstance(witness, AttackWitness):
         return replace(witness, inner=_sharper(witness.inner))
     return replace(witness, prec=witness.prec + _GUARD_BITS)  # type: ignore[type-var]
