@@ -1,11 +1,13 @@
 """Specification files: what is read, and that a mistake is one line with key, value and what is expected."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verified_dp.certificate import certify
 from verified_dp.core.composition import PoissonSampled, Relation
 from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.core.mechanisms import Gaussian
@@ -160,3 +162,8 @@ def test_any_text_is_read_or_refused(text):
     with pytest.raises(VerifiedDPError) as error:
         parse_spec(text)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_path_is_no_specification(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"a Spec; load_spec\(path\) reads one from a file, got"):
+        certify(tmp_path)  # type: ignore[arg-type]

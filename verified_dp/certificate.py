@@ -209,6 +209,8 @@ class Certificate(Mapping[str, Any]):
 def certify(spec: Spec, *, digits: int | None = None, method: str = "auto", max_seconds: float | None = None,
             progress: Callable[[str], None] | None = None) -> Certificate:
     """Prove or refute the specification's claim. Raises InvalidInput without a claim, Unsupported."""
+    if not isinstance(spec, Spec):
+        raise InvalidInput("spec", type(spec).__name__, "a Spec; load_spec(path) reads one from a file")
     if spec.claim is None:
         raise InvalidInput("claim", None, "given: a certificate states a claim")
     profile = privacy_profile(spec, progress=progress)
