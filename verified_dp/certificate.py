@@ -35,12 +35,15 @@ from verified_dp.core.certificate.work import check_work
 from verified_dp.core.composition import Claim, Spec
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.ends import End
+from verified_dp.core.engines import Witness
 from verified_dp.core.engines.rational import EndWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.evaluation import Ends, Evaluation
+from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.locks import alone
 from verified_dp.core.pairs.batches import is_attained
-from verified_dp.core.pairs.losses import ORDERS, describe_pairs, privacy_losses
+from verified_dp.core.pairs.losses import ORDERS, pairs_and_losses
+from verified_dp.core.pairs.plain import DominatingPair
 from verified_dp.core.words import assumptions
 from verified_dp.enclosure import Solution
 from verified_dp.files import write_atomically
@@ -66,11 +69,13 @@ def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Documen
     """
     if spec.claim is None:
         raise InvalidInput("claim", None, "given: a certificate states a claim")
-    losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
+    pairs, found = pairs_and_losses(spec.composition, spec.relation)
+    losses = {loss.order: loss for loss in found}
     recorded = _recorded(spec, spec.claim, delta, epsilon)
+    used = [(losses[one.order], one.witness) for one in recorded]
     try:
-        check_work([(losses[one.order], one.witness) for one in recorded])
-        return sealed(_content(spec, spec.claim, recorded))
+        check_work(used)
+        return sealed(_content(spec, spec.claim, recorded, pairs, used))
     except InvalidCertificate as error:
         reason = f"no certificate can be written for these evaluations: {error}"
         raise Unsupported(reason, "certificate") from None
@@ -81,10 +86,8 @@ def certificate_bytes(certificate: Document) -> bytes:
     return canonical(certificate)
 
 
-def _content(spec: Spec, claim: Claim, recorded: Sequence[Evaluation[str]]) -> Document:
-    pairs = describe_pairs(spec.composition, spec.relation)
-    losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
-    used = [(losses[one.order], one.witness) for one in recorded]
+def _content(spec: Spec, claim: Claim, recorded: Sequence[Evaluation[str]], pairs: Sequence[DominatingPair],
+             used: Sequence[tuple[ComposedLoss, Witness]]) -> Document:
     return {
         "schema": SCHEMA,
         "claim": claim_record(claim),
@@ -92,7 +95,7 @@ def _content(spec: Spec, claim: Claim, recorded: Sequence[Evaluation[str]]) -> D
         "pairs": pairs_record(pairs),
         "assumptions": assumptions(spec.composition, spec.relation),
         "evaluations": [evaluation_record(one) for one in recorded],
-        **judge(claim, tuple(losses), all(is_attained(pair) for pair in pairs), recorded),
+        **judge(claim, ORDERS[spec.relation], all(is_attained(pair) for pair in pairs), recorded),
         "theorems": theorems_record(pairs, used),
         "versions": current_versions(),
     }

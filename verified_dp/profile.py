@@ -155,12 +155,7 @@ class PrivacyProfile:
         """
         if _is_several(epsilon):
             return self._along("epsilon", epsilon, digits, method, max_seconds)
-        one = cast(exact.Number, epsilon)
-
-        def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
-            return profile.solve_delta(one, digits, method, seconds).enclosure
-
-        return self._raised(self._answer("delta", ask, digits, method, max_seconds), ask, one, max_seconds)
+        return self._one("delta", cast(exact.Number, epsilon), digits, method, max_seconds)
 
     @overload  # a text is one number, though it is iterable
     def epsilon(self, delta: exact.Number, digits: int | None = None, method: str = "auto",  # type: ignore[overload-overlap]
@@ -181,12 +176,16 @@ class PrivacyProfile:
         """
         if _is_several(delta):
             return self._along("delta", delta, digits, method, max_seconds)
-        one = cast(exact.Number, delta)
+        return self._one("epsilon", cast(exact.Number, delta), digits, method, max_seconds)
 
+    def _one(self, quantity: str, at: exact.Number, digits: int | None, method: str,
+             max_seconds: float | None) -> Enclosure:
+        """One delta or epsilon, in buckets where that is better, with what is attained where guarantees are stated."""
         def ask(profile: PrivacyProfile, digits: int, seconds: float | None) -> Enclosure:
-            return profile.solve_epsilon(one, digits, method, seconds).enclosure
+            solve = profile.solve_delta if quantity == "delta" else profile.solve_epsilon
+            return solve(at, digits, method, seconds).enclosure
 
-        return self._raised(self._answer("epsilon", ask, digits, method, max_seconds), ask, one, max_seconds)
+        return self._raised(self._answer(quantity, ask, digits, method, max_seconds), ask, at, max_seconds)
 
     @proved_by("T147-attained-guarantees")
     def _raised(self, found: Enclosure, ask: Ask, at: exact.Number, max_seconds: float | None) -> Enclosure:

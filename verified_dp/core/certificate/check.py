@@ -41,7 +41,7 @@ from verified_dp.core.evaluation import Evaluation
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.locks import alone
 from verified_dp.core.pairs.batches import is_attained
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.pairs.losses import pairs_and_losses
 from verified_dp.core.pairs.plain import DominatingPair
 from verified_dp.core.words import assumptions
 
@@ -113,8 +113,7 @@ def _dated(error: InvalidCertificate, versions: Any) -> InvalidCertificate:
 
 def check_content(document: Document, progress: Progress = lambda done, of: None) -> str:
     """All checks but the hashes, the cheap ones first; what was found, in words."""
-    spec, pairs = _read(document)
-    losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
+    spec, pairs, losses = _read(document)
     check_equal(document["pairs"], pairs_record(pairs), "pairs", "not the pairs of claim and input")
     check_equal(
         document["assumptions"],
@@ -131,11 +130,12 @@ def check_content(document: Document, progress: Progress = lambda done, of: None
     return f"{len(entries)} enclosures re-evaluated from their witnesses" + (f" ({'; '.join(other)})" if other else "")
 
 
-def _read(document: Document) -> tuple[Spec, tuple[DominatingPair, ...]]:
-    """The specification with its dominating pairs."""
+def _read(document: Document) -> tuple[Spec, tuple[DominatingPair, ...], Losses]:
+    """The specification with its dominating pairs, and the loss of every order."""
     try:
         spec = read_spec(document)
-        return spec, describe_pairs(spec.composition, spec.relation)
+        pairs, losses = pairs_and_losses(spec.composition, spec.relation)
+        return spec, pairs, {loss.order: loss for loss in losses}
     except Unsupported as error:
         raise InvalidCertificate("input", str(error)) from None
 

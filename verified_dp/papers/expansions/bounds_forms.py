@@ -44,11 +44,8 @@ def _modulus(tilt: arb, low: arb) -> arb:
     return ((tilt * tilt + square) * ((1 + tilt) * (1 + tilt) + square)).sqrt()
 
 
-@dataclass(frozen=True)
-class KeptPoles:
-    """1 / ((t+iw)(1+t+iw)) as it is."""
-
-    tilt: arb
+class Unchanged:
+    """Forms that expand the loss's own transform."""
 
     def enclose_cumulants(self, cumulants: list[arb]) -> list[arb]:
         """The loss's own."""
@@ -61,6 +58,13 @@ class KeptPoles:
     def bound_damping(self, low: arb) -> arb:
         """Nothing."""
         return arb(1)
+
+
+@dataclass(frozen=True)
+class KeptPoles(Unchanged):
+    """1 / ((t+iw)(1+t+iw)) as it is."""
+
+    tilt: arb
 
     @proved_by("T141-certified-expansions")
     def bound_weights(self, low: arb, high: arb) -> tuple[arb, arb]:
@@ -149,22 +153,10 @@ class ExpandedPoles:
 
 
 @dataclass(frozen=True)
-class Smoothed:
+class Smoothed(Unchanged):
     """Prawitz's kernel on [0, T]; top: T."""
 
     top: arb
-
-    def enclose_cumulants(self, cumulants: list[arb]) -> list[arb]:
-        """The loss's own."""
-        return cumulants
-
-    def bound_more(self, order: int) -> arb:
-        """Nothing."""
-        return arb(0)
-
-    def bound_damping(self, low: arb) -> arb:
-        """Nothing."""
-        return arb(1)
 
     @proved_by("T170-edgeworth-smoothing")
     def bound_weights(self, low: arb, high: arb) -> tuple[arb, arb]:

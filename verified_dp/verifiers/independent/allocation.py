@@ -302,6 +302,12 @@ class Vertical:
         return first.lower(), first.lower().shifted(1)
 
 
+def _cosh_sinh(v: Ball) -> tuple[Ball, Ball]:
+    grown = exp(v)
+    back = 1 / grown
+    return (grown + back).shifted(-1), (grown - back).shifted(-1)
+
+
 @dataclass(frozen=True)
 class Hyperbola:
     """Through c, arms turned by a; steps of h."""
@@ -317,8 +323,7 @@ class Hyperbola:
         middle = (c * (1 + sine)).lower()
         places, weights = [], []
         for j in range(self.count + 1):
-            grown = exp(h * j)
-            up, down = (grown + 1 / grown).shifted(-1), (grown - 1 / grown).shifted(-1)
+            up, down = _cosh_sinh(h * j)
             z = middle - c * sine * up, c * cosine * down
             slope = -(c * sine * down), c * cosine * up
             back = inverse(z)
@@ -327,8 +332,7 @@ class Hyperbola:
             places.append(z)
             weights.append((value[1] * share, -(value[0] * share)))  # Im w = Re(-iw)
         sizes = {p: self._size(p, middle, rounds, s, phi) for p in (self.a - b, self.a, self.a + b)}
-        end = exp(h * self.count)
-        up, down = (end + 1 / end).shifted(-1), (end - 1 / end).shifted(-1)
+        up, down = _cosh_sinh(h * self.count)
         inside = expm1(2 * pi() * b / h)
 
         def errors(n: int, strike: Ball) -> Ball:
