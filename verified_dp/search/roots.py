@@ -294,6 +294,8 @@ def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]
 
 def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
+    if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
+        return above, tilt
     epsilon = _jump_guess(order, target, Fraction(0), above)
     fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
     return (epsilon, fall / (0.01 * as_float(epsilon))) if 0 < fall < math.inf else (above, tilt)
@@ -343,9 +345,10 @@ def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
         low, high = (epsilon, high) if gap > 0 else (low, epsilon)
         if previous is not None and previous[0] != epsilon and math.isfinite(gap):
             slope = min((gap - previous[1]) / float(epsilon - previous[0]), -1e-9)
-        moved = _jump_guess(asked.order, asked.target, low, epsilon)
         if math.isfinite(gap):
             previous, moved = (epsilon, gap), _moved(epsilon, -gap / slope, 20.0)
+        else:
+            moved = _jump_guess(asked.order, asked.target, low, epsilon)
         inside = moved > low and (high is None or moved < high)
         epsilon = moved if inside else _moved((low + high) / 2 if high else 2 * low, 0.0, 20.0)
     return epsilon
