@@ -134,7 +134,8 @@ def one_round_tells(loss: ComposedLoss, epsilon: Fraction, prec: int) -> bool:
     """Whether one large round alone gives delta of a single epoch to the bits that a precision stands for."""
     law = loss.parts[0][0]
     with ctx.workprec(prec):
-        return isinstance(law, RandomAllocationLoss) and law.one_round_decides(ball(epsilon)) is not None
+        single = law.enclose_by_one_round(ball(epsilon)) if isinstance(law, RandomAllocationLoss) else None
+        return single is not None and RandomAllocationLoss.is_sharp(*single)
 
 
 @model_of.register(RandomAllocationLoss)

@@ -78,15 +78,18 @@ class RandomAllocationLoss(Unbounded, Priced):
     @proved_by("T133-random-allocation")
     def itemise_hockey_stick(self, epsilon: arb) -> tuple[arb, dict[str, arb]]:
         """H(eps) from put, or where all but one round are too small to matter from that, and bounds of the errors."""
-        single = self.one_round_decides(epsilon)
-        if single is not None:
+        single = self.enclose_by_one_round(epsilon)
+        if single is not None and self.is_sharp(*single):
             return single[0], {"other_rounds": single[1]}
         found = self._shared(epsilon)
         if found is None:
             return arb(0).union(arb(1)), {}
         put, errors = itemise_put(self.rounds, self.noise_multiplier, found[0], found[1].near)
         scale = (epsilon.exp() if self.order == "add" else arb(1)) / self.rounds
-        return self._stick(epsilon, put), {name: upper_end(scale * size) for name, size in errors.items()}
+        stick, errors = self._stick(epsilon, put), {name: upper_end(scale * size) for name, size in errors.items()}
+        if single is not None and not stick.rad() + sum(errors.values(), arb(0)) < single[1]:
+            return single[0], {"other_rounds": single[1]}
+        return stick, errors
 
     @proved_by("T133-random-allocation")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -99,11 +102,10 @@ class RandomAllocationLoss(Unbounded, Priced):
         least = (-epsilon.expm1()).max(arb(0))
         return stick.max(least).min(arb(1)) if stick.is_finite() else least.union(arb(1))
 
-    def one_round_decides(self, epsilon: arb) -> tuple[arb, arb] | None:
-        """What one large round alone gives, where that is as sharp as the precision asks."""
-        single = self.enclose_by_one_round(epsilon)
-        sharp = single is not None and single[1] <= single[0] * arb((1, -own_bits(ctx.prec)))
-        return single if sharp else None
+    @staticmethod
+    def is_sharp(single: arb, more: arb) -> bool:
+        """Whether one round alone tells what the precision asks for."""
+        return bool(more <= single * arb((1, -own_bits(ctx.prec))))
 
     @proved_by("T162-one-large-round")
     def enclose_by_one_round(self, epsilon: arb) -> tuple[arb, arb] | None:
