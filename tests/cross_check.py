@@ -79,9 +79,16 @@ def _renyi(rng: random.Random) -> Table:
             "epsilons": [str(Fraction(a * rng.randint(1, 9), 400)) for a in orders]}
 
 
+def _matrix(rng: random.Random) -> Table:
+    column = sorted((rng.randint(0, 8) for _ in range(rng.randint(0, 4))), reverse=True)
+    return {"noise_multiplier": _ratio(rng, 4, 60, 4), "column": ["1", *(str(Fraction(n, 8)) for n in column)],
+            "rounds": rng.randint(1, 40), **({"separation": rng.randint(1, 9)} if rng.random() < 0.5 else {}),
+            **({"participations": rng.randint(1, 6)} if rng.random() < 0.5 else {})}
+
+
 KINDS: dict[str, Callable[[random.Random], Table]] = {
     "gaussian": lambda rng: rng.choice([
-        {"noise_multiplier": _ratio(rng, 3, 40, 4)},
+        *[{"noise_multiplier": _ratio(rng, 3, 40, 4)}] * 4,
         {"sigma": _ratio(rng, 3, 40, 4), "sensitivity": _ratio(rng, 1, 6, 2)}]),
     "laplace": lambda rng: {"scale": _ratio(rng, 2, 60, 2), "sensitivity": _ratio(rng, 1, 4, 2)},
     "discrete-laplace": lambda rng: {"scale": _ratio(rng, 2, 40, 2), "sensitivity": rng.randint(1, 4)},
@@ -95,7 +102,14 @@ KINDS: dict[str, Callable[[random.Random], Table]] = {
     "exponential": lambda rng: {"bounded_range": _ratio(rng, 1, 20, 8)},
     "zcdp": lambda rng: {"rho": _ratio(rng, 0, 20, 100), **rng.choice([{}, {}, {"xi": _ratio(rng, 1, 9, 50)}])},
     "renyi": _renyi,
+    "laplace-vector": lambda rng: {"scale": _ratio(rng, 2, 60, 2), "sensitivity": _ratio(rng, 1, 4, 2)},
+    "discrete-laplace-vector": lambda rng: {"scale": _ratio(rng, 2, 40, 2), "sensitivity": rng.randint(1, 4)},
+    "discrete-gaussian-vector": lambda rng: {
+        "sigma_squared": _ratio(rng, 2, 80, 2), "sensitivity": _ratio(rng, 1, 6, 2)},
+    "tree-aggregation": lambda rng: {"noise_multiplier": _ratio(rng, 3, 60, 4), "steps": rng.randint(1, 300)},
+    "matrix-gaussian": _matrix,
 }
+NOT_SAMPLED = ("randomized-response", "zcdp", "renyi", "discrete-gaussian-vector", "tree-aggregation", "matrix-gaussian")
 RELEASES = ("laplace", "discrete-laplace", "finite", "approximate-dp", "gaussian-dp", "exponential",
             "discrete-gaussian")
 
@@ -104,7 +118,7 @@ def _sampling(rng: random.Random, kind: str, table: Table, relation: str) -> Tab
     """A scheme that may be there for this kind; {} for none."""
     poisson = {"scheme": "poisson", "probability": _ratio(rng, 1, 30, 100)}
     if kind != "gaussian" or "sigma" in table:
-        return poisson if kind not in ("randomized-response", "zcdp", "renyi", "gaussian") else {}
+        return {} if kind in NOT_SAMPLED or kind == "gaussian" else poisson
     rounds = rng.randint(1, 6)
     others = [{"scheme": "without-replacement", "probability": _ratio(rng, 1, 30, 100)},
               {"scheme": "with-replacement", "draws": rng.randint(1, 6), "population": rng.randint(20, 200)},
@@ -113,9 +127,13 @@ def _sampling(rng: random.Random, kind: str, table: Table, relation: str) -> Tab
     if relation != "replace":
         others += [{"scheme": "random-allocation", "rounds": rounds, "picks": rng.randint(1, rounds),
                     "fixed": rng.random() < 0.5},
+                   {"scheme": "shuffled", "rounds": rng.randint(1, 30)},
                    {"scheme": "cyclic-poisson", "groups": rng.randint(1, 4), "rounds": rng.randint(1, 9),
                     "probability": _ratio(rng, 1, 30, 100)}]
-    return poisson if rng.random() < 0.6 else rng.choice(others)
+    return poisson if rng.random() < 0.3 else rng.choice(others)
+
+
+_ONLY_UNDER = {"replace": "randomized-response", "zero-out": "tree-aggregation"}
 
 
 def _step(rng: random.Random, relation: str) -> Table:
@@ -124,7 +142,7 @@ def _step(rng: random.Random, relation: str) -> Table:
         return {"kind": "composition", "count": rng.randint(1, 3), "releases": [
             {"kind": kind, **KINDS[kind](rng), "count": rng.randint(1, 2)} for kind in kinds],
             "sampling": {"scheme": "poisson", "probability": _ratio(rng, 1, 30, 100)}}
-    kind = rng.choice([*KINDS, "gaussian", "gaussian", "gaussian"])
+    kind = rng.choice([*KINDS, *["gaussian"] * 7, *[_ONLY_UNDER.get(relation, "gaussian")] * 3])
     table = KINDS[kind](rng)
     sampling = _sampling(rng, kind, table, relation) if rng.random() < 0.55 else {}
     count = rng.choice([1, 1, 2, 3, rng.randint(4, 60), rng.randint(60, 3000) if sampling else rng.randint(4, 200)])
@@ -132,16 +150,28 @@ def _step(rng: random.Random, relation: str) -> Table:
 
 
 def specification(seed: int, index: int) -> str:
-    """The TOML of a random specification, the same for the same two numbers."""
+    """The TOML of a random specification that this package has a theorem for, the same for the same two numbers."""
     rng = random.Random(f"{seed}.{index}")
+    return next(text for text in iter(lambda: _any_specification(rng, f"{seed}.{index}"), "") if _is_supported(text))
+
+
+def _any_specification(rng: random.Random, title: str) -> str:
     relation = rng.choice(RELATIONS)
     steps = [_step(rng, relation) for _ in range(rng.choice([1, 1, 1, 2, 2, 3]))]
-    group = f"group_size = {rng.randint(2, 3)}\n" if rng.random() < 0.12 else ""
-    claim = {"title": f"random {seed}.{index}", "source": "",
+    group = f"group_size = {rng.randint(2, 3)}\n" if rng.random() < 0.2 else ""
+    claim = {"title": f"random {title}", "source": "",
              "epsilon": rng.choice(["0", "0.1", "0.5", "1", "2.5", "8"]),
              "delta": rng.choice(["1e-2", "1e-4", "1e-6", "1e-9", "0.3"])}
     return (f'relation = "{relation}"\n{group}' + "".join(f"[[mechanism]]\n{_toml(step)}" for step in steps)
             + f"[claim]\n{_toml(claim)}")
+
+
+def _is_supported(text: str) -> bool:
+    try:
+        privacy_profile(parse_spec(text))
+    except Unsupported:
+        return False
+    return True
 
 
 def _toml(table: Table) -> str:

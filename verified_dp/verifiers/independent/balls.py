@@ -8,12 +8,13 @@ state; it is the only assumption. An operation that knows nothing raises Unknown
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from mpmath import libmp
 from mpmath.libmp.libelefun import cos_sin_fixed, exp_fixed
@@ -62,6 +63,16 @@ def precision(bits: int) -> Iterator[None]:
 
 def bits() -> int:
     return _state[0]
+
+
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
+
+
+def remembered(method: Callable[[Key], Found]) -> Callable[[Key], Found]:
+    """What a method finds at a precision, found once; nobody changes it."""
+    known = lru_cache(maxsize=64)(lambda law, prec: method(law))
+    return lambda law: known(law, _state[0])
 
 
 class Ball:
