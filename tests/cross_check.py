@@ -193,7 +193,7 @@ def _value(value: Any) -> str:
 
 
 def random_row(seed: int, index: int, seconds: float = SECONDS, formal: Path = CHECKER) -> Row:
-    """Write and check the certificate of a random specification; `error` in place of results where there is none."""
+    """Write and check the certificate of a random specification; `error` or `crash` in place of results without one."""
     rng, text = random.Random(f"{seed}.{index}.method"), specification(seed, index)
     row: Row = {"key": f"{seed}.{index}", "spec": text}
     try:
@@ -201,6 +201,8 @@ def random_row(seed: int, index: int, seconds: float = SECONDS, formal: Path = C
             data = _certify(text, rng.choice(METHODS), rng.choice([2, 3, 5]))
     except (Unsupported, Undecided, InvalidInput, TimeoutError) as error:
         return {**row, "error": str(error)[:200]}
+    except Exception as error:
+        return {**row, "crash": repr(error)[:300]}
     return {**row, **checked(data, formal if rng.random() < 0.25 else None)}
 
 
@@ -263,6 +265,8 @@ def _result(name: str, data: bytes, formal: Path | None) -> str:
             found = _CALLS[name](data, formal)
     except (Unsupported, Undecided, InvalidInput, independent.TooMuch, independent.OutOfTime, TimeoutError) as error:
         return f"not covered: {error}"[:200]
+    except Exception as error:
+        return f"invalid: crashed: {error!r}"[:300]
     return "valid" if found.valid else f"invalid: {found.field}: {found.reason}"[:300]
 
 
@@ -273,8 +277,8 @@ _CALLS: dict[str, Callable[[bytes, Any], Any]] = {
 
 
 def disagrees(row: Row) -> bool:
-    """Whether a verifier refuses what this package has written and another one accepts, or all refuse it."""
-    return any(result.startswith("invalid") for result in row.get("results", {}).values())
+    """Whether a verifier refuses what this package has written and another one accepts, or all refuse it, or crash."""
+    return "crash" in row or any(result.startswith("invalid") for result in row.get("results", {}).values())
 
 
 # ---------- the whole run ----------
@@ -297,7 +301,7 @@ def run(file: Path, tasks: Iterable[tuple[str, Callable[..., Row], tuple[Any, ..
             known[row["key"]] = row
             print(json.dumps(row), file=out, flush=True)
             if disagrees(row):
-                print(f"DISAGREEMENT {row['key']}: {row['results']}", flush=True)
+                print(f"DISAGREEMENT {row['key']}: {row.get('crash') or row['results']}", flush=True)
             if sys.stderr.isatty():
                 print(f"\r{number} of {len(todo)}", end="", file=sys.stderr, flush=True)
     return known

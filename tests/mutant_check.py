@@ -170,12 +170,15 @@ def formal_mutant(document: Document, rng: random.Random) -> tuple[Document | No
             what, changed = "part+bound", replace(changed, bound=int(least * rng.randint(1, 999) / 1000 * 2**part.bits))
         false = changed.delta < least and (changed.side, changed.epsilon) == (part.side, part.epsilon)
         return sealed({**document, "formal": [part_record(changed)]}), what, false
-    except (Unsupported, ArithmeticError, LookupError, ValueError, TypeError, AttributeError):
+    except (InvalidCertificate, Unsupported, ArithmeticError, LookupError, ValueError, TypeError, AttributeError):
         return None, what, False
 
 
 def _composed(part: FormalPart) -> FormalPart:
-    """With the products and the bound that follow from its laws."""
+    """With the products and the bound that follow from its laws, where these are small."""
+    read_parts([part_record(part)])
+    if any(abs(kind.low) > 4096 or kind.count > 4096 for kind in part.kinds):
+        raise ValueError("large laws")
     arithmetic = Arithmetic(part.side, part.bits, 1 << part.bits)
     law, products = arithmetic.series([(Composed(k.low, list(k.masses), k.infinity), k.count) for k in part.kinds])
     return replace(part, products=tuple(products), bound=arithmetic.delta(law, part.epsilon, part.step))
