@@ -125,16 +125,15 @@ def _own(family: FloatFamily, law: FloatLaw, rule: NodeRule) -> OwnRule:
 
 
 def _reach_of(law: FloatLaw, count: float, c: float, steps: np.ndarray, own: OwnRule) -> float:
-    candidates, line = c + steps, own.height * own.height / (2 * law.variance)
-    reach = c + steps[0] / 2
-    for x, log_mass in zip(candidates.tolist(), law.log_masses(candidates).tolist(), strict=True):
-        strip = law.strip_growth(x, 2 * own.height) - 2 * math.pi * own.half_width / own.step
-        lift = line + law.cosine_growth(x, own.height) - log_mass
-        tails = max(float(law.log_tails_beyond(x, np.array([end]), side)[0])
-                    for end, side in ((-own.low, -1), (own.high, 1))) + lift
-        if max(strip, tails) > -2 - math.log(count):
-            break
-        reach = x
+    line, most, reach = own.height * own.height / (2 * law.variance), -2 - math.log(count), c + steps[0] / 2
+    for tried in np.split(c + steps, (5, 10)):  # the far ones ask for long grids and are seldom reached
+        strips = law.strip_growth(tried, 2 * own.height) - 2 * math.pi * own.half_width / own.step
+        lifts = line + law.cosine_growth(tried, own.height) - law.log_masses(tried)
+        tails = [law.log_tails_beyond(tried, end, side) for end, side in ((-own.low, -1), (own.high, 1))]
+        refused = np.flatnonzero(np.maximum(strips, np.maximum(*tails) + lifts) > most)
+        if len(refused):
+            return float(tried[refused[0] - 1] if refused[0] else reach)
+        reach = tried[-1]
     return float(reach)
 
 
@@ -169,9 +168,10 @@ class Lines:
     heights: np.ndarray
     rows: list[tuple[float, np.ndarray, np.ndarray]]
 
-    def logs(self, omega: float) -> np.ndarray:
-        """log of what all laws' bounds of |M(c + i omega)| multiply to, for each height."""
-        return np.asarray(sum(count * log_sums(bases - omega * angles) for count, bases, angles in self.rows))
+    def logs(self, omega: float, near: slice = slice(None)) -> np.ndarray:
+        """log of what all laws' bounds of |M(c + i omega)| multiply to, for each height, or for some."""
+        return np.asarray(sum(count * log_sums(bases[near] - omega * angles[near])
+                              for count, bases, angles in self.rows))
 
 
 def tail_lines(family: FloatFamily, c: float, count: float | None = None) -> Lines:
@@ -195,11 +195,26 @@ def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> f
 
 
 def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lines: Sequence[Lines]) -> float:
+    """From a Gaussian's cut-off on, first by all heights and then by those about the best one of each family."""
     def accept(omega: float) -> bool:
-        size = loss.log_beyond(c, omega) + sum(float(line.logs(omega).min()) for line in lines)
+        size = loss.log_beyond(c, omega) + sum(float(line.logs(omega, h).min()) for line, h in zip(lines, near, strict=True))
         return size - c * epsilon - math.log(math.pi * omega) < target
 
-    return _smallest(accept, 1e-3, 1e15)
+    near = [slice(None)] * len(lines)
+    k0, _, k2 = loss.cumulants(c)
+    high = min(max(math.sqrt(2 * max(k0 - c * epsilon - target, 1.0) / max(k2, 1e-300)), 2e-3), 1e15)
+    low = high / 2
+    while high < 1e15 and not accept(high):
+        low, high = high, min(4 * high, 1e15)
+    while low > 1e-3 and accept(low):
+        low, high = max(low / 4, 1e-3), low
+    high = _smallest(accept, low, high, 1.5)
+    near = [_about(int(line.logs(high).argmin())) for line in lines]
+    return _smallest(accept, high / 1.5, high)
+
+
+def _about(index: int) -> slice:
+    return slice(max(index - 2, 0), index + 3)
 
 
 def node_rule(height: float, half_width: float, step: float, low: float, high: float) -> NodeRule:

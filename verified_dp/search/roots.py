@@ -268,28 +268,23 @@ def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
 
 
 def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
-    """Where the first-order estimate equals the target, by bisection in the tilt, along which it falls."""
-    goal = float(log_of(target))
-    low, high = 1e-6, 1e-6
-
-    def point(tilt: float) -> tuple[float, float]:
-        k0, k1, k2 = order.model.cumulants(tilt)
-        epsilon = k1 - 1 / tilt - 1 / (1 + tilt)
-        bend = k2 + tilt**-2 + (1 + tilt) ** -2
-        return epsilon, k0 - tilt * epsilon - math.log(tilt) - math.log1p(tilt) - 0.5 * math.log(2 * math.pi * bend)
-
-    while point(high)[1] > goal and high < 1e9:
-        low, high = high, 4 * high
+    """Where the first-order estimate equals the target: it falls with the tilt, about as -bend tilt^2 / 2."""
+    goal, low, tilt, high, before = float(log_of(target)), 1e-6, 1.0, 1e9, math.inf
     for _ in range(60):
-        middle = math.sqrt(low * high)
-        size = point(middle)[1]
-        low, high = (middle, high) if size > goal else (low, middle)
-        if abs(size - goal) < 0.01 or high / low < 1 + 1e-13:
+        k0, k1, k2 = order.model.cumulants(tilt)
+        where, bend = k1 - 1 / tilt - 1 / (1 + tilt), k2 + tilt**-2 + (1 + tilt) ** -2
+        gap = k0 - tilt * where - math.log(tilt) - math.log1p(tilt) - 0.5 * math.log(2 * math.pi * bend) - goal
+        low, high = (tilt, high) if gap > 0 else (low, tilt)
+        if abs(gap) < 0.01 or high / low < 1 + 1e-13:
             break
-    epsilon = dyadic(max(point(high)[0], 1e-9), 40)
+        moved = math.sqrt(max(tilt * tilt + 2 * gap / bend, 0.0))
+        falls, before = abs(gap) < before / 10, abs(gap)
+        tilt = moved if falls and max(low, tilt / 30) < moved < min(high, 30 * tilt) else math.sqrt(
+            max(low, tilt / 16) * min(high, 16 * tilt))
+    epsilon = dyadic(max(where, 1e-9), 40)
     steps = sum(count for _, count in order.loss.parts)
     few = 0 < steps <= FEW_STEPS and not order.loss.mean_shift_squared and order.loss.order != "add"
-    return _jump_start(order, target, epsilon, high) if few else (epsilon, high)
+    return _jump_start(order, target, epsilon, tilt) if few else (epsilon, tilt)
 
 
 def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
@@ -333,6 +328,7 @@ def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
     """
     if asked.order.few and asked.order.log_jump(epsilon) > -math.inf and asked.order.sketch(epsilon) is None:
         return epsilon
+    asked.order.saddle(epsilon, tilt)  # known from here on
     low, slope = Fraction(0), -tilt
     high: Fraction | None = None
     previous: tuple[Fraction, float] | None = None
@@ -343,9 +339,10 @@ def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
         low, high = (epsilon, high) if gap > 0 else (low, epsilon)
         if previous is not None and previous[0] != epsilon and math.isfinite(gap):
             slope = min((gap - previous[1]) / float(epsilon - previous[0]), -1e-9)
-        moved = _jump_guess(asked.order, asked.target, low, epsilon)
         if math.isfinite(gap):
             previous, moved = (epsilon, gap), _moved(epsilon, -gap / slope, 20.0)
+        else:
+            moved = _jump_guess(asked.order, asked.target, low, epsilon)
         inside = moved > low and (high is None or moved < high)
         epsilon = moved if inside else _moved((low + high) / 2 if high else 2 * low, 0.0, 20.0)
     return epsilon

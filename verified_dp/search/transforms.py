@@ -142,13 +142,16 @@ class FloatLaw:
         squares = height * height + half_width * half_width
         return squares / (2 * self.variance) + self.cosine_growth(c, height + half_width)
 
-    def log_tails_beyond(self, x: float, distances: np.ndarray, side: int) -> np.ndarray:
-        """log of T10's tails without the factors of the height, so far from 0 to the right (1) or left (-1)."""
+    def log_tails_beyond(self, x: Floats, distances: Floats, side: int) -> np.ndarray:
+        """log of T10's tails without the factors of the height, so far from 0 to the right (1) or left (-1).
+
+        Of many x, which all are > 0, or of many distances.
+        """
         p = -x if self.order == "add" else x + 1
         if side < 0:
-            return log_tail(distances / self.s) + min(p, 0.0) * self.log_rest
+            return log_tail(distances / self.s) + np.minimum(p, 0.0) * self.log_rest
         odds = self.log_q + (2 * distances - 1) / (2 * self.variance)
-        if p < 0:
+        if np.all(p < 0):
             return log_tail(distances / self.s) + p * np.logaddexp(self.log_rest, odds)
         bound = p * (self.log_q + np.logaddexp(0.0, self.log_rest - odds)) + p * (p - 1) / (2 * self.variance)
         return bound + log_tail((distances - p) / self.s) - (x * self.log_rest if self.order == "symmetric" else 0.0)
@@ -183,7 +186,7 @@ class FloatLaw:
         return base, loss, angle
 
 
-def log_tail(x: np.ndarray) -> np.ndarray:
+def log_tail(x: Floats) -> np.ndarray:
     """log of a bound on P(Z > x); 2 where x < 0 (T10, refinement i)."""
     return np.where(x >= 0, -np.square(np.maximum(x, 0)) / 2 - np.log(np.maximum(2.0, 2.5 * x)), math.log(2))
 
@@ -303,8 +306,8 @@ class MixtureLaw(FloatLaw):
         distance = sign * (ends - rho) / self.s
         return np.asarray(total + (rho * rho - squares) / (2 * self.variance) + log_tail(distance))
 
-    def log_tails_beyond(self, x: float, distances: np.ndarray, side: int) -> np.ndarray:
-        return self.log_tails(np.array([x]), self.sign * side * distances, self.sign * side)
+    def log_tails_beyond(self, x: Floats, distances: Floats, side: int) -> np.ndarray:
+        return self.log_tails(np.atleast_1d(x), self.sign * side * np.atleast_1d(distances), self.sign * side)
 
     def lines(self, t: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         base, loss, angle = (np.array(rows) for rows in zip(*(self.shifted(t, float(h)) for h in heights), strict=True))
