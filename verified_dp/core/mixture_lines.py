@@ -184,8 +184,8 @@ class MixtureLines:
     def exponents(self, points: Iterable[acb]) -> list[tuple[acb, acb]]:
         """Enclose (log phi_s(t) + u(t), v(t)) at each point t."""
         s, (above, below), placed = ball(self.sigma), self._ratios(), list(points)
-        double_variance, log_norm = 2 * s * s, -(s * (2 * arb.pi()).sqrt()).log()
-        gauss = [log_norm - t * t / double_variance for t in placed]
+        bend, log_norm = -1 / (2 * s * s), -(s * (2 * arb.pi()).sqrt()).log()
+        gauss = [log_norm + t * t * bend for t in placed]
         turned = placed if self.side > 0 else [-t for t in placed]
         if above.is_one:
             return [(base, -down) for base, down in zip(gauss, below.logs(turned), strict=True)]

@@ -21,7 +21,8 @@ from verified_dp.search.transforms import FloatLaw, Floats, geometric, log_sums
 def dyadic(value: float, bits: int = 24) -> Fraction:
     """A nearby dyadic with few bits, so that witnesses stay short."""
     mantissa, exponent = math.frexp(value)
-    return Fraction(round(mantissa * 2**bits)) * Fraction(2) ** (exponent - bits)
+    number, shift = round(mantissa * 2**bits), exponent - bits
+    return Fraction(number << shift) if shift >= 0 else Fraction(number, 1 << -shift)
 
 
 def as_float(epsilon: Fraction) -> float:
@@ -44,6 +45,8 @@ _SHARES = (1.0, 0.87, 0.75, 0.62, 0.5)
 """Tilts tried, as shares of the saddle point: to the left the aliases fall faster, and the sum needs more bits."""
 
 
+_LEFT, _TURNS = np.linspace(0.04, 0.98, 20), np.linspace(0.02, 0.49, 24)
+"""Exponents of the alias bounds as shares of the tilt, heights of lines as shares of the strip."""
 _FEW_NODES = 5000
 """So many nodes are made in no time."""
 
@@ -141,7 +144,7 @@ class Aliases:
     """The alias bounds at many exponents to both sides of a tilt: what period they ask for."""
 
     def __init__(self, loss: FloatLoss, epsilon: float, tilt: float, reach: float, target: float) -> None:
-        self.exponents = np.concatenate([tilt * np.linspace(0.04, 0.98, 20), tilt + reach * geometric(1e-3, 1, 20)])
+        self.exponents = np.concatenate([tilt * _LEFT, tilt + reach * geometric(1e-3, 1, 20)])
         self.logs = loss.log_masses(self.exponents) - self.exponents * epsilon - target
         self.at_zero = -target
 
@@ -233,7 +236,7 @@ def choose_family_nodes(family: FloatFamily, c: float, bits: float) -> NodeRule:
     """Choose the rule with the fewest nodes whose errors are below 2^-bits M(c) / count for every law of a family."""
     check_time()
     wants = [(law, (bits + math.log2(count)) * math.log(2)) for law, count in family.ends]
-    turns = np.linspace(0.02, 0.49, 24) * min(min(law.strip, 2.2 * law.s * math.sqrt(want)) / law.variance
+    turns = _TURNS * min(min(law.strip, 2.2 * law.s * math.sqrt(want)) / law.variance
                                               for law, want in wants)
     steps, lows, highs = (np.full(len(turns), end) for end in (math.inf, math.inf, -math.inf))
     for law, want in wants:

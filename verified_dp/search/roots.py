@@ -197,27 +197,29 @@ def _bracket_on_lattice(asked: Question) -> Bracket:
             return Bracket(None, at_zero if asked.met(at_zero) else None)
     epsilon, tilt = guess_epsilon(asked.order, asked.target)
     bracket = Bracket(None, None)
-    for bits in (8.0, asked.digits * math.log2(10) + 1):
+    sharp = asked.digits * math.log2(10) + 1
+    for bits in (sharp if asked.budget.end == math.inf else 8.0, sharp):
         answer = asked.enclose(epsilon, max(bits - math.log2(tilt * as_float(epsilon)), 6.0))
         bracket = _tighter(asked, bracket, *_bisect(asked, answer, epsilon, bits))
         lower, upper = bracket.ends
-        if upper is None or asked.budget.spent:
+        if upper is None or asked.budget.spent or (upper - lower) * 10**asked.digits <= upper:
             break
         epsilon = _moved((lower + upper) / 2, 0.0, 24.0)
     return bracket
 
 
 def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
-    """Where the estimate of delta equals the target, by bisection, and the tilt there."""
-    goal, low, high = float(log_of(target)), Fraction(0), Fraction(1)
-    while high < FARTHEST and order.log_estimate(high) > goal:
-        low, high = high, 2 * high
-    for _ in range(30):
-        middle = dyadic(float(low + high) / 2, 40)
-        low, high = (middle, high) if order.log_estimate(middle) > goal else (low, middle)
-        if high - low < high / 1000:
+    """Where the estimate of delta equals the target, within a thousandth, and the tilt there: by the tilts as slopes."""
+    goal, low, high, epsilon = float(log_of(target)), Fraction(0), Fraction(FARTHEST), Fraction(1)
+    for _ in range(900):
+        gap = order.log_estimate(epsilon) - goal
+        low, high = (epsilon, high) if gap > 0 else (low, epsilon)
+        move = gap / order.saddle(epsilon).tilt if math.isfinite(gap) else math.copysign(math.inf, gap)
+        if abs(move) < as_float(epsilon) / 1000 or high - low < high / 1000:
             break
-    return high, order.saddle(high).tilt
+        moved = dyadic(as_float(epsilon) + min(move, 15 * as_float(epsilon)), 40) if move > -math.inf else low
+        epsilon = moved if low < moved < high else min(2 * epsilon, dyadic(float(low + high) / 2, 40))
+    return epsilon, order.saddle(epsilon).tilt
 
 
 def _bisect(asked: Question, answer: Answer, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
