@@ -541,6 +541,12 @@ def test_unsupported_claims() -> None:
         with_formal({**certificate("2e-3"), "verdict": "undecided"})
 
 
+def test_what_reveals_nothing_has_no_step(certify_text: Callable[..., Document]) -> None:
+    step = '[[mechanism]]\nkind = "discrete-gaussian-vector"\nsigma_squared = "21"\nsensitivity = "1/2"\n'
+    with pytest.raises(Unsupported, match="nothing is revealed"):
+        with_formal(certify_text("zero-out", step, "1", "0.1"))
+
+
 # ---------- what Coq says ----------
 
 
