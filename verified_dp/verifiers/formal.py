@@ -12,14 +12,11 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
-from math import isqrt
 from pathlib import Path
 from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.certificate.document import Document, check_equal, check_keys
 from verified_dp.core.certificate.statement import read_spec
@@ -28,15 +25,14 @@ from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.locks import alone
 from verified_dp.core.mechanisms import Gaussian
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.core.theorems import proved_by
+from verified_dp.verifiers.formal_steps import GaussianStep, gaussian_step
 
-SIDES, DIRECTIONS = ("above", "below"), ("remove", "add")
+SIDES = ("above", "below")
 MAX_POINTS = 2**18
 MAX_KINDS = 64
 MAX_INDEX = 2**26
@@ -45,8 +41,6 @@ MAX_WORK = 2**28
 """Points times bits of precision; known certificates need 2^24."""
 MAX_SECONDS = 600
 """Of the extracted program; known parts take seconds, the largest of 16000 points about a minute."""
-_SPARE_BITS = 64
-"""Beyond those of the masses, in which the program compares with a sampled Gaussian."""
 MAX_MEMORY = 4096
 """Megabytes of the extracted program."""
 CHECKER = Path(__file__).resolve().parents[2] / "proofs" / "coq" / "build" / "formal-checker"
@@ -237,37 +231,6 @@ def is_below(part: FormalPart, kind: Kind, law: Law) -> bool:
         return masses and bool(arb(kind.infinity) <= scale * found.infinity)
 
 
-@dataclass(frozen=True)
-class GaussianStep:
-    """One step that the program compares a kind with: a query of sensitivity 1, order remove or add."""
-
-    order: str
-    probability: Fraction
-    noise: Fraction
-
-
-@singledispatch
-def gaussian_step(law: Law, part: FormalPart) -> GaussianStep | None:
-    """The step with this loss, where the program compares with it: Gaussian, sampled or not, bounded from above."""
-    return None
-
-
-@gaussian_step.register
-def _sampled_step(law: SampledGaussianLoss, part: FormalPart) -> GaussianStep | None:
-    if part.side == "above" and law.order == part.order in DIRECTIONS and isinstance(law.noise_multiplier, Fraction):
-        return GaussianStep(law.order, law.sampling_probability, law.noise_multiplier)
-    return None
-
-
-@gaussian_step.register
-def _plain_step(law: GaussianLoss, part: FormalPart) -> GaussianStep | None:
-    """Its noise, 1/mu, rounded down to the bits of the comparison."""
-    shift, bits = law.mean_shift_squared, part.bits + _SPARE_BITS
-    noise = Fraction(isqrt((shift.denominator << 2 * bits) // shift.numerator), 1 << bits) if shift else 0
-    order = part.order if part.order in DIRECTIONS else DIRECTIONS[0]
-    return GaussianStep(order, Fraction(1), Fraction(noise)) if part.side == "above" and noise else None
-
-
 # ---------- the extracted checker ----------
 
 
@@ -298,31 +261,15 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
     for hint in part.products:
         yield from [hint.first, hint.last, hint.sum, hint.infinity]
     yield part.bound
-    steps = [gaussian_step(law, part) for law in laws]
+    steps = [compared_step(part, law) for law in laws]
     yield next((step.order for step in steps if step), "none")
     for kind, step in zip(part.kinds, steps, strict=True):
-        yield from _source_words(part, kind, step) if step else ["given"]
+        yield from step.words(kind.low, len(kind.masses), part.step, part.bits) if step else ["given"]
 
 
-def _source_words(part: FormalPart, kind: Kind, step: GaussianStep) -> Iterator[int | str]:
-    """The law that a kind must be above, and hints: bits, terms of a series, where the line ends, tests."""
-    bits = part.bits + _SPARE_BITS
-    yield "sampled"
-    yield from [*step.probability.as_integer_ratio(), *step.noise.as_integer_ratio()]
-    yield from [bits, bits // 2, isqrt(2 * bits) + 1, len(kind.masses)]
-    with ctx.workprec(bits + 64):
-        for index in range(kind.low, kind.low + len(kind.masses)):
-            yield best_test(step, ball(index * part.step), bits)
-
-
-def best_test(step: GaussianStep, loss: arb, bits: int) -> int:
-    """About 2^bits t, where the loss at t is this one; 0 where there is none. A hint: any t is sound (covers_ok)."""
-    q, sigma = ball(step.probability), ball(step.noise)
-    ratio = ((loss if step.order == "remove" else -loss).expm1() + q) / q
-    if not ratio > 0:
-        return 0
-    place = (sigma * ratio.log() + 1 / (2 * sigma)).mid() * arb((1, bits))
-    return int(place.floor().unique_fmpz() or 0)
+def compared_step(part: FormalPart, law: Law) -> GaussianStep | None:
+    """The step that the program itself finds a kind's integer law above."""
+    return gaussian_step(law, part.order, part.bits) if part.side == "above" else None
 
 
 _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"'
@@ -365,7 +312,7 @@ def verify_formal(document: Document, checker: str | None = None) -> Check:
         _check_part(part, losses[part.order], f"formal[{index}]", checker)
     points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
     program = "the checker extracted from Coq" if checker is None else f"the program {checker_path(checker)}"
-    compared = all(gaussian_step(law, part) for part in parts for law, _ in losses[part.order].laws)
+    compared = all(compared_step(part, law) for part in parts for law, _ in losses[part.order].laws)
     trust = TRUST if not compared else TRUST_SAMPLED if is_covered(spec, losses) else TRUST_LOSSES
     return Check(True, document["verdict"], None, f"composition in integers accepted by {program} ({points}). {trust}")
 
