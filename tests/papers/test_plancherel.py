@@ -141,6 +141,14 @@ def test_short_windows(order: str, tilt: object, length: str) -> None:
 
 
 @pytest.mark.theorem("T123-plancherel-form")
+def test_more_than_everything_may_wrap_around() -> None:
+    """A tilt makes what wraps into a short window count for 10^7 times itself: the lower bound is 0, not large."""
+    training, norms = Training("1.03", 1, "0.4", "add"), np.array([[1.0], [0.984375], [0.140625], [0.5625]])
+    result = plancherel_deltas(count(training, norms, 64, 20), "19/16", half_length="3.6875", tilt="19/8")
+    assert result.lower[0] == 0 and misses(result, training, norms, 20) == []
+
+
+@pytest.mark.theorem("T123-plancherel-form")
 @pytest.mark.parametrize("tilt", [0, 2, 6])
 def test_what_wraps_around(tilt: int) -> None:
     """Each side's wraps, from the composed law itself, are below their bound; the sum of all is the inner product."""

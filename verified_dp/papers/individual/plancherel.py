@@ -266,8 +266,8 @@ def bound_deltas(kinds: Counts, buckets: list[int], spectra: Spectra, weight: tu
         total[rows], error[rows] = inner_products(steps[rows], above[rows], spectra, weight)
     scale, slack = _bound_scale(steps, above, spectra, circle, epsilon)
     added = scale * (error * (1 + slack) + np.abs(total) * slack) * UP
-    outside = _past_window if up else _wrapped
-    wraps = np.minimum(outside(steps, spectra, circle, epsilon), 1.0) * UP
+    outside = _past_window if up else _wrapped  # the latter may exceed 1: tilted masses that wrap around count more
+    wraps = outside(steps, spectra, circle, epsilon) * UP
     sure, value = np.isfinite(added), np.where(np.isfinite(scale), scale, 0.0) * total
     if up:
         bound = np.maximum(value + added + wraps, 0) * UP + TINY
