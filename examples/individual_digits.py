@@ -31,7 +31,14 @@ from verified_dp.individual import plancherel_deltas
 from verified_dp.individual.array_filter import ArrayGDPFilter
 from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import IndividualLosses, individual_epsilons
-from verified_dp.individual.plots import plot_active, plot_curve, plot_groups, plot_histogram, progress_bar
+from verified_dp.individual.plots import (
+    COLOURS,
+    plot_active,
+    plot_curve,
+    plot_groups,
+    plot_histogram,
+    progress_bar,
+)
 from verified_dp.individual.training import Training
 
 SGD = Training(noise_multiplier=2, clipping=1, sampling_probability="1/10")
@@ -260,8 +267,8 @@ def draw_filtered(sweep: Mapping[str, list[Course]], others: Mapping[str, list[C
                                                  for i, (key, value) in enumerate(others.items()))):
         means = {key: average(value) for key, value in courses.items()}
         with picture(folder, name, 1, 2) as (left, right):
-            for key, (accuracy, _) in means.items():
-                left.plot(np.arange(1, STEPS + 1), accuracy, label=key)
+            for (key, (accuracy, _)), colour in zip(means.items(), COLOURS, strict=False):
+                left.plot(np.arange(1, STEPS + 1), accuracy, label=key, color=colour)
             left.axvline(WORST_STEPS + 1, color="tab:red", linestyle="--")
             left.set(xlabel="step", ylabel=f"test accuracy, mean of {SEEDS} trainings")
             left.legend(fontsize="small")
