@@ -196,8 +196,8 @@ class MixtureLines:
     def exponents(self, points: Iterable[acb], step: arb | None = None) -> list[tuple[acb, acb]]:
         """Enclose (log phi_s(t) + u(t), v(t)) at each point t; step: from each to the next, where it is the same."""
         s, (above, below), placed = ball(self.sigma), self._ratios(), list(points)
-        double_variance, log_norm = 2 * s * s, -(s * (2 * arb.pi()).sqrt()).log()
-        gauss = [log_norm - t * t / double_variance for t in placed]
+        bend, log_norm = -1 / (2 * s * s), -(s * (2 * arb.pi()).sqrt()).log()
+        gauss = [log_norm + t * t * bend for t in placed]
         turned = placed if self.side > 0 else [-t for t in placed]
         pace = step if step is None else self.side * step
         if above.is_one:

@@ -23,7 +23,7 @@ _ENDS = 300
 @lru_cache(maxsize=64)
 def unit_grid(points: int) -> np.ndarray:
     """So many points from 0 to 1."""
-    return np.linspace(0.0, 1.0, points)
+    return np.arange(points) / (points - 1)
 
 
 def geometric(low: float, high: float, points: int) -> np.ndarray:
@@ -143,7 +143,10 @@ class FloatLaw:
         return squares / (2 * self.variance) + self.cosine_growth(c, height + half_width)
 
     def log_tails_beyond(self, x: Floats, distances: Floats, side: int) -> np.ndarray:
-        """log of T10's tails without the factors of the height, so far from 0 to the right (1) or left (-1)."""
+        """log of T10's tails without the factors of the height, so far from 0 to the right (1) or left (-1).
+
+        Of many x, which all are > 0, or of many distances.
+        """
         p = -x if self.order == "add" else x + 1
         if side < 0:
             return log_tail(distances / self.s) + np.minimum(p, 0.0) * self.log_rest
