@@ -16,7 +16,7 @@ from functools import partial
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
+from verified_dp.core.balls import ball, lower_dyadic
 from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
@@ -55,6 +55,8 @@ ROUGH, QUICK = 60.0, 0.014
 a line of so few seconds is not worth a better one."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
+_FAR = (1000, 100)
+"""How much farther from the largest loss than eps a grid is chosen: one for eps itself would be too fine."""
 DEFAULT_SECONDS = 120.0
 """The budget of one question where none is stated."""
 
@@ -212,12 +214,29 @@ class SingleOrder:
         return self.moments.solve(epsilon)
 
     def _lattice_or_moment(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        """Next to the largest loss there is no grid, but one moment, where every method may be used."""
-        if method != "auto" or self.is_trivial:
-            return self._lattice(epsilon, bits, budget)
-        with suppress(Unsupported):
-            return self._lattice(epsilon, bits, budget)
-        return self.hurried(epsilon, method)
+        """Next to the largest loss a grid for a smaller eps; no grid: one moment, where every method may be used."""
+        answers, failure = list[Answer](), None
+        for place in self._places(epsilon):
+            try:
+                answers.append(self._lattice(place, bits, budget).at(epsilon))
+            except Unsupported as error:
+                failure = failure or error
+            except OutOfTime:
+                if not answers:
+                    raise
+                break
+            if budget.spent or (answers and width_bits(answers[-1].bounds) >= bits):
+                break
+        if not answers and failure is not None and method != "auto":
+            raise failure
+        return intersect(answers) if answers else self.hurried(epsilon, method)
+
+    def _places(self, epsilon: Fraction) -> Iterator[Fraction]:
+        """For which eps a grid is chosen: next to the largest loss some that are farther from it, and this one."""
+        end = self.loss.enclose_largest_loss()
+        gap = Fraction(0) if end is None else lower_dyadic(end).as_fraction() - epsilon
+        yield from (epsilon - reach * gap for reach in _FAR if 0 < reach * gap < epsilon / 4)
+        yield epsilon
 
     def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         if self.is_trivial:
