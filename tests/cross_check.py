@@ -165,6 +165,8 @@ def _any_specification(rng: random.Random, title: str) -> str:
     claim = {"title": f"random {title}", "source": "",
              "epsilon": rng.choice(["0", "0.1", "0.5", "1", "2.5", "8"]),
              "delta": rng.choice(["1e-2", "1e-4", "1e-6", "1e-9", "0.3"])}
+    if random.Random(f"{title}.delta").random() < 0.06:
+        claim["delta"] = "0"
     return (f'relation = "{relation}"\n{group}' + "".join(f"[[mechanism]]\n{_toml(step)}" for step in steps)
             + f"[claim]\n{_toml(claim)}")
 
