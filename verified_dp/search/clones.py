@@ -24,7 +24,7 @@ class CloneModel(LawModel):
 
     def __init__(self, law: Clones, epsilon0: float, floor: float) -> None:
         self.law, self.anchors, self.infinity = law, [], -math.inf
-        self.seconds = 2 * _UNIT * law.value_work(192)
+        self.seconds = 2 * _UNIT * law.value_work(64)
         others, silent, p = law.users - 1, math.tanh(epsilon0 / 2), math.exp(-epsilon0)
 
         def log_density(x: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import ctx
+from scipy.stats import binom
 
 from verified_dp import RandomizedResponse, ShuffledLocal, compose, privacy_profile
 from verified_dp.certificate import certify, verify
@@ -157,6 +158,31 @@ def test_published_bounds_lie_above(users: int, epsilon0: str) -> None:
     assert float(found.upper) == pytest.approx(float(near), rel=1e-11)
     assert float(found.upper - found.lower) < 1e-11 * float(found.upper)
     assert published is None or float(found.upper) < 0.8 * float(published)
+
+
+def ternary(users: int, p: float, z: float) -> float:
+    """H_z for answers of three categories, 1 replaced by 2, all others 3, in doubles: (1/n) E (sum of V)_+ of T137 (1).
+
+    c answers are 1 or 2, a of them 1, with the same probability; V is p - z, 1 - pz, or (1 - z)/p of the others.
+    """
+    mean = users * 2 / (p + 2)
+    spread = 12 * math.sqrt(mean) + 5
+    c = np.arange(max(1, int(mean - spread)), min(users, int(mean + spread)) + 1)
+    scale, least = (p - 1) * (z + 1), (c * (p * z - 1) + (users - c) * (z - 1) / p) / ((p - 1) * (z + 1))
+    above = c / 2 * binom.sf(np.floor(least) - 1, c - 1, 0.5) - least * binom.sf(np.floor(least), c, 0.5)
+    return float(binom.pmf(c, users, 2 / (p + 2)) @ above * scale / users)
+
+
+@theorem
+@pytest.mark.parametrize(("epsilon0", "reached"), [(1, 0.0380), (2, 0.1077), (3, 0.2204), (4, 0.4066)])
+def test_ternary_answers_reach_what_the_page_says(epsilon0: int, reached: float) -> None:
+    """Between 1 and 14 % below the bound at 10^4 users; exact for five users."""
+    p = math.exp(epsilon0)
+    assert ternary(10**4, p, math.exp(reached - 5e-5)) > 1e-6 > ternary(10**4, p, math.exp(reached + 5e-5))
+    rows = response(3, F(3))
+    others = [rows[2]] * 4
+    exact = stick(multisets([rows[0], *others]), multisets([rows[1], *others]), F(3, 2))
+    assert ternary(5, 3.0, 1.5) == pytest.approx(float(exact), rel=1e-12)
 
 
 @theorem
