@@ -47,6 +47,17 @@ def test_curve_and_tails_are_those_of_all_counts(users: int, epsilon0: Fraction)
                 assert value.rad() < 1e-40, (share, value)
 
 
+def test_next_to_a_gigantic_end_nothing_is_undecided() -> None:
+    """1 - t is about e^-99999 there."""
+    for x in (F(50000), F(99999), F(99999999999, 10**6)):
+        with ctx.workprec(128):
+            value = CloneLoss(100, F(10**5)).enclose_hockey_stick(ball(x))
+            assert value.overlaps(-(ball(x) - 10**5).expm1()) and value.rad() < value * arb(2) ** -60
+        with balls.precision(128):
+            other = OtherLoss(100, F(10**5)).stick(balls.ball(x))
+            assert other.r < other.m >> 60
+
+
 def test_at_its_ends_the_loss_has_atoms() -> None:
     """At x = eps0 exactly nothing is larger; at -eps0 all but the atom is."""
     law = CloneLoss(3, F(1))

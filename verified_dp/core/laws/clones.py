@@ -144,9 +144,11 @@ def enclose_sums(others: int, epsilon0: arb, x: arb) -> tuple[arb, arb, bool]:
         half, bits = epsilon0 / 2, ctx.prec
         scaled = (1 + (x.min(4 * half) / 2).tanh() / half.tanh()) * arb((1, bits - 1))
         low = max(integer_below(scaled), 1 << bits - 1)  # exact: integers
-        high = integer_above(scaled)
+        high, below_one = integer_above(scaled), (1 << bits) - 1
         if x == epsilon0:
-            low = high = (1 << bits) - 1
+            low = high = below_one
+        if x < epsilon0:
+            low, high = min(low, below_one), min(high, below_one)  # exact: integers
         if low >= 1 << bits:
             return arb(0), arb(0), True
         share = _Share(others, 2 / (1 + (2 * half).exp()), half.tanh(), low, high, bits)

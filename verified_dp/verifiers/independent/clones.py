@@ -60,18 +60,20 @@ class Clones(Law):
         n, places = self.users - 1, bits() + 2 * self.users.bit_length() + 48
         with precision(places):
             end, scale = self.end(), 1 << places
-            silent = _tanh(end)
+            silent, answering = _tanh(end), 2 / (1 + exp(end))
             u = ((1 + _tanh(x) / silent).shifted(-1) * scale).scaled(0)
             low, high = sorted((u[0] - u[1], scale >> 1))[1], u[0] + u[1]
+            if x < end:  # then u < 1, and j <= K
+                low, high = min(low, scale - 1), min(high, scale - 1)
             if low >= scale:
                 return Ball(0), Ball(0)
-            first, last, rest = _window(n, silent, Fraction(low, scale))
-            weight = _mass(n, last, 1 - silent, silent)
+            first, last, rest = _window(n, answering, silent, Fraction(low, scale))
+            weight = _mass(n, last, answering, silent)
             j = (last + 1) * low // scale
             coin = Ball(1, 0, -1)
             equal = weight * _mass(last, j, coin, coin)
             above = weight * binomial_tail(last, j + 1, HALF)
-            sums, odds = [Ball(0), Ball(0)], silent / (1 - silent)
+            sums, odds = [Ball(0), Ball(0)], silent / answering
             for k in range(last, first - 1, -1):
                 tick()
                 sure = (k + 1) * high // scale == j
@@ -128,12 +130,12 @@ def _mass(trials: int, k: int, p: Ball, q: Ball) -> Ball:
     return exp(choices + log(p) * k + log(q) * (trials - k))
 
 
-def _window(n: int, silent: Ball, u: Fraction) -> tuple[int, int, Ball]:
+def _window(n: int, answering: Ball, silent: Ball, u: Fraction) -> tuple[int, int, Ball]:
     """Numbers of answers, and a bound of the sums over all others: P(J >= j) <= c r^K, j > (K+1) u - 1 (Chernoff)."""
     v = 1 - u
     log_u, log_v = log(ball(u)), log(ball(v))
     rate = exp(-(log_u * u + log_v * v)).shifted(-1)
-    answering = (1 - silent) * rate
+    answering = answering * rate
     share = answering / (answering + silent)
     center, spread = ((share * n).scaled(0)[0], ((share * (1 - share)) * n).scaled(0)[0])
     reach = bits() // 2 + isqrt(2 * bits() * (spread + 1)) + 1
