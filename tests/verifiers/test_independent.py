@@ -132,6 +132,11 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "no pure epsilon": ("add-or-remove", step("gaussian", noise_multiplier="1"), "5", "0"),
     "no finite epsilon": ("remove", step("approximate-dp", epsilon="1", delta="1e-3"), "2", "1e-5"),
     "group on a sample": ("add", "group_size = 3\n" + step("gaussian", noise_multiplier="2", q="0.1"), *CLAIM),
+    "clones": ("replace", step("shuffled-local", users=10**4, epsilon0="1"), "0.05", "1e-6"),
+    "clones of odds": ("replace", step("shuffled-local", users=50, odds="3"), "0.3", "1e-4"),
+    "rounds of clones": ("replace", step("shuffled-local", users=5, epsilon0="1/2", count=2), "0.6", "1e-2"),
+    "one shuffled message": ("replace", step("shuffled-local", users=1, epsilon0="log(3)", count=3), "2", "1e-3"),
+    "nothing to hide": ("replace", step("shuffled-local", users=9, epsilon0="0"), "0", "0"),
 }
 
 
