@@ -25,6 +25,8 @@ from verified_dp.search.order import Budget
 
 Row = dict[str, float]
 DELTA, DELTA_ERROR = "1e-7", "1e-10"
+PRINTED = "hoeffding"
+"""The paper's bound on how rounding errors add up."""
 
 
 def few(value: float) -> str:
@@ -46,7 +48,7 @@ def ends(name: str, found: PaperResult) -> Row:
 def few_steps(count: int, mesh: str = "0.00004", domain: str = "5/2") -> Row:
     """A point of Figure 1(a): p = 1e-3, s = 0.8."""
     profile = steps("0.001", "0.8", count)
-    matched = accountant(profile, "prv", mesh=mesh, domain=domain, delta_error=DELTA_ERROR, tilt="0")
+    matched = accountant(profile, "prv", mesh=mesh, domain=domain, delta_error=DELTA_ERROR, tilt="0", bound=PRINTED)
     points = 2 * int(Fraction(domain) / Fraction(mesh))
     cells = accountant(profile, "fourier", L=domain, n=points, tilt="0", discretisation="cells")
     return {"truth": float(profile.epsilon(DELTA, 6).upper), **ends("prv", matched.epsilon(DELTA, 5)),
@@ -56,7 +58,7 @@ def few_steps(count: int, mesh: str = "0.00004", domain: str = "5/2") -> Row:
 def many_steps(count: int) -> Row:
     """A point of Figure 1(b): p = 1e-3, s = 0.8."""
     profile = steps("0.001", "0.8", count)
-    found = accountant(profile, "prv", eps_error="0.1", delta_error=DELTA_ERROR).epsilon(DELTA, 5)
+    found = accountant(profile, "prv", eps_error="0.1", delta_error=DELTA_ERROR, bound=PRINTED).epsilon(DELTA, 5)
     mu = few(0.001 * sqrt(count * expm1(1 / 0.8**2)))
     return {"truth": float(profile.epsilon(DELTA, 6).upper), **ends("prv", found),
             "estimate": float(found.estimate.value) if found.estimate is not None else 0.0,
@@ -67,7 +69,7 @@ def many_steps(count: int) -> Row:
 def all_records(epsilon: str, eps_error: str, count: int = 1000, mu: str = "1") -> Row:
     """A point of Figure 2: p = 1, `count` Gaussian steps that together are mu-GDP."""
     law = GaussianLoss(Fraction(mu) ** 2 / count, "symmetric")
-    method = paper_method("prv", {"eps_error": eps_error, "delta_error": DELTA_ERROR})
+    method = paper_method("prv", {"eps_error": eps_error, "delta_error": DELTA_ERROR, "bound": PRINTED})
     at = Fraction(epsilon)
     loss = ComposedLoss("symmetric", ((law, count),), Fraction(0))
     found: PaperAnswer = method.curve(loss, at, 4, Budget(60)).delta(at)
@@ -84,7 +86,7 @@ def over_points(points: int, domain: str = "8") -> Row:
     """A point of Figure 3(a): p = 4e-3, s = 0.8, k = 1000, eps = 1.5."""
     profile = steps("0.004", "0.8", 1000)
     mesh = 2 * Fraction(domain) / points
-    matched = accountant(profile, "prv", mesh=mesh, domain=domain, delta_error="1e-12", tilt="0")
+    matched = accountant(profile, "prv", mesh=mesh, domain=domain, delta_error="1e-12", tilt="0", bound=PRINTED)
     cells = accountant(profile, "fourier", L=domain, n=points, tilt="0", discretisation="cells")
     return {"truth": float(profile.delta("1.5", 6).upper), **ends("prv", matched.delta("1.5")),
             **ends("cells", cells.delta("1.5"))}

@@ -20,6 +20,7 @@ from verified_dp.search.order import Budget
 
 PAPER_METHODS = {
     "berry-esseen": "saddlepoint.method:BerryEsseenAccountant",
+    "buckets": "buckets.method:BucketsAccountant",
     "edgeworth": "edgeworth.method:EdgeworthAccountant",
     "fourier": "fourier.method:FourierAccountant",
     "prawitz": "prawitz.method:PrawitzAccountant",

@@ -225,7 +225,8 @@ def evaluate_samples(loss: ComposedLoss, witness: SampleWitness) -> SampleValues
         right = _bound_mass(loss, samples, witness, witness.right)
         left = _bound_mass(loss, samples, witness, witness.left) if witness.left else arb(1)
     with ctx.workprec(BOUND_BITS):
-        return SampleValues(witness, *sums, _bound_beyond(loss, witness, samples, [rest for _, rest in columns]), right, left)
+        beyond = _bound_beyond(loss, witness, samples, [rest for _, rest in columns])
+        return SampleValues(witness, *sums, beyond, right, left)
 
 
 @proved_by("T84-sampled-enclosure", "T12-powers")
@@ -252,7 +253,8 @@ def _sum_terms(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Sam
 
 
 @proved_by("T84-sampled-enclosure", "T03-chernoff")
-def _bound_mass(loss: ComposedLoss, samples: Sequence[Samples | DoubleSamples], witness: SampleWitness, exponent: Fraction) -> arb:
+def _bound_mass(loss: ComposedLoss, samples: Sequence[Samples | DoubleSamples], witness: SampleWitness,
+                exponent: Fraction) -> arb:
     """Bound C(l) M(l), l > 0."""
     point = ball(exponent)
     bound = loss.enclose_gaussian_exponent(acb(point)).real.exp() * bound_chernoff_factor(point)

@@ -17,7 +17,7 @@ from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.papers.densities import SMOOTH, cell_masses, float_density, log_density
+from verified_dp.papers.densities import SMOOTH, cell_masses, float_density, is_smooth, log_density
 from verified_dp.papers.fourier.bounds import FourierWitness
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, Strip
 from verified_dp.papers.fourier.doubles import fits
@@ -33,7 +33,7 @@ MOST_POINTS = 2**22
 """No grid is chosen longer than this; a longer one may be asked for."""
 DOUBLE_BITS = 44
 """Of the transforms; more are not tried in doubles, whose samples and sums are good to 40 to 45 (T173)."""
-FEWEST_PUBLISHED, MOST_CELLS = 2**12, 2**16
+FEWEST_PUBLISHED, MOST_CELLS = 2**12, 2**17
 """Points of the published form: where it begins, and where it ends for laws with atoms, whose cells take long."""
 _SHARES = (1.0, 0.87, 0.75, 0.62, 0.5)
 _HEIGHTS = np.linspace(0.02, 0.98, 33)
@@ -275,11 +275,6 @@ def wide_enough(loss: ComposedLoss, epsilon: float, least: float = 0.0) -> Fract
     mean, deviation = spread_of(loss)
     needed = max(abs(mean) + 9 * deviation, 1.2 * epsilon + 3 * deviation, least, 1 / 64)
     return Fraction(math.ceil(needed * 64), 64)
-
-
-def is_smooth(loss: ComposedLoss) -> bool:
-    """Whether point samples represent every step."""
-    return all(isinstance(law, SMOOTH) for law, _ in loss.laws)
 
 
 _RARE = -80.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -277,11 +278,13 @@ def _circle(points: int, places: range) -> np.ndarray:
         return np.array([[float(x.mid()) for x in part] for part in values])
 
 
+@lru_cache(maxsize=8)
 def _matrix(size: int) -> np.ndarray:
     """(cosines, sines) of 2 pi r j / size."""
     return _circle(size, range(size))[:, np.outer(np.arange(size), np.arange(size)) % size]
 
 
+@lru_cache(maxsize=4)
 @proved_by("T173-samples-in-doubles")
 def _turns(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """(cosines, sines) of 2 pi r j / (rows columns), r < rows, j < columns, each the product of two tabled turns."""

@@ -23,9 +23,11 @@ from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.papers.densities import is_smooth
 from verified_dp.papers.fourier.bounds import FourierWitness, enclose_by_fourier, evaluate_fourier, narrow_by_monotony
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, enclose_by_samples, evaluate_samples
 from verified_dp.papers.fourier.choose import (
+    MOST_CELLS,
     MOST_POINTS,
     Asked,
     Published,
@@ -34,7 +36,6 @@ from verified_dp.papers.fourier.choose import (
     choose_samples,
     estimate_mesh,
     estimate_tail,
-    is_smooth,
     predict_samples,
     publish,
     wide_enough,
@@ -152,7 +153,7 @@ class FourierAccountant:
         half_length = self.L or wide_enough(loss, as_float(epsilon), float(witness.half_length))
         smooth = is_smooth(loss)
         wanted = 2 ** math.ceil(math.log2(2 * half_length / (step or 1) * (1 if smooth else _FINER)))
-        points = self.n or min(wanted if smooth else max(wanted, _WITH_ATOMS), MOST_POINTS // 8)
+        points = self.n or (min(wanted, MOST_POINTS // 8) if smooth else min(max(wanted, _WITH_ATOMS), MOST_CELLS))
         return half_length, points
 
 
@@ -206,8 +207,8 @@ class PublishedCurve:
     def delta(self, epsilon: Fraction) -> PaperAnswer:
         """(5.2) and its slope at eps, with the estimates (7.3) and (7.4) of its errors."""
         value, tail = self.published.delta(epsilon), estimate_tail(self.loss, self.published.half_length)
-        used = {**self.published.parameters, "err(L, n) (7.4)": f"{estimate_mesh(value, self.finer.delta(epsilon)):.3g}"}
-        shown = used if tail is None else used | {"tail (7.3)": f"{tail:.3g}"}
+        mesh = {"err(L, n) (7.4)": f"{estimate_mesh(value, self.finer.delta(epsilon)):.3g}"}
+        shown = self.published.parameters | mesh | ({} if tail is None else {"tail (7.3)": f"{tail:.3g}"})
         return PaperAnswer(None, value, unproved(tail), shown, slope=self.published.slope(epsilon))
 
 
