@@ -4,6 +4,9 @@
     Figure 1(b)  epsilon after many steps, with eps_error = 0.1: RDP is above the interval, GDP far below
     Figure 2     Gaussian steps, whose exact delta lies in the interval; its two ends are 2 eps_error apart in epsilon
     Figure 3(a)  delta at epsilon = 1.5 over the number of points
+    Figure 3(b)  seconds for epsilon at delta = 1e-7 to +-0.1 over the number k of steps: the same accountant here,
+                 its authors' program (where prv_accountant is installed), and the Fourier accountant by whole cells,
+                 with as many points as that width needs; and by point samples, which is far narrower
     cost         seconds over the number k of steps, at the same eps_error: like sqrt(k), and those of the contour
 
 The certified truth stands beside each. `--plot FILE` draws them too (needs matplotlib).
@@ -92,6 +95,36 @@ def over_points(points: int, domain: str = "8") -> Row:
             **ends("cells", cells.delta("1.5"))}
 
 
+def authors(count: int, eps_error: float) -> Row:
+    """Seconds and interval of the authors' program; nothing where it is not installed."""
+    try:
+        from prv_accountant import PoissonSubsampledGaussianMechanism, PRVAccountant
+    except ImportError:
+        return {}
+    start = time.process_time()
+    step = PoissonSubsampledGaussianMechanism(sampling_probability=4e-3, noise_multiplier=0.8)
+    program = PRVAccountant(prvs=step, max_self_compositions=count, eps_error=eps_error, delta_error=float(DELTA_ERROR))
+    low, _, up = program.compute_epsilon(delta=float(DELTA), num_self_compositions=count)
+    return {"prv_accountant": time.process_time() - start, "its low": low, "its up": up}
+
+
+def matched_accuracy(count: int, eps_error: str = "0.1") -> Row:
+    """A point of Figure 3(b): p = 4e-3, s = 0.8."""
+    profile = steps("0.004", "0.8", count)
+    row: Row = {"truth": float(profile.epsilon(DELTA, 6).upper)}
+    for name, parameters in (("prv", {"eps_error": eps_error, "delta_error": DELTA_ERROR}), ("points", {})):
+        start = time.process_time()
+        found = accountant(profile, "fourier" if name == "points" else name, **parameters).epsilon(DELTA, 3)
+        row |= {name: time.process_time() - start, **ends(name, found)}
+    points, width = 2**10, float("inf")
+    while width > 2 * float(eps_error):
+        points, start = 2 * points, time.process_time()
+        found = ends("cells", accountant(profile, "fourier", L="8", n=points, discretisation="cells").epsilon(DELTA, 3))
+        width = found["cells up"] - found["cells low"]
+    row |= {"cells": time.process_time() - start, **found, "cells' points": points}
+    return row | authors(count, float(eps_error))
+
+
 def cost(count: int) -> Row:
     """Seconds at one number of steps, the sampling probability falling so that privacy stays about the same."""
     profile = steps(few(0.38 / sqrt(count)), "1", count)
@@ -108,6 +141,8 @@ FIGURES = {
     "Figure 2: delta at epsilon = 3 over eps_error, 1000 Gaussian steps, 1-GDP": lambda: {
         float(error): all_records("3", error) for error in ("0.1", "0.5", "1")},
     "Figure 3(a): delta at epsilon = 1.5 over the points": lambda: {2**n: over_points(2**n) for n in (10, 12, 14)},
+    "Figure 3(b): seconds for epsilon at delta = 1e-7 to +-0.1 over k": lambda: {
+        k: matched_accuracy(k) for k in (50, 200, 800)},
     "cost: seconds over k": lambda: {k: cost(k) for k in (1000, 4000, 16000, 64000)},
 }
 
@@ -119,7 +154,7 @@ def plot(tables: dict[str, dict[float, Row]], path: str) -> None:
     figure, axes = plt.subplots(1, len(tables), figsize=(5 * len(tables), 4))
     for axis, (title, rows) in zip(axes, tables.items(), strict=True):
         for column in next(iter(rows.values())):
-            if column != "points":
+            if not ("seconds" in title and column.endswith((" low", " up", "points", "truth"))):
                 axis.plot(list(rows), [row[column] for row in rows.values()], marker=".", label=column)
         axis.set(title=title.split(":")[0], xlabel=title.split(" over ")[1], xscale="log",
                  yscale="linear" if "epsilon at" in title else "log")

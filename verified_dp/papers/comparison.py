@@ -76,14 +76,16 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
             executor: Executor | None = None) -> Comparison:
     """Ask every method for delta (at = eps) or epsilon (at = delta).
 
-    methods: None: all, until QUICK seconds are over if digits and max_seconds are not given. parameters: method -> its
-    parameters. digits: None: few from methods whose cost grows with them. max_seconds: for each method, not for all.
+    methods: None: all; where no digits are asked for either, few digits and points of those whose cost grows with them,
+    until QUICK seconds are over if max_seconds is not given, which is for each method, not for all. parameters: method
+    -> its parameters.
     show: called with each row as soon as it is there, an estimate compared with what is proved until then; after Ctrl-C
     no further method is asked, and KeyboardInterrupt raised where nothing is proved yet. executor: where the methods
     are asked, at the same time; here one after the other if there is none.
     Raises: InconsistentEnclosures where two enclosures are disjoint; Unsupported where nothing is proved.
     """
-    limit = QUICK if methods is None and digits is None and max_seconds is None and executor is None else math.inf
+    quick = methods is None and digits is None
+    limit = QUICK if quick and max_seconds is None and executor is None else math.inf
     methods, start = ALL if methods is None else methods, process_time()
     if unknown := [name for name in methods if name not in ALL]:
         raise InvalidInput("methods", unknown[0], "some of " + ", ".join(ALL))
@@ -93,7 +95,6 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
                            + (", ".join(with_parameters) or "none is"))
     found = _Rows(show)
     refused: dict[str, str] = {}
-    quick = digits is None
     asked = {name: _begin(executor, max_seconds, profile, quantity, at, name,
                           {**(_COARSE_PARAMETERS.get(name, {}) if quick else {}), **(parameters or {}).get(name, {})},
                           _coarse(profile, name) if quick else digits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb, arb_poly
 
@@ -37,7 +38,7 @@ class Buckets:
 def fill(law: Law, width: Fraction, half: int) -> Buckets:
     """One step: what lies in (i width, (i + 1) width] goes to i + 1 above, to i below; past n to infinity, and to n."""
     tails = [law.enclose_tails(ball(i * width))[0] for i in timed(range(-half, half + 1))]
-    masses = [one - other for one, other in zip(tails, tails[1:], strict=False)]
+    masses = [one - other for one, other in pairwise(tails)]
     rest = tails[-1] - law.enclose_infinity_mass()
     above = [_from_above(mass) for mass in [1 - tails[0], *masses]]
     return Buckets(width, above, [_from_below(mass) for mass in [*masses, rest]], _from_above(tails[-1]))
