@@ -47,5 +47,5 @@ def test_the_mesh_rows_are_the_programs(program: ModuleType) -> None:
 def test_how_the_prv_accountant_converges() -> None:
     """On fine meshes the proved width falls like the mesh, the estimate's error like its square, to below 1e-9."""
     *_, before, last = table("mesh")
-    assert 0.8 < float(last[4]) < 1.5 and 1.6 < float(before[5]) < 2.5 and 1.6 < float(last[5]) < 2.5
+    assert 0.8 < float(last[4]) < 1.5 and all(1.6 < float(row[5]) < 3 for row in (before, last))
     assert float(last[3]) < 1e-9
