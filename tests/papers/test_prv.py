@@ -104,7 +104,7 @@ def test_every_kind_of_law(loss: ComposedLoss, eps: str, reached: float) -> None
 def test_theorem_5_5_with_remark_5_6(composed: Composed, window: str, order: str) -> None:
     """(7) is certified, and all that is added to delta of the rounded losses is below delta_error."""
     loss = composed(order, "1/20", "1", 100)
-    answer = ask(loss, 1, eps_error="1/10", delta_error="1e-6", window=window)
+    answer = ask(loss, 1, eps_error="1/10", delta_error="1e-6", window=window, bound="hoeffding")
     assert answer.parameters["condition (7)"] == "holds" and answer.parameters["tilt"] == "0"
     assert answer.bounds is not None and contains(answer.bounds, truth(loss, 1))
     budget = answer.bounds.budget

@@ -50,11 +50,11 @@ def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: L
               show: Callable[[Compared], None]) -> Comparison:
     """What was asked, each row shown when it is there; the first Ctrl-C ends it with the rows so far."""
     from verified_dp.cli.inputs import load_spec
-    from verified_dp.papers.comparison import ALL, compare
+    from verified_dp.papers.comparison import compare
     from verified_dp.papers.fourier.pairs import published_profile
     from verified_dp.terminal import Progress
 
-    methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else ALL
+    methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else None
     def shown(row: Compared) -> None:
         progress.clear()
         show(row)

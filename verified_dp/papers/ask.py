@@ -42,6 +42,8 @@ LARGEST = 10**6
 """epsilon(delta) is looked for up to here, and delta(epsilon) asked of the methods."""
 ESTIMATED_DIGITS = 8
 """Of the eps at which an estimate crosses delta."""
+NEWTON_STEPS = 200
+"""From eps = 0 each of the first ones divides delta by about e."""
 LATE = {"time": "over before the method had its own bound: 0, and what one moment proves"}
 """Shown in the place of a method's parameters."""
 _MANY_LAWS, _BUCKETS = 10, 8
@@ -304,8 +306,24 @@ def _estimated(ask: Ask, name: str | None, target: Fraction, start: Fraction) ->
     with suppress(OutOfTime):
         if text(start) is None:
             return None
+        if name is None and ask(start).slope is not None:
+            return _newton(ask, target)
     _, high = _cross(lambda epsilon: bool(_number(text(epsilon) or "0") > ball(target)), start, ESTIMATED_DIGITS)
     return None if high is None else f"{float(high):.9g}"
+
+
+def _newton(ask: Ask, target: Fraction) -> str | None:
+    """Where an estimate with a slope is the target, by Newton's iteration from eps = 0; None where it does not end."""
+    epsilon = 0.0
+    for _ in range(NEWTON_STEPS):
+        answer = ask(Fraction(epsilon))
+        gap, slope = _number(answer.estimate or "0") - ball(target), _number(answer.slope or "0")
+        if abs(gap) * 10**ESTIMATED_DIGITS <= ball(target) or (epsilon == 0 and gap < 0):
+            return f"{epsilon:.9g}"
+        if not slope < 0:
+            return None
+        epsilon = max(epsilon - float(gap / slope), 0.0)
+    return None
 
 
 def _cross(above: Callable[[Fraction], bool], start: Fraction, digits: int) -> tuple[Fraction | None, Fraction | None]:

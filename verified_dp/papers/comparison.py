@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from time import process_time
 from typing import Any
 
 from flint import arb, ctx
@@ -20,13 +22,23 @@ from verified_dp.core.exact import Number
 from verified_dp.core.locks import alone
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.ask import accountant
+from verified_dp.papers.densities import is_smooth
 from verified_dp.papers.paper import PAPER_METHODS
 from verified_dp.profile import METHODS, PrivacyProfile
 from verified_dp.search.deadline import is_stopped
 
-ALL = ("auto", "closed-form", "renyi", "contour", "saddlepoint", "berry-esseen", "edgeworth", "prawitz", "prv",
-       "fourier", "lattice")
+ALL = ("auto", "closed-form", "prawitz", "fourier", "renyi", "saddlepoint", "berry-esseen", "edgeworth", "prv",
+       "contour", "lattice", "buckets")
 """Every method in the order in which they are asked: what estimates are measured by, then the slowest last."""
+QUICK = 2.0
+"""Seconds of processor time that all methods share where neither methods nor digits nor a time are asked for."""
+
+COARSE = 3
+"""Digits of the methods whose cost grows with them, where nobody asks for any."""
+_COARSE_ALWAYS = ("lattice", "fourier")
+_COARSE_PARAMETERS: Mapping[str, Mapping[str, Number]] = {
+    "prv": {"points": 2**12}, "buckets": {"buckets": 2**11}, "saddlepoint": {"order": 2}}
+"""Of the paper methods that are slow at their own defaults; what is asked for comes first."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +70,23 @@ class Comparison:
 
 
 @alone
-def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequence[str] = ALL,
+def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequence[str] | None = None,
             parameters: Mapping[str, Mapping[str, Number]] | None = None, digits: int | None = None,
             max_seconds: float | None = None, show: Callable[[Row], None] | None = None,
             executor: Executor | None = None) -> Comparison:
     """Ask every method for delta (at = eps) or epsilon (at = delta).
 
-    parameters: method -> its parameters. max_seconds: for each method, not for all. show: called with each row as
-    soon as it is there, an estimate compared with what is proved until then; after Ctrl-C no further method is asked,
-    and KeyboardInterrupt raised where nothing is proved yet. executor: where the methods are asked, at the same time;
-    here one after the other if there is none.
+    methods: None: all; where no digits are asked for either, few digits and points of those whose cost grows with them,
+    until QUICK seconds are over if max_seconds is not given, which is for each method, not for all. parameters: method
+    -> its parameters.
+    show: called with each row as soon as it is there, an estimate compared with what is proved until then; after Ctrl-C
+    no further method is asked, and KeyboardInterrupt raised where nothing is proved yet. executor: where the methods
+    are asked, at the same time; here one after the other if there is none.
     Raises: InconsistentEnclosures where two enclosures are disjoint; Unsupported where nothing is proved.
     """
+    quick = methods is None and digits is None
+    limit = QUICK if quick and max_seconds is None and executor is None else math.inf
+    methods, start = ALL if methods is None else methods, process_time()
     if unknown := [name for name in methods if name not in ALL]:
         raise InvalidInput("methods", unknown[0], "some of " + ", ".join(ALL))
     with_parameters = [name for name in methods if name not in METHODS]
@@ -78,15 +95,21 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
                            + (", ".join(with_parameters) or "none is"))
     found = _Rows(show)
     refused: dict[str, str] = {}
-    asked = {name: _begin(executor, profile, quantity, at, name, dict((parameters or {}).get(name, {})), digits,
-                          max_seconds) for name in sorted(dict.fromkeys(methods), key=ALL.index)}
+    asked = {name: _begin(executor, max_seconds, profile, quantity, at, name,
+                          {**(_COARSE_PARAMETERS.get(name, {}) if quick else {}), **(parameters or {}).get(name, {})},
+                          _coarse(profile, name) if quick else digits)
+             for name in sorted(dict.fromkeys(methods), key=ALL.index)}
     for number, (name, answer) in enumerate(asked.items(), 1):
         if is_stopped():
             break
+        left = limit - (process_time() - start)
+        if left < 0:
+            refused[name] = f"not begun: {QUICK:g} s were over; name the methods, or give digits or seconds"
+            continue
         if profile.progress is not None:
             profile.progress(f"{name}, method {number} of {len(methods)}")
         try:
-            found.add(answer())
+            found.add(answer(left if left < math.inf else max_seconds))
         except Unsupported as error:
             refused[name] = str(error)
     proved = found.proved
@@ -95,6 +118,12 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
     if proved is None:
         raise Unsupported("no method that applies here proves an interval: ask one of the estimates by its name")
     return Comparison(quantity, proved, tuple(_judged(row, proved) for row in found.rows), refused)
+
+
+def _coarse(profile: PrivacyProfile, name: str) -> int | None:
+    """Digits that cost little: the contour's are cheap where no loss has jumps."""
+    slow = name in _COARSE_ALWAYS or (name == "contour" and not all(is_smooth(loss) for loss in profile.losses))
+    return COARSE if slow else None
 
 
 class _Rows:
@@ -117,16 +146,19 @@ class _Rows:
         self._shown = len(self.rows)
 
 
-def _begin(executor: Executor | None, profile: PrivacyProfile, *question: Any) -> Callable[[], list[Row]]:
-    """What waits for the rows of one method, begun where there is an executor."""
+def _begin(executor: Executor | None, max_seconds: float | None, profile: PrivacyProfile, *question: Any
+           ) -> Callable[[float | None], list[Row]]:
+    """What waits for the rows of one method in so many seconds; begun where there is an executor."""
     if executor is None:
         return partial(_ask, profile, *question)
-    return executor.submit(_ask_anew, type(profile), profile.composition, profile.relation, question).result
+    found = executor.submit(_ask_anew, type(profile), profile.composition, profile.relation, question, max_seconds)
+    return lambda _: found.result()
 
 
 def _ask_anew(kind: type[PrivacyProfile], composition: Composition, relation: Relation,
-              question: tuple[Any, ...]) -> list[Row]:
-    return _ask(kind(composition, relation), *question)
+              question: tuple[Any, ...], max_seconds: float | None) -> list[Row]:
+    ask: Callable[..., list[Row]] = partial(_ask, kind(composition, relation), *question)
+    return ask(max_seconds)
 
 
 def _ask(profile: PrivacyProfile, quantity: str, at: Number, name: str, parameters: dict[str, Number],

@@ -13,6 +13,7 @@ import numpy as np
 from flint import ctx
 
 from verified_dp.core.balls import ball
+from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.mixture import MixtureLoss
@@ -22,6 +23,11 @@ from verified_dp.search.transforms import FloatLaw
 
 SMOOTH = (GaussianLoss, SampledGaussianLoss, MixtureLoss)
 """Laws whose density is continuous on the whole line: point samples represent them."""
+
+
+def is_smooth(loss: ComposedLoss) -> bool:
+    """Whether point samples represent every step."""
+    return all(isinstance(law, SMOOTH) for law, _ in loss.laws)
 
 
 def log_density(law: FloatLaw, x: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from verified_dp.search.order import Budget
 
 PAPER_METHODS = {
     "berry-esseen": "saddlepoint.method:BerryEsseenAccountant",
+    "buckets": "buckets.method:BucketsAccountant",
     "edgeworth": "edgeworth.method:EdgeworthAccountant",
     "fourier": "fourier.method:FourierAccountant",
     "prawitz": "prawitz.method:PrawitzAccountant",
@@ -36,7 +37,8 @@ class PaperAnswer:
 
     bounds: rigorous, with every source of error in its budget; None where the method only estimates.
     estimate: the paper's own approximation, a decimal; None where there is none. reason: why that is no bound.
-    parameters: what was used, in words. estimates: further approximations by name.
+    parameters: what was used, in words. estimates: further approximations by name. slope: the estimate's derivative
+    in eps, a decimal, where the paper finds epsilon(delta) by Newton's iteration.
     """
 
     bounds: Bounds | None = None
@@ -44,6 +46,7 @@ class PaperAnswer:
     reason: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     estimates: Mapping[str, str] = field(default_factory=dict)
+    slope: str | None = None
 
 
 class Curve(Protocol):

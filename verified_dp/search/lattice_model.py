@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
+from verified_dp.core.balls import ball, kept
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.law import Law
@@ -52,6 +52,12 @@ def _exact(x: arb) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
+@kept(64)
+def _known_sticks(law: Law, floor: float) -> dict[int, arb]:
+    """The profile's values at indices of a mesh, kept for the next model of the same law."""
+    return {}
+
+
 class LawModel:
     """One law as masses at points, from values of its profile on a mesh that is finer where it matters.
 
@@ -65,7 +71,7 @@ class LawModel:
         self.infinity = _log(_enclosed(law.enclose_infinity_mass))
         self.low, self.high = _range(law, self.infinity, floor)
         self._unit = (self.high - self.low) / Fraction(2) ** _FINEST
-        self._sticks: dict[int, arb] = {}
+        self._sticks = _known_sticks(law, floor)
         self._cells = [(n << _FINEST - 5, n + 1 << _FINEST - 5) for n in range(32)]
         for tilt in (0.0, 0.0):
             self.refine(tilt)

@@ -26,6 +26,7 @@ from verified_dp.core.errors import InvalidInput
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
+from verified_dp.papers.fourier.doubles import DoubleSamples, fits
 from verified_dp.search.deadline import timed
 
 
@@ -45,7 +46,8 @@ class SampleWitness:
 
     half_length: L > 0. points: n, even. tilt: c > 0. ranges: per law the first and the last sample's index. near, far:
     per law a strip for the aliases, and for the transform past the last frequency. right > c > left >= 0: exponents of
-    the alias bounds. count: 1 <= m0 < n / 2 frequencies are summed. prec: bits.
+    the alias bounds. count: 1 <= m0 < n / 2 frequencies are summed. prec: bits. doubles: whether samples and transforms
+    are computed in double precision (T173).
     """
 
     half_length: Fraction
@@ -58,6 +60,7 @@ class SampleWitness:
     left: Fraction
     count: int
     prec: int
+    doubles: bool = False
 
     @property
     def step(self) -> Fraction:
@@ -72,6 +75,7 @@ def check_samples(witness: SampleWitness, laws: int) -> bool:
     lengths = {len(witness.ranges), len(witness.near), len(witness.far)} == {laws}
     strips = all(s.height > 0 and s.width > 0 and s.first < s.last for s in (*witness.near, *witness.far))
     ordered = 0 <= witness.left < witness.tilt < witness.right and witness.prec >= 2
+    ordered = ordered and (fits(witness.points) or not witness.doubles)
     return shape and lengths and strips and ordered and laws > 0 and all(low <= high for low, high in witness.ranges)
 
 
@@ -149,36 +153,44 @@ class Samples:
 
     law: SampledGaussianLoss
     window: tuple[int, int]
+    step: Fraction
     weights: list[arb]
     ends: tuple[arb, arb]
+
+    def sum_at(self, exponent: arb) -> arb:
+        """Enclose h sum f(x_j) e^{l x_j}."""
+        rate = exponent * ball(self.step)
+        return arb_poly(self.weights)(rate.exp()) * (rate * self.window[0]).exp()
+
+    @proved_by("T82-point-sampling")
+    def transform(self, tilt: arb, points: int, count: int) -> tuple[list[acb], arb]:
+        """(h sum_j f(x_j) e^{(c + i pi r / L) x_j}, r = 0..count, a bound of its modulus at the other r up to n/2).
+
+        One DFT of the tilted samples, folded mod n.
+        """
+        rate, table = tilt * ball(self.step), [acb(0)] * points
+        for i, weight in enumerate(self.weights, self.window[0]):
+            if not weight.is_zero():
+                table[i % points] += weight * (rate * i).exp()
+        found = [value.conjugate() for value in acb.dft(table)[: points // 2 + 1]]
+        with ctx.workprec(BOUND_BITS):
+            return found[: count + 1], largest([value.abs_upper() for value in found[count + 1 :]])
 
 
 def take_samples(law: SampledGaussianLoss, window: tuple[int, int], step: Fraction) -> Samples:
     """Enclose the samples."""
     h, (first, last) = ball(step), window
     values = [law.enclose_density(i * h) for i in timed(range(first, last + 1))]
-    return Samples(law, window, [h * value for value in values], (values[0], values[-1]))
+    return Samples(law, window, step, [h * value for value in values], (values[0], values[-1]))
 
 
 @proved_by("T82-point-sampling", "T83-sample-tails")
-def enclose_real_moment(samples: Samples, strip: Strip, step: arb, exponent: arb) -> arb:
+def enclose_real_moment(samples: Samples | DoubleSamples, strip: Strip, step: arb, exponent: arb) -> arb:
     """Enclose M(l) from the samples; [0, inf] where the errors are not bounded."""
-    total = arb_poly(samples.weights)((exponent * step).exp()) * (exponent * samples.window[0] * step).exp()
     period = 2 * arb.pi() / step
     error = 2 * bound_far_transforms(samples.law, strip, exponent, period, period)
     error += bound_outside(samples.law, samples.ends, samples.window, step, exponent)
-    return total + plus_minus(error) if error.is_finite() else arb(0).union(arb.pos_inf())
-
-
-@proved_by("T82-point-sampling")
-def transform_samples(samples: Samples, witness: SampleWitness) -> list[acb]:
-    """Enclose h sum_j f(x_j) e^{(c + i pi r / L) x_j}, r = 0..n/2: one DFT of the tilted samples, folded mod n."""
-    rate, points = ball(witness.tilt * witness.step), witness.points
-    table = [acb(0)] * points
-    for i, weight in enumerate(samples.weights, samples.window[0]):
-        if not weight.is_zero():
-            table[i % points] += weight * (rate * i).exp()
-    return [value.conjugate() for value in acb.dft(table)[: points // 2 + 1]]
+    return samples.sum_at(exponent) + plus_minus(error) if error.is_finite() else arb(0).union(arb.pos_inf())
 
 
 @dataclass(frozen=True)
@@ -206,17 +218,19 @@ def evaluate_samples(loss: ComposedLoss, witness: SampleWitness) -> SampleValues
     if len(laws) != len(loss.parts) or not check_samples(witness, len(laws)):
         raise InvalidInput("witness", "samples", "a witness that meets its side conditions, for sampled Gaussian steps")
     with ctx.workprec(witness.prec):
-        samples = [take_samples(law, window, witness.step) for law, window in zip(laws, witness.ranges, strict=True)]
-        columns = [transform_samples(one, witness) for one in samples]
-        sums = _sum_terms(loss, witness, samples, columns)
+        take = DoubleSamples if witness.doubles else take_samples
+        samples = [take(law, window, witness.step) for law, window in zip(laws, witness.ranges, strict=True)]
+        columns = [one.transform(ball(witness.tilt), witness.points, witness.count) for one in samples]
+        sums = _sum_terms(loss, witness, samples, [column for column, _ in columns])
         right = _bound_mass(loss, samples, witness, witness.right)
         left = _bound_mass(loss, samples, witness, witness.left) if witness.left else arb(1)
     with ctx.workprec(BOUND_BITS):
-        return SampleValues(witness, *sums, _bound_beyond(loss, witness, samples, columns), right, left)
+        beyond = _bound_beyond(loss, witness, samples, [rest for _, rest in columns])
+        return SampleValues(witness, *sums, beyond, right, left)
 
 
 @proved_by("T84-sampled-enclosure", "T12-powers")
-def _sum_terms(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Samples],
+def _sum_terms(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Samples | DoubleSamples],
                columns: Sequence[list[acb]]) -> tuple[list[acb], arb, arb]:
     """(terms, what the aliases of the samples and what the samples left out add to their sum)."""
     tilt, step, eta = ball(witness.tilt), ball(witness.step), arb.pi() / ball(witness.half_length)
@@ -239,7 +253,8 @@ def _sum_terms(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Sam
 
 
 @proved_by("T84-sampled-enclosure", "T03-chernoff")
-def _bound_mass(loss: ComposedLoss, samples: Sequence[Samples], witness: SampleWitness, exponent: Fraction) -> arb:
+def _bound_mass(loss: ComposedLoss, samples: Sequence[Samples | DoubleSamples], witness: SampleWitness,
+                exponent: Fraction) -> arb:
     """Bound C(l) M(l), l > 0."""
     point = ball(exponent)
     bound = loss.enclose_gaussian_exponent(acb(point)).real.exp() * bound_chernoff_factor(point)
@@ -249,18 +264,17 @@ def _bound_mass(loss: ComposedLoss, samples: Sequence[Samples], witness: SampleW
 
 
 @proved_by("T84-sampled-enclosure")
-def _bound_beyond(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Samples],
-                  columns: Sequence[list[acb]]) -> arb:
+def _bound_beyond(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Samples | DoubleSamples],
+                  sizes: Sequence[arb]) -> arb:
     """Bound |M| of the composition at the frequencies pi r / L, r > m0: by samples up to n/2, past it by the strip."""
     tilt, step = ball(witness.tilt), ball(witness.step)
     period = 2 * arb.pi() / step
     eta = arb.pi() / ball(witness.half_length)
     bound = loss.enclose_gaussian_exponent(acb(tilt, witness.count * eta)).real.exp()
-    for one, strip, column, (_, count) in zip(samples, witness.far, columns, loss.sampled_parts, strict=True):
+    for one, strip, size, (_, count) in zip(samples, witness.far, sizes, loss.sampled_parts, strict=True):
         past = bound_far_transforms(one.law, strip, tilt, period / 2, period)
         outside = bound_outside(one.law, one.ends, one.window, step, tilt)
-        sampled = largest([value.abs_upper() for value in column[witness.count + 1 :]])
-        bound *= (sampled + 2 * past + outside) ** count
+        bound *= (size + 2 * past + outside) ** count
     return upper_end(bound)
 
 

@@ -5,6 +5,7 @@ Choices: window, grid, tilt, strips that bound aliases, precision.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,9 +17,10 @@ from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.papers.densities import SMOOTH, cell_masses, float_density, log_density
+from verified_dp.papers.densities import SMOOTH, cell_masses, float_density, is_smooth, log_density
 from verified_dp.papers.fourier.bounds import FourierWitness
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, Strip
+from verified_dp.papers.fourier.doubles import fits
 from verified_dp.search.deadline import timed
 from verified_dp.search.lattice_model import LatticeModel, LawModel
 from verified_dp.search.line import as_float, choose_cutoff, dyadic
@@ -29,6 +31,10 @@ from verified_dp.search.transforms import FloatLaw
 
 MOST_POINTS = 2**22
 """No grid is chosen longer than this; a longer one may be asked for."""
+DOUBLE_BITS = 44
+"""Of the transforms; more are not tried in doubles, whose samples and sums are good to 40 to 45 (T173)."""
+FEWEST_PUBLISHED, MOST_CELLS = 2**12, 2**17
+"""Points of the published form: where it begins, and where it ends for laws with atoms, whose cells take long."""
 _SHARES = (1.0, 0.87, 0.75, 0.62, 0.5)
 _HEIGHTS = np.linspace(0.02, 0.98, 33)
 
@@ -65,8 +71,9 @@ def choose_samples(loss: ComposedLoss, epsilon: float, bits: float, asked: Asked
     lost = max(0.0, model.cumulants(c)[0] - c * epsilon - saddle.log_delta) / math.log(2)
     prec = asked.bits or math.ceil(bits + lost + max(sizes) + math.log2(points) + 30)
     exact_tilt = dyadic(c, 24) if asked.tilt is None else asked.tilt
+    doubles = asked.bits is None and bits + lost + max(sizes) <= DOUBLE_BITS and fits(points)
     return SampleWitness(half_length, points, exact_tilt, ranges, near, far,
-                         dyadic(right, 24), dyadic(left, 24), count, prec)
+                         dyadic(right, 24), dyadic(left, 24), count, prec, doubles)
 
 
 def _choose_tilt(model: FloatLoss, epsilon: float, saddle: float, target: float) -> float:
@@ -263,6 +270,13 @@ def spread_of(loss: ComposedLoss) -> tuple[float, float]:
     return mean, math.sqrt(max(variance, 0.0))
 
 
+def wide_enough(loss: ComposedLoss, epsilon: float, least: float = 0.0) -> Fraction:
+    """A short dyadic L that holds the untilted composition up to nine standard deviations, and eps."""
+    mean, deviation = spread_of(loss)
+    needed = max(abs(mean) + 9 * deviation, 1.2 * epsilon + 3 * deviation, least, 1 / 64)
+    return Fraction(math.ceil(needed * 64), 64)
+
+
 _RARE = -80.0
 """Losses rarer than e^-80 are left out of cell masses."""
 
@@ -271,20 +285,34 @@ _RARE = -80.0
 class Published:
     """C^k on the grid -L + j dx, its entries times e^{log_scale - tilt x}; infinity: P(S = inf)."""
 
+    half_length: Fraction
     points: np.ndarray
     masses: np.ndarray
     tilt: float
     log_scale: float
     infinity: float
 
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What was used, in words."""
+        return {"L": f"{float(self.half_length):.6g}", "n": str(len(self.points)), "tilt": f"{self.tilt:.6g}"}
+
     def delta(self, epsilon: Fraction) -> str:
         """(5.2) as a decimal, which may be negative: rounding errors are not hidden."""
+        return self._sum(epsilon, lambda gap: -np.expm1(-gap), self.infinity)
+
+    def slope(self, epsilon: Fraction) -> str:
+        """(5.3), the derivative of delta, as a decimal."""
+        return self._sum(epsilon, lambda gap: -np.exp(-gap), 0.0)
+
+    def _sum(self, epsilon: Fraction, weight: Callable[[np.ndarray], np.ndarray], rest: float) -> str:
+        """rest + sum over x > eps of C^k(x) weight(x - eps)."""
         above = self.points > as_float(epsilon)
         gap = self.points[above] - as_float(epsilon)
-        value = float(self.masses[above] * np.exp(-self.tilt * gap) @ -np.expm1(-gap))
+        value = float(self.masses[above] * np.exp(-self.tilt * gap) @ weight(gap))
         size = self.log_scale - self.tilt * as_float(epsilon)
-        if self.infinity or abs(size) < 300:
-            return f"{self.infinity + value * math.exp(size):.15g}"
+        if rest or abs(size) < 300:
+            return f"{rest + value * math.exp(size):.15g}"
         digits = (size + math.log(abs(value))) / math.log(10) if value else 0.0
         return f"{math.copysign(10 ** (digits % 1), value):.12f}e{math.floor(digits)}" if value else "0"
 
@@ -301,7 +329,40 @@ def publish(loss: ComposedLoss, half_length: Fraction, points: int, tilt: float 
         log_scale += count * (math.log(total) + tilt * float(x[-1]))
     with ctx.workprec(64):
         infinity = float(loss.enclose_infinity_mass())
-    return Published(x, np.fft.fftshift(np.fft.irfft(spectrum, length)), tilt, log_scale, infinity)
+    return Published(half_length, x, np.fft.fftshift(np.fft.irfft(spectrum, length)), tilt, log_scale, infinity)
+
+
+def choose_published(loss: ComposedLoss, epsilon: float, digits: int, asked: tuple[Fraction | None, int | None],
+                     tilt: float) -> tuple[Published, Published]:
+    """Algorithm 1 with n and with 2n points: L and n as asked, else n by doubling until (7.4) shows the digits."""
+    half_length, points = asked[0] or wide_enough(loss, epsilon), asked[1] or FEWEST_PUBLISHED
+    while asked[0] is None and _log_tail(loss, half_length) > _log_delta(loss, epsilon) - digits * math.log(10):
+        half_length *= 2
+    most = MOST_POINTS if is_smooth(loss) else MOST_CELLS
+    coarse, fine = publish(loss, half_length, points, tilt), publish(loss, half_length, 2 * points, tilt)
+    place = dyadic(epsilon, 52)
+    while asked[1] is None and 2 * points < most:
+        value = fine.delta(place)
+        if estimate_mesh(coarse.delta(place), value) <= 10.0**-digits * abs(float(value)):
+            break
+        points *= 2
+        coarse, fine = fine, publish(loss, half_length, 2 * points, tilt)
+    return coarse, fine
+
+
+def _log_tail(loss: ComposedLoss, half_length: Fraction) -> float:
+    """log of (7.3); -inf where it does not apply, or is too small for a double."""
+    tail = estimate_tail(loss, half_length)
+    return math.log(tail) if tail else -math.inf
+
+
+def _log_delta(loss: ComposedLoss, epsilon: float) -> float:
+    return choose_saddle(float_loss(loss), epsilon).log_delta
+
+
+def estimate_mesh(value: str, finer: str) -> float:
+    """(7.4), err(L, n) = 2 |I_n - I_2n|: an estimate of the discretisation error, and no bound."""
+    return 2 * abs(float(value) - float(finer))
 
 
 def _step_masses(law: Law, x: np.ndarray, width: float) -> np.ndarray:

@@ -23,19 +23,22 @@ from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
-from verified_dp.papers.densities import SMOOTH
+from verified_dp.papers.densities import is_smooth
 from verified_dp.papers.fourier.bounds import FourierWitness, enclose_by_fourier, evaluate_fourier, narrow_by_monotony
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, enclose_by_samples, evaluate_samples
 from verified_dp.papers.fourier.choose import (
+    MOST_CELLS,
     MOST_POINTS,
     Asked,
     Published,
     choose_masses,
+    choose_published,
     choose_samples,
+    estimate_mesh,
     estimate_tail,
     predict_samples,
     publish,
-    spread_of,
+    wide_enough,
 )
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.search.answer import width_bits
@@ -44,14 +47,15 @@ from verified_dp.search.order import Budget
 
 MOST_ASKED = 2**26
 """No more points may be asked for: their transform takes an hour."""
-DISCRETISATIONS = ("auto", "points", "dots", "cells", "estimate")
+DISCRETISATIONS = ("auto", "points", "dots", "cells")
+FORMS = PROVED, PUBLISHED = "proved", "published"
 _SMALL_ENOUGH = 1e-3
 """Predicted relative error at which point samples are preferred to rounded masses."""
 _FINER = 16
 """The estimate's mesh is so much finer than the bounds' where atoms have to be moved to its points."""
 _WITH_ATOMS = 2**16
 """The estimate's least number of points where the loss has atoms: they lie off its grid."""
-_SECONDS = {"samples": 2.5e-5, "masses": 6e-5}
+_SECONDS = {"samples": 2.5e-5, "doubles": 1.5e-6, "masses": 6e-5}
 """Of one point, on a slow core."""
 Proof = tuple[SampleWitness | FourierWitness, Callable[[Fraction], Bounds]]
 
@@ -62,8 +66,9 @@ class FourierAccountant:
 
     L: the window is [-L, L). n: points, even, up to 2^26. tilt: c >= 0 of an exponential tilting; None: none in the
     estimate, as published, and the saddle point in the bounds. discretisation: "points" (of sampled Gaussian steps),
-    "dots" (connect-the-dots and a minorant), "cells" (whole cells to the right, to the left), "auto", or "estimate": no
-    bounds at all. bits: precision of the DFT in balls.
+    "dots" (connect-the-dots and a minorant), "cells" (whole cells to the right, to the left), or "auto". bits:
+    precision of the DFT in balls. form: proved; or published: no bounds at all, (5.2) with its error estimates (7.3)
+    and (7.4), by which L and n are chosen, and epsilon by Newton's iteration (5.4).
     """
 
     name: ClassVar[str] = "fourier"
@@ -72,6 +77,7 @@ class FourierAccountant:
     tilt: Fraction | None = None
     discretisation: str = "auto"
     bits: int | None = None
+    form: str = PROVED
 
     def __post_init__(self) -> None:
         if self.L is not None:
@@ -84,26 +90,28 @@ class FourierAccountant:
             raise InvalidInput("fourier.bits", self.bits, "an integer from 24 to 10000")
         if self.discretisation not in DISCRETISATIONS:
             raise InvalidInput("fourier.discretisation", self.discretisation, "one of " + ", ".join(DISCRETISATIONS))
+        if self.form not in FORMS:
+            raise InvalidInput("fourier.form", self.form, " or ".join(FORMS))
 
-    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> FourierCurve:
+    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget
+              ) -> FourierCurve | PublishedCurve:
         """The curve of one order. Raises Unsupported where a step is known by its moments alone, or nothing depends."""
         if loss.only_moments:
             raise Unsupported(ONLY_MOMENTS)
         if not loss.laws:
             raise Unsupported("nothing depends on the data: there is no density to sample")
-        witness, bounds = None, None
-        known: tuple[tuple[Fraction, Bounds], ...] = ()
-        if self.discretisation != "estimate":
-            inside = _inside(loss, epsilon)
-            witness, bounds = self._prove(loss, inside, digits * math.log2(10) + 1, budget)
-            known = tuple((place, bounds(place)) for place in _places(inside))
+        tilt = 0.0 if self.tilt is None else float(self.tilt)
+        if self.form == PUBLISHED:
+            return PublishedCurve(loss, *choose_published(loss, as_float(epsilon), digits, (self.L, self.n), tilt))
+        inside = _inside(loss, epsilon)
+        witness, bounds = self._prove(loss, inside, digits * math.log2(10), budget)
+        known = tuple((place, bounds(place)) for place in _places(inside))
         half_length, points = self._published_grid(loss, epsilon, witness)
-        published = publish(loss, half_length, points, 0.0 if self.tilt is None else float(self.tilt))
-        return FourierCurve(loss, bounds, known, witness, published, half_length, points)
+        return FourierCurve(loss, bounds, known, witness, publish(loss, half_length, points, tilt))
 
     def _prove(self, loss: ComposedLoss, epsilon: Fraction, bits: float, budget: Budget) -> Proof:
-        """A witness and its bounds; more bits where delta is far below its first-order estimate, and lost in errors."""
-        asked, best, reached = bits, None, -math.inf
+        """A witness and its bounds of a relative width of 2^-bits: L and n for more bits where they are wider."""
+        asked, best, reached = bits + 1, None, -math.inf
         for _ in range(4):
             witness = self._choose(loss, as_float(epsilon), asked, budget)
             bounds = _run(loss, witness, budget)
@@ -113,7 +121,7 @@ class FourierAccountant:
             fixed = self.n is not None or isinstance(witness, FourierWitness)
             if fixed or reached >= bits or not budget.allows(2 * _seconds(witness)):
                 break
-            asked += max(bits - found, 8.0)
+            asked += bits - found + 1
         assert best is not None
         return best
 
@@ -137,17 +145,15 @@ class FourierAccountant:
         return choose_masses(loss, epsilon, bits, asked, rounding, most)
 
     def _published_grid(self, loss: ComposedLoss, epsilon: Fraction,
-                        witness: SampleWitness | FourierWitness | None) -> tuple[Fraction, int]:
+                        witness: SampleWitness | FourierWitness) -> tuple[Fraction, int]:
         """The grid of the estimate: as asked; else the bounds' mesh on a window that also fits the untilted law."""
         if self.L is not None and self.n is not None:
             return self.L, self.n
-        if witness is None:
-            raise InvalidInput("fourier.L, fourier.n", None, "given where only the estimate is asked for")
         step = witness.step if self.n is None or self.L is not None else None
-        half_length = self.L or _wide_enough(loss, epsilon, witness)
-        smooth = all(isinstance(law, SMOOTH) for law, _ in loss.laws)
+        half_length = self.L or wide_enough(loss, as_float(epsilon), float(witness.half_length))
+        smooth = is_smooth(loss)
         wanted = 2 ** math.ceil(math.log2(2 * half_length / (step or 1) * (1 if smooth else _FINER)))
-        points = self.n or min(wanted if smooth else max(wanted, _WITH_ATOMS), MOST_POINTS // 8)
+        points = self.n or (min(wanted, MOST_POINTS // 8) if smooth else min(max(wanted, _WITH_ATOMS), MOST_CELLS))
         return half_length, points
 
 
@@ -156,21 +162,18 @@ class FourierCurve:
     """delta of one order; cheap at every eps, and narrowest near the eps it was made for."""
 
     loss: ComposedLoss
-    bounds: Callable[[Fraction], Bounds] | None
+    bounds: Callable[[Fraction], Bounds]
     known: tuple[tuple[Fraction, Bounds], ...]
-    witness: SampleWitness | FourierWitness | None
+    witness: SampleWitness | FourierWitness
     published: Published
-    half_length: Fraction
-    points: int
 
     def delta(self, epsilon: Fraction) -> PaperAnswer:
         """Bounds and the published estimate at eps."""
-        bounds = self._enclose(epsilon) if self.bounds is not None else None
-        return PaperAnswer(bounds, self.published.delta(epsilon), self.reason, self.parameters)
+        return PaperAnswer(self._enclose(epsilon), self.published.delta(epsilon), self.reason, self.parameters)
 
     def _enclose(self, epsilon: Fraction) -> Bounds:
         past = enclose_past_support(self.loss, epsilon)
-        if past.upper < 1 or self.bounds is None:
+        if past.upper < 1:
             return past
         found = self.bounds(epsilon)
         for place, bounds in self.known:
@@ -180,21 +183,39 @@ class FourierCurve:
     @property
     def reason(self) -> str:
         """Why the estimate is no bound."""
-        tail = estimate_tail(self.loss, self.half_length)
-        shown = "" if tail is None else f"; the paper estimates the tail past L by {tail:.3g} (7.3)"
-        return "point samples, FFT and Riemann sum in floating point, with no proven error" + shown
+        return unproved(estimate_tail(self.loss, self.published.half_length))
 
     @cached_property
     def parameters(self) -> dict[str, str]:
         """What was used, in words."""
-        used = {"L": f"{float(self.half_length):.6g}", "n": str(self.points), "tilt": f"{self.published.tilt:.6g}"}
-        witness = self.witness
-        if witness is None:
-            return used
+        used, witness = self.published.parameters, self.witness
         kind = witness.rounding if isinstance(witness, FourierWitness) else "points"
+        kind += " in doubles" if isinstance(witness, SampleWitness) and witness.doubles else ""
         return used | {"discretisation": kind, "L in balls": f"{float(witness.half_length):.6g}",
                        "n in balls": str(witness.points), "tilt in balls": f"{float(witness.tilt):.6g}",
                        "bits": str(witness.prec)}
+
+
+@dataclass(frozen=True)
+class PublishedCurve:
+    """delta of one order as published: no bounds. finer: the same with twice the points."""
+
+    loss: ComposedLoss
+    published: Published
+    finer: Published
+
+    def delta(self, epsilon: Fraction) -> PaperAnswer:
+        """(5.2) and its slope at eps, with the estimates (7.3) and (7.4) of its errors."""
+        value, tail = self.published.delta(epsilon), estimate_tail(self.loss, self.published.half_length)
+        mesh = {"err(L, n) (7.4)": f"{estimate_mesh(value, self.finer.delta(epsilon)):.3g}"}
+        shown = self.published.parameters | mesh | ({} if tail is None else {"tail (7.3)": f"{tail:.3g}"})
+        return PaperAnswer(None, value, unproved(tail), shown, slope=self.published.slope(epsilon))
+
+
+def unproved(tail: float | None) -> str:
+    """Why the estimate is no bound; tail: (7.3), where it applies."""
+    shown = "" if tail is None else f"; the paper estimates the tail past L by {tail:.3g} (7.3)"
+    return "point samples, FFT and Riemann sum in floating point, with no proven error" + shown
 
 
 def _inside(loss: ComposedLoss, epsilon: Fraction) -> Fraction:
@@ -213,7 +234,8 @@ def _seconds(witness: SampleWitness | FourierWitness) -> float:
     if isinstance(witness, FourierWitness):
         vertices = sum(cells for grid in witness.grids for cells, _ in grid.blocks)
         return _SECONDS["masses"] * (witness.points + 2 * vertices)
-    return _SECONDS["samples"] * sum(last - first + witness.points for first, last in witness.ranges)
+    kind = "doubles" if witness.doubles else "samples"
+    return _SECONDS[kind] * sum(last - first + witness.points for first, last in witness.ranges)
 
 
 def _run(loss: ComposedLoss, witness: SampleWitness | FourierWitness, budget: Budget) -> Callable[[Fraction], Bounds]:
@@ -226,15 +248,3 @@ def _run(loss: ComposedLoss, witness: SampleWitness | FourierWitness, budget: Bu
         return lambda epsilon: enclose_by_samples(samples, epsilon)
     masses = evaluate_fourier(loss, witness)
     return lambda epsilon: enclose_by_fourier(masses, epsilon)
-
-
-def _wide_enough(loss: ComposedLoss, epsilon: Fraction, witness: SampleWitness | FourierWitness) -> Fraction:
-    """A window that holds the untilted composition up to nine standard deviations, and eps."""
-    mean, deviation = spread_of(loss)
-    needed = max(abs(mean) + 9 * deviation, 1.2 * as_float(epsilon) + 3 * deviation, float(witness.half_length))
-    return _dyadic_above(needed)
-
-
-def _dyadic_above(value: float) -> Fraction:
-    """A short dyadic at least the value."""
-    return Fraction(math.ceil(value * 64), 64)

@@ -42,17 +42,22 @@ class Asked:
     domain: Fraction | None = None
     tilt: Fraction | None = None
     bits: int | None = None
-    coupling: str = "hoeffding"
+    coupling: str = "mgf"
+    most: int = MOST_POINTS
 
 
 @dataclass(frozen=True)
 class Errors:
-    """delta_error, and eps_error where it is known already; count: k; coupling: the bound on the slip."""
+    """delta_error, and eps_error where it is known already; count: k; coupling: the bound on the slip.
+
+    atoms: whether some loss has any, which may lie at the ends of their cells.
+    """
 
     delta_error: Fraction
     eps_error: Fraction | None
     count: int
     coupling: str
+    atoms: bool = False
 
     @property
     def parts(self) -> int:
@@ -61,7 +66,7 @@ class Errors:
     @property
     def variance(self) -> float:
         """Of one rounding error over h^2, as the bound on the slip sees it."""
-        return 1 / 12 + 1 / (4 * self.parts**2) if self.coupling == "mgf" else 1 / 4
+        return 1 / 12 + 1 / (4 * self.parts**2) if self.coupling == "mgf" and not self.atoms else 1 / 4
 
     @property
     def bias(self) -> float:
@@ -101,7 +106,8 @@ class PRVPlan:
             raise Unsupported(f"delta is below e^-{DEEPEST:.0f} here, too small for prv: use auto")
         count = sum(int(count) for _, count in loss.laws)
         delta_error = asked.delta_error or Fraction(2) ** math.floor((self.log_delta / LOG2) - bits - 2)
-        self.errors = Errors(delta_error, asked.eps_error, count, asked.coupling)
+        atoms = any(law.enclose_loss_atoms() != [] for law, _ in loss.laws)
+        self.errors = Errors(delta_error, asked.eps_error, count, asked.coupling, atoms)
         self.tilt = self._choose_tilt(tilted) if asked.tilt is None else asked.tilt
         lost = delta_error / (LOST * count)
         self.reaches = [choose_reach(law, lost) for law, _ in timed(loss.laws)]
@@ -164,7 +170,7 @@ class PRVPlan:
             return points * asked.mesh / 2, points
         wanted = self.errors.eps_error or self._finest_error()
         mesh = self.errors.mesh(float(wanted))
-        most = LARGEST_GRID if self.errors.eps_error is not None else MOST_POINTS
+        most = LARGEST_GRID if self.errors.eps_error is not None else asked.most
         points = 2 ** max(math.ceil(math.log2(2 * float(exact_domain) / mesh)), 4)
         if points > most and self.errors.eps_error is not None:
             raise Unsupported(f"prv: eps_error = {float(wanted):.3g} needs {points} points; the most is {most}: ask "

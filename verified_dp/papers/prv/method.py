@@ -32,7 +32,7 @@ from verified_dp.papers.prv.bounds import (
     enclose_by_coupling,
     evaluate_prv,
 )
-from verified_dp.papers.prv.choose import Asked, PRVPlan, log_of
+from verified_dp.papers.prv.choose import LARGEST_GRID, MOST_POINTS, PARTS, Asked, PRVPlan, log_of
 from verified_dp.search.deadline import check_time
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.moment_engine import MomentEngine
@@ -42,16 +42,18 @@ from verified_dp.search.roots import guess_epsilon
 WINDOWS = ("chernoff", "renyi", "engine")
 _POINT_SECONDS = 3e-5
 """Of one point, or of one part of a cell, and 100 bits."""
+_FEWEST_POINTS = 2**10
 
 
 @dataclass(frozen=True)
 class PRVAccountant:
     """Parameters of the paper; each is chosen by the method where it is None.
 
-    eps_error, delta_error: those of Theorem 5.5; None: what 2^15 points allow, a share of delta by the digits.
-    mesh: h. domain: L. tilt: c >= 0 of an exponential tilting (0: as published). bound: how rounding errors add up,
-    "hoeffding" (as published), "one-sided", or "mgf" (Chernoff's bound with their own transform). window: how L is
-    found, by "chernoff" bounds, or as in Remark 5.6 through "renyi" divergences or the certified "engine". bits: of the
+    eps_error, delta_error: those of Theorem 5.5; None: what `points` and the time allow, a share of delta by digits.
+    points: an even number, the most that are chosen where neither eps_error nor the mesh is asked for. mesh: h.
+    domain: L. tilt: c >= 0 of an exponential tilting (0: as published). bound: how rounding errors add up, "mgf"
+    (Chernoff's bound with their own transform), "hoeffding" (as published) or "one-sided". window: how L is found, by
+    "chernoff" bounds, or as in Remark 5.6 through "renyi" divergences or the certified "engine". bits: of the
     transforms.
     """
 
@@ -61,7 +63,8 @@ class PRVAccountant:
     mesh: Fraction | None = None
     domain: Fraction | None = None
     tilt: Fraction | None = None
-    bound: str = "hoeffding"
+    bound: str = "mgf"
+    points: int = MOST_POINTS
     window: str = "chernoff"
     bits: int | None = None
 
@@ -75,6 +78,8 @@ class PRVAccountant:
             object.__setattr__(self, "tilt", exact.non_negative(self.tilt, "prv.tilt"))
         if self.bits is not None and not 24 <= self.bits <= 10_000:
             raise InvalidInput("prv.bits", self.bits, "an integer from 24 to 10000")
+        if not 16 <= self.points <= LARGEST_GRID or self.points % 2:
+            raise InvalidInput("prv.points", self.points, f"an even integer from 16 to {LARGEST_GRID}")
         if self.bound not in COUPLINGS:
             raise InvalidInput("prv.bound", self.bound, "one of " + ", ".join(COUPLINGS))
         if self.window not in WINDOWS:
@@ -90,7 +95,8 @@ class PRVAccountant:
 
     def run(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> PRVRun:
         """Choose mesh, domain and ranges, compose."""
-        asked = Asked(self.eps_error, self.delta_error, self.mesh, self.domain, self.tilt, self.bits, self.bound)
+        most = affordable(self.points, loss, self.bound, budget)
+        asked = Asked(self.eps_error, self.delta_error, self.mesh, self.domain, self.tilt, self.bits, self.bound, most)
         plan = PRVPlan(loss, as_float(epsilon), 3.32 * digits + 1, asked, self.window == "chernoff")
         domain, profile, certified = self._domain(loss, plan, budget)
         witness = plan.witness(domain)
@@ -137,6 +143,14 @@ def predict_seconds(witness: PRVWitness) -> float:
     """About how long it takes on a slow core."""
     cells = sum(last - first for first, last in witness.ranges) * witness.parts
     return _POINT_SECONDS * (witness.points * witness.prec + cells * witness.mass_bits) / 100
+
+
+def affordable(points: int, loss: ComposedLoss, bound: str, budget: Budget) -> int:
+    """The most points, halved until about half of the time that is left is enough for them."""
+    each = _POINT_SECONDS * (1 + len(loss.laws) * PARTS[bound] / 2)
+    while points > _FEWEST_POINTS and points * each > budget.left / 2:
+        points //= 2
+    return points
 
 
 def both_orders(loss: ComposedLoss) -> tuple[ComposedLoss, ComposedLoss]:
