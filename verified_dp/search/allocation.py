@@ -124,6 +124,38 @@ class EpochModel:
         return total, mean, float(share @ (rows[:, 2] + (rows[:, 1] - mean) ** 2))
 
 
+    def log_delta(self, epsilon: float) -> float:
+        """About log delta of the remove order: all rounds together, or one large term above the others' mean."""
+        more = math.log1p(math.exp(self._log_rounds) * math.expm1(epsilon)) if epsilon < 500 else (
+            epsilon + self._log_rounds)
+        return float(np.logaddexp(_log_call(more, math.sqrt(self._alone)),
+                                  _log_call(epsilon, math.sqrt(self._together))))
+
+    def start(self, goal: float) -> tuple[float, float]:
+        """Where log delta is about the goal, by bisection, and how fast it falls there."""
+        low, high = 0.0, 1.0
+        while self.log_delta(high) > goal and high < 1e9:
+            low, high = high, 2 * high
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.log_delta(middle) > goal else (low, middle)
+        return high, max((self.log_delta(high) - self.log_delta(1.001 * high)) / (0.001 * high), 1e-6)
+
+
+def _log_call(log_strike: float, spread: float) -> float:
+    """log E (X - k)_+ of a lognormal of mean 1."""
+    place = log_strike / spread
+    bulk, rest = _log_tail(place - spread / 2), log_strike + _log_tail(place + spread / 2)
+    return bulk + math.log(-math.expm1(min(rest - bulk, -1e-12)))
+
+
+def _log_tail(x: float) -> float:
+    """log P(Z > x)."""
+    if x < 30:
+        return math.log(math.erfc(x / math.sqrt(2)) / 2)
+    return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))
+
+
 def epoch_model(loss: ComposedLoss) -> EpochModel | None:
     """The model of a single epoch and nothing else."""
     law = loss.parts[0][0] if is_single(loss) else None

@@ -15,6 +15,7 @@ from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, 
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.theorems import proved_by
+from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.deadline import OutOfTime, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
@@ -270,6 +271,9 @@ def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
 def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
     """Where the first-order estimate equals the target, by bisection in the tilt, along which it falls."""
     goal = float(log_of(target))
+    if isinstance(order.model, EpochModel) and order.loss.order == "remove":
+        near, fall = order.model.start(goal)
+        return dyadic(near, 40), fall
     low, high = 1e-6, 1e-6
 
     def point(tilt: float) -> tuple[float, float]:
