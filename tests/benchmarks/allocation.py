@@ -12,10 +12,10 @@ import subprocess
 import sys
 import time
 
-LIMIT = 300
-CASES = [("1", 100, 1, "1e-6"), ("2", 100, 1, "1e-6"), ("1", 1000, 10, "1e-6")]
+LIMIT = 3600
+CASES = [("1", 100, 1, "1e-6"), ("1", 100, 10, "1e-6")]
 """Noise multiplier, rounds, epochs, delta."""
-SETTINGS = ["grid 0.01", "adaptive", "grid 0.001"]
+SETTINGS = ["adaptive", "grid 0.01", "grid 0.003"]
 """Of PLD_accounting: one grid of losses (0.01 is the default), or grids refined until both ends are near."""
 
 

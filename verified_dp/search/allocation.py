@@ -111,7 +111,8 @@ class EpochModel:
         variance = 1 / float(square(law.noise_multiplier))
         log_excess = variance if variance > 30 else math.log(math.expm1(variance))
         self._together = float(np.logaddexp(0.0, log_excess - math.log(law.rounds)))
-        self._alone, self._log_rounds = variance, math.log(law.rounds) if law.order == "remove" else math.inf
+        self._rounds, self._alone = law.rounds, variance
+        self._log_rounds = math.log(law.rounds) if law.order == "remove" else math.inf
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') at c > 0."""
@@ -123,13 +124,15 @@ class EpochModel:
         mean = float(share @ rows[:, 1])
         return total, mean, float(share @ (rows[:, 2] + (rows[:, 1] - mean) ** 2))
 
-
     def log_delta(self, epsilon: float) -> float:
-        """About log delta of the remove order: all rounds together, or one large term above the others' mean."""
+        """About log delta: all rounds together, or one large term above the others' mean; add: no large term at all."""
+        together = _log_call(epsilon, math.sqrt(self._together))
+        if self._log_rounds == math.inf:
+            place = (math.log(self._rounds) - epsilon) / math.sqrt(self._alone) + math.sqrt(self._alone) / 2
+            return min(together, self._rounds * _log_tail(-place))
         more = math.log1p(math.exp(self._log_rounds) * math.expm1(epsilon)) if epsilon < 500 else (
             epsilon + self._log_rounds)
-        return float(np.logaddexp(_log_call(more, math.sqrt(self._alone)),
-                                  _log_call(epsilon, math.sqrt(self._together))))
+        return float(np.logaddexp(_log_call(more, math.sqrt(self._alone)), together))
 
     def start(self, goal: float) -> tuple[float, float]:
         """Where log delta is about the goal, by bisection, and how fast it falls there."""

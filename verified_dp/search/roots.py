@@ -271,7 +271,7 @@ def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
 def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
     """Where the first-order estimate equals the target, by bisection in the tilt, along which it falls."""
     goal = float(log_of(target))
-    if isinstance(order.model, EpochModel) and order.loss.order == "remove":
+    if isinstance(order.model, EpochModel):
         near, fall = order.model.start(goal)
         return dyadic(near, 40), fall
     low, high = 1e-6, 1e-6

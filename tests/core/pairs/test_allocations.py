@@ -222,9 +222,10 @@ def test_ten_epochs_can_be_certified() -> None:
 
 
 @allocation
-@pytest.mark.parametrize(("rounds", "noise", "known"), [
-    (2, "1", 4.20124566), (100, "1", 0.857985976), (10**4, "1", 0.0458222), (10**6, "1", 0.00367444),
-    (100, "1/20", 289.5666), (100, "3/10", 16.176)])
-def test_the_search_for_epsilon_starts_near(rounds: int, noise: str, known: float) -> None:
-    model = EpochModel(RandomAllocationLoss(rounds, F(noise), "remove"))
+@pytest.mark.parametrize(("order", "rounds", "noise", "known"), [
+    ("remove", 2, "1", 4.20124566), ("remove", 100, "1", 0.857985976), ("remove", 10**4, "1", 0.0458222),
+    ("remove", 10**6, "1", 0.00367444), ("remove", 100, "1/20", 289.5666), ("remove", 100, "3/10", 16.176),
+    ("add", 100, "1", 0.486425), ("add", 10**6, "1", 0.003665905), ("add", 1000, "1/20", 161.288572597)])
+def test_the_search_for_epsilon_starts_near(order: str, rounds: int, noise: str, known: float) -> None:
+    model = EpochModel(RandomAllocationLoss(rounds, F(noise), order))
     assert 0.9 < model.start(math.log(1e-6))[0] / known < 1.1
