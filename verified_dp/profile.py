@@ -620,10 +620,10 @@ def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
         return -math.inf
 
 
-def _chernoff(order: SingleOrder, eps: Fraction) -> Answer | None:
-    """The cheap upper bound; None past the deadline."""
+def _chernoff(order: SingleOrder, eps: Fraction, goal: arb) -> Answer | None:
+    """The cheap upper bound where it is expected to be below the goal; None past the deadline."""
     try:
-        return order.quick_upper(eps)
+        return order.quick_upper(eps) if order.saddle(eps).log_chernoff < float(goal.log()) else None
     except OutOfTime:
         return None
 
@@ -631,7 +631,7 @@ def _chernoff(order: SingleOrder, eps: Fraction) -> Answer | None:
 def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
     """Enclose the order that seems smaller: by Chernoff, then with few bits, then with as many as decide or match."""
     if order.loss.parts and order.has_contour and method in ("auto", "contour") and eps < order.model.largest:
-        quick = _chernoff(order, eps)
+        quick = _chernoff(order, eps, first.bounds.lower)
         if quick is not None and quick.bounds.upper <= first.bounds.lower:
             return quick
     asked = 8.0
@@ -647,7 +647,7 @@ def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str
     gap = _log_estimate(order, eps) - float(log_of(target))
     usable = order.loss.parts and order.has_contour and method in ("auto", "contour")
     if gap < -0.5 and usable and eps < order.model.largest:
-        quick = _chernoff(order, eps)
+        quick = _chernoff(order, eps, ball(target))
         if quick is not None and is_below(quick, target):
             return quick
     for bits in (8.0, 20.0):

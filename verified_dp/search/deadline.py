@@ -55,8 +55,9 @@ def grace(seconds: float) -> float:
 def check_time(ahead: float = 0.0) -> None:
     """Raises OutOfTime past the deadline, or less than `ahead` seconds before it, and after `stop`."""
     now, at = time.perf_counter(), _END[-1]
-    cheap = min([at.until, *(seen + GRACE for seen in _STOPPED[-1:])])
-    until = cheap if _HURRIED else -math.inf if _STOPPED else at.end
+    until = -math.inf if _STOPPED else at.end
+    if _HURRIED:
+        until = min([at.until, *(seen + GRACE for seen in _STOPPED[-1:])])
     if now + ahead > until:
         raise OutOfTime
 

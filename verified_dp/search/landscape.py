@@ -50,12 +50,14 @@ class LawTable:
     def logs(self, x: np.ndarray, w: np.ndarray, heights: slice = slice(None)) -> np.ndarray:
         """One row per point, one column per height."""
         exponents = self.exponents(x, w, heights)
-        peak = np.clip(exponents.argmax(axis=2), 1, len(self.t) - 2)[:, :, None]
-        before, at, after = (np.take_along_axis(exponents, peak + i, axis=2)[:, :, 0] for i in (-1, 0, 1))
-        top = exponents.max(axis=2)
-        body = top + np.log(np.exp(exponents - top[:, :, None]).sum(axis=2) * self.step)
-        resolved = 2 * at - before - after < 4
-        return np.where(resolved, np.logaddexp(body, self._beyond(x, w, self.heights[heights])), np.inf)
+        peak = np.clip(exponents.argmax(axis=2), 1, len(self.t) - 2)
+        flat, at = exponents.ravel(), peak + len(self.t) * np.arange(peak.size).reshape(peak.shape)
+        before, top, after = flat[at - 1], flat[at], flat[at + 1]
+        sharp = 2 * top - before - after >= 4
+        top = np.maximum(top, np.maximum(before, after))
+        exponents -= top[:, :, None]
+        body = top + np.log(np.exp(exponents, out=exponents).sum(axis=2) * self.step)
+        return np.where(sharp, np.inf, np.logaddexp(body, self._beyond(x, w, self.heights[heights])))
 
     def _beyond(self, x: np.ndarray, w: np.ndarray, heights: np.ndarray) -> np.ndarray:
         """log of the integral to the right of the grid: a piece of the lobe at x + 1 (add: at -x)."""

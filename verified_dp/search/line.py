@@ -21,7 +21,8 @@ from verified_dp.search.transforms import FloatLaw, Floats, geometric, log_sums
 def dyadic(value: float, bits: int = 24) -> Fraction:
     """A nearby dyadic with few bits, so that witnesses stay short."""
     mantissa, exponent = math.frexp(value)
-    return Fraction(round(mantissa * 2**bits)) * Fraction(2) ** (exponent - bits)
+    number, shift = round(mantissa * 2**bits), exponent - bits
+    return Fraction(number << shift) if shift >= 0 else Fraction(number, 1 << -shift)
 
 
 def as_float(epsilon: Fraction) -> float:
@@ -44,6 +45,8 @@ _SHARES = (1.0, 0.87, 0.75, 0.62, 0.5)
 """Tilts tried, as shares of the saddle point: to the left the aliases fall faster, and the sum needs more bits."""
 
 
+_LEFT, _TURNS = np.linspace(0.04, 0.98, 20), np.linspace(0.02, 0.49, 24)
+"""Exponents of the alias bounds as shares of the tilt, heights of lines as shares of the strip."""
 _FEW_NODES = 5000
 """So many nodes are made in no time."""
 
@@ -90,7 +93,8 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
     aliases = Aliases(loss, epsilon, saddle.tilt, 3.5 * spread, target)
     c = min((share * saddle.tilt for share in shares), key=lambda tilt: aliases.period(tilt, math.inf)[0])
     excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
-    nodes = tuple(choose_family_nodes(family, c, bits + excess + 4) for family in loss.families)
+    wanted = bits + excess + 4 + math.log2(len(loss.families) or 1)
+    nodes = tuple(choose_family_nodes(family, c, wanted) for family in loss.families)
     reach = min((_reach(family, c, rule) for family, rule in zip(loss.families, nodes, strict=True)),
                 default=31 * c + 30)
     period, right, left = Aliases(loss, epsilon, c, reach - c, target).period(c, reach)
@@ -125,16 +129,15 @@ def _own(family: FloatFamily, law: FloatLaw, rule: NodeRule) -> OwnRule:
 
 
 def _reach_of(law: FloatLaw, count: float, c: float, steps: np.ndarray, own: OwnRule) -> float:
-    candidates, line = c + steps, own.height * own.height / (2 * law.variance)
-    reach = c + steps[0] / 2
-    for x, log_mass in zip(candidates.tolist(), law.log_masses(candidates).tolist(), strict=True):
-        strip = law.strip_growth(x, 2 * own.height) - 2 * math.pi * own.half_width / own.step
-        lift = line + law.cosine_growth(x, own.height) - log_mass
-        tails = max(float(law.log_tails_beyond(x, np.array([end]), side)[0])
-                    for end, side in ((-own.low, -1), (own.high, 1))) + lift
-        if max(strip, tails) > -2 - math.log(count):
-            break
-        reach = x
+    line, most, reach = own.height * own.height / (2 * law.variance), -2 - math.log(count), c + steps[0] / 2
+    for tried in np.split(c + steps, (5, 10)):  # the far ones ask for long grids and are seldom reached
+        strips = law.strip_growth(tried, 2 * own.height) - 2 * math.pi * own.half_width / own.step
+        lifts = line + law.cosine_growth(tried, own.height) - law.log_masses(tried)
+        tails = [law.log_tails_beyond(tried, end, side) for end, side in ((-own.low, -1), (own.high, 1))]
+        refused = np.flatnonzero(np.maximum(strips, np.maximum(*tails) + lifts) > most)
+        if len(refused):
+            return float(tried[refused[0] - 1] if refused[0] else reach)
+        reach = tried[-1]
     return float(reach)
 
 
@@ -142,7 +145,7 @@ class Aliases:
     """The alias bounds at many exponents to both sides of a tilt: what period they ask for."""
 
     def __init__(self, loss: FloatLoss, epsilon: float, tilt: float, reach: float, target: float) -> None:
-        self.exponents = np.concatenate([tilt * np.linspace(0.04, 0.98, 20), tilt + reach * geometric(1e-3, 1, 20)])
+        self.exponents = np.concatenate([tilt * _LEFT, tilt + reach * geometric(1e-3, 1, 20)])
         self.logs = loss.log_masses(self.exponents) - self.exponents * epsilon - target
         self.at_zero = -target
 
@@ -169,9 +172,10 @@ class Lines:
     heights: np.ndarray
     rows: list[tuple[float, np.ndarray, np.ndarray]]
 
-    def logs(self, omega: float) -> np.ndarray:
-        """log of what all laws' bounds of |M(c + i omega)| multiply to, for each height."""
-        return np.asarray(sum(count * log_sums(bases - omega * angles) for count, bases, angles in self.rows))
+    def logs(self, omega: float, near: slice = slice(None)) -> np.ndarray:
+        """log of what all laws' bounds of |M(c + i omega)| multiply to, for each height, or for some."""
+        return np.asarray(sum(count * log_sums(bases[near] - omega * angles[near])
+                              for count, bases, angles in self.rows))
 
 
 def tail_lines(family: FloatFamily, c: float, count: float | None = None) -> Lines:
@@ -195,11 +199,26 @@ def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> f
 
 
 def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lines: Sequence[Lines]) -> float:
+    """From a Gaussian's cut-off on, first by all heights and then by those about the best one of each family."""
     def accept(omega: float) -> bool:
-        size = loss.log_beyond(c, omega) + sum(float(line.logs(omega).min()) for line in lines)
+        size = loss.log_beyond(c, omega) + sum(float(line.logs(omega, h).min()) for line, h in zip(lines, near, strict=True))
         return size - c * epsilon - math.log(math.pi * omega) < target
 
-    return _smallest(accept, 1e-3, 1e15)
+    near = [slice(None)] * len(lines)
+    k0, _, k2 = loss.cumulants(c)
+    high = min(max(math.sqrt(2 * max(k0 - c * epsilon - target, 1.0) / max(k2, 1e-300)), 2e-3), 1e15)
+    low = high / 2
+    while high < 1e15 and not accept(high):
+        low, high = high, min(4 * high, 1e15)
+    while low > 1e-3 and accept(low):
+        low, high = max(low / 4, 1e-3), low
+    high = _smallest(accept, low, high, 1.5)
+    near = [_about(int(line.logs(high).argmin())) for line in lines]
+    return _smallest(accept, high / 1.5, high)
+
+
+def _about(index: int) -> slice:
+    return slice(max(index - 2, 0), index + 3)
 
 
 def node_rule(height: float, half_width: float, step: float, low: float, high: float) -> NodeRule:
@@ -218,7 +237,7 @@ def choose_family_nodes(family: FloatFamily, c: float, bits: float) -> NodeRule:
     """Choose the rule with the fewest nodes whose errors are below 2^-bits M(c) / count for every law of a family."""
     check_time()
     wants = [(law, (bits + math.log2(count)) * math.log(2)) for law, count in family.ends]
-    turns = np.linspace(0.02, 0.49, 24) * min(min(law.strip, 2.2 * law.s * math.sqrt(want)) / law.variance
+    turns = _TURNS * min(min(law.strip, 2.2 * law.s * math.sqrt(want)) / law.variance
                                               for law, want in wants)
     steps, lows, highs = (np.full(len(turns), end) for end in (math.inf, math.inf, -math.inf))
     for law, want in wants:
@@ -245,13 +264,13 @@ def choose_tail_nodes(law: FloatLaw, c: float, omega: float, count: float) -> No
     return choose_family_tail(family, c, omega, tail_lines(family, c))
 
 
-def choose_family_tail(family: FloatFamily, c: float, omega: float, lines: Lines) -> NodeRule:
-    """Choose the line that bounds the product of a family's |M(c+iw)| best at w = omega."""
+def choose_family_tail(family: FloatFamily, c: float, omega: float, lines: Lines, families: int = 1) -> NodeRule:
+    """Choose the line that bounds the product of a family's |M(c+iw)| best at w = omega, as one of so many families."""
     best = int(lines.logs(omega).argmin())
     turn = float(lines.heights[best]) / family.leader.variance
     decay = max(float(law.cumulants(c)[0] - log_sums(bases[best] - omega * angles[best]))
                 for (law, _), (_, bases, angles) in zip(family.parts, lines.rows, strict=True))
-    want = max(0.0, decay) + 3 + math.log(family.count)  # errors, relative to M(c), must not hide the decay
+    want = max(0.0, decay) + 3 + math.log(family.count * families)  # errors, relative to M(c), hide no decay
     widths = geometric(1e-3, 1, 40) * min(
         min(0.49 * law.strip, 2 * law.s * math.sqrt(want)) / law.variance for law, _ in family.ends)
     steps, low, high = np.full(len(widths), math.inf), math.inf, -math.inf
@@ -271,7 +290,7 @@ def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
     c, bits = plan.tilt, plan.bits + plan.excess
     tails, extra = [], 0.0
     for family, rule, lines in zip(loss.families, plan.nodes, plan.lines, strict=True):
-        tails.append(choose_family_tail(family, c, plan.omega, lines))
+        tails.append(choose_family_tail(family, c, plan.omega, lines, len(loss.families)))
         for law, count in family.ends:
             amplification = law.strip_growth(c, _own(family, law, rule).height) / math.log(2)
             size = math.log2(1 + abs(law.cumulants(c)[0]))

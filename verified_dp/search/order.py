@@ -133,10 +133,11 @@ class SingleOrder:
         """Whether the contour method applies: every law has a transform, and their product decays."""
         return self.loss.has_transform and self.loss.decays
 
-    def saddle(self, epsilon: Fraction, start: float = 1.0) -> Saddle:
-        """The saddle point at eps; needs at least one step with noise."""
+    def saddle(self, epsilon: Fraction, start: float | None = None) -> Saddle:
+        """The saddle point at eps, from the last one on; needs at least one step with noise."""
         if self._saddle is None or self._saddle[0] != epsilon:
-            self._saddle = epsilon, self._find_saddle(epsilon, start)
+            near = start or (self._saddle[1].tilt if self._saddle else 1.0)
+            self._saddle = epsilon, self._find_saddle(epsilon, near)
         return self._saddle[1]
 
     def _find_saddle(self, epsilon: Fraction, start: float) -> Saddle:

@@ -198,27 +198,29 @@ def _bracket_on_lattice(asked: Question) -> Bracket:
             return Bracket(None, at_zero if asked.met(at_zero) else None)
     epsilon, tilt = guess_epsilon(asked.order, asked.target)
     bracket = Bracket(None, None)
-    for bits in (8.0, asked.digits * math.log2(10) + 1):
+    sharp = asked.digits * math.log2(10) + 1
+    for bits in (sharp if asked.budget.end == math.inf else 8.0, sharp):
         answer = asked.enclose(epsilon, max(bits - math.log2(tilt * as_float(epsilon)), 6.0))
         bracket = _tighter(asked, bracket, *_bisect(asked, answer, epsilon, bits))
         lower, upper = bracket.ends
-        if upper is None or asked.budget.spent:
+        if upper is None or asked.budget.spent or (upper - lower) * 10**asked.digits <= upper:
             break
         epsilon = _moved((lower + upper) / 2, 0.0, 24.0)
     return bracket
 
 
 def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
-    """Where the estimate of delta equals the target, by bisection, and the tilt there."""
-    goal, low, high = float(log_of(target)), Fraction(0), Fraction(1)
-    while high < FARTHEST and order.log_estimate(high) > goal:
-        low, high = high, 2 * high
-    for _ in range(30):
-        middle = dyadic(float(low + high) / 2, 40)
-        low, high = (middle, high) if order.log_estimate(middle) > goal else (low, middle)
-        if high - low < high / 1000:
+    """Where the estimate of delta equals the target, within a thousandth, and the tilt there: by the tilts as slopes."""
+    goal, low, high, epsilon = float(log_of(target)), Fraction(0), Fraction(FARTHEST), Fraction(1)
+    for _ in range(900):
+        gap = order.log_estimate(epsilon) - goal
+        low, high = (epsilon, high) if gap > 0 else (low, epsilon)
+        move = gap / order.saddle(epsilon).tilt if math.isfinite(gap) else math.copysign(math.inf, gap)
+        if abs(move) < as_float(epsilon) / 1000 or high - low < high / 1000:
             break
-    return high, order.saddle(high).tilt
+        moved = dyadic(as_float(epsilon) + min(move, 15 * as_float(epsilon)), 40) if move > -math.inf else low
+        epsilon = moved if low < moved < high else min(2 * epsilon, dyadic(float(low + high) / 2, 40))
+    return epsilon, order.saddle(epsilon).tilt
 
 
 def _bisect(asked: Question, answer: Answer, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
@@ -269,35 +271,32 @@ def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
 
 
 def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
-    """Where the first-order estimate equals the target, by bisection in the tilt, along which it falls."""
-    goal = float(log_of(target))
+    """Where the first-order estimate equals the target: it falls with the tilt, about as -bend tilt^2 / 2."""
+    goal, low, tilt, high, before = float(log_of(target)), 1e-6, 1.0, 1e9, math.inf
     if isinstance(order.model, EpochModel):
         near, fall = order.model.start(goal)
         return dyadic(near, 40), fall
-    low, high = 1e-6, 1e-6
-
-    def point(tilt: float) -> tuple[float, float]:
-        k0, k1, k2 = order.model.cumulants(tilt)
-        epsilon = k1 - 1 / tilt - 1 / (1 + tilt)
-        bend = k2 + tilt**-2 + (1 + tilt) ** -2
-        return epsilon, k0 - tilt * epsilon - math.log(tilt) - math.log1p(tilt) - 0.5 * math.log(2 * math.pi * bend)
-
-    while point(high)[1] > goal and high < 1e9:
-        low, high = high, 4 * high
     for _ in range(60):
-        middle = math.sqrt(low * high)
-        size = point(middle)[1]
-        low, high = (middle, high) if size > goal else (low, middle)
-        if abs(size - goal) < 0.01 or high / low < 1 + 1e-13:
+        k0, k1, k2 = order.model.cumulants(tilt)
+        where, bend = k1 - 1 / tilt - 1 / (1 + tilt), k2 + tilt**-2 + (1 + tilt) ** -2
+        gap = k0 - tilt * where - math.log(tilt) - math.log1p(tilt) - 0.5 * math.log(2 * math.pi * bend) - goal
+        low, high = (tilt, high) if gap > 0 else (low, tilt)
+        if abs(gap) < 0.01 or high / low < 1 + 1e-13:
             break
-    epsilon = dyadic(max(point(high)[0], 1e-9), 40)
+        moved = math.sqrt(max(tilt * tilt + 2 * gap / bend, 0.0))
+        falls, before = abs(gap) < before / 10, abs(gap)
+        tilt = moved if falls and max(low, tilt / 30) < moved < min(high, 30 * tilt) else math.sqrt(
+            max(low, tilt / 16) * min(high, 16 * tilt))
+    epsilon = dyadic(max(where, 1e-9), 40)
     steps = sum(count for _, count in order.loss.parts)
     few = 0 < steps <= FEW_STEPS and not order.loss.mean_shift_squared and order.loss.order != "add"
-    return _jump_start(order, target, epsilon, high) if few else (epsilon, high)
+    return _jump_start(order, target, epsilon, tilt) if few else (epsilon, tilt)
 
 
 def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
+    if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
+        return above, tilt
     epsilon = _jump_guess(order, target, Fraction(0), above)
     fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
     return (epsilon, fall / (0.01 * as_float(epsilon))) if 0 < fall < math.inf else (above, tilt)
@@ -337,6 +336,7 @@ def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
     """
     if asked.order.few and asked.order.log_jump(epsilon) > -math.inf and asked.order.sketch(epsilon) is None:
         return epsilon
+    asked.order.saddle(epsilon, tilt)  # known from here on
     low, slope = Fraction(0), -tilt
     high: Fraction | None = None
     previous: tuple[Fraction, float] | None = None
@@ -347,9 +347,10 @@ def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
         low, high = (epsilon, high) if gap > 0 else (low, epsilon)
         if previous is not None and previous[0] != epsilon and math.isfinite(gap):
             slope = min((gap - previous[1]) / float(epsilon - previous[0]), -1e-9)
-        moved = _jump_guess(asked.order, asked.target, low, epsilon)
         if math.isfinite(gap):
             previous, moved = (epsilon, gap), _moved(epsilon, -gap / slope, 20.0)
+        else:
+            moved = _jump_guess(asked.order, asked.target, low, epsilon)
         inside = moved > low and (high is None or moved < high)
         epsilon = moved if inside else _moved((low + high) / 2 if high else 2 * low, 0.0, 20.0)
     return epsilon

@@ -23,7 +23,7 @@ _ENDS = 300
 @lru_cache(maxsize=64)
 def unit_grid(points: int) -> np.ndarray:
     """So many points from 0 to 1."""
-    return np.linspace(0.0, 1.0, points)
+    return np.arange(points) / (points - 1)
 
 
 def geometric(low: float, high: float, points: int) -> np.ndarray:
@@ -133,7 +133,7 @@ class FloatLaw:
         base, loss, angle = self.shifted(t, height)
         return log_sum(base + x * loss - w * angle) + math.log(t[1] - t[0])
 
-    def strip_growth(self, c: float, reach: Floats) -> Floats:
+    def strip_growth(self, c: Floats, reach: Floats) -> Floats:
         """log (N / M(c)) of T08."""
         return np.square(reach) / (2 * self.variance) + self.cosine_growth(c, reach)
 
@@ -142,13 +142,16 @@ class FloatLaw:
         squares = height * height + half_width * half_width
         return squares / (2 * self.variance) + self.cosine_growth(c, height + half_width)
 
-    def log_tails_beyond(self, x: float, distances: np.ndarray, side: int) -> np.ndarray:
-        """log of T10's tails without the factors of the height, so far from 0 to the right (1) or left (-1)."""
+    def log_tails_beyond(self, x: Floats, distances: Floats, side: int) -> np.ndarray:
+        """log of T10's tails without the factors of the height, so far from 0 to the right (1) or left (-1).
+
+        Of many x, which all are > 0, or of many distances.
+        """
         p = -x if self.order == "add" else x + 1
         if side < 0:
-            return log_tail(distances / self.s) + min(p, 0.0) * self.log_rest
+            return log_tail(distances / self.s) + np.minimum(p, 0.0) * self.log_rest
         odds = self.log_q + (2 * distances - 1) / (2 * self.variance)
-        if p < 0:
+        if np.all(p < 0):
             return log_tail(distances / self.s) + p * np.logaddexp(self.log_rest, odds)
         bound = p * (self.log_q + np.logaddexp(0.0, self.log_rest - odds)) + p * (p - 1) / (2 * self.variance)
         return bound + log_tail((distances - p) / self.s) - (x * self.log_rest if self.order == "symmetric" else 0.0)
@@ -173,7 +176,7 @@ class FloatLaw:
         """The spread of Q, for which the cosine is paid."""
         return 0.0 if self.order == "remove" else 1.0
 
-    def cosine_growth(self, c: float, reach: Floats) -> Floats:
+    def cosine_growth(self, c: Floats, reach: Floats) -> Floats:
         """log cos(reach d_Q/(2 s^2))^-c where Q is a mixture."""
         return -c * np.log(np.cos(self.turns * np.asarray(reach) / (2 * self.variance)))
 
@@ -183,7 +186,7 @@ class FloatLaw:
         return base, loss, angle
 
 
-def log_tail(x: np.ndarray) -> np.ndarray:
+def log_tail(x: Floats) -> np.ndarray:
     """log of a bound on P(Z > x); 2 where x < 0 (T10, refinement i)."""
     return np.where(x >= 0, -np.square(np.maximum(x, 0)) / 2 - np.log(np.maximum(2.0, 2.5 * x)), math.log(2))
 
@@ -217,6 +220,8 @@ class Side:
 
     def log(self, t: np.ndarray) -> np.ndarray:
         """log F at real t."""
+        if self.is_one:
+            return np.zeros_like(t)
         terms = self.terms(t)
         top = terms.max(axis=0)
         return np.asarray(top + np.log(np.exp(terms - top).sum(axis=0)))
@@ -228,11 +233,14 @@ class Side:
         return float(shares @ self.means / shares.sum())
 
     def log_at(self, t: np.ndarray, height: Floats) -> tuple[np.ndarray, np.ndarray]:
-        """(log |F|, arg F) at t + i height."""
+        """(log |F|, arg F) at t + i height; one row for each of several heights."""
+        heights = np.asarray(height)[..., None] / self.variance
+        if self.is_one:
+            return np.zeros((*heights.shape[:-1], len(t))), np.zeros((*heights.shape[:-1], len(t)))
         terms = self.terms(t)
-        top, turns = terms.max(axis=0), (self.means - self.means[0]) * height / self.variance
-        total = (np.exp(terms - top) * np.exp(1j * turns)[:, None]).sum(axis=0)
-        return top + np.log(np.abs(total)), np.angle(total) + self.means[0] * height / self.variance
+        top = terms.max(axis=0)
+        total = np.exp(1j * (self.means - self.means[0]) * heights) @ np.exp(terms - top)
+        return top + np.log(np.abs(total)), np.angle(total) + self.means[0] * heights
 
     def log_power(self, p: np.ndarray, ends: np.ndarray, outwards: bool, cosine: float = 0.0) -> tuple[
             np.ndarray, np.ndarray]:
@@ -288,8 +296,8 @@ class MixtureLaw(FloatLaw):
     def shifted(self, t: np.ndarray, height: Floats) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         up, turn = self.above.log_at(self.sign * t, height)
         down, back = self.below.log_at(self.sign * t, height)
-        gauss = (height * height - t * t) / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi))
-        return gauss + up, up - down, turn - back
+        squares = np.square(height)[..., None] - t * t
+        return squares / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi)) + up, up - down, turn - back
 
     def log_tails(self, x: np.ndarray, ends: np.ndarray, sign: int, cosines: tuple[float, float] = (0.0, 0.0)
                   ) -> np.ndarray:
@@ -303,12 +311,11 @@ class MixtureLaw(FloatLaw):
         distance = sign * (ends - rho) / self.s
         return np.asarray(total + (rho * rho - squares) / (2 * self.variance) + log_tail(distance))
 
-    def log_tails_beyond(self, x: float, distances: np.ndarray, side: int) -> np.ndarray:
-        return self.log_tails(np.array([x]), self.sign * side * distances, self.sign * side)
+    def log_tails_beyond(self, x: Floats, distances: Floats, side: int) -> np.ndarray:
+        return self.log_tails(np.atleast_1d(x), self.sign * side * np.atleast_1d(distances), self.sign * side)
 
     def lines(self, t: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        base, loss, angle = (np.array(rows) for rows in zip(*(self.shifted(t, float(h)) for h in heights), strict=True))
-        return base, loss, angle
+        return self.shifted(t, heights)
 
     def room(self, c: float) -> float:
         return (c + 1) * float(self.above.means[-1]) + 6 * self.s if self.sign > 0 else 0.0

@@ -11,6 +11,8 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import nothing, paced, words
 
 Factor = TypeVar("Factor", acb, arb)
+FEW = 16
+"""Powers up to this one are products: four squarings at most, and boxes wrap little."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,9 @@ class Column:
 
 @proved_by("T12-powers")
 def enclose_power(x: acb, count: int) -> acb:
-    """Enclose x^count as exp(count log x), the branch cut turned away; a disc where x is not clearly away from 0."""
-    if count == 1:
-        return x
+    """Enclose x^count: a few factors multiplied; else exp(count log x), the branch cut turned away, or a disc about 0."""
+    if count <= FEW:
+        return x**count
     largest, smallest = x.abs_upper(), x.abs_lower()
     if not count * (largest - smallest) < largest:
         return disc(largest**count)
