@@ -133,7 +133,7 @@ class FloatLaw:
         base, loss, angle = self.shifted(t, height)
         return log_sum(base + x * loss - w * angle) + math.log(t[1] - t[0])
 
-    def strip_growth(self, c: float, reach: Floats) -> Floats:
+    def strip_growth(self, c: Floats, reach: Floats) -> Floats:
         """log (N / M(c)) of T08."""
         return np.square(reach) / (2 * self.variance) + self.cosine_growth(c, reach)
 
@@ -176,7 +176,7 @@ class FloatLaw:
         """The spread of Q, for which the cosine is paid."""
         return 0.0 if self.order == "remove" else 1.0
 
-    def cosine_growth(self, c: float, reach: Floats) -> Floats:
+    def cosine_growth(self, c: Floats, reach: Floats) -> Floats:
         """log cos(reach d_Q/(2 s^2))^-c where Q is a mixture."""
         return -c * np.log(np.cos(self.turns * np.asarray(reach) / (2 * self.variance)))
 
