@@ -44,7 +44,7 @@ def test_the_predicted_bound_of_one_moment_is_the_one_that_is_proved(q: str, s: 
     assert abs(float(proved.log()) - min(saddle.log_chernoff, 0.0)) < 0.05
 
 
-@pytest.mark.parametrize("target", ["1/100", "1e-6", "1e-30", "1e-200"])
+@pytest.mark.parametrize("target", ["1e-4", "1e-6", "1e-30", "1e-200"])
 @pytest.mark.parametrize(("q", "s", "count", "epsilon"), [case for case in SAMPLED if case[2] > 50])
 def test_first_guess_is_where_the_estimate_meets_the_target(q: str, s: str, count: int, epsilon: float,
                                                             target: str) -> None:
