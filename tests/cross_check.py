@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
+import re
 import signal
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -40,7 +41,8 @@ CLAIMS = ROOT / "examples" / "claims"
 VERIFIERS = ("trusted", "independent", "formal")
 SECONDS = 8.0
 """Of processor time, for writing a random certificate; what needs longer is left out."""
-CHECK_SECONDS = 300.0
+CHECK_SECONDS, FORMAL_SECONDS = 300.0, 20.0
+"""Of processor time, for a checker, and for a formal part besides its program: what takes longer is not covered."""
 
 Row = dict[str, Any]
 
@@ -79,9 +81,16 @@ def _renyi(rng: random.Random) -> Table:
             "epsilons": [str(Fraction(a * rng.randint(1, 9), 400)) for a in orders]}
 
 
+def _matrix(rng: random.Random) -> Table:
+    column = sorted((rng.randint(0, 8) for _ in range(rng.randint(0, 4))), reverse=True)
+    return {"noise_multiplier": _ratio(rng, 4, 60, 4), "column": ["1", *(str(Fraction(n, 8)) for n in column)],
+            "rounds": rng.randint(1, 40), **({"separation": rng.randint(1, 9)} if rng.random() < 0.5 else {}),
+            **({"participations": rng.randint(1, 6)} if rng.random() < 0.5 else {})}
+
+
 KINDS: dict[str, Callable[[random.Random], Table]] = {
     "gaussian": lambda rng: rng.choice([
-        {"noise_multiplier": _ratio(rng, 3, 40, 4)},
+        *[{"noise_multiplier": _ratio(rng, 3, 40, 4)}] * 4,
         {"sigma": _ratio(rng, 3, 40, 4), "sensitivity": _ratio(rng, 1, 6, 2)}]),
     "laplace": lambda rng: {"scale": _ratio(rng, 2, 60, 2), "sensitivity": _ratio(rng, 1, 4, 2)},
     "discrete-laplace": lambda rng: {"scale": _ratio(rng, 2, 40, 2), "sensitivity": rng.randint(1, 4)},
@@ -95,7 +104,15 @@ KINDS: dict[str, Callable[[random.Random], Table]] = {
     "exponential": lambda rng: {"bounded_range": _ratio(rng, 1, 20, 8)},
     "zcdp": lambda rng: {"rho": _ratio(rng, 0, 20, 100), **rng.choice([{}, {}, {"xi": _ratio(rng, 1, 9, 50)}])},
     "renyi": _renyi,
+    "laplace-vector": lambda rng: {"scale": _ratio(rng, 2, 60, 2), "sensitivity": _ratio(rng, 1, 4, 2)},
+    "discrete-laplace-vector": lambda rng: {"scale": _ratio(rng, 2, 40, 2), "sensitivity": rng.randint(1, 4)},
+    "discrete-gaussian-vector": lambda rng: {
+        "sigma_squared": _ratio(rng, 2, 80, 2), "sensitivity": _ratio(rng, 1, 6, 2)},
+    "tree-aggregation": lambda rng: {"noise_multiplier": _ratio(rng, 3, 60, 4), "steps": rng.randint(1, 300)},
+    "matrix-gaussian": _matrix,
 }
+NOT_SAMPLED = ("randomized-response", "zcdp", "renyi", "discrete-gaussian-vector", "tree-aggregation",
+               "matrix-gaussian")
 RELEASES = ("laplace", "discrete-laplace", "finite", "approximate-dp", "gaussian-dp", "exponential",
             "discrete-gaussian")
 
@@ -104,7 +121,7 @@ def _sampling(rng: random.Random, kind: str, table: Table, relation: str) -> Tab
     """A scheme that may be there for this kind; {} for none."""
     poisson = {"scheme": "poisson", "probability": _ratio(rng, 1, 30, 100)}
     if kind != "gaussian" or "sigma" in table:
-        return poisson if kind not in ("randomized-response", "zcdp", "renyi", "gaussian") else {}
+        return {} if kind in NOT_SAMPLED or kind == "gaussian" else poisson
     rounds = rng.randint(1, 6)
     others = [{"scheme": "without-replacement", "probability": _ratio(rng, 1, 30, 100)},
               {"scheme": "with-replacement", "draws": rng.randint(1, 6), "population": rng.randint(20, 200)},
@@ -113,9 +130,13 @@ def _sampling(rng: random.Random, kind: str, table: Table, relation: str) -> Tab
     if relation != "replace":
         others += [{"scheme": "random-allocation", "rounds": rounds, "picks": rng.randint(1, rounds),
                     "fixed": rng.random() < 0.5},
+                   {"scheme": "shuffled", "rounds": rng.randint(1, 30)},
                    {"scheme": "cyclic-poisson", "groups": rng.randint(1, 4), "rounds": rng.randint(1, 9),
                     "probability": _ratio(rng, 1, 30, 100)}]
-    return poisson if rng.random() < 0.6 else rng.choice(others)
+    return poisson if rng.random() < 0.3 else rng.choice(others)
+
+
+_ONLY_UNDER = {"replace": "randomized-response", "zero-out": "tree-aggregation"}
 
 
 def _step(rng: random.Random, relation: str) -> Table:
@@ -124,7 +145,7 @@ def _step(rng: random.Random, relation: str) -> Table:
         return {"kind": "composition", "count": rng.randint(1, 3), "releases": [
             {"kind": kind, **KINDS[kind](rng), "count": rng.randint(1, 2)} for kind in kinds],
             "sampling": {"scheme": "poisson", "probability": _ratio(rng, 1, 30, 100)}}
-    kind = rng.choice([*KINDS, "gaussian", "gaussian", "gaussian"])
+    kind = rng.choice([*KINDS, *["gaussian"] * 7, *[_ONLY_UNDER.get(relation, "gaussian")] * 3])
     table = KINDS[kind](rng)
     sampling = _sampling(rng, kind, table, relation) if rng.random() < 0.55 else {}
     count = rng.choice([1, 1, 2, 3, rng.randint(4, 60), rng.randint(60, 3000) if sampling else rng.randint(4, 200)])
@@ -132,16 +153,28 @@ def _step(rng: random.Random, relation: str) -> Table:
 
 
 def specification(seed: int, index: int) -> str:
-    """The TOML of a random specification, the same for the same two numbers."""
+    """The TOML of a random specification that this package has a theorem for, the same for the same two numbers."""
     rng = random.Random(f"{seed}.{index}")
+    return next(text for text in iter(lambda: _any_specification(rng, f"{seed}.{index}"), "") if _is_supported(text))
+
+
+def _any_specification(rng: random.Random, title: str) -> str:
     relation = rng.choice(RELATIONS)
     steps = [_step(rng, relation) for _ in range(rng.choice([1, 1, 1, 2, 2, 3]))]
-    group = f"group_size = {rng.randint(2, 3)}\n" if rng.random() < 0.12 else ""
-    claim = {"title": f"random {seed}.{index}", "source": "",
+    group = f"group_size = {rng.randint(2, 3)}\n" if rng.random() < 0.2 else ""
+    claim = {"title": f"random {title}", "source": "",
              "epsilon": rng.choice(["0", "0.1", "0.5", "1", "2.5", "8"]),
              "delta": rng.choice(["1e-2", "1e-4", "1e-6", "1e-9", "0.3"])}
     return (f'relation = "{relation}"\n{group}' + "".join(f"[[mechanism]]\n{_toml(step)}" for step in steps)
             + f"[claim]\n{_toml(claim)}")
+
+
+def _is_supported(text: str) -> bool:
+    try:
+        privacy_profile(parse_spec(text))
+    except Unsupported:
+        return False
+    return True
 
 
 def _toml(table: Table) -> str:
@@ -160,7 +193,7 @@ def _value(value: Any) -> str:
 
 
 def random_row(seed: int, index: int, seconds: float = SECONDS, formal: Path = CHECKER) -> Row:
-    """Write and check the certificate of a random specification; `error` in place of results where there is none."""
+    """Write and check the certificate of a random specification; `error` or `crash` in place of results without one."""
     rng, text = random.Random(f"{seed}.{index}.method"), specification(seed, index)
     row: Row = {"key": f"{seed}.{index}", "spec": text}
     try:
@@ -168,6 +201,8 @@ def random_row(seed: int, index: int, seconds: float = SECONDS, formal: Path = C
             data = _certify(text, rng.choice(METHODS), rng.choice([2, 3, 5]))
     except (Unsupported, Undecided, InvalidInput, TimeoutError) as error:
         return {**row, "error": str(error)[:200]}
+    except Exception as error:
+        return {**row, "crash": repr(error)[:300]}
     return {**row, **checked(data, formal if rng.random() < 0.25 else None)}
 
 
@@ -175,7 +210,7 @@ def random_row(seed: int, index: int, seconds: float = SECONDS, formal: Path = C
 def processor_time(seconds: float) -> Iterator[None]:
     """TimeoutError inside after so many seconds of work, however busy the machine is."""
     def stop(signum: int, frame: object) -> None:
-        raise TimeoutError("writing it takes too long")
+        raise TimeoutError("it takes too long")
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -210,32 +245,40 @@ def checked(data: bytes, formal: Path | None) -> Row:
     document = read_document(data)
     results, seconds = {}, {}
     for name in VERIFIERS if formal and formal.exists() else VERIFIERS[:2]:
-        start = time.process_time()
+        start = _processor()
         results[name] = _result(name, data, formal)
-        seconds[name] = round(time.process_time() - start, 3)
+        seconds[name] = round(_processor() - start, 3)
     return {"verdict": document["verdict"], "witnesses": sorted({
         entry["witness"]["kind"] for entry in document["evaluations"]}), "bytes": len(data), "results": results,
         "seconds": seconds}
 
 
+def _processor() -> float:
+    """Seconds of work of this process and of those that it started."""
+    return sum(os.times()[:4])
+
+
 def _result(name: str, data: bytes, formal: Path | None) -> str:
     """"valid", "invalid: why", or "not covered: why"."""
     try:
-        found = _CALLS[name](data, formal)
-    except (Unsupported, Undecided, InvalidInput, independent.TooMuch, independent.OutOfTime) as error:
+        with processor_time(FORMAL_SECONDS if name == "formal" else CHECK_SECONDS):
+            found = _CALLS[name](data, formal)
+    except (Unsupported, Undecided, InvalidInput, independent.TooMuch, independent.OutOfTime, TimeoutError) as error:
         return f"not covered: {error}"[:200]
+    except Exception as error:
+        return f"invalid: crashed: {error!r}"[:300]
     return "valid" if found.valid else f"invalid: {found.field}: {found.reason}"[:300]
 
 
 _CALLS: dict[str, Callable[[bytes, Any], Any]] = {
     "trusted": lambda data, _: verify(data),
-    "independent": lambda data, _: independent.verify(data, CHECK_SECONDS),
+    "independent": lambda data, _: independent.verify(data),
     "formal": lambda data, program: verify_formal(with_formal(read_document(data)), str(program))}
 
 
 def disagrees(row: Row) -> bool:
-    """Whether a verifier refuses what this package has written and another one accepts, or all refuse it."""
-    return any(result.startswith("invalid") for result in row.get("results", {}).values())
+    """Whether a verifier refuses what this package has written and another one accepts, or all refuse it, or crash."""
+    return "crash" in row or any(result.startswith("invalid") for result in row.get("results", {}).values())
 
 
 # ---------- the whole run ----------
@@ -258,7 +301,7 @@ def run(file: Path, tasks: Iterable[tuple[str, Callable[..., Row], tuple[Any, ..
             known[row["key"]] = row
             print(json.dumps(row), file=out, flush=True)
             if disagrees(row):
-                print(f"DISAGREEMENT {row['key']}: {row['results']}", flush=True)
+                print(f"DISAGREEMENT {row['key']}: {row.get('crash') or row['results']}", flush=True)
             if sys.stderr.isatty():
                 print(f"\r{number} of {len(todo)}", end="", file=sys.stderr, flush=True)
     return known
@@ -278,8 +321,17 @@ def counts(rows: Sequence[Row]) -> Iterator[str]:
         yield f"| {kind} | {len(chosen)} | " + " | ".join(cells) + " |"
 
 
+def reached(rows: Sequence[Row]) -> Iterator[str]:
+    """Lines of a table: in how many certificates of random specifications each word stands."""
+    yield "| key | certificates |"
+    yield "|---|---|"
+    for key in ("relation", "kind", "scheme"):
+        found = Counter(word for row in rows for word in set(re.findall(rf'\b{key} = "([a-z-]+)"', row["spec"])))
+        yield f"| {key} | {', '.join(f'{word} {count}' for word, count in found.most_common())} |"
+
+
 def corpus(rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of a table: certificates x verifiers, with seconds."""
+    """Lines of a table: certificates x verifiers, with seconds of processor time."""
     yield "| claim | verdict | witnesses | " + " | ".join(VERIFIERS) + " |"
     yield "|---|---|---|" + "---|" * len(VERIFIERS)
     for row in rows:
@@ -297,7 +349,8 @@ def report(rows: dict[str, Row]) -> str:
     wrong = [row["key"] for row in rows.values() if disagrees(row)]
     head = (f"{len(claims)} example claims and {len(others)} random specifications, {len(claims) + len(written)} "
             f"certificates; disagreements: {', '.join(wrong) or 'none'}")
-    lines = ["# Agreement of the verifiers", "", head, "", *counts([*claims, *written]), "", *corpus(claims), ""]
+    lines = ["# Agreement of the verifiers", "", head, "", *counts([*claims, *written]), "", *reached(written), "",
+             *corpus(claims), ""]
     return "\n".join(lines)
 
 

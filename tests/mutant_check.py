@@ -1,11 +1,13 @@
-"""Certificates with altered witnesses, enclosures and inputs, sealed afresh: does either checker accept a false one?
+"""Certificates with altered witnesses, enclosures and inputs, sealed afresh: does a checker accept a false one?
 
     python tests/mutant_check.py --count 500 --seed 1
 
-For every engine a small certificate is written and altered `count` times: its witness, and where both checkers would
-accept that all the same, the recorded enclosure too, so that it no longer holds the true delta. Result and verdict are
-those that follow. Rows go to build/mutant-check.jsonl, so a run goes on where it stopped; a table of what each checker
-accepted and refused, and why, goes to build/mutant-check.md. Exit code 1 if a false enclosure was accepted.
+For every kind of witness a small certificate is written and altered `count` times: its witness, and where both
+checkers would accept that all the same, the recorded enclosure too, so that it no longer holds the true delta. Result
+and verdict are those that follow. Formal parts are altered too, most of them composed again, so that only one step's
+law is wrong; they need the program of `make proofs`. Rows go to build/mutant-check.jsonl, so a run goes on where it
+stopped; a table of what each checker accepted and refused, and why, goes to build/mutant-check.md. Exit code 1 if a
+false enclosure was accepted.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from cross_check import CHECK_SECONDS, RELATIONS, processor_time, rows_of
+from cross_check import RELATIONS, processor_time, rows_of
 from mutants import mutated
 
 from verified_dp.certificate import build_certificate
@@ -33,15 +36,19 @@ from verified_dp.core.certificate.verdict import judge
 from verified_dp.core.certificate.witness import read_witness, witness_record
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.ends import read_end
-from verified_dp.core.errors import InvalidCertificate
+from verified_dp.core.errors import InvalidCertificate, Unsupported
 from verified_dp.core.pairs.losses import ORDERS, describe_pairs
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
+from verified_dp.verifiers.formal import CHECKER, FormalPart, part_record, read_parts, verify_formal
+from verified_dp.verifiers.record_formal import Arithmetic, Composed, with_formal
 
 ROOT = Path(__file__).resolve().parents[1]
 Document = dict[str, Any]
 CHECKERS = ("trusted", "independent")
+CHECK_SECONDS = 20.0
+"""Of processor time, for one mutant and one checker."""
 
 
 def _step(text: str, sampling: str = "") -> str:
@@ -49,6 +56,7 @@ def _step(text: str, sampling: str = "") -> str:
 
 
 _POISSON = 'scheme = "poisson", probability = "0.01"'
+_SHUFFLED = 'scheme = "shuffled", rounds = 3'
 ENGINES: dict[str, tuple[str, str, str, str]] = {
     "line": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "1.1"\ncount = 100', _POISSON), "0.5", "1e-3"),
     "panels": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 2', _POISSON), "0.5", "1e-4"),
@@ -56,26 +64,34 @@ ENGINES: dict[str, tuple[str, str, str, str]] = {
         "add-or-remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 1000', _POISSON), "1", "1e-5"),
     "lattice": ("remove", _step('kind = "laplace"\nscale = "2"\nsensitivity = "1"\ncount = 3', (
         'scheme = "poisson", probability = "0.1"')), "0.2", "1e-2"),
-    "sparse": ("replace", _step('kind = "gaussian"\nnoise_multiplier = "4"\ncount = 3000', (
-        'scheme = "without-replacement", probability = "0.001"')), "0.05", "1e-3"),
+    "sparse": ("add", _step('kind = "laplace"\nscale = "10"\nsensitivity = "1"\ncount = 3000', (
+        'scheme = "poisson", probability = "1/50"')), "0.5", "1e-3"),
     "closed-form": ("remove", _step('kind = "laplace"\nscale = "3"\nsensitivity = "1"\ncount = 5'), "0.5", "1e-3"),
     "renyi": ("remove", _step('kind = "renyi"\nrenyi_orders = ["2", "8"]\nepsilons = ["0.01", "0.05"]')
               + _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 10', _POISSON), "0.5", "1e-3"),
+    "divergences": ("remove", _step('kind = "zcdp"\nrho = "0.1"'), "0.1", "1e-2"),
     "support": ("add", _step('kind = "gaussian"\nnoise_multiplier = "1"\ncount = 3', _POISSON), "0.5", "1e-2"),
     "exact": ("remove", _step('kind = "approximate-dp"\nepsilon = "1/10"\ndelta = "1e-7"\ncount = 4'), "0.5", "1e-3"),
+    "end": ("replace", _step('kind = "laplace"\nscale = "20"\nsensitivity = "1"'), "0.04", "0"),
+    "endless": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "1"'), "5", "0"),
+    "formal": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "1.1"\ncount = 20', _POISSON), "0.1", "1.6e-3"),
+    "attack": ("zero-out", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 1', _SHUFFLED), "0.5", "1e-3"),
 }
 METHODS = {"lattice": "lattice", "sparse": "lattice"}
 
 
 def original(kind: str) -> Document:
-    """A certificate with a witness of this kind."""
+    """A certificate with a witness of this kind, and no other evaluation but of delta."""
     relation, text, epsilon, delta = ENGINES[kind]
     spec = parse_spec(f'relation = "{relation}"\n{text}[claim]\nepsilon = "{epsilon}"\ndelta = "{delta}"\n')
     assert spec.claim is not None
     found = privacy_profile(spec).solve_claim(spec.claim, 2 if kind == "sparse" else 3, METHODS.get(kind, "auto"))
     document = build_certificate(spec, *found)
-    assert _entries(document, kind), kind
-    return document
+    if kind == "formal":
+        return with_formal(document)
+    return _judged({**document, "evaluations": [
+        entry for n, entry in enumerate(document["evaluations"])
+        if entry["quantity"] == "delta" or n == _entries(document, kind)[0]]})
 
 
 def _entries(document: Document, kind: str) -> list[int]:
@@ -131,21 +147,58 @@ def _judged(document: Document) -> Document:
     return sealed({**document, **judge(spec.claim, ORDERS[spec.relation], tight, evaluations)})
 
 
-def row(document: Document, kind: str, seed: int, index: int) -> Document:
-    """What both checkers say of one mutant."""
-    found, what, false = mutant(document, kind, random.Random(f"{kind}.{seed}.{index}"))
-    results = dict.fromkeys(CHECKERS, "without form") if found is None else {
-        name: _result(name, canonical(found)) for name in CHECKERS}
+def row(document: Document, kind: str, seed: int, index: int, program: Path = CHECKER) -> Document:
+    """What the checkers say of one mutant."""
+    rng = random.Random(f"{kind}.{seed}.{index}")
+    found, what, false = formal_mutant(document, rng) if kind == "formal" else mutant(document, kind, rng)
+    names = ("formal",) if kind == "formal" else CHECKERS
+    results = dict.fromkeys(names, "without form") if found is None else {
+        name: _result(name, found, program) for name in names}
     return {"key": f"{kind}.{seed}.{index}", "kind": kind, "what": what, "false": false, "results": results}
 
 
-def _result(name: str, data: bytes) -> str:
+def formal_mutant(document: Document, rng: random.Random) -> tuple[Document | None, str, bool]:
+    """The same of a formal part, composed again or with a bound below the true delta."""
+    (part,), what = read_parts(document["formal"]), "part"
+    lower = read_end(document["evaluations"][0]["enclosure"]["lower"])
+    least = lower.as_fraction() if isinstance(lower, Dyadic) else lower
+    try:
+        changed = mutated(rng, part)
+        if rng.random() < 0.6:
+            what, changed = "part, composed again", _composed(changed)
+        elif rng.random() < 0.5:
+            what, changed = "part+bound", replace(changed, bound=int(least * rng.randint(1, 999) / 1000 * 2**part.bits))
+        false = changed.delta < least and (changed.side, changed.epsilon) == (part.side, part.epsilon)
+        return sealed({**document, "formal": [part_record(changed)]}), what, false
+    except (InvalidCertificate, Unsupported, ArithmeticError, LookupError, ValueError, TypeError, AttributeError):
+        return None, what, False
+
+
+def _composed(part: FormalPart) -> FormalPart:
+    """With the products and the bound that follow from its laws, where these are small."""
+    read_parts([part_record(part)])
+    if any(abs(kind.low) > 4096 or kind.count > 4096 for kind in part.kinds):
+        raise ValueError("large laws")
+    arithmetic = Arithmetic(part.side, part.bits, 1 << part.bits)
+    law, products = arithmetic.series([(Composed(k.low, list(k.masses), k.infinity), k.count) for k in part.kinds])
+    return replace(part, products=tuple(products), bound=arithmetic.delta(law, part.epsilon, part.step))
+
+
+def _result(name: str, document: Document, program: Path) -> str:
     try:
         with processor_time(CHECK_SECONDS):
-            found: Any = verify(data) if name == "trusted" else independent.verify(data)
-    except (independent.TooMuch, independent.OutOfTime, TimeoutError) as error:
+            found: Any = _CALLS[name](document, program)
+    except InvalidCertificate as error:
+        return f"refused: {error}"[:160]
+    except (independent.TooMuch, independent.OutOfTime, Unsupported, TimeoutError) as error:
         return f"not covered: {error}"[:160]
     return "accepted" if found.valid else f"refused: {found.field}: {found.reason}"[:160]
+
+
+_CALLS: dict[str, Callable[[Document, Path], Any]] = {
+    "trusted": lambda document, _: verify(canonical(document)),
+    "independent": lambda document, _: independent.verify(canonical(document)),
+    "formal": lambda document, program: verify_formal(document, str(program))}
 
 
 def is_unsound(one: Document) -> bool:
@@ -153,17 +206,18 @@ def is_unsound(one: Document) -> bool:
 
 
 def report(rows: list[Document]) -> Iterator[str]:
-    """A table per engine, and the reasons for which the checkers differ."""
-    yield "| engine | mutants | false | false accepted | accepted by both | trusted alone | independent alone |"
+    """A table per kind of witness, and the reasons for which the checkers differ."""
+    yield "| witness | mutants | false | false accepted | accepted by both | trusted alone | independent alone |"
     yield "|---|---|---|---|---|---|---|"
     for kind in ENGINES:
         mine = [one for one in rows if one["kind"] == kind]
-        both = Counter(tuple(one["results"][name] == "accepted" for name in CHECKERS) for one in mine)
-        yield (f"| {kind} | {len(mine)} | {sum(one['false'] for one in mine)} | {sum(map(is_unsound, mine))} "
-               f"| {both[True, True]} | {both[True, False]} | {both[False, True]} |")
+        both = Counter(tuple(result == "accepted" for result in one["results"].values()) for one in mine)
+        cells = f"{both[(True,)]} | |" if kind == "formal" else (
+            f"{both[True, True]} | {both[True, False]} | {both[False, True]} |")
+        yield f"| {kind} | {len(mine)} | {sum(one['false'] for one in mine)} | {sum(map(is_unsound, mine))} | {cells}"
     yield ""
     differ = Counter(
-        (one["kind"], name, one["results"][name].partition(":")[2].strip()) for one in rows for name in CHECKERS
+        (one["kind"], name, one["results"][name].partition(":")[2].strip()) for one in rows for name in one["results"]
         if one["results"][name] != "accepted" and "accepted" in one["results"].values())
     yield from (f"* {kind}: {count} refused by the {name} checker alone: {reason}"
                 for (kind, name, reason), count in differ.most_common())
@@ -175,15 +229,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--rows", type=Path, default=ROOT / "build" / "mutant-check.jsonl")
+    parser.add_argument("--formal-checker", type=Path, default=CHECKER, help="the program of `make proofs`")
     given = parser.parse_args()
     given.rows.parent.mkdir(parents=True, exist_ok=True)
     known = rows_of(given.rows)
     with given.rows.open("a", encoding="utf-8") as out:
         for kind in given.engines:
+            if kind == "formal" and not given.formal_checker.exists():
+                continue
             todo = [n for n in range(given.count) if f"{kind}.{given.seed}.{n}" not in known]
             document = original(kind) if todo else {}
             for n in todo:
-                one = row(document, kind, given.seed, n)
+                one = row(document, kind, given.seed, n, given.formal_checker)
                 known[one["key"]] = one
                 print(json.dumps(one), file=out, flush=True)
     text = "\n".join(report(list(known.values())))

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from verified_dp.core.certificate.check import Check
+from verified_dp.core.composition import SCHEMES
+from verified_dp.core.vectors import ALL_RELEASES
 from verified_dp.spec import parse_spec
 
 
@@ -23,9 +25,9 @@ def test_specifications_are_random_and_repeatable(tool: ModuleType) -> None:
     texts = [tool.specification(1, n) for n in range(400)]
     assert texts == [tool.specification(1, n) for n in range(400)] and len(set(texts)) == 400
     everything = "\n".join(texts)
-    schemes = ("poisson", "without-replacement", "with-replacement", "random-allocation", "cyclic-poisson")
+    assert {*tool.KINDS} == {"gaussian", *ALL_RELEASES}
     assert all(f'kind = "{kind}"' in everything for kind in (*tool.KINDS, "composition"))
-    assert all(f'scheme = "{scheme}"' in everything for scheme in schemes)
+    assert all(f'scheme = "{scheme}"' in everything for scheme in SCHEMES)
     assert all(f'relation = "{relation}"' in everything for relation in tool.RELATIONS)
 
 
@@ -40,6 +42,15 @@ def test_a_disagreement_is_seen(tool: ModuleType, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(tool._CALLS, "independent", lambda data, _: Check(False, None, "claim", "no"))
     row = tool.random_row(1, 0)
     assert tool.disagrees(row) and row["results"]["independent"] == "invalid: claim: no"
+    assert "disagreements: 1.0" in tool.report({"1.0": row})
+
+
+def test_a_crash_is_a_disagreement(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tool._CALLS, "independent", lambda data, _: 1 // 0)
+    assert tool.disagrees(tool.random_row(1, 0))
+    monkeypatch.setattr(tool, "_certify", lambda *given: 1 // 0)
+    row = tool.random_row(1, 0)
+    assert tool.disagrees(row) and "ZeroDivisionError" in row["crash"]
     assert "disagreements: 1.0" in tool.report({"1.0": row})
 
 

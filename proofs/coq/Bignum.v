@@ -1,4 +1,4 @@
-(* 16. The checker inside Coq: the big numbers are Bignums' BigN, on Coq's 63-bit machine integers.
+(* 17. The checker inside Coq: the big numbers are Bignums' BigN, on Coq's 63-bit machine integers.
 
    Coq's own axioms on these integers (Uint63) are what vm_compute adds to the assumptions. *)
 Require Import Reals ZArith List Lia.

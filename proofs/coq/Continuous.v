@@ -1,4 +1,4 @@
-(* 15. Composition of ANY loss law (a positive functional J on a cone of nice functions, and a mass at infinity)
+(* 16. Composition of ANY loss law (a positive functional J on a cone of nice functions, and a mass at infinity)
    that a finite law B dominates is dominated by the k-fold finite law.  No Fubini theorem is needed: one of the two
    laws is always finite, so exchanging the order is linearity. *)
 Require Import Reals List Lra Lia ZArith.
@@ -170,51 +170,6 @@ Proof. apply (line_ext (fun x => pos (P x - exp eps * Q x))).
   - apply curve_int; auto. left; apply exp_pos. Qed.
 
 (* The same law as a functional on the cone. *)
-Lemma wider (f : R -> R) a b a' b' : (forall a b, ex_RInt f a b) -> (forall x, 0 <= f x) -> a' <= a <= b -> b <= b' ->
-  RInt f a b <= RInt f a' b'.
-Proof. intros X F A B. assert (C1 := RInt_Chasles f a' a b' (X _ _) (X _ _)). assert (C2 := RInt_Chasles f a b b' (X _ _) (X _ _)).
-  unfold plus in C1, C2; simpl in C1, C2. rewrite <- C1, <- C2.
-  assert (0 <= RInt f a' a) by (apply RInt_ge_0; auto; lra). assert (0 <= RInt f b b') by (apply RInt_ge_0; auto; lra).
-  change (RInt f a b <= RInt f a' a + (RInt f a b + RInt f b b')). lra. Qed.
-Lemma dominated_int (F p : R -> R) M : 0 <= M -> (forall x, continuous F x) -> (forall x, 0 <= F x <= M * p x) ->
-  (forall x, 0 <= p x) -> is_line p 1 -> exists v, is_line F v.
-Proof. intros HM FC FB PB [PX PL]. assert (FX : forall a b, ex_RInt F a b) by (intros; apply (ex_RInt_continuous F); intros; apply FC).
-  assert (P1 : forall a b, a <= b -> RInt p a b <= 1).
-  { intros a b H. apply close_unique. intros e He. destruct (PL e He) as [N [N0 HN]]. specialize (HN (Rmin a (- N)) (Rmax b N) (Rmin_r _ _) (Rmax_r _ _)).
-    assert (K := wider p a b (Rmin a (- N)) (Rmax b N) PX PB ltac:(split; [apply Rmin_l|auto]) (Rmax_l _ _)).
-    apply Rabs_le_between in HN. lra. }
-  set (h := fun x => M * p x - F x).
-  assert (HX : forall a b, ex_RInt h a b) by (intros; apply (ex_RInt_minus (fun x => M * p x) F); auto; now apply (ex_RInt_scal p)).
-  assert (HR : forall a b, RInt h a b = M * RInt p a b - RInt F a b).
-  { intros. apply (is_RInt_unique (V := R_CompleteNormedModule)). apply (is_RInt_minus (fun x => M * p x) F).
-    - apply (is_RInt_scal p), (RInt_correct p); auto.
-    - apply (RInt_correct F); auto. }
-  assert (H0 : forall x, 0 <= h x) by (intros x; unfold h; specialize (FB x); lra).
-  assert (F0 : forall x, 0 <= F x) by (intros x; apply FB).
-  assert (D : forall a b a' b', a' <= a <= b -> b <= b' -> RInt F a' b' <= RInt F a b + M * (1 - RInt p a b)).
-  { intros a b a' b' A B. assert (K := wider h a b a' b' HX H0 A B). rewrite !HR in K. assert (L := P1 a' b' ltac:(lra)).
-    assert (M * RInt p a' b' <= M * 1) by (now apply Rmult_le_compat_l). lra. }
-  set (Y := fun y : R => exists T, 0 <= T /\ y = RInt F (- T) T).
-  assert (YB : Raxioms.bound Y).
-  { exists M. intros y [T [T0 ->]]. assert (K := wider h 0 0 (- T) T HX H0 ltac:(lra) ltac:(lra)). rewrite (RInt_point 0 h), HR in K.
-    change (0 <= M * RInt p (- T) T - RInt F (- T) T) in K. assert (L := P1 (- T) T ltac:(lra)).
-    assert (M * RInt p (- T) T <= M * 1) by (now apply Rmult_le_compat_l). lra. }
-  destruct (completeness Y YB ltac:(exists (RInt F (- 0) 0), 0; split; [lra|auto])) as [v [V1 V2]]. exists v.
-  split; [exact FX|]. intros e He. destruct (PL (e / (M + 1))) as [N [N0 HN]]; [apply Rdiv_lt_0_compat; lra|].
-  assert (ME : M * (e / (M + 1)) <= e).
-  { apply Rmult_le_reg_r with (M + 1); [lra|]. replace (M * (e / (M + 1)) * (M + 1)) with (M * e) by (field; lra). nra. }
-  exists N; split; [auto|]. intros a b Ha Hb. specialize (HN a b Ha Hb). apply Rabs_le_between in HN.
-  assert (ML : M * (1 - RInt p a b) <= e) by (eapply Rle_trans; [|exact ME]; apply Rmult_le_compat_l; lra).
-  apply Rabs_le_between. split.
-  - assert (v <= RInt F a b + e); [|lra]. apply V2. intros y [T [T0 ->]]. set (T' := Rmax T (Rmax (- a) b)).
-    assert (A1 : T <= T') by apply Rmax_l. assert (A2 : - a <= T' /\ b <= T') by (unfold T'; split; (eapply Rle_trans; [|apply Rmax_r]); [apply Rmax_l|apply Rmax_r]).
-    assert (K := wider F (- T) T (- T') T' FX F0 ltac:(lra) ltac:(lra)). assert (L := D a b (- T') T' ltac:(lra) ltac:(lra)). lra.
-  - set (T' := Rmax (- a) b). assert (A2 : - a <= T' /\ b <= T') by (unfold T'; split; [apply Rmax_l|apply Rmax_r]).
-    assert (K := wider F a b (- T') T' FX F0 ltac:(lra) ltac:(lra)). assert (L : RInt F (- T') T' <= v) by (apply V1; exists T'; split; [lra|auto]). lra. Qed.
-Lemma line_lim F v : is_line F v -> real (Lim (fun T => RInt F (- T) T) p_infty) = v.
-Proof. intros [_ L]. assert (K : is_lim (fun T => RInt F (- T) T) p_infty v); [|now rewrite (is_lim_unique _ _ _ K)].
-  apply is_lim_spec. intros e. assert (E := cond_pos e). destruct (L (e / 2)) as [N [N0 HN]]; [lra|]. exists N. intros T HT.
-  eapply Rle_lt_trans; [apply HN; lra|lra]. Qed.
 Lemma loss_derive x : ex_derive P x /\ ex_derive Q x.
 Proof. assert (A : ex_derive std x) by (unfold std, g; auto_derive; auto).
   assert (B : ex_derive (mix q (shifted m) std) x) by (unfold mix, shifted, std, g; auto_derive; auto).

@@ -1,4 +1,4 @@
-(* 11. e^y and the area under the normal curve, between integers.
+(* 12. e^y and the area under the normal curve, between integers.
 
    Both are y or t times a continued product of the same kind.  With I_k the integral of u^k e^-u from 0 to y,
      (k+1) I_k = y^(k+1) e^-y + I_(k+1),                      I_(k+1) <= y I_k,
@@ -195,8 +195,6 @@ Lemma half_square_ok base p q : (0 <= base)%Z -> (0 < q)%Z ->
 Proof. intros Hb Hq. apply expo_ok; auto. assert (0 < IZR q) by now apply IZR_lt.
   replace (IZR p / IZR q * (IZR p / IZR q) / 2) with (IZR (p * p) / IZR (2 * (q * q))) by (rewrite !mult_IZR; field; lra).
   apply quotient_range_ok; nia. Qed.
-Lemma g_derive u : is_derive g u (- u * g u).
-Proof. unfold g. auto_derive; auto. replace (- (u * (u * 1)) * / 2) with (- u ^ 2 / 2) by (simpl; field). field. Qed.
 Theorem area_ok base p q : (0 <= base)%Z -> (0 <= p)%Z -> (0 < q)%Z ->
   holds (area_range base p q (half_square base p q)) (area (IZR p / IZR q)).
 Proof. intros Hb Hp Hq. assert (SR := sR). assert (SP := s_pos). assert (QR : 0 < IZR q) by now apply IZR_lt.

@@ -1,10 +1,10 @@
-(* 13. The checker as an OCaml program.
+(* 14. The checker as an OCaml program.
 
    Big numbers are Coq's binary natural numbers, which the standard library's directives ExtrOcamlZBigInt map to
    zarith; ExtrOcamlBasic maps bool, option, pairs and lists to OCaml's own.  There are no directives of ours.
    What is trusted when the program says "accepted": Coq's extraction, these two files of directives, zarith,
    the OCaml compiler, and checker_main.ml, which reads the numbers. *)
-Require Import Reals ZArith List Lia.
+Require Import Reals ZArith List Lia Bool.
 From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian.
 Require Import ExtrOcamlBasic ExtrOcamlZBigInt.
 Import ListNotations.
@@ -61,5 +61,26 @@ Proof. intros HP HQ HK HD HA Hd Hb n H. apply HS_dp in H. rewrite pow_exact in H
   rewrite compose_repeat. apply dom_kfold; auto using nonneg_pld. fold n in N. unfold unit_of in *.
   assert (NK : (0 < n)%nat) by apply Pos2Nat.is_pos. destruct n; [lia|]. now inversion N. Qed.
 
+(* ---------- the whole program ---------- *)
+(* For each kind: nothing more (its law is given), or a sampled Gaussian step that its law must be found above. *)
+Definition same_order (o : option order) (g : gaussian_step) : bool :=
+  match o, in_order g with Some Remove, Remove | Some Add, Add => true | _, _ => false end.
+Definition found (o : option order) (p : problem) (k : kind) (g : gaussian_step) : bool :=
+  match direction p with Above => true | Below => false end && same_order o g
+  && covers g (h_num p) (h_den p) (bits p) (step_law k).
+Fixpoint all_found (o : option order) (p : problem) (ks : list kind) (gs : list (option gaussian_step)) : bool :=
+  match ks, gs with
+  | [], [] => true
+  | _ :: ks, None :: gs => all_found o p ks gs
+  | k :: ks, Some g :: gs => found o p k g && all_found o p ks gs
+  | _, _ => false
+  end.
+Definition decide (o : option order) (p : problem) (gs : list (option gaussian_step)) : bool :=
+  accept_N p && all_found o p (kinds p) gs.
+Lemma found_ok o p k g : found (Some o) p k g = true -> direction p = Above /\ in_order g = o
+  /\ covers g (h_num p) (h_den p) (bits p) (step_law k) = true.
+Proof. unfold found, same_order. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
+  destruct (direction p), o, (in_order g); auto; discriminate. Qed.
+
 Extraction Language OCaml.
-Extraction "checker.ml" accept_N covers.
+Extraction "checker.ml" decide.

@@ -1,4 +1,4 @@
-(* 18. The Gaussian mechanism's delta at five points, by CoqInterval: an arithmetic of its own.
+(* 19. The Gaussian mechanism's delta at five points, by CoqInterval: an arithmetic of its own.
 
    delta(eps; sigma) = P(Z > a) - e^eps P(Z > b),  a, b = eps sigma -+ 1/(2 sigma),  Z standard normal.
    The integrals up to 8 are enclosed by verified quadrature; what is beyond is at most e^-32, by an

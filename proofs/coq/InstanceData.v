@@ -1,4 +1,4 @@
-(* 17a. Data of Instances.v, written by write_instance_data.py: nothing is proved or assumed here. *)
+(* 18a. Data of Instances.v, written by write_instance_data.py: nothing is proved or assumed here. *)
 Require Import ZArith List.
 From VerifiedDP Require Import Checker.
 Import ListNotations.

@@ -1,4 +1,4 @@
-(* 17. Three compositions certified inside Coq, by vm_compute: no extraction, no OCaml.
+(* 18. Three compositions certified inside Coq, by vm_compute: no extraction, no OCaml.
 
    `response_private` is a complete privacy statement: the mechanism, its composition, the guarantee.  For the Gaussian
    law of 1024 points the statements are about the integer law in InstanceData.v alone; Mechanism.v speaks of the

@@ -1,93 +1,152 @@
-(* 14. From the mechanism to the guarantee: adaptive queries, Poisson sampling, Gaussian noise, steps of several kinds.
+(* 15. From the mechanism to the guarantee: adaptive queries in R^d, Poisson sampling, Gaussian noise, several kinds.
 
    A data set is a list of records, of any type.  A step adds up a query over a random batch of it, in which every
-   record is with probability `rate`, and adds normal noise of scale `noise`; its output is a real number.  The query
-   may depend on all earlier outputs, and one record contributes at most 1 to it.  `sampled_gaussian_private` says: if
-   the program accepts a problem and finds every one-step law of it above its kind's own loss law, then the outputs of
-   all steps, on a data set with one record and without it, are (eps, bound/2^B)-indistinguishable by any test. *)
-Require Import Reals ZArith List Lra Lia.
-From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Enclosures SampledGaussian Extract.
+   record is with probability `rate`, and adds normal noise of scale `noise` in every coordinate; its output is a vector
+   of R^d.  The query may depend on all earlier outputs, and one record contributes a vector of norm at most 1 to it.
+     sampled_gaussian_private: if the program accepts a problem and finds every one-step law of it above its kind's own
+       loss law, then the outputs of all steps, in any order of the kinds, on a data set with one record and without it,
+       are (eps, bound/2^B)-indistinguishable by any test;
+     dp_sgd_private: the same for steps of one kind, for a record removed and added, with all that it says written out;
+     dp_sgd_ghost: a record that contributes nothing is as good as none, so that zeroing one out is covered, too. *)
+Require Import Reals ZArith List Lra Lia Bool Permutation.
+From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Extract.
 Import ListNotations.
 Open Scope R_scope.
 
 Record plan := { rate : R; noise : R }.
 (* the density of the next output y after the outputs h (the latest first), when the steps are as planned *)
-Definition mechanism {X} (plans : list plan) (query : list R -> X -> R) (D : list X) (h : list R) (y : R) : R :=
+Definition mechanism {X d} (plans : list plan) (query : list (vec d) -> X -> vec d) (D : list X) (h : list (vec d)) (y : vec d) : R :=
   match nth_error plans (length h) with
-  | Some a => sampled (rate a) (fun batch y => normal (noise a) (S (query h) batch) y) D y
+  | Some a => sampled (rate a) (fun batch => normals (noise a) (total (query h) batch)) D y
   | None => 0
   end.
 
-(* What the program found of each kind: its law is above that of a sampled Gaussian step, for a record o. *)
-Definition found (o : order) (p : problem) (k : kind) (g : gaussian_step) :=
-  in_order g = o /\ covers g (h_num p) (h_den p) (bits p) (step_law k) = true.
 Definition plan_of (g : gaussian_step) := {| rate := q_of g; noise := sigma_of g |}.
 (* count steps of each kind, in turn *)
 Fixpoint plans_of (ks : list kind) (gs : list gaussian_step) : list plan :=
   match ks, gs with k :: ks, g :: gs => repeat (plan_of g) (Z.to_nat (count k)) ++ plans_of ks gs | _, _ => [] end.
 
+(* What the program found of a plan: its law is above that of a sampled Gaussian step, for a record o. *)
+Definition covered (o : order) (s : plan * law) := let (a, B) := s in
+  nonneg B /\ 1 <= tot B /\ 0 < rate a <= 1 /\ 0 < noise a /\ forall e, curve o (rate a) (/ noise a) (exp e) <= delta e B.
+
+Lemma repeat_map {T U} (f : T -> U) a n : map f (repeat a n) = repeat (f a) n.
+Proof. induction n as [|n IH]; simpl; [auto|now rewrite IH]. Qed.
+
 Section Step.
-Context {X : Type} (f : X -> R) (x : X) (D : list X) (g : gaussian_step) (B : law).
-Hypothesis Hf : forall x, Rabs (f x) <= 1.
-Hypothesis Hq : 0 < q_of g <= 1.
-Hypothesis Hs : 0 < sigma_of g.
-Hypothesis Ht : 1 <= tot B.
-Hypothesis HB : forall e, curve (in_order g) (q_of g) (/ sigma_of g) (exp e) <= delta e B.
-Let M (b : list X) (y : R) := normal (sigma_of g) (S f b) y.
-Let P := sampled (q_of g) M.
-Lemma one_step : bounded_by line (P (match in_order g with Remove => x :: D | Add => D end))
-                                 (P (match in_order g with Remove => D | Add => x :: D end)) B.
-Proof. assert (V := Rinv_0_lt_compat _ Hs). assert (M0 : forall b y, 0 <= M b y) by (intros; now apply normal_ge0).
-  assert (M1 : forall b, is_int line (M b) 1) by (intros; now apply normal_line).
+Context {X : Type} {d : nat} (f : X -> vec d) (x : X) (D : list X) (o : order) (a : plan) (B : law).
+Hypothesis Hf : forall x, norm (f x) <= 1.
+Hypothesis HB : covered o (a, B).
+Let M (b : list X) := normals (noise a) (total f b).
+Let P := sampled (rate a) M.
+Lemma one_step : bounded_by (space d) (P (match o with Remove => x :: D | Add => D end))
+                                      (P (match o with Remove => D | Add => x :: D end)) B.
+Proof. destruct HB as [_ [Ht [Hq [Hs HC]]]]. assert (V := Rinv_0_lt_compat _ Hs).
+  assert (M0 : forall b y, 0 <= M b y) by (intros; now apply normals_ge0).
+  assert (M1 : forall b, is_int (space d) (M b) 1) by (intros; now apply normals_int).
   assert (P0 : forall D y, 0 <= P D y) by (intros; now apply sampled_ge0).
-  assert (P1 : forall D, upto line (P D) (tot B)).
+  assert (P1 : forall D, upto (space d) (P D) (tot B)).
   { intros D'. apply (upto_le _ _ (P D') 1); [intros; lra|auto|]. apply upto_int. now apply sampled_int. }
-  repeat split; auto. intros e. specialize (HB e). destruct (in_order g); cbn [curve] in HB.
-  - eapply upto_le; [intros y; apply Rle_refl|exact HB|]. unfold P.
-    apply (sampled_remove line (q_of g) M Hq (stick (/ sigma_of g))); [intros; now apply stick_ge0|].
-    intros b z a. unfold M; cbn [S]. rewrite (Rplus_comm (f z)). now apply gaussian_base.
-  - eapply upto_le; [intros y; apply Rle_refl|exact HB|]. unfold P.
-    apply (sampled_add line (q_of g) M Hq M0 (stick (/ sigma_of g))); [intros; now apply stick_ge0|left; apply exp_pos|].
-    intros b z a. unfold M; cbn [S]. assert (N : Rabs (- f z) <= 1) by now rewrite Rabs_Ropp.
-    assert (K := gaussian_base (sigma_of g) (f z + S f b) (- f z) a Hs N).
-    now replace (f z + S f b + - f z) with (S f b) in K by ring. Qed.
+  repeat split; auto. intros e. specialize (HC e). destruct o; cbn [curve] in HC.
+  - eapply upto_le; [intros y; apply Rle_refl|exact HC|]. unfold P.
+    apply (sampled_remove (space d) (rate a) M Hq (stick (/ noise a))); [intros; now apply stick_ge0|].
+    intros b z c. unfold M; cbn [total]. rewrite (plus_comm (f z)). now apply gaussian_space.
+  - eapply upto_le; [intros y; apply Rle_refl|exact HC|]. unfold P.
+    apply (sampled_add (space d) (rate a) M Hq M0 (stick (/ noise a))); [intros; now apply stick_ge0|left; apply exp_pos|].
+    intros b z c. unfold M; cbn [total]. assert (N : norm (opp_vec (f z)) <= 1) by (unfold norm; rewrite squares_opp; apply Hf).
+    assert (K := gaussian_space (noise a) Hs d (plus_vec (f z) (total f b)) _ c N). now rewrite plus_opp in K. Qed.
 End Step.
 
 Section Private.
-Context {X : Type} (query : list R -> X -> R) (x : X) (D : list X) (o : order) (p : problem) (gs : list gaussian_step).
-Hypothesis bounded_query : forall h x, Rabs (query h x) <= 1.
-Hypothesis all_found : Forall2 (found o p) (kinds p) gs.
-Let plans := plans_of (kinds p) gs.
+Context {X : Type} {d : nat} (query : list (vec d) -> X -> vec d) (x : X) (D : list X) (o : order).
+Variables (p : problem) (gs : list gaussian_step) (plans : list plan).
+Hypothesis bounded_query : forall h x, norm (query h x) <= 1.
+Hypothesis decided : decide (Some o) p (map Some gs) = true.
+Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
 (* the densities with the record and without it, in the order of the divergence *)
 Definition first := mechanism plans query (match o with Remove => x :: D | Add => D end).
 Definition second := mechanism plans query (match o with Remove => D | Add => x :: D end).
 
-Lemma all_steps : all_bounded line first second (steps_of p) [] /\ length (steps_of p) = length plans.
-Proof. assert (G : forall ks gs', Forall2 (found o p) ks gs' -> forall before h, plans = before ++ plans_of ks gs' ->
-    length h = length before -> all_bounded line first second (laws_of (grid_step p) (bits p) ks) h
-      /\ length (laws_of (grid_step p) (bits p) ks) = length (plans_of ks gs')).
-  { intros ks gs' F. induction F as [|k g ks gs' [O C] F IH]; intros before h E L; [simpl; auto|].
-    destruct (covers_ok _ _ _ _ _ C) as [N [T [Q [Sg HC]]]]. cbn [laws_of flat_map plans_of] in *. fold (laws_of (grid_step p) (bits p) ks).
-    revert before h E L. induction (Z.to_nat (count k)) as [|n IHn]; intros before h E L; cbn [repeat app] in *.
-    - exact (IH before h E L).
-    - assert (NT : nth_error plans (length h) = Some (plan_of g)).
-      { rewrite E, L, nth_error_app2, Nat.sub_diag by lia. reflexivity. }
-      assert (E' : plans = (before ++ [plan_of g]) ++ repeat (plan_of g) n ++ plans_of ks gs') by (rewrite <- app_assoc; exact E).
-      assert (L' : forall y : R, length (y :: h) = length (before ++ [plan_of g])) by (intros; rewrite app_length; simpl; lia).
-      split; [|cbn [length]; f_equal; exact (proj2 (IHn _ (0 :: h) E' (L' 0)))].
-      split; [|intros y; exact (proj1 (IHn _ (y :: h) E' (L' y)))].
-      unfold first, second, mechanism. rewrite NT. cbn [rate noise plan_of].
-      assert (K := one_step (query h) x D g _ (bounded_query h) Q Sg T HC). rewrite O in K. exact K. }
-  exact (G (kinds p) gs all_found [] [] eq_refl eq_refl). Qed.
-
-Theorem sampled_gaussian_bounded : Forall nonneg (steps_of p) -> forall eps d, delta eps (composed p) <= d ->
-  forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
-  expect line first test (length plans) [] u -> expect line second test (length plans) [] v -> u <= exp eps * v + d.
-Proof. intros N eps d Hd test u v Ht HU HV. destruct all_steps as [HB L]. rewrite <- L in *.
-  now apply (adaptive_test line first second test (steps_of p)). Qed.
-Theorem sampled_gaussian_private : accept_N p = true -> direction p = Above ->
-  forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
-  expect line first test (length plans) [] u -> expect line second test (length plans) [] v ->
+Lemma accepted : accept_N p = true.
+Proof. now apply andb_prop in decided as [? _]. Qed.
+(* plans and laws of all steps, in pairs *)
+Lemma paired : direction p = Above /\ exists steps, Forall (covered o) steps
+  /\ map fst steps = plans_of (kinds p) gs /\ map snd steps = steps_of p.
+Proof. assert (A := accepted). apply andb_prop in decided as [_ F]. assert (N : kinds p <> []).
+  { intros N. unfold accept_N, accept in A. rewrite N in A. cbn [series] in A. now rewrite andb_false_r in A. }
+  assert (G : (kinds p <> [] -> direction p = Above) /\ exists steps, Forall (covered o) steps
+    /\ map fst steps = plans_of (kinds p) gs /\ map snd steps = laws_of (grid_step p) (bits p) (kinds p)).
+  { clear N A. revert F. generalize (kinds p) as ks, gs as gs'. intros ks gs'. revert ks. induction gs' as [|g gs' IH]; intros [|k ks] F; try discriminate.
+    - split; [easy|]. exists []. auto.
+    - cbn [all_found map] in F. apply andb_prop in F as [F R]. destruct (IH ks R) as [_ [steps [S1 [S2 S3]]]].
+      destruct (found_ok _ _ _ _ F) as [Ab [O C]]. split; [auto|].
+      exists (repeat (plan_of g, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
+      split; [|rewrite !map_app, !repeat_map, S2, S3; auto]. apply Forall_app; split; auto. apply Forall_forall. intros s Hs.
+      apply repeat_spec in Hs; subst s. destruct (covers_ok _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]]. rewrite O in C5.
+      exact (conj C1 (conj C2 (conj C3 (conj C4 C5)))). }
+  destruct G as [G1 G2]. auto. Qed.
+Lemma all_steps steps : Forall (covered o) steps -> forall before h, plans = before ++ map fst steps ->
+  length h = length before -> all_bounded (space d) first second (map snd steps) h.
+Proof. intros F. induction F as [|[a B] steps C F IH]; intros before h E L; [simpl; auto|]. cbn [map fst snd all_bounded] in *.
+  assert (NT : nth_error plans (length h) = Some a) by (rewrite E, L, nth_error_app2, Nat.sub_diag by lia; reflexivity).
+  split.
+  - unfold first, second, mechanism. rewrite NT. exact (one_step (query h) x D o a B (bounded_query h) C).
+  - intros y. apply (IH (before ++ [a])); [rewrite <- app_assoc; exact E|rewrite app_length; simpl; lia]. Qed.
+Theorem sampled_gaussian_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect (space d) first test (length plans) [] u -> expect (space d) second test (length plans) [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
-Proof. intros HA Hd. apply sampled_gaussian_bounded; [now apply (accept_nonneg product_N)|now apply accepted_above]. Qed.
+Proof. intros test u v Ht HU HV. destruct paired as [Ab [steps [C [SP SL]]]]. rewrite <- SP in planned.
+  destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E Q]]. assert (C' : Forall (covered o) all).
+  { rewrite Forall_forall in *. intros s Hs. apply C. now apply (Permutation_in s (Permutation_sym Q)). }
+  rewrite E, map_length, <- (map_length snd) in HU, HV.
+  apply (adaptive_test (space d) first second test (map snd all)); auto.
+  - apply Forall_forall. intros B HB. apply in_map_iff in HB as [[a B'] [<- HB]]. rewrite Forall_forall in C'.
+    exact (proj1 (C' _ HB)).
+  - apply (all_steps all C' []); auto.
+  - eapply Rle_trans; [right|exact (accepted_above p accepted Ab)]. unfold composed. rewrite <- SL.
+    apply compose_permutation. apply Permutation_map. now apply Permutation_sym. Qed.
 End Private.
+
+(* ---------- one kind of steps, a record removed or added ---------- *)
+Lemma expect_ext {T} (A : integral T) (P Q : list T -> T -> R) test k : forall h v,
+  (forall h' y, (length h' < length h + k)%nat -> P h' y = Q h' y) -> expect A P test k h v -> expect A Q test k h v.
+Proof. induction k as [|k IH]; intros h v H HE; cbn [expect] in *; auto. destruct HE as [F [HF IF]]. exists F. split.
+  - intros y. apply IH; [|auto]. intros h' z Hl. apply H. cbn [length] in Hl. lia.
+  - apply (int_ext A (fun y => P h y * F y)); auto. intros y. now rewrite H by lia. Qed.
+(* The program accepts T steps at rate q with noise sigma, for a record o, at this eps with a bound of at most this delta. *)
+Definition decides (T : positive) (q sigma eps delta : R) (o : order) (p : problem) (g : gaussian_step) :=
+  decide (Some o) p [Some g] = true /\ map count (kinds p) = [Zpos T] /\ q_of g = q /\ sigma_of g = sigma
+  /\ epsilon_of p = eps /\ IZR (bound p) / unit_of p <= delta.
+Section OneKind.
+Context {X : Type} {d : nat} (gradient : list (vec d) -> X -> vec d) (T : positive) (q sigma eps delta : R).
+Hypothesis clipped : forall h z, norm (gradient h z) <= 1.
+(* One step: every record is in the batch with probability q; the gradients of the batch, which may depend on all
+   earlier outputs h, are added up, and normal noise of scale sigma is added to every coordinate. *)
+Definition dp_sgd (D : list X) (h : list (vec d)) : vec d -> R :=
+  sampled q (fun batch => normals sigma (total (gradient h) batch)) D.
+Lemma dp_sgd_order o p g x D test u v : decides T q sigma eps delta o p g -> (forall outputs, 0 <= test outputs <= 1) ->
+  expect (space d) (dp_sgd (match o with Remove => x :: D | Add => D end)) test (Pos.to_nat T) [] u ->
+  expect (space d) (dp_sgd (match o with Remove => D | Add => x :: D end)) test (Pos.to_nat T) [] v -> u <= exp eps * v + delta.
+Proof. intros [HD [HK [Hq [Hs [He Hb]]]]] Ht HU HV. eapply Rle_trans; [|apply Rplus_le_compat_l; exact Hb]. rewrite <- He.
+  set (plans := plans_of (kinds p) [g]). assert (E : plans = repeat {| rate := q; noise := sigma |} (Pos.to_nat T)).
+  { unfold plans. destruct (kinds p) as [|k [|]]; try discriminate. injection HK as HK. cbn [plans_of]. rewrite HK, app_nil_r.
+    unfold plan_of. now rewrite Hq, Hs. }
+  assert (L : length plans = Pos.to_nat T) by (rewrite E; apply repeat_length). rewrite <- L in HU, HV.
+  assert (EX : forall D h y, (length h < 0 + length plans)%nat -> dp_sgd D h y = mechanism plans gradient D h y).
+  { intros D' h y H. unfold mechanism. rewrite E in *. rewrite repeat_length in H. now rewrite nth_error_repeat by lia. }
+  apply (sampled_gaussian_private gradient x D o p [g] plans clipped HD (Permutation_refl _) test u v Ht);
+    (eapply expect_ext; [|first [exact HU|exact HV]]); intros; now apply EX. Qed.
+(* A record that contributes nothing is as good as none: the same holds where a record is replaced by such a one. *)
+Lemma total_ghost f (ghost : X) b : f ghost = zeros d -> total f (ghost :: b) = total f b.
+Proof. intros H. cbn [total]. rewrite H. apply plus_zeros. Qed.
+Theorem dp_sgd_ghost ghost : (forall h, gradient h ghost = zeros d) -> forall D h y, dp_sgd (ghost :: D) h y = dp_sgd D h y.
+Proof. intros H D h y. unfold dp_sgd. rewrite sampled_cons. unfold sampled, mix. apply S_ext. intros b.
+  rewrite total_ghost by auto. ring. Qed.
+Theorem dp_sgd_private p g p' g' : decides T q sigma eps delta Remove p g -> decides T q sigma eps delta Add p' g' ->
+  forall x D test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect (space d) (dp_sgd (x :: D)) test (Pos.to_nat T) [] u -> expect (space d) (dp_sgd D) test (Pos.to_nat T) [] v ->
+  u <= exp eps * v + delta /\ v <= exp eps * u + delta.
+Proof. intros HR HA x D test u v Ht HU HV. split.
+  - exact (dp_sgd_order Remove p g x D test u v HR Ht HU HV).
+  - exact (dp_sgd_order Add p' g' x D test v u HA Ht HV HU). Qed.
+End OneKind.

@@ -1,12 +1,10 @@
-(* 10. Integrals over the line, the normal densities, and the Gaussian mechanism with real outputs.
+(* 10. Integrals over the line, and the normal densities.
 
    `line` is Riemann's integral from -infinity to infinity.  `std` is e^(-x^2/2) divided by its integral, `upper t` the
    mass of std beyond t, and
      stick m a = upper (t - m) - a upper t,  t = ln a / m + m / 2,
    is the integral of (std (x - m) - a std x)_+ (stick_int): the hockey-stick divergence of order a of two normal laws m
-   standard deviations apart.  It grows with the distance (stick_mono, by the test that is best for the smaller one),
-   so that a query that one person changes by at most 1, with noise of scale sigma added, is bounded by stick
-   (1/sigma), whatever the data (gaussian_base). *)
+   standard deviations apart.  It grows with the distance (stick_mono, by the test that is best for the smaller one). *)
 Require Import Reals Lra.
 From Coquelicot Require Import Coquelicot.
 From VerifiedDP Require Import Law Integral.
@@ -52,6 +50,53 @@ Proof. intros H [X L] [Y K]. apply close_unique. intros e He.
 Definition line : integral R := {| is_int := is_line; int_zero := line_zero; int_ext := line_ext; int_plus := line_plus;
   int_scal := line_scal; int_le := line_le |}.
 
+(* A continuous function between 0 and M times a density has an integral, and it is a limit. *)
+Lemma wider (f : R -> R) a b a' b' : (forall a b, ex_RInt f a b) -> (forall x, 0 <= f x) -> a' <= a <= b -> b <= b' ->
+  RInt f a b <= RInt f a' b'.
+Proof. intros X F A B. assert (C1 := RInt_Chasles f a' a b' (X _ _) (X _ _)). assert (C2 := RInt_Chasles f a b b' (X _ _) (X _ _)).
+  unfold plus in C1, C2; simpl in C1, C2. rewrite <- C1, <- C2.
+  assert (0 <= RInt f a' a) by (apply RInt_ge_0; auto; lra). assert (0 <= RInt f b b') by (apply RInt_ge_0; auto; lra).
+  change (RInt f a b <= RInt f a' a + (RInt f a b + RInt f b b')). lra. Qed.
+Lemma dominated_int (F p : R -> R) M : 0 <= M -> (forall x, continuous F x) -> (forall x, 0 <= F x <= M * p x) ->
+  (forall x, 0 <= p x) -> is_line p 1 -> exists v, is_line F v.
+Proof. intros HM FC FB PB [PX PL]. assert (FX : forall a b, ex_RInt F a b) by (intros; apply (ex_RInt_continuous F); intros; apply FC).
+  assert (P1 : forall a b, a <= b -> RInt p a b <= 1).
+  { intros a b H. apply close_unique. intros e He. destruct (PL e He) as [N [N0 HN]]. specialize (HN (Rmin a (- N)) (Rmax b N) (Rmin_r _ _) (Rmax_r _ _)).
+    assert (K := wider p a b (Rmin a (- N)) (Rmax b N) PX PB ltac:(split; [apply Rmin_l|auto]) (Rmax_l _ _)).
+    apply Rabs_le_between in HN. lra. }
+  set (h := fun x => M * p x - F x).
+  assert (HX : forall a b, ex_RInt h a b) by (intros; apply (ex_RInt_minus (fun x => M * p x) F); auto; now apply (ex_RInt_scal p)).
+  assert (HR : forall a b, RInt h a b = M * RInt p a b - RInt F a b).
+  { intros. apply (is_RInt_unique (V := R_CompleteNormedModule)). apply (is_RInt_minus (fun x => M * p x) F).
+    - apply (is_RInt_scal p), (RInt_correct p); auto.
+    - apply (RInt_correct F); auto. }
+  assert (H0 : forall x, 0 <= h x) by (intros x; unfold h; specialize (FB x); lra).
+  assert (F0 : forall x, 0 <= F x) by (intros x; apply FB).
+  assert (D : forall a b a' b', a' <= a <= b -> b <= b' -> RInt F a' b' <= RInt F a b + M * (1 - RInt p a b)).
+  { intros a b a' b' A B. assert (K := wider h a b a' b' HX H0 A B). rewrite !HR in K. assert (L := P1 a' b' ltac:(lra)).
+    assert (M * RInt p a' b' <= M * 1) by (now apply Rmult_le_compat_l). lra. }
+  set (Y := fun y : R => exists T, 0 <= T /\ y = RInt F (- T) T).
+  assert (YB : Raxioms.bound Y).
+  { exists M. intros y [T [T0 ->]]. assert (K := wider h 0 0 (- T) T HX H0 ltac:(lra) ltac:(lra)). rewrite (RInt_point 0 h), HR in K.
+    change (0 <= M * RInt p (- T) T - RInt F (- T) T) in K. assert (L := P1 (- T) T ltac:(lra)).
+    assert (M * RInt p (- T) T <= M * 1) by (now apply Rmult_le_compat_l). lra. }
+  destruct (completeness Y YB ltac:(exists (RInt F (- 0) 0), 0; split; [lra|auto])) as [v [V1 V2]]. exists v.
+  split; [exact FX|]. intros e He. destruct (PL (e / (M + 1))) as [N [N0 HN]]; [apply Rdiv_lt_0_compat; lra|].
+  assert (ME : M * (e / (M + 1)) <= e).
+  { apply Rmult_le_reg_r with (M + 1); [lra|]. replace (M * (e / (M + 1)) * (M + 1)) with (M * e) by (field; lra). nra. }
+  exists N; split; [auto|]. intros a b Ha Hb. specialize (HN a b Ha Hb). apply Rabs_le_between in HN.
+  assert (ML : M * (1 - RInt p a b) <= e) by (eapply Rle_trans; [|exact ME]; apply Rmult_le_compat_l; lra).
+  apply Rabs_le_between. split.
+  - assert (v <= RInt F a b + e); [|lra]. apply V2. intros y [T [T0 ->]]. set (T' := Rmax T (Rmax (- a) b)).
+    assert (A1 : T <= T') by apply Rmax_l. assert (A2 : - a <= T' /\ b <= T') by (unfold T'; split; (eapply Rle_trans; [|apply Rmax_r]); [apply Rmax_l|apply Rmax_r]).
+    assert (K := wider F (- T) T (- T') T' FX F0 ltac:(lra) ltac:(lra)). assert (L := D a b (- T') T' ltac:(lra) ltac:(lra)). lra.
+  - set (T' := Rmax (- a) b). assert (A2 : - a <= T' /\ b <= T') by (unfold T'; split; [apply Rmax_l|apply Rmax_r]).
+    assert (K := wider F a b (- T') T' FX F0 ltac:(lra) ltac:(lra)). assert (L : RInt F (- T') T' <= v) by (apply V1; exists T'; split; [lra|auto]). lra. Qed.
+Definition line_value (F : R -> R) : R := real (Lim (fun T => RInt F (- T) T) p_infty).
+Lemma line_lim F v : is_line F v -> line_value F = v.
+Proof. unfold line_value. intros [_ L]. assert (K : is_lim (fun T => RInt F (- T) T) p_infty v); [|now rewrite (is_lim_unique _ _ _ K)].
+  apply is_lim_spec. intros e. assert (E := cond_pos e). destruct (L (e / 2)) as [N [N0 HN]]; [lra|]. exists N. intros T HT.
+  eapply Rle_lt_trans; [apply HN; lra|lra]. Qed.
 (* Riemann's integral between two points, moved and mirrored. *)
 Lemma ex_affine (f : R -> R) u c : (forall a b, ex_RInt f a b) -> u <> 0 -> forall a b, ex_RInt (fun x => f (u * x + c)) a b.
 Proof. intros X U a b. assert (K := ex_RInt_comp_lin f u c a b (X _ _)).
@@ -92,6 +137,8 @@ Lemma g_cont x : continuous g x.
 Proof. apply (ex_derive_continuous g); unfold g; auto_derive; auto. Qed.
 Lemma g_ex a b : ex_RInt g a b.
 Proof. apply (ex_RInt_continuous g); intros; apply g_cont. Qed.
+Lemma g_derive u : is_derive g u (- u * g u).
+Proof. unfold g. auto_derive; auto. replace (- (u * (u * 1)) * / 2) with (- u ^ 2 / 2) by (simpl; field). field. Qed.
 Lemma xg_int M T : is_RInt (fun x => x * g x) M T (g M - g T).
 Proof. replace (g M - g T) with (minus (- g T) (- g M)) by (unfold minus, plus, opp; simpl; ring).
   apply (is_RInt_derive (fun x => - g x) (fun x => x * g x)); intros x _.
@@ -232,21 +279,8 @@ Proof. intros Hm. apply Rmax_lub; [now apply stick_ge0|].
   assert (K : 1 + (- a) * 1 <= stick m a); [|lra].
   refine (line_le _ _ _ _ _ (line_plus _ _ _ _ (std_line m) (line_scal (- a) _ _ (std_line 0))) (stick_int m a Hm)).
   intros x. cbv beta. rewrite Rminus_0_r. unfold pos. assert (Y := Rmax_r 0 (std (x - m) - a * std x)). lra. Qed.
-(* any distance up to m, in either direction *)
-Lemma stick_shift m v a : 0 < m -> Rabs v <= m -> upto line (fun x => pos (std (x - v) - a * std x)) (stick m a).
-Proof. intros Hm Hv.
-  assert (P : forall w, 0 < w <= m -> upto line (fun x => pos (std (x - w) - a * std x)) (stick m a)).
-  { intros w Hw. exists (fun x => pos (std (x - w) - a * std x)), (stick w a).
-    split; [intros; lra|split; [apply stick_int; lra|apply stick_mono; lra]]. }
-  apply Rabs_le_between in Hv. destruct (Rtotal_order v 0) as [N|[->|N]]; [|clear P|apply P; lra].
-  - destruct (P (- v)) as [f [u [F [I U]]]]; [lra|]. exists (fun x => f (- x)), u.
-    split; [|split; [now apply line_mirror|auto]]. intros x. specialize (F (- x)).
-    rewrite std_even in F. replace (- x - - v) with (- (x - v)) in F by ring. now rewrite std_even in F.
-  - exists (fun x => pos (1 - a) * std (x - 0)), (pos (1 - a) * 1).
-    split; [|split; [apply line_scal, std_line|rewrite Rmult_1_r; now apply stick_zero]].
-    intros x. rewrite Rminus_0_r. right. rewrite (Rmult_comm (pos _)), pos_scal by apply std_ge0. f_equal; ring. Qed.
 
-(* ---------- the Gaussian mechanism ---------- *)
+(* ---------- normal noise of scale sigma ---------- *)
 Definition normal (sigma c x : R) := / sigma * std ((x - c) / sigma).
 Lemma normal_ge0 sigma c x : 0 < sigma -> 0 <= normal sigma c x.
 Proof. intros. apply Rmult_le_pos; [left; now apply Rinv_0_lt_compat|apply std_ge0]. Qed.
@@ -257,14 +291,3 @@ Proof. intros Hs I. assert (V := Rinv_0_lt_compat _ Hs).
   now apply line_affine. Qed.
 Lemma normal_line sigma c : 0 < sigma -> is_line (normal sigma c) 1.
 Proof. intros Hs. apply (rescaled std); auto. apply (line_ext (fun x => std (x - 0))); [intros; f_equal; ring|apply std_line]. Qed.
-Theorem gaussian_base sigma c v a : 0 < sigma -> Rabs v <= 1 ->
-  upto line (fun x => pos (normal sigma (c + v) x - a * normal sigma c x)) (stick (/ sigma) a).
-Proof. intros Hs Hv. assert (V := Rinv_0_lt_compat _ Hs).
-  destruct (stick_shift (/ sigma) (v / sigma) a V) as [f [u [F [I U]]]].
-  { unfold Rdiv. rewrite Rabs_mult, (Rabs_pos_eq (/ sigma)) by lra. nra. }
-  exists (fun x => / sigma * f ((x - c) / sigma)), u. split; [|split; [now apply rescaled|auto]].
-  intros x. specialize (F ((x - c) / sigma)). unfold normal.
-  replace ((x - (c + v)) / sigma) with ((x - c) / sigma - v / sigma) by (field; lra).
-  apply Rle_trans with (/ sigma * pos (std ((x - c) / sigma - v / sigma) - a * std ((x - c) / sigma))).
-  - rewrite pos_scal by lra. right; f_equal; ring.
-  - apply Rmult_le_compat_l; lra. Qed.

@@ -1,4 +1,4 @@
-(* 12. The sampled Gaussian's own loss law, and a program that puts an integer law above it.
+(* 13. The sampled Gaussian's own loss law, and a program that puts an integer law above it.
 
    A step adds normal noise of scale sigma to a query on a random batch, each record being in it with probability q.
    `curve o q m a` is its hockey-stick divergence of order a (curve_int), m = 1/sigma, for a record removed or added.

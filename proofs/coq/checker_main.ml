@@ -2,10 +2,15 @@
 
    The input is words: "above" or "below"; bits, eps_num, eps_den, h_num, h_den; the number of kinds of steps, and for
    each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
-   last, sum, infinity; the bound.  Then for each kind "given", or what its law must be found above: "remove" or "add",
-   q_num, q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests. *)
-let word () = Scanf.scanf " %s" (fun w -> w)
-let number () = Z.of_string (word ())
+   last, sum, infinity; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
+   found above in that order: "sampled", q_num, q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the
+   tests. *)
+let next () = Scanf.scanf " %s" (fun w -> w)
+let word () = match next () with "" -> failwith "less input than a problem" | w -> w
+let number () =
+  let w = word () in
+  let z = Z.of_string w in
+  if Z.to_string z = w then z else failwith ("number " ^ w)
 let list item = List.init (Z.to_int (number ())) (fun _ -> item ())
 
 let kind () =
@@ -22,6 +27,13 @@ let hint () =
   let infinity = number () in
   { Checker.first_index; last_index; sum; infinity }
 
+let order () =
+  match word () with
+  | "remove" -> Some Checker.Remove
+  | "add" -> Some Checker.Add
+  | "none" -> None
+  | w -> failwith ("order " ^ w)
+
 let sampled_gaussian in_order =
   let q_num = number () in
   let q_den = number () in
@@ -31,14 +43,13 @@ let sampled_gaussian in_order =
   let terms = number () in
   let far = number () in
   let tests = list number in
-  Some { Checker.in_order; q_num; q_den; sigma_num; sigma_den; precision; terms; far; tests }
+  { Checker.in_order; q_num; q_den; sigma_num; sigma_den; precision; terms; far; tests }
 
-let source _ =
-  match word () with
-  | "given" -> None
-  | "remove" -> sampled_gaussian Checker.Remove
-  | "add" -> sampled_gaussian Checker.Add
-  | w -> failwith ("source " ^ w)
+let source order =
+  match word (), order with
+  | "given", _ -> None
+  | "sampled", Some order -> Some (sampled_gaussian order)
+  | w, _ -> failwith ("source " ^ w)
 
 let read () =
   let direction = match word () with "above" -> Checker.Above | "below" -> Checker.Below | w -> failwith ("direction " ^ w) in
@@ -50,17 +61,13 @@ let read () =
   let kinds = list kind in
   let hints = list hint in
   let bound = number () in
-  let sources = List.map source kinds in
-  if word () <> "" then failwith "more input than a problem";
-  ({ Checker.direction; bits; eps_num; eps_den; h_num; h_den; kinds; hints; bound }, sources)
-
-let is_above p kind = function
-  | None -> true
-  | Some g -> p.Checker.direction = Checker.Above && Checker.covers g p.h_num p.h_den p.bits kind.Checker.step_law
+  let order = order () in
+  let sources = List.init (List.length kinds) (fun _ -> source order) in
+  if next () <> "" then failwith "more input than a problem";
+  (order, { Checker.direction; bits; eps_num; eps_den; h_num; h_den; kinds; hints; bound }, sources)
 
 let () =
   match read () with
   | exception e -> prerr_endline ("not a problem: " ^ Printexc.to_string e); exit 2
-  | p, sources ->
-    if Checker.accept_N p && List.for_all2 (is_above p) p.Checker.kinds sources then print_endline "accepted"
-    else (print_endline "rejected"; exit 1)
+  | order, p, sources ->
+    if Checker.decide order p sources then print_endline "accepted" else (print_endline "rejected"; exit 1)

@@ -20,7 +20,7 @@ from verified_dp.verifiers.formal import FormalPart, Kind
 from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part
 
 HEAD = """\
-(* 17a. Data of Instances.v, written by write_instance_data.py: nothing is proved or assumed here. *)
+(* 18a. Data of Instances.v, written by write_instance_data.py: nothing is proved or assumed here. *)
 Require Import ZArith List.
 From VerifiedDP Require Import Checker.
 Import ListNotations.

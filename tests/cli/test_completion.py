@@ -15,7 +15,9 @@ from verified_dp.cli.shells import SHELLS, bash, commands, fish
 TYPED = [
     (("del",), {"delta"}), (("",), {"delta", "epsilon", "certify", "verify", "dpsgd", "ledger", "completion"}),
     (("delta", "--ep"), {"--epsilon"}), (("delta", "a.toml", "--method", "closed"), {"closed-form"}),
-    (("dpsgd", "--sampling", ""), {"poisson", "random-allocation", "shuffled"}), (("ledger", "ch"), {"charge"}),
+    (("dpsgd", "--sampling", ""), {"poisson", "random-allocation", "shuffled", "cyclic-poisson",
+                                       "truncated-poisson", "without-replacement", "with-replacement"}),
+    (("ledger", "ch"), {"charge"}),
     (("ledger", "init", "--kind", "approx"), {"approximate-dp"}), (("ledger", "status", "--eps"), {"--epsilon"}),
     (("certify", "--relation", "re"), {"remove", "replace"}), (("completion", "f"), {"fish"}),
     (("curve", "--table", "mark"), {"markdown"}), (("--vers",), {"--version"})]

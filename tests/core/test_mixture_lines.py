@@ -172,3 +172,17 @@ def test_ends_of_the_loss() -> None:
     with ctx.workprec(80):
         assert law.enclose_largest_loss() is None and (law.enclose_strip() / arb.pi()).overlaps(arb(1))
         assert law.in_order("add").side == -1 and law.components == 3
+
+
+@pytest.mark.theorem("T08-shifted-line")
+def test_powers_give_the_exponentials_at_equally_spaced_places(oracle: ModuleType) -> None:
+    """The logarithms at nodes by powers of one exponential, and one by one: both narrow, and they meet."""
+    for seed in SEEDS:
+        one = Random(oracle, random.Random(seed))
+        step, height = arb(1) / 8, one.side * one.strip * 0.9
+        places = [acb(step * j, height) for j in range(-150, 151)]
+        with ctx.workprec(120):
+            by_powers, apart = one.law.exponents(places, step), one.law.exponents(places)
+            for ours, others in zip(by_powers, apart, strict=True):
+                for x, y in zip(ours, others, strict=True):
+                    assert x.overlaps(y) and (x - y).abs_upper() < arb(2) ** -85, one.law

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from verified_dp import Gaussian, RandomAllocation
+from verified_dp import (
+    CyclicPoisson,
+    Gaussian,
+    RandomAllocation,
+    TruncatedPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
 from verified_dp.cli import main
 from verified_dp.core.errors import InvalidInput
 from verified_dp.questions.training import SCHEMES, Training
@@ -116,9 +123,60 @@ def test_what_was_given_is_said() -> None:
         Training("0", "poisson", "1/10", steps=10)
 
 
-def test_every_scheme_is_made_or_refused() -> None:
+MORE: dict[str, dict[str, Any]] = {"cyclic-poisson": {"groups": 5}, "truncated-poisson": {"largest_batch": 20}}
+
+
+def test_every_scheme_is_made() -> None:
     for scheme in SCHEMES:
-        assert Training("1", scheme, "1/10", steps=10).spec().composition.parts
+        training = Training("1", scheme, batch_size=10, dataset_size=100, steps=10, **MORE.get(scheme, {}))
+        assert training.spec().composition.parts and f'scheme = "{scheme}"' in training.toml()
+
+
+def test_schemes_with_numbers_of_their_own() -> None:
+    gaussian, sizes = Gaussian("1.1"), {"batch_size": 10, "dataset_size": 1000}
+    for training, part in (
+            (Training("1.1", "cyclic-poisson", **sizes, epochs=2, groups=4),
+             (CyclicPoisson(gaussian, 4, "1/25", 200), 1)),
+            (Training("1.1", "cyclic-poisson", "1/25", steps=200, groups=4),
+             (CyclicPoisson(gaussian, 4, "1/25", 200), 1)),
+            (Training("1.1", "truncated-poisson", **sizes, steps=7, largest_batch=30),
+             (TruncatedPoisson(gaussian, "1/100", 1000, 30), 7)),
+            (Training("1.1", "truncated-poisson", "1/100", dataset_size=1000, steps=7, largest_batch=30),
+             (TruncatedPoisson(gaussian, "1/100", 1000, 30), 7)),
+            (Training("1.1", "without-replacement", **sizes, epochs="1/2"),
+             (WithoutReplacement(gaussian, "1/100"), 50)),
+            (Training("1.1", "with-replacement", **sizes, steps=3), (WithReplacement(gaussian, 10, 1000), 3))):
+        assert training.spec().composition.parts == (part,)
+    cyclic = Training("1.1", "cyclic-poisson", **sizes, epochs=2, groups=4)
+    assert "10/1000 * 4 = 1/25; 200 steps = 2 epochs * 4 / probability, exactly" in cyclic.derived()
+    assert cyclic.stated() == "batches of 10 from 1000 records in 4 groups, 2 epochs"
+
+
+@pytest.mark.parametrize(("scheme", "given", "key"), [
+    ("cyclic-poisson", ["--steps", "9"], "groups"), ("poisson", ["--steps", "9", "--groups", "3"], "groups"),
+    ("cyclic-poisson", ["--steps", "9", "--groups", "0"], "groups"),
+    ("cyclic-poisson", ["--steps", "9", "--groups", "101"], "batch-size"),
+    ("truncated-poisson", ["--steps", "9"], "largest-batch"),
+    ("shuffled", ["--epochs", "1", "--largest-batch", "3"], "largest-batch"),
+    ("truncated-poisson", ["--steps", "9", "--largest-batch", "0"], "largest-batch")])
+def test_wrong_numbers_of_a_scheme_are_one_line(run: Any, scheme: str, given: list[str], key: str) -> None:
+    code, out, err = run(*NOISE, "--sampling", scheme, "--batch-size", "10", "--dataset-size", "1000", *given,
+                         "--delta", "1e-5")
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(f"verified-dp: {key} must be")
+
+
+@pytest.mark.parametrize(("scheme", "given", "key"), [
+    ("truncated-poisson", ["--sampling-probability", "1/9", "--largest-batch", "9"], "dataset-size"),
+    ("with-replacement", ["--sampling-probability", "1/9"], "batch-size")])
+def test_schemes_that_need_the_records_say_so(run: Any, scheme: str, given: list[str], key: str) -> None:
+    code, _, err = run(*NOISE, "--sampling", scheme, *given, "--steps", "3", "--delta", "1e-5")
+    assert code == 2 and err.startswith(f"verified-dp: {key} must be given")
+
+
+def test_a_fixed_size_is_answered(run: Any) -> None:
+    code, out, _ = run(*NOISE, "--sampling", "without-replacement", "--batch-size", "10", "--dataset-size", "1000",
+                       "--steps", "100", "--relation", "add", "--delta", "1e-5")
+    assert code == 0 and "epsilon" in out
 
 
 def test_a_float_is_refused() -> None:

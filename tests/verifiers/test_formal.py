@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -40,7 +41,9 @@ from verified_dp.verifiers.formal import (
     is_above,
     is_accepted,
     is_below,
+    is_sampled,
     part_record,
+    problem_words,
     read_parts,
     verify_formal,
 )
@@ -135,6 +138,32 @@ def test_the_program_compares_with_the_sampled_gaussian_itself(order: str, q: st
     more = replace(law, sampling_probability=law.sampling_probability * Fraction(1001, 1000))
     assert is_accepted(part, [law]) and not is_accepted(part, [more])
     assert not is_accepted(part, [replace(law, noise_multiplier=Fraction(sigma) * Fraction(999, 1000))])
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_the_program_compares_in_one_order_and_from_above_only() -> None:
+    """What the theorem speaks of: every sampled Gaussian in the order of the whole, never below."""
+    other = replace(LAW, order="add")
+    part = build_part([(LAW, 1)], "remove", "above", EPSILON, TARGET, STEP)
+    assert is_sampled(part, LAW) and not is_sampled(part, other)
+    assert not is_sampled(replace(part, side="below"), LAW)
+    words = [str(word) for word in problem_words(part, [LAW])]
+    place = words.index("sampled")
+    assert words[place - 1] == "remove"
+
+    def answer(at: int, word: str) -> tuple[int, str]:
+        text = "\n".join([*words[:at], word, *words[at + 1:]])
+        done = subprocess.run([str(CHECKER)], input=text, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.strip()
+
+    assert answer(place - 1, "remove") == (0, "accepted")
+    assert answer(place - 1, "add") == (1, "rejected")
+    assert answer(place - 1, "none") == (2, "") and answer(place, "given") == (2, "") == answer(len(words) - 1, "")
+    assert all(answer(1, text) == (2, "") for text in ("-", "0x28", f"0{part.bits}", f"+{part.bits}", f"{part.bits}_"))
+    below = build_part([(LAW, 1)], "remove", "below", EPSILON, TARGET, STEP)
+    words = [str(word) for word in problem_words(below, [LAW])][:-2] + words[place - 1:]
+    assert answer(len(words), "") == (1, "rejected")
 
 
 @pytest.mark.theorem("T120-integer-law-above", "T121-integer-law-below")
@@ -471,6 +500,12 @@ def test_unsupported_claims() -> None:
         with_formal({**certificate("2e-3"), "verdict": "undecided"})
 
 
+def test_what_reveals_nothing_has_no_step(certify_text: Callable[..., Document]) -> None:
+    step = '[[mechanism]]\nkind = "discrete-gaussian-vector"\nsigma_squared = "21"\nsensitivity = "1/2"\n'
+    with pytest.raises(Unsupported, match="nothing is revealed"):
+        with_formal(certify_text("zero-out", step, "1", "0.1"))
+
+
 # ---------- what Coq says ----------
 
 
@@ -507,9 +542,13 @@ def test_build_refuses_what_is_not_proved(build: Any) -> None:
     assert build.unexpected({"Instances.response_private": [known, machine]}) == []
     assert build.unexpected({"Extract.accepted_above": [known, machine]})
     assert build.unexpected({"Instances.response_private": [known, "Law.dom_conv"]})
-    for text in ("Lemma a : False. Admitted.", "Axiom a : False.", "Proof. admit.", "Parameter f : nat."):
-        assert build.UNPROVED.search(build.COMMENT.sub(" ", text))
-    assert not build.UNPROVED.search(build.COMMENT.sub(" ", "(* Nothing is Admitted. *) Lemma a : True."))
+    for text in ("Lemma a : False. Admitted.", "Axiom a : False.", "Proof. admit.", "Parameter f : nat.",
+                 "Unset Positivity Checking.", "#[bypass_check(guard)] Fixpoint f x := f x.", "Set Type In Type.",
+                 'Extract Constant covers => "fun _ -> true".'):
+        assert build.UNPROVED.search(text)
+    assert not build.UNPROVED.search('Extraction "checker.ml" decide. Lemma a : True. Proof. auto. Qed.')
+    printed = "Axioms:\nf is assumed to be guarded.\nLaw.a : forall P : Prop,\n  P\nLaw.long_name\n  : False\n"
+    assert build.axioms_of(printed) == ["f is assumed to be guarded.", "Law.a", "Law.long_name"]
 
 
 def test_story_is_complete() -> None:

@@ -603,6 +603,20 @@ def test_allocation_over_several_rounds(relation: str, text: str, certify_text: 
     assert found.valid, found
 
 
+@pytest.mark.parametrize(("rounds", "noise", "epsilon", "delta"), [
+    (100, "1/20", "290", "1e-3"), (100, "1/20", "300", "1e-6"), (2, "1/10", "100", "1e-6")])
+def test_little_noise_by_one_large_round(
+        rounds: int, noise: str, epsilon: str, delta: str, certify_text: Callable[..., Document]) -> None:
+    """Where one round decides both checkers say so, and a forged end is refused."""
+    document = certify_text("remove", allocation(rounds, noise=noise), epsilon, delta, digits=6)
+    assert set(document["evaluations"][0]["error_budget"]) == {"other_rounds", "rounding"}
+    assert verify_trusted(canonical(document)).valid and independent.verify(canonical(document)).valid
+    budget = document["evaluations"][0]["error_budget"]
+    budget.update(dict.fromkeys(budget, "1.000e-300"))
+    found = independent.verify(canonical(sealed(document)))
+    assert not found.valid and "error_budget" in str(found)
+
+
 @pytest.mark.parametrize(("rounds", "noise", "place"), [
     (2, F(1), F(1)), (3, F(3, 4), F(-2)), (100, F(1, 2), F(3, 2)), (1000, F(1), F(-1, 5)), (10**5, F(2), F(1, 100)),
     (6, F(5), F(1, 4)), (50, F(3, 10), F(5, 2))])

@@ -32,9 +32,12 @@ def add_dpsgd(command: ArgumentParser) -> None:
     command.add_argument("--noise-multiplier", required=True, metavar="S",
                          help="sigma / largest norm of one record's gradient")
     command.add_argument("--sampling", required=True, metavar="SCHEME",
-                         help="how batches are drawn: poisson, random-allocation, shuffled")
+                         help="how batches are drawn: poisson, random-allocation, shuffled, cyclic-poisson, "
+                              "truncated-poisson, without-replacement (a fixed size), with-replacement")
     command.add_argument("--sampling-probability", metavar="Q", help="with which each record enters each batch")
     command.add_argument("--batch-size", metavar="B", help="the expected one; with --dataset-size instead of Q")
+    command.add_argument("--groups", metavar="G", help="that take turns (cyclic-poisson)")
+    command.add_argument("--largest-batch", metavar="M", help="beyond which a batch is cut (truncated-poisson)")
     command.add_argument("--dataset-size", metavar="N", help="number of records")
     command.add_argument("--steps", metavar="K", help="number of batches")
     command.add_argument("--epochs", metavar="E", help="instead of steps: ceil(E * N / B) of them")
@@ -57,7 +60,7 @@ def run_dpsgd(args: Namespace, out: Output) -> int:
     from verified_dp.questions.training import Training
 
     training = Training(args.noise_multiplier, args.sampling, args.sampling_probability, args.batch_size,
-                        args.dataset_size, args.steps, args.epochs, args.relation)
+                        args.dataset_size, args.steps, args.epochs, args.relation, args.groups, args.largest_batch)
     claim, limits = _claim(args.claim, training), Limits.of(args)
     for key, written in (("out", "certificate"), ("html", "page")):
         if claim is None and (place := getattr(args, key)) is not None:

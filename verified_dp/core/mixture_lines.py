@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball, normal_tail, plus_minus
+from verified_dp.core.balls import ball, normal_tail, plus_minus, powers
 from verified_dp.core.exact import SquareRoot
 from verified_dp.core.theorems import proved_by
 
@@ -57,11 +57,14 @@ class MeanRatio:
         self.slope, self.terms = self.places[0] / self.variance, list(zip(factors, slopes, strict=True))
 
     @proved_by("T08-shifted-line")
-    def logs(self, points: list[acb]) -> list[acb]:
-        """Enclose log F(t), real for real t: what is left of F without e^{m_0 t/s^2} lies in a half-plane (T08)."""
+    def logs(self, points: list[acb], step: arb | None = None) -> list[acb]:
+        """Enclose log F(t), real for real t: what is left of F without e^{m_0 t/s^2} lies in a half-plane (T08).
+
+        step: from each point to the next, where it is the same for all.
+        """
         totals = [acb(self.terms[0][0])] * len(points)
-        for factor, slope in self.terms[1:]:
-            totals = [total + factor * (t * slope).exp() for total, t in zip(totals, points, strict=True)]
+        for term in self.terms[1:]:
+            totals = [total + part for total, part in zip(totals, _term(*term, points, step), strict=True)]
         if not self.means[0]:
             return [total.log() for total in totals]
         return [total.log() + t * self.slope for total, t in zip(totals, points, strict=True)]
@@ -115,6 +118,15 @@ class MeanRatio:
             return (self.weights[lead] * (1 + rest / terms[lead])) ** exponent, lead
         least = (cosine * (rest + terms[lead] if outwards else terms[0])).max(terms[lead] - rest)
         return (least / sizes[0]) ** exponent if exponent < 0 else arb.pos_inf(), 0
+
+
+@proved_by("T08-shifted-line")
+def _term(factor: arb, slope: arb, points: list[acb], step: arb | None) -> list[acb]:
+    """Enclose factor e^{slope t} at each point t; by powers of e^{slope step} where they are equally spaced."""
+    if step is None:
+        return [factor * (t * slope).exp() for t in points]
+    start, ratio = factor * (points[0] * slope).exp(), acb((step * slope).exp())
+    return [start * power for power in powers(ratio, len(points))]
 
 
 class MixtureLines:
@@ -181,16 +193,17 @@ class MixtureLines:
         return arb.pi() * ball(self.sigma) ** 2 / ball(self._spread)
 
     @proved_by("T08-shifted-line")
-    def exponents(self, points: Iterable[acb]) -> list[tuple[acb, acb]]:
-        """Enclose (log phi_s(t) + u(t), v(t)) at each point t."""
+    def exponents(self, points: Iterable[acb], step: arb | None = None) -> list[tuple[acb, acb]]:
+        """Enclose (log phi_s(t) + u(t), v(t)) at each point t; step: from each to the next, where it is the same."""
         s, (above, below), placed = ball(self.sigma), self._ratios(), list(points)
         bend, log_norm = -1 / (2 * s * s), -(s * (2 * arb.pi()).sqrt()).log()
         gauss = [log_norm + t * t * bend for t in placed]
         turned = placed if self.side > 0 else [-t for t in placed]
+        pace = step if step is None else self.side * step
         if above.is_one:
-            return [(base, -down) for base, down in zip(gauss, below.logs(turned), strict=True)]
-        up = above.logs(turned)
-        loss = up if below.is_one else [u - down for u, down in zip(up, below.logs(turned), strict=True)]
+            return [(base, -down) for base, down in zip(gauss, below.logs(turned, pace), strict=True)]
+        up = above.logs(turned, pace)
+        loss = up if below.is_one else [u - down for u, down in zip(up, below.logs(turned, pace), strict=True)]
         return [(base + u, v) for base, u, v in zip(gauss, up, loss, strict=True)]
 
     @proved_by("T19-line-integral")

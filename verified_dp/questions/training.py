@@ -23,7 +23,8 @@ class Training:
     """A training by DP-SGD: `sampling` names a scheme of SCHEMES, all numbers are exact.
 
     Either sampling_probability, or batch_size and dataset_size, whose ratio it is; either steps, or epochs, of which a
-    training has ceil(epochs / sampling_probability) steps.
+    training has ceil(epochs / sampling_probability) steps. groups: cyclic-poisson's, of which each step samples one
+    (batch_size / dataset_size * groups of it). largest_batch: truncated-poisson's, which needs dataset_size besides.
 
     >>> Training(noise_multiplier="1.1", sampling="poisson", batch_size=256, dataset_size=60000, epochs=60).count
     14063
@@ -37,6 +38,8 @@ class Training:
     steps: Number | None = None
     epochs: Number | None = None
     relation: str = Relation.ADD_OR_REMOVE.value
+    groups: Number | None = None
+    largest_batch: Number | None = None
 
     def __post_init__(self) -> None:
         if exact.exact(self.noise_multiplier, "noise-multiplier") == 0:
@@ -48,23 +51,40 @@ class Training:
             raise InvalidInput("sampling", self.sampling, "one of " + ", ".join(SCHEMES))
         _one_of("sampling-probability", self.sampling_probability, "batch-size", self.batch_size)
         _one_of("steps", self.steps, "epochs", self.epochs)
-        if (self.batch_size is None) != (self.dataset_size is None):
-            raise InvalidInput("dataset-size", self.dataset_size, "given beside batch-size, and only there")
+        _only("groups", self.groups, self.sampling, "cyclic-poisson")
+        _only("largest-batch", self.largest_batch, self.sampling, "truncated-poisson")
+        self._check_sizes()
         if not 0 < self.probability <= 1:
             raise InvalidInput(*self._probability_as_stated())
         exact.count(self.count, "steps" if self.epochs is None else "epochs")
 
+    def _check_sizes(self) -> None:
+        if self.sampling == "truncated-poisson":
+            if self.dataset_size is None:
+                raise InvalidInput("dataset-size", None, "given: how often batches are truncated depends on it")
+        elif (self.batch_size is None) != (self.dataset_size is None):
+            raise InvalidInput("dataset-size", self.dataset_size, "given beside batch-size, and only there")
+        elif self.sampling == "with-replacement" and self.batch_size is None:
+            raise InvalidInput("batch-size", None, "given, with dataset-size, under with-replacement")
+
     def _probability_as_stated(self) -> tuple[str, object, str]:
         if self.batch_size is None:
             return "sampling-probability", self.sampling_probability, "a rational number in (0, 1]"
-        return "batch-size", self.batch_size, f"at most dataset-size ({self.dataset_size})"
+        groups = f", divided by groups ({self.groups})" if self.groups is not None else ""
+        return "batch-size", self.batch_size, f"at most dataset-size ({self.dataset_size}){groups}"
 
     @property
     def probability(self) -> Fraction:
-        """With which a record enters a batch, or the share of the records that a batch is."""
+        """With which a record enters a batch, of its group where there are some, or the share that a batch is."""
         if self.batch_size is None:
             return exact.probability(self.sampling_probability, "sampling-probability")
-        return Fraction(exact.count(self.batch_size, "batch-size"), exact.count(self.dataset_size, "dataset-size"))
+        share = Fraction(exact.count(self.batch_size, "batch-size"), exact.count(self.dataset_size, "dataset-size"))
+        return share * self._turns
+
+    @property
+    def _turns(self) -> int:
+        """Every how many steps a record may take part."""
+        return 1 if self.groups is None else exact.count(self.groups, "groups")
 
     @property
     def count(self) -> int:
@@ -76,13 +96,14 @@ class Training:
     @property
     def batches(self) -> Fraction:
         """In an epoch: 1 / probability; where shuffled, rounded up, as the last batch has what is left."""
-        exactly = 1 / self.probability
+        exactly = self._turns / self.probability
         return Fraction(math.ceil(exactly)) if self.sampling == "shuffled" else exactly
 
     def derived(self) -> str:
         """In words where the probability and the number of steps come from."""
         share = fraction_text(self.probability)
-        ratio = f"{self.batch_size}/{self.dataset_size} = " if self.batch_size is not None else ""
+        times = f" * {self.groups}" if self.groups is not None else ""
+        ratio = f"{self.batch_size}/{self.dataset_size}{times} = " if self.batch_size is not None else ""
         words = f"{self.sampling}, probability {ratio}{share}; {self.count} steps"
         if self.epochs is None:
             return words
@@ -90,13 +111,15 @@ class Training:
             return f"{words} = {self.epochs} epochs of {self.batches} batches"
         quotient = exact.exact(self.epochs) * self.batches
         rounded = "exactly" if quotient == self.count else f"rounded up from {_short(quotient)}"
-        return f"{words} = {self.epochs} epochs / probability, {rounded}"
+        return f"{words} = {self.epochs} epochs{times} / probability, {rounded}"
 
     def stated(self) -> str:
         """Batches and steps as they were given."""
         batches = f"sampling probability {self.sampling_probability}" if self.batch_size is None else (
             f"batches of {self.batch_size} from {self.dataset_size} records")
-        return f"{batches}, {self.steps} steps" if self.epochs is None else f"{batches}, {self.epochs} epochs"
+        more = f" in {self.groups} groups" if self.groups is not None else (
+            f", at most {self.largest_batch} of {self.dataset_size} records" if self.largest_batch is not None else "")
+        return f"{batches}{more}, " + (f"{self.steps} steps" if self.epochs is None else f"{self.epochs} epochs")
 
     def toml(self, claim: Claim | None = None) -> str:
         """The specification."""
@@ -113,6 +136,29 @@ class Training:
 
 def _poisson(training: Training) -> tuple[str, int]:
     return f'{{ scheme = "poisson", probability = "{fraction_text(training.probability)}" }}', training.count
+
+
+def _without(training: Training) -> tuple[str, int]:
+    share = fraction_text(training.probability)
+    return f'{{ scheme = "without-replacement", probability = "{share}" }}', training.count
+
+
+def _with(training: Training) -> tuple[str, int]:
+    draws, population = (exact.count(value, "batch-size") for value in (training.batch_size, training.dataset_size))
+    return f'{{ scheme = "with-replacement", draws = {draws}, population = {population} }}', training.count
+
+
+def _cyclic(training: Training) -> tuple[str, int]:
+    share, groups = fraction_text(training.probability), exact.count(training.groups, "groups")
+    return (f'{{ scheme = "cyclic-poisson", groups = {groups}, probability = "{share}", '
+            f"rounds = {training.count} }}"), 1
+
+
+def _truncated(training: Training) -> tuple[str, int]:
+    share, most = fraction_text(training.probability), exact.count(training.largest_batch, "largest-batch")
+    population = exact.count(training.dataset_size, "dataset-size")
+    return (f'{{ scheme = "truncated-poisson", probability = "{share}", population = {population}, '
+            f"largest_batch = {most} }}"), training.count
 
 
 def _shuffled(training: Training) -> tuple[str, int]:
@@ -136,13 +182,20 @@ def _whole_epochs(training: Training) -> int:
 
 
 SCHEMES: Mapping[str, Callable[[Training], tuple[str, int]]] = {
-    "poisson": _poisson, "random-allocation": _allocated, "shuffled": _shuffled}
+    "poisson": _poisson, "random-allocation": _allocated, "shuffled": _shuffled, "cyclic-poisson": _cyclic,
+    "truncated-poisson": _truncated, "without-replacement": _without, "with-replacement": _with}
 """scheme -> the table `sampling` of a specification, and its count."""
 
 
 def _one_of(key: str, value: object, other: str, instead: object) -> None:
     if (value is None) == (instead is None):
         raise InvalidInput(key, value, f"given, or {other} instead (one of the two)")
+
+
+def _only(key: str, value: object, sampling: str, scheme: str) -> None:
+    """A number that one scheme needs, and no other takes."""
+    if (value is None) == (sampling == scheme):
+        raise InvalidInput(key, value, f"given under {scheme}, and only there")
 
 
 def _written(number: Number) -> str:

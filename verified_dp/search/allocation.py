@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+from flint import ctx
 
+from verified_dp.core.balls import ball
 from verified_dp.core.engines.closed import is_single
 from verified_dp.core.exact import square
 from verified_dp.core.laws.composed import ComposedLoss
@@ -125,6 +128,14 @@ def epoch_model(loss: ComposedLoss) -> EpochModel | None:
     """The model of a single epoch and nothing else."""
     law = loss.parts[0][0] if is_single(loss) else None
     return EpochModel(law) if isinstance(law, RandomAllocationLoss) else None
+
+
+def one_round_tells(loss: ComposedLoss, epsilon: Fraction, prec: int) -> bool:
+    """Whether one large round alone gives delta of a single epoch to the bits that a precision stands for."""
+    law = loss.parts[0][0]
+    with ctx.workprec(prec):
+        single = law.enclose_by_one_round(ball(epsilon)) if isinstance(law, RandomAllocationLoss) else None
+        return single is not None and RandomAllocationLoss.is_sharp(*single)
 
 
 @model_of.register(RandomAllocationLoss)

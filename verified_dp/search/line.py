@@ -93,7 +93,8 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
     aliases = Aliases(loss, epsilon, saddle.tilt, 3.5 * spread, target)
     c = min((share * saddle.tilt for share in shares), key=lambda tilt: aliases.period(tilt, math.inf)[0])
     excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
-    nodes = tuple(choose_family_nodes(family, c, bits + excess + 4) for family in loss.families)
+    wanted = bits + excess + 4 + math.log2(len(loss.families) or 1)
+    nodes = tuple(choose_family_nodes(family, c, wanted) for family in loss.families)
     reach = min((_reach(family, c, rule) for family, rule in zip(loss.families, nodes, strict=True)),
                 default=31 * c + 30)
     period, right, left = Aliases(loss, epsilon, c, reach - c, target).period(c, reach)
@@ -264,13 +265,13 @@ def choose_tail_nodes(law: FloatLaw, c: float, omega: float, count: float) -> No
     return choose_family_tail(family, c, omega, tail_lines(family, c))
 
 
-def choose_family_tail(family: FloatFamily, c: float, omega: float, lines: Lines) -> NodeRule:
-    """Choose the line that bounds the product of a family's |M(c+iw)| best at w = omega."""
+def choose_family_tail(family: FloatFamily, c: float, omega: float, lines: Lines, families: int = 1) -> NodeRule:
+    """Choose the line that bounds the product of a family's |M(c+iw)| best at w = omega, as one of so many families."""
     best = int(lines.logs(omega).argmin())
     turn = float(lines.heights[best]) / family.leader.variance
     decay = max(float(law.cumulants(c)[0] - log_sums(bases[best] - omega * angles[best]))
                 for (law, _), (_, bases, angles) in zip(family.parts, lines.rows, strict=True))
-    want = max(0.0, decay) + 3 + math.log(family.count)  # errors, relative to M(c), must not hide the decay
+    want = max(0.0, decay) + 3 + math.log(family.count * families)  # errors, relative to M(c), hide no decay
     widths = geometric(1e-3, 1, 40) * min(
         min(0.49 * law.strip, 2 * law.s * math.sqrt(want)) / law.variance for law, _ in family.ends)
     steps, low, high = np.full(len(widths), math.inf), math.inf, -math.inf
@@ -290,7 +291,7 @@ def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
     c, bits = plan.tilt, plan.bits + plan.excess
     tails, extra = [], 0.0
     for family, rule, lines in zip(loss.families, plan.nodes, plan.lines, strict=True):
-        tails.append(choose_family_tail(family, c, plan.omega, lines))
+        tails.append(choose_family_tail(family, c, plan.omega, lines, len(loss.families)))
         for law, count in family.ends:
             amplification = law.strip_growth(c, _own(family, law, rule).height) / math.log(2)
             size = math.log2(1 + abs(law.cumulants(c)[0]))

@@ -25,7 +25,7 @@ from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
-from verified_dp.search.allocation import EpochModel, epoch_model
+from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime, check_time, grace, hurrying, is_stopped
 from verified_dp.search.lattice_engine import LatticeEngine
@@ -304,8 +304,10 @@ class SingleOrder:
     def _closed(self, epsilon: Fraction, bits: float) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation."""
         check_time()
-        witness = ClosedFormWitness(math.ceil(max(2 * bits + 40, bits + 32 + self._cancelled(epsilon))))
-        return self.evaluate(epsilon, witness)
+        plain = math.ceil(2 * bits + 40)
+        few = epoch_model(self.loss) is not None and one_round_tells(self.loss, epsilon, plain)
+        more = 0 if few else math.ceil(bits + 32 + self._cancelled(epsilon))
+        return self.evaluate(epsilon, ClosedFormWitness(max(plain, more)))
 
     def _cancelled(self, epsilon: Fraction) -> float:
         """Bits of put that random allocation's delta loses: put / t - e^eps + 1, in the remove order."""

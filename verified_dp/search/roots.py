@@ -291,6 +291,8 @@ def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]
 
 def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
+    if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
+        return above, tilt
     epsilon = _jump_guess(order, target, Fraction(0), above)
     fall = order.log_jump(epsilon) - order.log_jump(epsilon * Fraction(101, 100))
     return (epsilon, fall / (0.01 * as_float(epsilon))) if 0 < fall < math.inf else (above, tilt)

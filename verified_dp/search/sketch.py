@@ -17,7 +17,7 @@ BITS = 12.0
 LOST = 5.0
 """Bits by which delta may lie below its estimate before the line is chosen again."""
 MOST_CELLS = 400_000
-"""Frequencies times places: beyond, the kernel is asked instead."""
+"""Frequencies times places of at most two laws: beyond, the kernel is asked instead."""
 MOST_EXCESS = 20.0
 """Bits of doubles that a sum may lose for a tilt left of the saddle point."""
 _CHUNK = 2**16
@@ -50,7 +50,7 @@ def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | N
         plan = plan_line(loss, epsilon, near, BITS)
         if plan.excess > MOST_EXCESS:
             plan = plan_line(loss, epsilon, near, BITS, (1.0,))
-        if plan.count * 160 * len(loss.parts) > MOST_CELLS:
+        if plan.count * 160 * min(len(loss.parts), 2) > MOST_CELLS:
             return None
         found = _sum(loss, plan)
         log_delta = found.log_delta(epsilon)

@@ -220,6 +220,8 @@ class Side:
 
     def log(self, t: np.ndarray) -> np.ndarray:
         """log F at real t."""
+        if self.is_one:
+            return np.zeros_like(t)
         terms = self.terms(t)
         top = terms.max(axis=0)
         return np.asarray(top + np.log(np.exp(terms - top).sum(axis=0)))
@@ -231,11 +233,14 @@ class Side:
         return float(shares @ self.means / shares.sum())
 
     def log_at(self, t: np.ndarray, height: Floats) -> tuple[np.ndarray, np.ndarray]:
-        """(log |F|, arg F) at t + i height."""
+        """(log |F|, arg F) at t + i height; one row for each of several heights."""
+        heights = np.asarray(height)[..., None] / self.variance
+        if self.is_one:
+            return np.zeros((*heights.shape[:-1], len(t))), np.zeros((*heights.shape[:-1], len(t)))
         terms = self.terms(t)
-        top, turns = terms.max(axis=0), (self.means - self.means[0]) * height / self.variance
-        total = (np.exp(terms - top) * np.exp(1j * turns)[:, None]).sum(axis=0)
-        return top + np.log(np.abs(total)), np.angle(total) + self.means[0] * height / self.variance
+        top = terms.max(axis=0)
+        total = np.exp(1j * (self.means - self.means[0]) * heights) @ np.exp(terms - top)
+        return top + np.log(np.abs(total)), np.angle(total) + self.means[0] * heights
 
     def log_power(self, p: np.ndarray, ends: np.ndarray, outwards: bool, cosine: float = 0.0) -> tuple[
             np.ndarray, np.ndarray]:
@@ -291,8 +296,8 @@ class MixtureLaw(FloatLaw):
     def shifted(self, t: np.ndarray, height: Floats) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         up, turn = self.above.log_at(self.sign * t, height)
         down, back = self.below.log_at(self.sign * t, height)
-        gauss = (height * height - t * t) / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi))
-        return gauss + up, up - down, turn - back
+        squares = np.square(height)[..., None] - t * t
+        return squares / (2 * self.variance) - math.log(self.s * math.sqrt(2 * math.pi)) + up, up - down, turn - back
 
     def log_tails(self, x: np.ndarray, ends: np.ndarray, sign: int, cosines: tuple[float, float] = (0.0, 0.0)
                   ) -> np.ndarray:
@@ -310,8 +315,7 @@ class MixtureLaw(FloatLaw):
         return self.log_tails(np.atleast_1d(x), self.sign * side * np.atleast_1d(distances), self.sign * side)
 
     def lines(self, t: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        base, loss, angle = (np.array(rows) for rows in zip(*(self.shifted(t, float(h)) for h in heights), strict=True))
-        return base, loss, angle
+        return self.shifted(t, heights)
 
     def room(self, c: float) -> float:
         return (c + 1) * float(self.above.means[-1]) + 6 * self.s if self.sign > 0 else 0.0

@@ -58,8 +58,8 @@ TRUST = (
 )
 """What remains trusted after a formal check."""
 TRUST_SAMPLED = (
-    "Every integer law was found above the sampled Gaussian's own by the program (covers_ok, sampled_gaussian_private "
-    f"in proofs/coq). Trusted: that a mechanism in more dimensions is one on the line (T21, T23), {PROGRAM}"
+    "Every integer law was found above the sampled Gaussian's own by the program (sampled_gaussian_private in "
+    f"proofs/coq: queries of norm at most 1 in any dimension, a record more or less). Trusted: {PROGRAM}"
 )
 """... where every kind of steps is a sampled Gaussian, bounded from above."""
 
@@ -231,8 +231,8 @@ def is_below(part: FormalPart, kind: Kind, law: Law) -> bool:
 
 def is_sampled(part: FormalPart, law: Law) -> bool:
     """Whether the program itself compares this kind's integer law with the mechanism's own."""
-    return (part.side == "above" and isinstance(law, SampledGaussianLoss) and law.order in ("remove", "add")
-            and isinstance(law.noise_multiplier, Fraction))
+    return (part.side == "above" and isinstance(law, SampledGaussianLoss) and law.order == part.order
+            and part.order in ("remove", "add") and isinstance(law.noise_multiplier, Fraction))
 
 
 # ---------- the extracted checker ----------
@@ -265,15 +265,17 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
     for hint in part.products:
         yield from [hint.first, hint.last, hint.sum, hint.infinity]
     yield part.bound
-    for kind, law in zip(part.kinds, laws, strict=True):
-        yield from _source_words(part, kind, law) if is_sampled(part, law) else ["given"]
+    sampled = [is_sampled(part, law) for law in laws]
+    yield part.order if any(sampled) else "none"
+    for kind, law, compared in zip(part.kinds, laws, sampled, strict=True):
+        yield from _source_words(part, kind, law) if compared else ["given"]
 
 
 def _source_words(part: FormalPart, kind: Kind, law: Law) -> Iterator[int | str]:
     """The law that a kind must be above, and hints: bits, terms of a series, where the line ends, tests."""
     assert isinstance(law, SampledGaussianLoss) and isinstance(law.noise_multiplier, Fraction)
     q, sigma, bits = law.sampling_probability, law.noise_multiplier, part.bits + _SPARE_BITS
-    yield law.order
+    yield "sampled"
     yield from [q.numerator, q.denominator, sigma.numerator, sigma.denominator, bits, bits // 2, isqrt(2 * bits) + 1]
     yield len(kind.masses)
     with ctx.workprec(bits + 64):

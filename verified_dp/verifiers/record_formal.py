@@ -205,6 +205,8 @@ def with_formal(certificate: Document) -> Document:
     if claim is None or verdict == "undecided":
         raise Unsupported("the claim is undecided: there is nothing for a formal part to prove", "formal")
     losses = privacy_losses(spec.composition, spec.relation)
+    if not all(loss.laws for loss in losses):
+        raise Unsupported("nothing is revealed: there is no step for a formal part", "formal")
     if verdict == "proved":
         parts = [propose(loss.laws, loss.order, "above", claim.epsilon, claim.delta,
                          lambda part: part.delta <= claim.delta) for loss in losses]

@@ -12,17 +12,19 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball, lower_end, upper_end
+from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.exact import SquareRoot
 from verified_dp.core.laws.allocation_contour import (
     PutValues,
+    choose_end,
     choose_plan,
-    count_held,
     evaluate_put,
     expand,
-    plan,
     power_table,
     put_values,
+    start_of,
 )
+from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.lognormal import Majorant, choose_majorant, enclose_hats, enclose_line, enclose_nodes
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
@@ -31,6 +33,7 @@ F = Fraction
 transform = pytest.mark.theorem("T131-lognormal-transform")
 hyperbola = pytest.mark.theorem("T132-hyperbola")
 allocation = pytest.mark.theorem("T133-random-allocation")
+one_round = pytest.mark.theorem("T162-one-large-round")
 
 
 def phi(z: complex, s: float) -> complex:
@@ -175,7 +178,7 @@ def fraction_of(x: float) -> Fraction:
     ("t", "s", "strike"), [(1, 1.0, 0.3), (1, 2.5, 40.0), (2, 0.5, 1.0), (2, 0.5, 3.5), (2, 2.0, 6.0)])
 def test_put_against_quadrature(t: int, s: float, strike: float) -> None:
     with ctx.workprec(60):
-        found = evaluate_put(t, 1 / fraction_of(s), fraction_of(strike)).enclose(ball(fraction_of(strike)), 2)
+        found = evaluate_put(t, 1 / fraction_of(s), fraction_of(strike), 56).enclose(ball(fraction_of(strike)), 2)
         assert float(found.rad()) < 1e-14 * strike
     assert abs(float(found) - put_by_quadrature(t, s, strike)) < 1e-9 * strike
 
@@ -183,7 +186,7 @@ def test_put_against_quadrature(t: int, s: float, strike: float) -> None:
 @hyperbola
 def test_put_of_three_against_quadrature() -> None:
     with ctx.workprec(60):
-        found = evaluate_put(3, F(1), F(2)).enclose(arb(2), 2)
+        found = evaluate_put(3, F(1), F(2), 56).enclose(arb(2), 2)
     u, w = np.polynomial.legendre.leggauss(300)
     u, w = 9 * u, 9 * w * np.exp(-81 * u * u / 2) / np.sqrt(2 * np.pi)
     x = np.exp(u - 0.5)
@@ -201,16 +204,16 @@ def test_bad_hyperbolas_still_enclose(seed: int) -> None:
     t, noise = rng.choice([1, 2, 5, 40]), rng.choice([F(1, 2), F(1), F(3)])
     strike = fraction_of(t * np.exp(rng.uniform(-0.8, 1.2)))
     with ctx.workprec(100):
-        good = evaluate_put(t, noise, strike)
+        good = evaluate_put(t, noise, strike, 56)
         truth = [good.enclose(ball(strike), power) for power in (2, 1, 0)]
     finite = 0
     for _ in range(6):
         with ctx.workprec(64):
             hats = enclose_hats(1 / ball(noise), 8, rng.randrange(9, 16))
             aim = lower_end(ball(strike) * arb(rng.uniform(0.5, 2.0)))
-            chosen = plan(t, hats, aim, rng.choice([F(5, 8), F(1, 2), F(1, 8)]), rng.randrange(5, 60))
-            held = rng.randrange(1, len(chosen.parts))
-            values = put_values(chosen, noise, lower_end(arb(rng.uniform(0.02, 0.6))), held, rng.randrange(10, 50))
+            chosen = start_of(t, hats, aim).plan(rng.choice([F(3, 4), F(1, 2), F(1, 8)]))
+            end = arb(rng.randrange(4, 60)) / 8
+            values = put_values(chosen, noise, lower_end(arb(rng.uniform(0.02, 0.6))), end, rng.randrange(10, 50))
             for power, exact in zip((2, 1, 0), truth, strict=True):
                 found = values.enclose(ball(strike), power)
                 assert found.overlaps(exact)
@@ -224,10 +227,10 @@ def test_errors_are_not_far_from_what_is_stated() -> None:
     with ctx.workprec(64):
         hats, strike = enclose_hats(arb(1), 8, 12), arb(6)
         chosen = choose_plan(4, hats, strike, 40)
-        truth = evaluate_put(4, F(1), F(6)).enclose(strike, 2)
-        held = count_held(chosen, strike, 40)
-        coarse = put_values(chosen, F(1), arb(1) / 4, held, 60)
-        half = put_values(chosen, F(1), arb(1) / 8, held, 60)
+        truth = evaluate_put(4, F(1), F(6), 56).enclose(strike, 2)
+        end = choose_end(chosen, 40)
+        coarse = put_values(chosen, F(1), arb(1) / 4, end, 60)
+        half = put_values(chosen, F(1), arb(1) / 8, end, 60)
         pretended = PutValues(coarse.terms, half.aliases, half.damping, half.dropped, half.share)
         assert coarse.enclose(strike, 2).overlaps(truth) and half.enclose(strike, 2).overlaps(truth)
         assert not pretended.enclose(strike, 2).overlaps(truth)
@@ -249,7 +252,7 @@ def test_put_on_a_vertical_line(t: int, s: float, strike: float) -> None:
     total = (terms.real.sum() - terms.real[0] / 2) * 2 / period
     expected = total - (strike - t) * r / (1 - r) - period * r / (1 - r) ** 2
     with ctx.workprec(80):
-        found = evaluate_put(t, 1 / fraction_of(s), fraction_of(strike)).enclose(ball(fraction_of(strike)), 2)
+        found = evaluate_put(t, 1 / fraction_of(s), fraction_of(strike), 56).enclose(ball(fraction_of(strike)), 2)
     assert abs(float(found) - expected) < 1e-8 * strike
 
 
@@ -258,7 +261,7 @@ def test_put_on_a_vertical_line(t: int, s: float, strike: float) -> None:
 def test_polynomials_enclose_the_sums(length: int) -> None:
     """Of any length and reach: within their own errors of the values that they stand for."""
     with ctx.workprec(80):
-        values, middle = evaluate_put(20, F(1), F(30)), arb(30)
+        values, middle = evaluate_put(20, F(1), F(30), 56), arb(30)
         reaches = [arb(30) / 8, arb(30) / 32]
         for series in (expand(values, power_table(values, length), middle, reach) for reach in reaches):
             for share in (-1, F(-1, 3), 0, F(1, 2), 1):
@@ -275,10 +278,10 @@ def test_polynomials_enclose_the_sums(length: int) -> None:
 def test_short_polynomials_need_their_error() -> None:
     """Without what is stated for the cut the polynomial of three terms would miss."""
     with ctx.workprec(80):
-        values = evaluate_put(20, F(1), F(30))
+        values = evaluate_put(20, F(1), F(30), 56)
         series = expand(values, power_table(values, 3), arb(30), arb(2))
         miss = abs(series.polynomials[2](arb(2)) - values.enclose(arb(32), 2))
-        assert 0 < miss <= series.errors[2] and miss > values.bound_errors(arb(30), 2)
+        assert 0 < miss <= series.errors[2] and miss > sum(values.bound_errors(arb(30), 2).values(), arb(0))
 
 
 def curve(t: int, noise: Fraction | SquareRoot, order: str, epsilon: str, bits: int) -> arb:
@@ -396,3 +399,77 @@ def test_whole_moments_are_exact() -> None:
         assert enclose_moments(2, F(1))[7].overlaps(of_two) and enclose_moments(2, F(1))[7].rel_accuracy_bits() > 80
         assert abs(law.enclose_moment(arb(2)).upper() / expected - 1) < arb("1e-8")
         assert law.enclose_moment(arb(60)).upper() >= arb(60 * 61 / 2).exp()
+
+
+@one_round
+@pytest.mark.parametrize(("t", "noise", "epsilon"), [
+    (2, F(1, 10), "70"), (2, F(1), "3"), (100, F(1, 5), "26"), (1000, F(3, 10), "7")])
+def test_one_large_round_against_the_hyperbola(t: int, noise: Fraction, epsilon: str) -> None:
+    """Above what one round alone gives, and by no more than is stated; the others do add something."""
+    with ctx.workprec(400):
+        law, strike = RandomAllocationLoss(t, noise, "remove"), t * ball(F(epsilon)).exp()
+        found = law.enclose_by_one_round(ball(F(epsilon)))
+        assert found is not None
+        put = evaluate_put(t, noise, fraction_of(float(strike)), 120).enclose(strike, 2)
+        more = (put + t - strike) / t - found[0]
+        assert more <= found[1] and (more > 0 or float(found[1] / found[0]) < 1e-15)
+
+
+@one_round
+def test_the_inequalities_hold_for_all_terms() -> None:
+    """(S - K)_+ between sum (x - K)_+ and sum (x - K + r)_+ + sum of x where the others exceed r; both sums needed."""
+    rng, needed = random.Random(4), set()
+    for _ in range(4000):
+        x = [F(rng.choice([0, 1, 2, 5, 9, 14])) for _ in range(rng.randrange(2, 5))]
+        strike, total = F(rng.randrange(2, 20)), sum(x, F(0))
+        r = F(rng.randrange(1, int(strike)))
+        middle, low = max(total - strike, F(0)), sum((max(a - strike, F(0)) for a in x), F(0))
+        shifted = sum((max(a - strike + r, F(0)) for a in x), F(0))
+        others = sum((a for a in x if total - a > r), F(0))
+        assert low <= middle <= shifted + others
+        needed |= {("low", low == middle > 0), ("shifted", others < middle), ("others", shifted < middle)}
+    assert needed >= {("low", True), ("shifted", True), ("others", True)}
+
+
+@one_round
+def test_one_large_round_says_nothing_where_it_is_not_defined() -> None:
+    for law in (RandomAllocationLoss(5, F(1), "add"), RandomAllocationLoss(1, F(1), "remove")):
+        assert law.enclose_by_one_round(arb(3)) is None
+    assert RandomAllocationLoss(2, F(1), "remove").enclose_by_one_round(arb(-3)) is None
+
+
+@hyperbola
+@pytest.mark.parametrize("power", [2, 1, 0])
+def test_a_sum_misses_by_no_more_than_its_kinds_of_error(power: int) -> None:
+    """At few bits: without what is stated it would miss."""
+    with ctx.workprec(80):
+        truth = evaluate_put(20, F(1), F(30), 70).enclose(arb(30), power)
+        total, errors = evaluate_put(20, F(1), F(30), 4).itemise(arb(30), power)
+        assert set(errors) == {"quadrature", "aliasing", "frequency_tail"}
+        assert not total.overlaps(truth) and abs(total - truth) <= sum(errors.values(), arb(0))
+
+
+@hyperbola
+def test_blurred_transforms_are_accounted_for() -> None:
+    """A rule of a few bits alone, against a sharp one on the same path: the sum moves by less than `quadrature`."""
+    with ctx.workprec(80):
+        hats, strike = enclose_hats(arb(1), 8, 12), arb(30)
+        chosen = choose_plan(20, hats, strike, 40)
+        end = choose_end(chosen, 40)
+        rough, sharp = (put_values(chosen, F(1), arb(1) / 16, end, bits) for bits in (1, 60))
+        (low, blur), (high, _) = ((total, errors["quadrature"]) for total, errors in
+                                  (values.itemise(strike, 2) for values in (rough, sharp)))
+        assert not low.overlaps(high) and abs(low - high) <= blur
+
+
+@allocation
+@pytest.mark.parametrize(("order", "epsilon", "sources"), [
+    ("remove", "1", {"quadrature", "aliasing", "frequency_tail", "rounding"}),
+    ("add", "1", {"quadrature", "aliasing", "frequency_tail", "rounding"}),
+    ("remove", "24", {"other_rounds", "rounding"})])
+def test_the_width_has_its_sources(order: str, epsilon: str, sources: set[str]) -> None:
+    noise = F(1, 20) if epsilon == "24" else F(1)
+    bounds = ClosedFormWitness(128).evaluate(
+        ComposedLoss(order, ((RandomAllocationLoss(10, noise, order), 1),), F(0))).delta(F(epsilon))
+    assert set(bounds.budget) == sources
+    assert bounds.upper - bounds.lower <= 2 * sum(bounds.budget.values(), arb(0)) * (1 + arb("1e-9"))

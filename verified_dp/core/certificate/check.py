@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flint import ctx
+from flint import arb, ctx
 
 from verified_dp.core.balls import upper_dyadic
 from verified_dp.core.certificate.document import Document, altered_keys, check_equal, check_keys, read_document
@@ -210,7 +210,10 @@ def _check_enclosure(entry: Evaluation[str], values: Values, path: str) -> None:
     with ctx.workprec(entry.witness.prec + _GUARD_BITS):
         bounds = values.delta(entry.at)
         lower, upper = bounds.ends()
-        budget = {name: upper_dyadic(size) for name, size in bounds.budget.items()}
+        sources = bounds.budget
+        if set(entry.budget) == {"rounding"}:  # states the sum of all
+            sources = {"rounding": sum(sources.values(), arb(0))}
+        budget = {name: upper_dyadic(size) for name, size in sources.items()}
     if lower < entry.lower:
         raise InvalidCertificate(f"{path}.enclosure.lower", "is above what the witness proves")
     if upper > entry.upper:

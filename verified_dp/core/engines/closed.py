@@ -22,6 +22,7 @@ from verified_dp.core.engines.pieces import (
 )
 from verified_dp.core.engines.truncated import enclose_truncated, is_truncated
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import is_itemised
 from verified_dp.core.work import EXPONENTIAL, VALUE, Work, nothing, words
 
 
@@ -96,8 +97,11 @@ class ClosedFormValues:
     loss: ComposedLoss
 
     def delta(self, epsilon: Fraction) -> Bounds:
-        """Enclose delta(eps); the only error is rounding."""
+        """Enclose delta(eps); the only error is rounding, but for a single law that is an integral itself."""
         with ctx.workprec(self.witness.prec):
+            law = self.loss.parts[0][0] if is_single(self.loss) else None
+            if is_itemised(law):
+                return bounds_from_sum(*law.itemise_hockey_stick(ball(epsilon)), {})
             return bounds_from_sum(way(self.loss)(self.loss, ball(epsilon)), {}, {})
 
 

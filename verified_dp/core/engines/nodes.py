@@ -132,7 +132,7 @@ class NodeSet:
 @proved_by("T08-shifted-line")
 def enclose_nodes(law: MixtureLines, rule: NodeRule) -> NodeSet:
     """Enclose the nodes of a rule at the current precision; an inadmissible rule gives infinite error bounds later."""
-    log_step, exponents = ball(rule.step).log(), law.exponents(_points(law, rule))
+    log_step, exponents = ball(rule.step).log(), law.exponents(_points(law, rule), ball(rule.step))
     bases, losses = [base + log_step for base, _ in exponents], [loss for _, loss in exponents]
     return NodeSet(law, rule, bases, losses)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
 from verified_dp.core.balls import (
     BOUND_BITS,
     ball,
+    disc,
     integer_above,
     integer_below,
     kept,
@@ -38,7 +40,7 @@ from verified_dp.core.laws.lognormal import (
 )
 from verified_dp.core.theorems import proved_by
 
-CELL = Fraction(1, 4)
+CELL = Fraction(1, 2)
 """Width of the parts of an arm, in v."""
 
 
@@ -112,15 +114,20 @@ class Arm:
         middle, half = (start + end) / 2, (end - start) / 2
         tip = self.centre + self.scale * acb(-self.angle, middle).sin() / half.cosh()
         corners = [first, tip, last]
-        majorant = self._choose(corners)
+        majorant = self.choose(corners)
         bounds = [(upper_end(self.rounds * majorant.log_bound(z)), upper_end(z.real)) for z in corners]
         hull = acb(first.real.union(last.real), first.imag.union(last.imag))
         length = (end - start) * self.scale * (self.angle.cos() ** 2 + end.sinh() ** 2).sqrt()
         return Piece(bounds, upper_end(length), lower_end(hull.abs_lower()))
 
-    def _choose(self, corners: list[acb]) -> Majorant:
+    def log_height(self, v: arb, strike: arb) -> arb:
+        """About the log of |phi^t e^{Kz} / z| at v."""
+        z = self.point(v)
+        return self.rounds * self.choose([z]).log_bound(z) + strike * z.real - abs(z).log()
+
+    def choose(self, corners: list[acb]) -> Majorant:
         """The best of two turns at the middle: where the bound is about least, and the arm's angle."""
-        place, square = corners[1], self.hats.spread**2
+        place, square = corners[len(corners) // 2], self.hats.spread**2
         guess = (square * place.imag / (1 + square * place.imag)).min(self.angle)
         rate = (place.real * guess.cos() + place.imag * guess.sin()).max(arb(0))
         best = (square * place.imag * self.hats.mean(rate)).min(self.angle)
@@ -145,33 +152,51 @@ class Arm:
                     self.scale * self.angle.sin() * start.sinh())
 
 
+class Term(NamedTuple):
+    """z, h z' phi^t / pi there without the errors of phi's rule, and how much those can add to it."""
+
+    z: acb
+    weight: acb
+    blur: arb
+
+
 @dataclass(frozen=True)
 class PutValues:
-    """What a hyperbola yields before K is known: terms (z, h z' phi^t / pi), and what is left out, by arms.
+    """What a hyperbola yields before K is known: the sum's terms, and what is left out, by arms.
 
     aliases: parts of both arms of the strip's edges; damping: 1 / (e^{2 pi b/h} - 1); dropped: parts of the
     path; share: h over a part's width.
     """
 
-    terms: list[tuple[acb, acb]]
+    terms: list[Term]
     aliases: list[Piece]
     damping: arb
     dropped: list[Piece]
     share: arb
 
     @proved_by("T132-hyperbola")
+    def itemise(self, strike: arb, power: int) -> tuple[arb, dict[str, arb]]:
+        """The sum for (1/2 pi i) int phi^t e^{Kz} z^{-n} dz, K > 0 in the ball, and bounds of each kind of error."""
+        total, quadrature = acb(0), arb(0)
+        for z, weight, blur in self.terms:
+            factor = (strike * z).exp() / z**power
+            total += weight * factor
+            quadrature += blur * factor.abs_upper()
+        return total.imag, {"quadrature": upper_end(quadrature), **self.bound_errors(strike, power)}
+
     def enclose(self, strike: arb, power: int) -> arb:
-        """Enclose (1/2 pi i) int phi^t e^{Kz} z^{-n} dz for every K > 0 of the ball."""
-        total = sum((weight * (strike * z).exp() / z**power for z, weight in self.terms), acb(0)).imag
-        return total + plus_minus(self.bound_errors(strike, power))
+        """Enclose that integral for every K > 0 of the ball."""
+        total, errors = self.itemise(strike, power)
+        return total + plus_minus(sum(errors.values(), arb(0)))
 
     @proved_by("T132-hyperbola")
-    def bound_errors(self, strike: arb, power: int) -> arb:
+    def bound_errors(self, strike: arb, power: int) -> dict[str, arb]:
         """Bound aliases and what is dropped, for every K > 0 of the ball."""
         with ctx.workprec(BOUND_BITS):
             aliases = sum((piece.bound(strike, power) for piece in self.aliases), arb(0))
             dropped = sum((piece.bound_sum(strike, power, self.share) for piece in self.dropped), arb(0))
-            return upper_end((aliases * self.damping + dropped) / arb.pi())
+            return {"aliasing": upper_end(aliases * self.damping / arb.pi()),
+                    "frequency_tail": upper_end(dropped / arb.pi())}
 
 
 @dataclass(frozen=True)
@@ -198,10 +223,10 @@ class PutSeries:
 
 def power_table(values: PutValues, length: int) -> acb_mat:
     """Rows z^{n-2} / n!, n = 0..length+1, with a column for each term."""
-    rows, row = [], [1 / (z * z) for z, _ in values.terms]
+    rows, row = [], [1 / (z * z) for z, _, _ in values.terms]
     for n in range(length + 2):
         rows.append(row)
-        row = [power * z / (n + 1) for power, (z, _) in zip(row, values.terms, strict=True)]
+        row = [power * z / (n + 1) for power, (z, _, _) in zip(row, values.terms, strict=True)]
     return acb_mat(rows)
 
 
@@ -209,7 +234,7 @@ def power_table(values: PutValues, length: int) -> acb_mat:
 def expand(values: PutValues, table: acb_mat, middle: arb, reach: arb) -> PutSeries:
     """The polynomials of N terms: e^{zd} is its own up to |zd|^N e^{|z| |d|} / N!, |d| <= reach < middle."""
     length = table.nrows() - 2
-    shifted = [(weight * (middle * z).exp(), z) for z, weight in values.terms]
+    shifted = [((weight + disc(blur)) * (middle * z).exp(), z) for z, weight, blur in values.terms]
     coefficients = [total.imag for total in (table * acb_mat([[weight] for weight, _ in shifted])).entries()]
     polynomials, errors, sharp = {}, {}, True
     for power in (2, 1, 0):
@@ -218,37 +243,63 @@ def expand(values: PutValues, table: acb_mat, middle: arb, reach: arb) -> PutSer
         with ctx.workprec(BOUND_BITS):
             lost = sum((weight.abs_upper() * ((z.abs_upper() * reach).exp() * (z.abs_upper() * reach) ** length
                                               / z.abs_lower() ** power) for weight, z in shifted), arb(0))
-            own, lost = values.bound_errors((middle - reach).union(middle + reach), power), lost / arb(length).fac()
-            errors[power], sharp = upper_end(own + lost), sharp and bool(lost <= 8 * values.bound_errors(middle, power))
+            own, near = (sum(values.bound_errors(strike, power).values(), arb(0))
+                         for strike in ((middle - reach).union(middle + reach), middle))
+            lost /= arb(length).fac()
+            errors[power], sharp = upper_end(own + lost), sharp and bool(lost <= 8 * near)
     return PutSeries(middle, reach, polynomials, errors, sharp)
 
 
-_MOST_CELLS = 96
+_MOST_CELLS = 64
 
 
-def cells_until(arm: Arm, strike: arb, small: arb) -> list[Piece]:
-    """Parts of the arm from its vertex, and the rest: once that is at most `small`, or there are many parts."""
+def cells_until(arm: Arm, strike: arb, small: arb, start: arb) -> list[Piece]:
+    """Parts of the arm from v = start on, and the rest: once that is at most `small`, or there are many parts."""
     parts, rest = list[Piece](), None
     while rest is None or (len(parts) < _MOST_CELLS and not rest.bound(strike, 2) <= small):
-        for _ in range(4):
-            start, end = ball(len(parts) * CELL), ball((len(parts) + 1) * CELL)
+        for _ in range(2):
+            end = start + ball(CELL)
             parts.append(arm.cell(start, end))
+            start = end
         rest = arm.rest(end)
     return [*parts, rest]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A hyperbola for a strike: its upper arm, about how large put is, and bounds of the strip's edges and the path.
+    """A hyperbola for a strike: its upper arm, about how large put is, and bounds of the strip's edges.
 
     log_size: log of e^{cK} E[e^{-cX}]^t / c. wasted: by how much the edges exceed it. Nothing here has to be right.
     """
 
     path: Arm
+    strike: arb
     log_size: arb
     aliases: list[Piece]
-    parts: list[Piece]
     wasted: arb
+
+    def goal(self, bits: int) -> arb:
+        """log of 2^-bits of put."""
+        return self.log_size - bits * arb.const_log2()
+
+    def is_small(self, v: arb, bits: int) -> bool:
+        """Whether the path's integrand seems to be 2^-bits of put at v."""
+        return bool(self.path.log_height(v, self.strike) <= self.goal(bits))
+
+
+def choose_end(chosen: Plan, bits: int) -> arb:
+    """About the v beyond which the path cannot matter, in notches."""
+    high, low = 1, 0
+    while not chosen.is_small(high * ball(_NOTCH), bits) and high < _MOST_NOTCHES:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chosen.is_small(middle * ball(_NOTCH), bits) else (middle, high)
+    return high * ball(_NOTCH)
+
+
+_NOTCH = Fraction(1, 8)
+_MOST_NOTCHES = 256
 
 
 def choose_scale(rounds: int, hats: Hats, strike: arb) -> arb:
@@ -270,29 +321,58 @@ _EDGES = (1, 7)
 """The strip's edges, in fourths of the angle."""
 
 
-def plan(rounds: int, hats: Hats, strike: arb, angle: Fraction, bits: int) -> Plan:
-    """Bounds for one angle a of the hyperbola; the strip reaches from a/4 to 7a/4."""
+@dataclass(frozen=True)
+class Start:
+    """Where hyperbolas for a strike meet the axis, and about how large put is, as in a plan."""
+
+    rounds: int
+    hats: Hats
+    strike: arb
+    scale: arb
+    log_size: arb
+
+    def arms(self, angle: Fraction) -> list[Arm]:
+        """The path and the strip's edges, which reach from a/4 to 7a/4."""
+        centre = lower_end(self.scale * (1 + ball(angle).sin()))
+        return [Arm(centre, self.scale, ball(angle * n / 4), self.rounds, self.hats) for n in (4, *_EDGES)]
+
+    def plan(self, angle: Fraction) -> Plan:
+        """Bounds for one angle."""
+        path, *edges = self.arms(angle)
+        size = upper_end(self.log_size.exp())
+        aliases = [part for arm in edges for part in cells_until(arm, self.strike, size, arb(0))]
+        wasted = sum((part.bound(self.strike, 2) for part in aliases), arb(0)).log() - self.log_size
+        return Plan(path, self.strike, self.log_size, aliases, upper_end(wasted).max(arb(0)))
+
+    def wastes(self, angle: Fraction, nats: arb) -> bool:
+        """Whether the outer edge seems to exceed put by more than that somewhere at |z| < 1 + 1/s^2."""
+        outer, v = self.arms(angle)[-1], arb(1)
+        while abs(outer.point(v)) < 1 + 1 / self.hats.spread**2:
+            if outer.log_height(v, self.strike) > self.log_size + nats:
+                return True
+            v += 1
+        return False
+
+
+def start_of(rounds: int, hats: Hats, strike: arb) -> Start:
+    """Where e^{cK} E[e^{-cX}]^t / c^2 is about least."""
     scale = choose_scale(rounds, hats, strike)
-    centre = lower_end(scale * (1 + ball(angle).sin()))
-    path, *edges = (Arm(centre, scale, ball(a), rounds, hats) for a in (angle, *(angle * n / 4 for n in _EDGES)))
-    log_size = scale * strike + rounds * hats.bound(scale).log() - scale.log()
-    size = upper_end(log_size.exp())
-    aliases = [part for arm in edges for part in cells_until(arm, strike, size)]
-    parts = cells_until(path, strike, upper_end(size * arb((1, -bits))))
-    wasted = sum((part.bound(strike, 2) for part in aliases), arb(0)).log() - log_size
-    return Plan(path, log_size, aliases, parts, upper_end(wasted).max(arb(0)))
+    return Start(rounds, hats, strike, scale, scale * strike + rounds * hats.bound(scale).log() - scale.log())
 
 
-_ANGLES = tuple(Fraction(n, 64) for n in (40, 24, 16, 8, 4, 2))
+_ANGLES = tuple(Fraction(n, 64) for n in (48, 40, 24, 16, 8, 4, 2))
 _WIDEST = 11
 """Angles up to so many times s: beyond, transforms near the arms' ends are sums of very large terms."""
 
 
 def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
-    """The plan that takes the fewest points; a wide one that wastes little is taken at once."""
-    nats, plans = bits * arb.const_log2(), list[Plan]()
-    for angle in [angle for angle in _ANGLES if ball(angle) <= _WIDEST * hats.spread] or _ANGLES[-1:]:
-        plans.append(plan(rounds, hats, strike, angle, bits))
+    """The plan for the widest angle that wastes little, else the one that takes the fewest points."""
+    nats, plans, start = bits * arb.const_log2(), list[Plan](), start_of(rounds, hats, strike)
+    for angle in _ANGLES:
+        last = angle == _ANGLES[-1] and not plans
+        if not last and (ball(angle) > _WIDEST * hats.spread or (not plans and start.wastes(angle, nats / 4))):
+            continue
+        plans.append(start.plan(angle))
         if plans[-1].wasted < nats / 4:
             break
     best = plans[0]
@@ -303,22 +383,22 @@ def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
 
 _SPARE = 32
 """Bits for squarings in a row and for long sums."""
-_BLOCKS = 4
-_OCTAVES = 2
+_BLOCKS = 3
+_OCTAVES = 3
 _SHARP = 56
+"""Bits of put where tails and densities are asked for."""
 
 
 def _whole(bits: int) -> int:
-    """The next multiple of 16: few precisions, so that rules are shared."""
-    return -(-bits // 16) * 16
+    """The next multiple of 8: few precisions, so that rules are shared."""
+    return -(-bits // 8) * 8
 
 
-def wanted_bits(rounds: int, spread: arb, strike: arb, prec: int) -> int:
-    """Bits of put: half of those in use, or 56, and those that put + t - K cancels, up to all.
+def wanted_bits(rounds: int, spread: arb, strike: arb, own: int, prec: int) -> int:
+    """Bits of put: its own and those that put + t - K cancels, up to all that are in use.
 
     That is about E (X - K)_+, one large term, or a normal tail, whichever is more.
     """
-    own = min(prec, max(_SHARP, prec // 2 - 8))  # exact: integers
     if not strike > rounds:
         return own
     place = (strike.log() + spread**2 / 2) / spread
@@ -326,6 +406,8 @@ def wanted_bits(rounds: int, spread: arb, strike: arb, prec: int) -> int:
     far = ((strike - rounds) / deviation) ** 2
     size = (normal_tail(place - spread) - strike * normal_tail(place)).max(deviation * (-far / 2).exp() / (3 + 3 * far))
     return min(prec, own + _bits_of(strike / size)) if size > 0 else prec  # exact: integers
+
+
 _DEEPEST = 100
 
 
@@ -335,18 +417,18 @@ def _bits_of(x: arb) -> int:
 
 
 @kept(512)
-def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction) -> PutValues:
-    """The values of a hyperbola chosen for K = strike, good to as many bits of put as differences need."""
+def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction, own: int) -> PutValues:
+    """The values of a hyperbola chosen for K = strike, good to so many bits of put and to those that cancel."""
     prec = ctx.prec
     with ctx.workprec(BOUND_BITS):
         spread, aim = 1 / ball(noise), lower_end(ball(strike))
-        bits = _whole(wanted_bits(rounds, spread, aim, prec))
+        bits = _whole(wanted_bits(rounds, spread, aim, own, prec))
         reach = integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt())
         depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2)).min(arb(_DEEPEST))) + 6
         chosen = choose_plan(rounds, _hats(noise, depth, reach), aim, bits)
         step = 2 * arb.pi() * _margin(chosen.path) / (bits * arb.const_log2() + 2 + chosen.wasted)
-        held = count_held(chosen, aim, bits)
-    return put_values(chosen, noise, lower_end(step), held, bits)
+        end = choose_end(chosen, bits)
+    return put_values(chosen, noise, lower_end(step), end, bits)
 
 
 @kept(8)
@@ -360,29 +442,20 @@ def _margin(path: Arm) -> arb:
 
 
 @proved_by("T132-hyperbola")
-def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, held: int, bits: int) -> PutValues:
-    """The sum over the first `held` parts of the path, in steps of any exact size; transforms to about 2^-bits."""
+def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, end: arb, bits: int) -> PutValues:
+    """The sum over the path up to v = end, in steps of any exact size; transforms to about 2^-bits."""
     path = chosen.path
     with ctx.workprec(BOUND_BITS):
+        dropped = cells_until(path, chosen.strike, upper_end(chosen.goal(bits).exp()), end)
         damping = upper_end(1 / (2 * arb.pi() * _margin(path) / step).expm1())
-        count = integer_above(held * ball(CELL) / step)
+        count = integer_above(end / step)
         deeper = _whole(_bits_of(path.rounds / path.hats.bound(path.scale)) + 4)
         rules = Rules(noise, lower_dyadic(path.angle).as_fraction(), bits + deeper)
         spare = _whole(integer_above(rules.growth / arb.const_log2()) + deeper + _SPARE)
         share = upper_end(step / ball(CELL))
     with ctx.workprec(bits + spare):
         terms = sum_terms(path, rules, step, count)
-    return PutValues(terms, chosen.aliases, damping, chosen.parts[held:], share)
-
-
-def count_held(chosen: Plan, strike: arb, bits: int) -> int:
-    """How many parts of the path cannot be left out for 2^-bits of put."""
-    goal, held = upper_end((chosen.log_size - bits * arb.const_log2()).exp()), len(chosen.parts) - 1
-    left = chosen.parts[-1].bound(strike, 2)
-    while held > 1 and left + chosen.parts[held - 1].bound(strike, 2) <= goal:
-        held -= 1
-        left += chosen.parts[held].bound(strike, 2)
-    return held
+    return PutValues(terms, chosen.aliases, damping, dropped, share)
 
 
 @dataclass(frozen=True)
@@ -435,13 +508,17 @@ def _rule(rules: Rules, index: int, band: int) -> Nodes:
 
 
 @proved_by("T132-hyperbola")
-def sum_terms(path: Arm, rules: Rules, step: arb, count: int) -> list[tuple[acb, acb]]:
-    """(z, h z' phi^t / pi) at z(jh), half of it at j = 0, j = 0..count."""
-    terms = []
+def sum_terms(path: Arm, rules: Rules, step: arb, count: int) -> list[Term]:
+    """The terms at z(jh), half of that at j = 0, j = 0..count; blur: |(M + e)^t - M^t| <= t e (|M| + e)^{t-1}."""
+    terms, t = [], path.rounds
     for j in range(count + 1):
         z = path.point(j * step)
         share = step * path.speed(j * step) / arb.pi() / (1 if j else 2)
-        terms.append((z, share * enclose_power(rules.at(z).enclose(z), path.rounds)))
+        value, error = rules.at(z).at(z)
+        with ctx.workprec(BOUND_BITS):
+            size = value.abs_upper() + error
+            blur = upper_end(share.abs_upper() * t * error * size ** (t - 1))
+        terms.append(Term(z, share * enclose_power(value, t), blur))
     return terms
 
 
@@ -450,15 +527,20 @@ _WORD = 64
 
 
 @kept(2048)
-def expanded_put(rounds: int, noise: Fraction | SquareRoot, near: Fraction, middle: Fraction,
-                 reach: Fraction) -> PutSeries:
+def expanded_put(rounds: int, noise: Fraction | SquareRoot, band: Band) -> PutSeries:
     """The polynomials about a strike, from the values for one near it."""
-    return expand(evaluate_put(rounds, noise, near), _powers(rounds, noise, near), ball(middle), ball(reach))
+    values = _sharp_values(rounds, noise, band.near)
+    return expand(values, _powers(rounds, noise, band.near), ball(band.middle), ball(band.reach))
 
 
 @kept(32)
 def _powers(rounds: int, noise: Fraction | SquareRoot, near: Fraction) -> acb_mat:
-    return power_table(evaluate_put(rounds, noise, near), _TERMS + ctx.prec // 4)
+    return power_table(_sharp_values(rounds, noise, near), _TERMS + ctx.prec // 4)
+
+
+def _sharp_values(rounds: int, noise: Fraction | SquareRoot, near: Fraction) -> PutValues:
+    """Half of the bits in use, or 56."""
+    return evaluate_put(rounds, noise, near, min(ctx.prec, max(_SHARP, ctx.prec // 2 - 8)))  # exact: integers
 
 
 @dataclass(frozen=True)
@@ -474,6 +556,20 @@ class Band:
 def enclose_put(rounds: int, noise: Fraction | SquareRoot, strike: arb, power: int, band: Band) -> arb:
     """Enclose E (K - S)_+ (power 2), P(S < K) (1) or the density of S at K (0), K > 0, by what the band shares."""
     with ctx.workprec(-(-ctx.prec // _WORD) * _WORD):  # few precisions, so that values are shared
-        series = expanded_put(rounds, noise, band.near, band.middle, band.reach)
+        series = expanded_put(rounds, noise, band)
         found = series.enclose(strike, power) if series.sharp else None
-        return evaluate_put(rounds, noise, band.near).enclose(strike, power) if found is None else found
+        return _sharp_values(rounds, noise, band.near).enclose(strike, power) if found is None else found
+
+
+@proved_by("T132-hyperbola")
+def itemise_put(rounds: int, noise: Fraction | SquareRoot, strike: arb, near: Fraction) -> tuple[arb, dict[str, arb]]:
+    """E (K - S)_+ and its errors, by the values for a strike near K: as many bits as delta has, of 2 bits + 40."""
+    return evaluate_put(rounds, noise, near, own_bits(ctx.prec)).itemise(strike, 2)
+
+
+def own_bits(prec: int) -> int:
+    """The bits of delta that a precision stands for, and a few more."""
+    return max(_FEWEST, prec // 2 - 12)  # exact: integers
+
+
+_FEWEST = 24

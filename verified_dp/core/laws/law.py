@@ -126,6 +126,19 @@ class RationalEnd(Protocol):
 
 
 @runtime_checkable
+class Itemised(Protocol):
+    """A law whose curve has errors besides rounding."""
+
+    def itemise_hockey_stick(self, epsilon: arb) -> tuple[arb, dict[str, arb]]:
+        """A ball, and bounds by source of how far H_{e^eps} may be from it."""
+
+
+def is_itemised(law: object) -> TypeGuard[Itemised]:
+    """Whether it is."""
+    return isinstance(law, Itemised)
+
+
+@runtime_checkable
 class DirectLaw(Law, Protocol):
     """A law whose transform is known in closed form: the contour needs no nodes for it.
 

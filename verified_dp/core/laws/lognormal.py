@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
-from verified_dp.core.balls import BOUND_BITS, disc, integer_above, normal_tail, smallest, upper_end
+from verified_dp.core.balls import BOUND_BITS, disc, integer_above, normal_tail, powers, smallest, upper_end
 from verified_dp.core.theorems import proved_by
 
 
@@ -19,25 +19,28 @@ from verified_dp.core.theorems import proved_by
 class Nodes:
     """|phi(z) - series(z) - sum of weights e^{-z places}| <= error where |arg z - centre| <= half, |z| in [near, far].
 
-    chains: a place X and the weights of X, 2X, 4X, ..: e^{-2zX} is the square of e^{-zX}.
+    turned: e^{-i centre}. chains: a place X and the weights of X, 2X, 4X, ..: e^{-2zX} is the square of e^{-zX}.
     """
 
     series: acb_poly
     chains: list[tuple[acb, list[acb]]]
-    centre: arb
+    turned: acb
     half: arb
     near: arb
     far: arb
     error: arb
 
     @proved_by("T131-lognormal-transform")
-    def enclose(self, z: acb) -> acb:
-        """Enclose phi(z); everything where z is not certainly where the rule holds."""
+    def at(self, z: acb) -> tuple[acb, arb]:
+        """A sum and how far phi(z) is from it at most; infinitely where z is not certainly where the rule holds."""
         size = abs(z)
-        if not (self.near <= size and size <= self.far
-                and abs((z * acb(0, -self.centre).exp()).arg()) <= self.half):
-            return disc(arb.pos_inf())
-        return self.sum_at(z) + disc(self.error)
+        holds = self.near <= size and size <= self.far and abs((z * self.turned).arg()) <= self.half
+        return self.sum_at(z), self.error if holds else arb.pos_inf()
+
+    def enclose(self, z: acb) -> acb:
+        """Enclose phi(z)."""
+        value, error = self.at(z)
+        return value + disc(error)
 
     def sum_at(self, z: acb) -> acb:
         """The series and the sum over the nodes that are left."""
@@ -58,11 +61,12 @@ _CHAIN = 16
 class Line:
     """The trapezoidal rule on Im u = -A, sA = centre: |phi(z) - sum weights e^{-z places}| <= error in its sector.
 
-    Each place is the one before it times ratio, ratio^period = 2.
+    Each place is the one before it times ratio, ratio^period = 2. sizes: bounds of (|place|, |weight|).
     """
 
     places: list[acb]
     weights: list[acb]
+    sizes: list[tuple[arb, arb]]
     ratio: arb
     period: int
     centre: arb
@@ -85,10 +89,13 @@ def enclose_line(spread: arb, centre: arb, half: arb, bits: int) -> Line:
         2 * arb.pi() * width / step).expm1()
     count = integer_above((2 * nats + depth**2).sqrt() / step)
     dropped = 2 * (depth**2 / 2).exp() * normal_tail(count * step)
-    line = [acb(j * step, -depth) for j in range(-count, count + 1)]
-    weights = [step * (-u * u / 2).exp() / (2 * arb.pi()).sqrt() for u in line]
-    places = [(spread * u - spread**2 / 2).exp() for u in line]
-    return Line(places, weights, (spread * step).exp(), period, centre, half, upper_end(alias + dropped))
+    share, ratio = step / (2 * arb.pi()).sqrt(), (spread * step).exp()
+    right = [share * (-u * u / 2).exp() for u in (acb(j * step, -depth) for j in range(count + 1))]
+    weights = [weight.conjugate() for weight in reversed(right[1:])] + right
+    first = acb(-spread * count * step - spread**2 / 2, -centre).exp()
+    places = [first * power.real for power in powers(acb(ratio), 2 * count + 1)]
+    sizes = [(place.abs_upper(), weight.abs_upper()) for place, weight in zip(places, weights, strict=True)]
+    return Line(places, weights, sizes, ratio, period, centre, half, upper_end(alias + dropped))
 
 
 @proved_by("T131-lognormal-transform")
@@ -99,20 +106,21 @@ def enclose_nodes(line: Line, near: arb, far: arb, bits: int) -> Nodes:
     """
     with ctx.workprec(BOUND_BITS):
         goal = (-(bits + 2) * arb.const_log2()).exp()
-        first = sum(1 for place in line.places if far * place.abs_upper() <= _SMALL)  # exact: a count
-        left = sum((weight.abs_upper() for weight in line.weights[:first]), arb(0))
-        largest = far * line.places[max(first - 1, 0)].abs_upper()  # exact: integers
-        terms = 0
-        while (lost := left * largest**terms / arb(terms).fac()) > goal and terms < 2 * bits:
+        first = sum(1 for place, _ in line.sizes if far * place <= _SMALL)  # exact: a count
+        left = sum((weight for _, weight in line.sizes[:first]), arb(0))
+        largest = far * line.sizes[max(first - 1, 0)][0]  # exact: integers
+        terms, lost = 0, left
+        while not lost <= goal and terms < 2 * bits:
             terms += 1
+            lost = lost * largest / terms
         last, cut, fall = len(line.places), arb(0), near * line.half.cos()
         while last > first + 1:
-            more = cut + line.weights[last - 1].abs_upper() * (-fall * line.places[last - 1].abs_lower()).exp()
+            more = cut + line.sizes[last - 1][1] * (-fall * line.places[last - 1].abs_lower()).exp()
             if not more <= goal:
                 break
             last, cut = last - 1, more
-    return Nodes(_series(line, first, terms), _chains(line, first, last), line.centre, line.half, near, far,
-                 upper_end(line.error + lost + cut))
+    return Nodes(_series(line, first, terms), _chains(line, first, last), acb(0, -line.centre).exp(),
+                 line.half, near, far, upper_end(line.error + lost + cut))
 
 
 _SMALL = 1
@@ -176,8 +184,9 @@ class Hats:
 
 @proved_by("T131-lognormal-transform")
 def enclose_hats(spread: arb, depth: int, reach: int) -> Hats:
-    """Hats between u = -depth and u = reach, half a unit wide."""
-    cuts = [arb(n) / 2 for n in range(-2 * depth, 2 * reach + 1)]
+    """Hats between u = -depth and u = reach, half a unit wide, a whole one far out."""
+    halves = [n for n in range(-2 * depth, 2 * reach + 1) if -6 <= n <= 10 or n % 2 == 0]  # exact: integers
+    cuts = [arb(n) / 2 for n in halves]
     places = [arb(0), *((spread * u - spread**2 / 2).exp() for u in cuts)]
     below = [arb(0), *map(normal_tail, (-u for u in cuts))]
     means = [arb(0), *map(normal_tail, (spread - u for u in cuts))]

@@ -12,9 +12,20 @@ from math import isqrt  # exact: integers
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, integer_below, kept, lower_dyadic, lower_end, upper_dyadic
+from verified_dp.core.balls import (
+    BOUND_BITS,
+    ball,
+    integer_below,
+    kept,
+    lower_dyadic,
+    lower_end,
+    normal_tail,
+    plus_minus,
+    upper_dyadic,
+    upper_end,
+)
 from verified_dp.core.exact import SquareRoot, square
-from verified_dp.core.laws.allocation_contour import Band, enclose_put
+from verified_dp.core.laws.allocation_contour import Band, enclose_put, itemise_put, own_bits
 from verified_dp.core.laws.law import Priced, Unbounded
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import words
@@ -43,28 +54,90 @@ class RandomAllocationLoss(Unbounded, Priced):
         """K = t e^x in the remove order, t e^-x in the add order: S < K where the remove order's loss is below x."""
         return self.rounds * (x if self.order == "remove" else -x).exp()
 
-    def _enclose(self, x: arb, power: int) -> arb:
-        """put, its first or second derivative (power 2, 1, 0) at K, by what a band of strikes shares."""
+    def _shared(self, x: arb) -> tuple[arb, Band] | None:
+        """K and the band of strikes that it lies in; None where it is out of reach."""
         strike, place = self._strike(x), lower_end(x if self.order == "remove" else -x)
         if not strike.is_finite() or not abs(place) < _FARTHEST:
-            return arb(0).union(arb.pos_inf())
+            return None
         with ctx.workprec(BOUND_BITS):
             level = _level(self.noise_multiplier, self.rounds, integer_below(8 * place))
             finer = max(level, _FINE)  # exact: integers
-            band = _band(self.rounds, level, finer, integer_below(place * arb((1, finer))))
-        return enclose_put(self.rounds, self.noise_multiplier, strike, power, band)
+            return strike, _band(self.rounds, level, finer, integer_below(place * arb((1, finer))))
+
+    def _enclose(self, x: arb, power: int) -> arb:
+        """put, its first or second derivative (power 2, 1, 0) at K, by what a band of strikes shares."""
+        found = self._shared(x)
+        if found is None:
+            return arb(0).union(arb.pos_inf())
+        return enclose_put(self.rounds, self.noise_multiplier, found[0], power, found[1])
+
+    def _stick(self, epsilon: arb, put: arb) -> arb:
+        """(put + t - K) / t, K = t e^eps; add e^eps put / t, K = t e^-eps."""
+        return put * epsilon.exp() / self.rounds if self.order == "add" else put / self.rounds - epsilon.expm1()
+
+    @proved_by("T133-random-allocation")
+    def itemise_hockey_stick(self, epsilon: arb) -> tuple[arb, dict[str, arb]]:
+        """H(eps) from put, or where all but one round are too small to matter from that, and bounds of the errors."""
+        single = self.enclose_by_one_round(epsilon)
+        if single is not None and self.is_sharp(*single):
+            return single[0], {"other_rounds": single[1]}
+        found = self._shared(epsilon)
+        if found is None:
+            return arb(0).union(arb(1)), {}
+        put, errors = itemise_put(self.rounds, self.noise_multiplier, found[0], found[1].near)
+        scale = (epsilon.exp() if self.order == "add" else arb(1)) / self.rounds
+        stick, errors = self._stick(epsilon, put), {name: upper_end(scale * size) for name, size in errors.items()}
+        if single is not None and not stick.rad() + sum(errors.values(), arb(0)) < single[1]:
+            return single[0], {"other_rounds": single[1]}
+        return stick, errors
 
     @proved_by("T133-random-allocation")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose (put(K) + t - K) / t, K = t e^eps; add e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
-        put, least = self._enclose(epsilon, 2), (-epsilon.expm1()).max(arb(0))
-        found = put * epsilon.exp() / self.rounds if self.order == "add" else put / self.rounds - epsilon.expm1()
-        return found.max(least).min(arb(1)) if found.is_finite() else least.union(arb(1))
+        total, errors = self.itemise_hockey_stick(epsilon)
+        return self._within(total + plus_minus(sum(errors.values(), arb(0))), epsilon)
+
+    def _within(self, stick: arb, epsilon: arb) -> arb:
+        """Cut to [1 - e^eps, 1] and to [0, 1]."""
+        least = (-epsilon.expm1()).max(arb(0))
+        return stick.max(least).min(arb(1)) if stick.is_finite() else least.union(arb(1))
+
+    @staticmethod
+    def is_sharp(single: arb, more: arb) -> bool:
+        """Whether one round alone tells what the precision asks for."""
+        return bool(more <= single * arb((1, -own_bits(ctx.prec))))
+
+    @proved_by("T162-one-large-round")
+    def enclose_by_one_round(self, epsilon: arb) -> tuple[arb, arb] | None:
+        """Remove: E (X - K)_+ and how far H(eps) may be above it, c(K - r) - c(K) + (t-1) P(X > r/(t-1)), K = t e^eps.
+
+        None in the add order, and where K is not large.
+        """
+        strike = self.rounds * epsilon.exp()
+        if self.order == "add" or self.rounds == 1 or not (strike.is_finite() and strike > 2):
+            return None
+        spread, others = 1 / ball(self.noise_multiplier), self.rounds - 1
+
+        def beyond(x: arb) -> arb:
+            return normal_tail((x.log() + spread**2 / 2) / spread)
+
+        def excess(x: arb) -> arb:
+            return normal_tail((x.log() - spread**2 / 2) / spread) - x * beyond(x)
+
+        def lost(halvings: int) -> tuple[arb, arb]:
+            rest = strike * arb((1, -halvings))
+            return rest * beyond(strike - rest), others * beyond(rest / others)
+
+        halvings = 1
+        for step in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1):
+            by_shift, by_others = lost(halvings + step)
+            halvings += step if by_others <= by_shift else 0
+        return excess(strike), upper_end(sum(lost(halvings), arb(0)))
 
     @proved_by("T133-random-allocation")
     def enclose_tails(self, x: arb) -> tuple[arb, arb]:
         """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - F), 1 - F; add F, e^-x (F - H); F = P(S < K)."""
-        stick, below = self.enclose_hockey_stick(x), self._enclose(x, 1)
+        stick, below = self._within(self._stick(x, self._enclose(x, 2)), x), self._enclose(x, 1)
         if self.order == "add":
             return below, (below - stick) * (-x).exp()
         return stick + x.exp() * (1 - below), 1 - below

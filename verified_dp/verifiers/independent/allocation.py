@@ -41,6 +41,7 @@ from .balls import (
     inverse,
     log,
     modulus,
+    normal_tail,
     pi,
     plus_minus,
     power,
@@ -466,6 +467,28 @@ def _contours(rounds: int, square: Fraction, digits: int) -> Contours:
 def put_and_below(rounds: int, square: Fraction, strike: Ball) -> tuple[Ball, Ball]:
     """Enclose E (K - S)_+ and P(S < K), K > 0; square: of the noise multiplier; to 5/8 of a witness's bits."""
     return _contours(rounds, square, 32 + max(bits() - GUARD, 0) * 5 // 8 // 32 * 32).values(strike)
+
+
+def one_round(rounds: int, square: Fraction, strike: Ball) -> tuple[Ball, Ball]:
+    """c = E (X - K)_+, and how much more E (S - K)_+ / t is at most: r P(X > K - r) + (t-1) P(X > r/(t-1)) (T162).
+
+    r = K / 2^n, n the largest for which the second term is at most the first, from 1 to 1024.
+    """
+    s = 1 / sqrt(ball(square))
+
+    def chance(x: Ball) -> Ball:
+        return normal_tail(log(x) / s + s / 2)
+
+    def terms(n: int) -> tuple[Ball, Ball]:
+        r = strike.shifted(-n)
+        return r * chance(strike - r), chance(r / (rounds - 1)) * (rounds - 1)
+
+    low, high = 1, 1025
+    while high - low > 1:
+        middle = (low + high) // 2
+        by_moving, by_rest = terms(middle)
+        low, high = (middle, high) if by_rest <= by_moving else (low, middle)
+    return normal_tail(log(strike) / s - s / 2) - strike * chance(strike), total(terms(low)).upper()
 
 
 @lru_cache(maxsize=16)

@@ -19,6 +19,7 @@ from .balls import (
     larger,
     log,
     log1p,
+    remembered,
     scaled_by,
     smaller,
     total,
@@ -38,6 +39,7 @@ class AtomicLaw(Law):
     def atoms(self) -> list[Atom]:
         raise NotImplementedError
 
+    @remembered
     def losses(self) -> list[Ball]:
         """Of the atoms with both masses positive, in their order."""
         return [log(p / q) for p, q in self.finite_atoms()]
@@ -46,6 +48,7 @@ class AtomicLaw(Law):
         """(step, indices): the i-th finite atom has loss index * step; None where no such step is known."""
         return None
 
+    @remembered
     def finite_atoms(self) -> list[Atom]:
         return [(p, q) for p, q in self.atoms() if not p.is_zero() and not q.is_zero()]
 
@@ -61,9 +64,11 @@ class AtomicLaw(Law):
         alpha = exp(x)
         return total(larger(p - alpha * q, 0) for p, q in self.atoms())
 
+    @remembered
     def infinity(self) -> Ball:
         return total(p for p, q in self.atoms() if q.is_zero())
 
+    @remembered
     def largest(self) -> Any:
         losses = self.losses()
         found = losses[0] if losses else None
@@ -71,6 +76,7 @@ class AtomicLaw(Law):
             found = loss if found is None else larger(found, loss)
         return Ball(-(2**40)) if found is None else found
 
+    @remembered
     def smallest(self) -> Ball | None:
         losses = self.losses()
         found = losses[0] if losses else None
@@ -195,6 +201,7 @@ class DiscreteLaplaceLoss(AtomicLaw):
     sensitivity: int
     order: str = "symmetric"
 
+    @remembered
     def atoms(self) -> list[Atom]:
         factors, near = two_sided(self.scale, self.sensitivity)
         return [(factor * p, factor * q) for factor, p, q in zip(factors, near, reversed(near), strict=True)]
@@ -217,11 +224,13 @@ class SampledAtomicLoss(AtomicLaw):
     probability: Fraction
     order: str
 
+    @remembered
     def atoms(self) -> list[Atom]:
         q = ball(self.probability)
         mixed = [((1 - q) * without + q * with_it, without) for with_it, without in self.base.atoms()]
         return mixed if self.order == "remove" else [(without, mix) for mix, without in mixed]
 
+    @remembered
     def losses(self) -> list[Ball]:
         base, found = iter(self.base.losses()), []
         for with_it, without in self.base.atoms():

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from mpmath import bernfrac
 
-from .allocation import moments, put_and_below
+from .allocation import moments, one_round, put_and_below
 from .balls import (
     Ball,
     Complex,
@@ -710,6 +710,10 @@ def _layers(losses: Sequence[Ball], floors: Sequence[Ball], frequency: Ball) -> 
     return larger(found.lower(), 0)
 
 
+_SHARP_ENOUGH = 24
+"""Bits that one round alone has to give."""
+
+
 @dataclass(frozen=True)
 class RandomAllocationLoss(Law):
     """In one of `rounds` = t steps, at random (T133): dP/dQ = S/t, S a sum of t lognormal ratios; add: swapped."""
@@ -735,6 +739,11 @@ class RandomAllocationLoss(Law):
         return stick + exp(x) * (1 - below), 1 - below
 
     def stick(self, x: Ball) -> Ball:
+        strike = exp(x) * self.rounds
+        if self.order == "remove" and self.rounds > 1 and strike >= 3:
+            single, more = one_round(self.rounds, square_of(self.noise_multiplier), strike)
+            if more.shifted(_SHARP_ENOUGH) <= single:
+                return union(single, single + more)
         return self._values(x)[0]
 
     def moment(self, exponent: Ball) -> Ball:

@@ -29,6 +29,7 @@ from .balls import (
     plus_minus,
     power,
     precision,
+    remembered,
     sinh,
     smaller,
     sqrt,
@@ -413,9 +414,11 @@ class AtomicProduct(AtomicLaw):
     def in_order(self, order: str) -> AtomicProduct:
         return AtomicProduct(self.loss.in_order(order))
 
+    @remembered
     def _places(self) -> list[tuple[Ball, Ball]]:
         return [(place, weights[0] * exp(place.shifted(-1))) for place, weights in _all_pieces(self.loss, bits())]
 
+    @remembered
     def atoms(self) -> list[Atom]:
         found = [(mass, mass * exp(-place)) for place, mass in self._places()]
         other = "add" if self.order == "remove" else "remove"

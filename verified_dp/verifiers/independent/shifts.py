@@ -33,6 +33,7 @@ from .balls import (
     pi,
     plus_minus,
     precision,
+    remembered,
     smaller,
     sqrt,
     total,
@@ -314,6 +315,7 @@ class DiscreteLaplaceMixtureLoss(MixturePair, AtomicLaw):
     below: Mixture
     order: str
 
+    @remembered
     def atoms(self) -> list[Atom]:
         """The outcomes from the largest mean on, each one between, those up to the least mean."""
         least, *_, most = map(int, self.places())

@@ -1,0 +1,91 @@
+"""Write docs/cross-check.md from the rows that `make cross-check` and `make mutant-check` keep.
+
+    python tests/agreement_page.py [build/cross-check.jsonl build/mutant-check.jsonl]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cross_check import ROOT, VERIFIERS, Row, corpus, counts, disagrees, reached, rows_of
+from mutant_check import ENGINES, is_unsound, report
+
+PAGE = ROOT / "docs" / "cross-check.md"
+_ROW = re.compile(r"^\| ([^|]+) \| (proved|refuted|undecided) \| ([a-z, -]+) \|(.*)\|$", re.MULTILINE)
+_CELL = re.compile(r"^(.*) \(([\d.]+) s\)$")
+
+HEAD = """\
+# Do the verifiers agree?
+
+Written by `python tests/agreement_page.py` from the rows of `make cross-check` and `make mutant-check`. Three programs
+check a certificate: the **trusted** checker, the **independent** one (its own arithmetic on Python's integers, nothing
+of the first one's code), and the **formal** one, extracted from Coq, where a part in integers can be written for the
+claim. Seconds are processor time. *Not covered* is no disagreement: nothing is said.
+"""
+
+RANDOM = """\
+## Random specifications
+
+Each is drawn until this package has a theorem for it. Where writing its certificate takes more than {seconds} s, there
+is none. The formal checker is asked about one in four.
+"""
+
+MUTANTS = """\
+## Altered certificates
+
+A small certificate of every kind of witness is altered at random: its witness, its enclosure (moved beside the true
+delta: *false*), its input; result, verdict and seals are written anew. *panels* is the bent path. Altered formal parts
+are false where their bound lies below the true delta. The checkers need not accept the same: each evaluates a witness
+with its own bounds of errors.
+"""
+
+
+def total(claims: Sequence[Row]) -> str:
+    """How many certificates each verifier confirms, and in how many seconds altogether."""
+    parts = [f"{name} {sum(row['results'].get(name) == 'valid' for row in claims)} of {len(claims)} in "
+             f"{sum(row['seconds'].get(name, 0) for row in claims):.0f} s" for name in VERIFIERS]
+    return f"Confirmed: {', '.join(parts)}. Disagreements: {', '.join(_wrong(claims)) or 'none'}."
+
+
+def _wrong(rows: Sequence[Row]) -> list[str]:
+    return [row["key"] for row in rows if disagrees(row)]
+
+
+def page(claims: Sequence[Row], others: Sequence[Row], mutants: list[Row], seconds: float) -> Iterator[str]:
+    """The lines of the page."""
+    written = [row for row in others if "results" in row]
+    yield from (HEAD, "## The example claims", "", total(claims), "", *corpus(claims), "")
+    yield from (RANDOM.format(seconds=f"{seconds:g}"), f"{len(others)} specifications, {len(written)} certificates. "
+                f"Disagreements: {', '.join(_wrong(others)) or 'none'}.", "", *counts(written), "", *reached(written),
+                "")
+    known = [row for row in mutants if row["kind"] in ENGINES]
+    yield from (MUTANTS, f"{len(known)} certificates, {sum(row['false'] for row in known)} false; false and accepted: "
+                f"{sum(map(is_unsound, known))}.", "", *report(known))
+
+
+def claims_of(text: str) -> list[Row]:
+    """The rows of the example claims on the page."""
+    return [{"key": f"claim:{name}", "verdict": verdict, "witnesses": kinds.split(", "), **_results(cells.split(" | "))}
+            for name, verdict, kinds, cells in _ROW.findall(text)]
+
+
+def _results(cells: Sequence[str]) -> Row:
+    found = {name: match for name, cell in zip(VERIFIERS, cells, strict=True) if (match := _CELL.match(cell.strip()))}
+    return {"results": {name: match[1] for name, match in found.items()},
+            "seconds": {name: float(match[2]) for name, match in found.items()}}
+
+
+def main(arguments: Sequence[str]) -> int:
+    files = list(map(Path, arguments)) or [ROOT / "build" / f"{name}-check.jsonl" for name in ("cross", "mutant")]
+    rows, mutants = (rows_of(file) for file in files)
+    claims = sorted((row for key, row in rows.items() if key.startswith("claim:")), key=lambda row: row["key"])
+    others = [row for key, row in rows.items() if not key.startswith("claim:")]
+    PAGE.write_text("\n".join(page(claims, others, list(mutants.values()), 1.5)) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
