@@ -52,7 +52,9 @@ FEW_STEPS = 50
 """With at most so many steps, one large loss decides, and the path is bent."""
 ROUGH, QUICK = 60.0, 0.014
 """Where the exponent's curvature times the tilt squared is above this, first-order estimates of delta may be rough;
-a line of so few seconds is not worth a better one."""
+a line of so few seconds is not worth a better one, but some more bits."""
+ROUGHLY = 2.0
+"""Bits by which a rough estimate may exceed delta."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
 _FAR = (1000, 100)
@@ -371,7 +373,7 @@ class SingleOrder:
     def _sharp_plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
         """`_plan` with the size of delta from a sketch, where there is one or a rough estimate would cost time."""
         rough = saddle.curvature * saddle.tilt**2 > ROUGH and not self.few and saddle.tilt < MAX_TILT
-        plan = None if self._sketch is not None else self._plan(epsilon, saddle, bits)
+        plan = None if self._sketch is not None else self._plan(epsilon, saddle, bits + (ROUGHLY if rough else 0.0))
         if plan is not None and (plan[1] < QUICK or not rough):
             return plan
         sketch = self.sketch(epsilon)

@@ -210,7 +210,7 @@ def _bracket_on_lattice(asked: Question) -> Bracket:
 
 
 def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
-    """Where the estimate of delta equals the target, within a thousandth, and the tilt there: by the tilts as slopes."""
+    """Where the estimate of delta equals the target, within a thousandth, and the tilt there, which is the slope."""
     goal, low, high, epsilon = float(log_of(target)), Fraction(0), Fraction(FARTHEST), Fraction(1)
     for _ in range(900):
         gap = order.log_estimate(epsilon) - goal
