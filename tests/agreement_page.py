@@ -42,7 +42,9 @@ A small certificate of every kind of witness is altered at random: its witness, 
 delta: *false*; of *end* and *endless* the place, or a mass where there is none), its input; result, verdict, theorems
 and seals are written anew. *panels* is the bent path. Altered formal parts are false where their bound lies below the
 true delta. What is accepted is true all the same: the witness still proves the enclosure. The checkers need not accept
-the same ones, as each has its own bounds of errors.
+the same ones: where `prec` was altered to few bits, the trusted one evaluates with these and again with 64 more, the
+independent one with 64 more, and each has its own roundings. So it is with those of *divergences* below: with 74 bits
+the one decides that two tangents cross below `e^epsilon`, by 2^-64 of it, and the other does not.
 """
 
 BROWSER = """\
