@@ -25,7 +25,9 @@ Written by `python tests/agreement_page.py` from the rows of `make cross-check`,
 `tests/browser_check.py`. Three programs check a certificate: the **trusted** checker, the **independent** one (its own
 arithmetic on Python's integers, nothing of the first one's code), and the **formal** one, extracted from Coq, where a
 part in integers can be written for the claim. Seconds are processor time. *Not covered* is no disagreement: nothing is
-said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time.
+said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time. Where
+it says *invalid*, its program did not accept a part that this package wrote: for noise of 1/10 its bits are too few to
+compare the law of a step with the sampled Gaussian's.
 """
 
 RANDOM = """\
@@ -42,7 +44,10 @@ A small certificate of every kind of witness is altered at random: its witness, 
 delta: *false*; of *end* and *endless* the place, or a mass where there is none), its input; result, verdict, theorems
 and seals are written anew. *panels* is the bent path. Altered formal parts are false where their bound lies below the
 true delta. What is accepted is true all the same: the witness still proves the enclosure. The checkers need not accept
-the same ones, as each has its own bounds of errors.
+the same ones: where `prec` was altered to few bits, the trusted one evaluates with these and again with 64 more, the
+independent one with 64 more, and each has its own roundings. So it is with those of *panels* (`prec` 30 for 90) and of
+*divergences* below (10 for 256): with 74 bits the one decides that two tangents cross below `e^epsilon`, by 2^-64 of
+it, and the other does not.
 """
 
 BROWSER = """\
