@@ -112,7 +112,10 @@ def test_against_monte_carlo(t: int, sigma: str) -> None:
         alpha = math.exp(float(epsilon))
         value = np.maximum(samples - alpha, 0) if order == "remove" else np.maximum(1 - alpha * samples, 0)
         found = privacy_profile(RandomAllocation(Gaussian(sigma), t), relation=order).delta(epsilon)
-        error = 5 * value.std() / math.sqrt(len(value)) + 1e-9
+        if np.count_nonzero(value) < 20:  # too few to say more
+            assert float(found.lower) < 1e-4
+            continue
+        error = 5 * value.std() / math.sqrt(len(value))
         assert float(found.lower) - error < value.mean() < float(found.upper) + error or value.max() > 1e3 * value.std()
 
 
