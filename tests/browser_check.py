@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,8 @@ def certificate(name: str) -> bytes:
 
 
 def run(page: Path, out: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
-    known = rows_of(out)
-    with sync_playwright() as player, out.open("a", encoding="utf-8") as rows:
+    known, drive = rows_of(out), import_module("playwright.sync_api").sync_playwright
+    with drive() as player, out.open("a", encoding="utf-8") as rows:
         browser = player.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         tab = browser.new_context(offline=True).new_page()
         tab.set_default_timeout(1_200_000)
