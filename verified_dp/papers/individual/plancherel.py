@@ -25,7 +25,6 @@ from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Estimate
 from verified_dp.individual.counts import Counts, Progress, nothing
-from verified_dp.individual.doubles import cosine_and_sine, double_above, double_below, exponential, to_double
 from verified_dp.papers.densities import float_density
 from verified_dp.papers.individual.spectra import (
     DFT_BITS,
@@ -36,6 +35,7 @@ from verified_dp.papers.individual.spectra import (
     end_law,
     typical_spread,
 )
+from verified_dp.search.doubles import cosine_and_sine, double_above, double_below, exponential, to_double
 
 LARGEST_EPSILON = 50
 """Beyond it a window would have to be very long."""

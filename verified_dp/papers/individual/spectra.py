@@ -20,9 +20,9 @@ from verified_dp.core.exact import square_root
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
 from verified_dp.individual.counts import Progress, nothing
-from verified_dp.individual.doubles import double_above, to_double
 from verified_dp.individual.squares import HULL_SLACK
 from verified_dp.individual.training import Training
+from verified_dp.search.doubles import double_above, to_double
 
 MASS_BITS, DFT_BITS = 192, 128
 CORE, BLOCK = 256, 128
