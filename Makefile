@@ -45,7 +45,7 @@ mutants: $(VENV)/installed-test  ## random mutants of core: which do the tests m
 expansions: $(VENV)/installed  ## widths, rates, and intervals of 300 random compositions anew, into docs/expansions.md
 	$(BIN)/python examples/expansion_tables.py --record docs/expansions.md
 
-figures: $(VENV)/installed-plot  ## draw the five papers' figures into build/figures (minutes; goes on where it stopped)
+figures: $(VENV)/installed-figures  ## draw the five papers' figures into build/figures (minutes; goes on where it stopped)
 	$(BIN)/python examples/paper_figures.py build/figures
 
 pages: $(VENV)/installed-pages verify-page  ## open pages in headless Chromium (the system's: apt-get install chromium)

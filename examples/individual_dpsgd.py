@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
@@ -61,41 +62,41 @@ def train(rng: np.random.Generator, features: np.ndarray, labels: np.ndarray) ->
     return readings, weights
 
 
-def worst_counts() -> Counts:
+def worst_counts(training: Training, steps: int, parts: int) -> Counts:
     """The readings of a record whose gradient is clipped in every step."""
-    return count_array(np.full((1, 1), TRAINING.clipping_double), TRAINING, "clipped", PARTS, repeats=STEPS)
+    return count_array(np.full((1, 1), training.clipping_double), training, "clipped", parts, repeats=steps)
 
 
 @cache
-def renyi_divergences(parts: int) -> np.ndarray:
+def renyi_divergences(training: Training, parts: int) -> np.ndarray:
     """D_a of one step at the ends of the buckets, for the ORDERS a: certified upper bounds, rounded to doubles."""
     rows = [np.zeros(len(ORDERS))]
-    for variance in TRAINING.variance_edges(parts)[1:]:
-        law = SampledGaussianLoss(TRAINING.sampling_probability, square_root(1 / variance), TRAINING.order)
-        loss = ComposedLoss(TRAINING.order, ((law, 1),), Fraction(0))
+    for variance in training.variance_edges(parts)[1:]:
+        law = SampledGaussianLoss(training.sampling_probability, square_root(1 / variance), training.order)
+        loss = ComposedLoss(training.order, ((law, 1),), Fraction(0))
         rows.append(np.array([float(enclose_renyi_divergence(loss, order, 4)[1]) for order in ORDERS]))
     return np.array(rows)
 
 
-def renyi_epsilons(counts: Counts) -> np.ndarray:
+def renyi_epsilons(counts: Counts, delta: str = DELTA) -> np.ndarray:
     """eps of each record by Renyi accounting, at the best of ORDERS: estimates.
 
     min over a of D_a + (log C(l) - log delta) / l, l = a - 1, C(l) = l^l / (1 + l)^(1 + l), where D_a sums the steps'
     divergences, taken to be linear in the squared norm between the ends of a bucket.
     """
     tilts = np.array([float(order - 1) for order in ORDERS])
-    conversion = np.log(tilts) - (1 + 1 / tilts) * np.log1p(tilts) - math.log(float(DELTA)) / tilts
-    return np.maximum((counts.weights() @ renyi_divergences(counts.parts) + conversion).min(axis=1), 0)
+    conversion = np.log(tilts) - (1 + 1 / tilts) * np.log1p(tilts) - math.log(float(delta)) / tilts
+    return np.maximum((counts.weights() @ renyi_divergences(counts.training, counts.parts) + conversion).min(axis=1), 0)
 
 
-def curve(counts: Counts, row: int) -> tuple[np.ndarray, np.ndarray, Fraction]:
-    """Ends of one record's delta at EPSILONS, and a mu^2 whose Gaussian curve is above it there: an estimate.
+def curve(counts: Counts, row: int, epsilons: Sequence[float]) -> tuple[np.ndarray, np.ndarray, Fraction]:
+    """Ends of one record's delta at some eps, and a mu^2 whose Gaussian curve is above it there: an estimate.
 
     This is condition (5.1) of the paper at some eps; pld_filter.py says why no guarantee follows from it.
     """
-    found = [individual_deltas(counts.take(np.array([row])), epsilon, WIDTH) for epsilon in map(Fraction, EPSILONS)]
+    found = [individual_deltas(counts.take(np.array([row])), epsilon, WIDTH) for epsilon in map(Fraction, epsilons)]
     lower, upper = (np.array([float(getattr(at, end)[0]) for at in found]) for end in ("lower", "upper"))
-    at_points = [gdp_budget(Fraction(eps), Fraction(top), 6) for eps, top in zip(EPSILONS, upper, strict=True)]
+    at_points = [gdp_budget(Fraction(eps), Fraction(top), 6) for eps, top in zip(epsilons, upper, strict=True)]
     return lower, upper, max(at_points)
 
 
@@ -107,11 +108,12 @@ def main(figure: str | None = None) -> None:
     counts = count_array(norms, TRAINING, "raw", PARTS)
     with progress_bar("individual eps") as progress:
         losses = individual_epsilons(counts, DELTA, WIDTH, progress)
-    worst, renyi = individual_epsilons(worst_counts(), DELTA), renyi_epsilons(counts)
+    clipped = worst_counts(TRAINING, STEPS, PARTS)
+    worst, renyi = individual_epsilons(clipped, DELTA), renyi_epsilons(counts)
     accuracy = np.mean((features @ weights > 0) == (labels > 0.5))
     print(f"{RECORDS} records, {STEPS} steps, accuracy {accuracy:.3f}; eps at delta = {DELTA}")
     print(f"worst case        in [{worst.lower[0]:.4f}, {worst.upper[0]:.4f}]; by Renyi accounting about "
-          f"{renyi_epsilons(worst_counts())[0]:.4f}")
+          f"{renyi_epsilons(clipped)[0]:.4f}")
     for share in (0.5, 0.9, 1.0):
         certified, estimate = (np.quantile(x, share, method="higher") for x in (losses.upper, renyi))
         print(f"{share:4.0%} of the records have eps <= {certified:.4f}; by Renyi accounting about {estimate:.4f}")
@@ -119,7 +121,7 @@ def main(figure: str | None = None) -> None:
         print(f"mean of {name:6} ({count:4}) in [{low:.4f}, {high:.4f}]")
     print(f"{losses.narrow.sum()} of {RECORDS} intervals are as narrow as asked, {WIDTH} of their eps")
     row = int(np.argsort(losses.upper)[RECORDS * 4 // 5])
-    lower, upper, square = curve(counts, row)
+    lower, upper, square = curve(counts, row, EPSILONS)
     k = len(EPSILONS) // 2
     print(f"record {row}: delta({EPSILONS[k]}) in [{lower[k]:.4e}, {upper[k]:.4e}]; mu about {float(square)**0.5:.4f}")
     if figure:

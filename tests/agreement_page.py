@@ -1,6 +1,6 @@
-"""Write docs/cross-check.md from the rows that `make cross-check` and `make mutant-check` keep.
+"""Write docs/cross-check.md from the rows of `make cross-check`, `make mutant-check` and tests/browser_check.py.
 
-    python tests/agreement_page.py [build/cross-check.jsonl build/mutant-check.jsonl]
+    python tests/agreement_page.py [build/cross-check.jsonl build/mutant-check.jsonl build/browser-check.jsonl]
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import browser_check
 from cross_check import ROOT, VERIFIERS, Row, corpus, counts, disagrees, reached, rows_of
 from mutant_check import ENGINES, is_unsound, report
 
@@ -20,26 +21,41 @@ _CELL = re.compile(r"^(.*) \(([\d.]+) s\)$")
 HEAD = """\
 # Do the verifiers agree?
 
-Written by `python tests/agreement_page.py` from the rows of `make cross-check` and `make mutant-check`. Three programs
-check a certificate: the **trusted** checker, the **independent** one (its own arithmetic on Python's integers, nothing
-of the first one's code), and the **formal** one, extracted from Coq, where a part in integers can be written for the
-claim. Seconds are processor time. *Not covered* is no disagreement: nothing is said.
+Written by `python tests/agreement_page.py` from the rows of `make cross-check`, `make mutant-check` and
+`tests/browser_check.py`. Three programs check a certificate: the **trusted** checker, the **independent** one (its own
+arithmetic on Python's integers, nothing of the first one's code), and the **formal** one, extracted from Coq, where a
+part in integers can be written for the claim. Seconds are processor time. *Not covered* is no disagreement: nothing is
+said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time. Where
+it says *invalid*, its program did not accept a part that this package wrote: for noise of 1/10 its bits are too few to
+compare the law of a step with the sampled Gaussian's.
 """
 
 RANDOM = """\
 ## Random specifications
 
-Each is drawn until this package has a theorem for it. Where writing its certificate takes more than {seconds} s, there
-is none. The formal checker is asked about one in four.
+Each is drawn until this package has a theorem for it. Where writing a certificate takes more than a second or two,
+there is none. The formal checker is asked about one in four.
 """
 
 MUTANTS = """\
 ## Altered certificates
 
 A small certificate of every kind of witness is altered at random: its witness, its enclosure (moved beside the true
-delta: *false*), its input; result, verdict and seals are written anew. *panels* is the bent path. Altered formal parts
-are false where their bound lies below the true delta. The checkers need not accept the same: each evaluates a witness
-with its own bounds of errors.
+delta: *false*; of *end* and *endless* the place, or a mass where there is none), its input; result, verdict, theorems
+and seals are written anew. *panels* is the bent path. Altered formal parts are false where their bound lies below the
+true delta. What is accepted is true all the same: the witness still proves the enclosure. The checkers need not accept
+the same ones: where `prec` was altered to few bits, the trusted one evaluates with these and again with 64 more, the
+independent one with 64 more, and each has its own roundings. So it is with those of *panels* (`prec` 30 for 90) and of
+*divergences* below (10 for 256): with 74 bits the one decides that two tangents cross below `e^epsilon`, by 2^-64 of
+it, and the other does not.
+"""
+
+BROWSER = """\
+## In the browser page
+
+The page of `make verify-page`, opened as a file in Chromium without a network: one certificate of every kind of
+witness, of every scheme and of the vector kinds. What the page says and the seconds that it shows, beside the native
+checkers.
 """
 
 
@@ -54,16 +70,17 @@ def _wrong(rows: Sequence[Row]) -> list[str]:
     return [row["key"] for row in rows if disagrees(row)]
 
 
-def page(claims: Sequence[Row], others: Sequence[Row], mutants: list[Row], seconds: float) -> Iterator[str]:
+def page(claims: Sequence[Row], others: Sequence[Row], mutants: list[Row], browser: Sequence[Row]) -> Iterator[str]:
     """The lines of the page."""
     written = [row for row in others if "results" in row]
     yield from (HEAD, "## The example claims", "", total(claims), "", *corpus(claims), "")
-    yield from (RANDOM.format(seconds=f"{seconds:g}"), f"{len(others)} specifications, {len(written)} certificates. "
+    yield from (RANDOM, f"{len(others)} specifications, {len(written)} certificates. "
                 f"Disagreements: {', '.join(_wrong(others)) or 'none'}.", "", *counts(written), "", *reached(written),
                 "")
     known = [row for row in mutants if row["kind"] in ENGINES]
     yield from (MUTANTS, f"{len(known)} certificates, {sum(row['false'] for row in known)} false; false and accepted: "
-                f"{sum(map(is_unsound, known))}.", "", *report(known))
+                f"{sum(map(is_unsound, known))}.", "", *report(known), "")
+    yield from (BROWSER, *browser_check.table(browser))
 
 
 def claims_of(text: str) -> list[Row]:
@@ -79,11 +96,13 @@ def _results(cells: Sequence[str]) -> Row:
 
 
 def main(arguments: Sequence[str]) -> int:
-    files = list(map(Path, arguments)) or [ROOT / "build" / f"{name}-check.jsonl" for name in ("cross", "mutant")]
-    rows, mutants = (rows_of(file) for file in files)
+    names = ("cross", "mutant", "browser")
+    files = list(map(Path, arguments)) or [ROOT / "build" / f"{name}-check.jsonl" for name in names]
+    rows, mutants, browser = (rows_of(file) for file in files)
     claims = sorted((row for key, row in rows.items() if key.startswith("claim:")), key=lambda row: row["key"])
     others = [row for key, row in rows.items() if not key.startswith("claim:")]
-    PAGE.write_text("\n".join(page(claims, others, list(mutants.values()), 1.5)) + "\n", encoding="utf-8")
+    lines = page(claims, others, list(mutants.values()), list(browser.values()))
+    PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
 
 

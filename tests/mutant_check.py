@@ -32,12 +32,14 @@ from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import canonical, sealed
 from verified_dp.core.certificate.evaluation import enclosure_record, read_evaluations
 from verified_dp.core.certificate.statement import read_spec
+from verified_dp.core.certificate.theorems import theorems_record
 from verified_dp.core.certificate.verdict import judge
 from verified_dp.core.certificate.witness import read_witness, witness_record
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.ends import read_end
 from verified_dp.core.errors import InvalidCertificate, Unsupported
-from verified_dp.core.pairs.losses import ORDERS, describe_pairs
+from verified_dp.core.pairs.batches import is_attained
+from verified_dp.core.pairs.losses import ORDERS, pairs_and_losses
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
@@ -121,7 +123,17 @@ def mutant(document: Document, kind: str, rng: random.Random) -> tuple[Document 
 
 
 def _move(entry: Document, rng: random.Random) -> bool:
-    """Another enclosure beside the recorded one, which holds the true delta: then what it says is false."""
+    """Another enclosure beside the recorded one, which holds the true delta: then what it says is false.
+
+    Beyond the largest loss delta does not fall; where there is none, it falls below every bound.
+    """
+    kind = entry["witness"]["kind"]
+    if kind == "end":
+        entry["at"] = str(Fraction(entry["at"]) * (1 + Fraction(1, 2 ** rng.randint(0, 60))))
+        return True
+    if kind == "endless":
+        entry["enclosure"] = enclosure_record(Dyadic(1, -rng.randint(1, 200)), Dyadic(1, 0))
+        return True
     ends = (read_end(entry["enclosure"][key]) for key in ("lower", "upper"))
     lower, upper = (end.as_fraction() if isinstance(end, Dyadic) else end for end in ends)
     width = (upper - lower) * Fraction(1, 2 ** rng.randint(0, 30)) or Fraction(1, 2**80)
@@ -139,12 +151,14 @@ def _near(number: Fraction, *, up: bool) -> Dyadic:
 
 
 def _judged(document: Document) -> Document:
-    """With the result and the verdict that follow, sealed."""
+    """With the result, the verdict and the theorems that follow, sealed."""
     spec = read_spec(document)
     assert spec.claim is not None
-    pairs = describe_pairs(spec.composition, spec.relation)
-    evaluations, tight = read_evaluations(document["evaluations"]), all(pair.tight for pair in pairs)
-    return sealed({**document, **judge(spec.claim, ORDERS[spec.relation], tight, evaluations)})
+    pairs, found = pairs_and_losses(spec.composition, spec.relation)
+    losses, evaluations = {loss.order: loss for loss in found}, read_evaluations(document["evaluations"])
+    judged = judge(spec.claim, ORDERS[spec.relation], all(map(is_attained, pairs)), evaluations)
+    theorems = theorems_record(pairs, [(losses[one.order], one.witness) for one in evaluations])
+    return sealed({**document, **judged, "theorems": theorems})
 
 
 def row(document: Document, kind: str, seed: int, index: int, program: Path = CHECKER) -> Document:
@@ -164,19 +178,19 @@ def formal_mutant(document: Document, rng: random.Random) -> tuple[Document | No
     least = lower.as_fraction() if isinstance(lower, Dyadic) else lower
     try:
         changed = mutated(rng, part)
+        read_parts([part_record(changed)])
         if rng.random() < 0.6:
             what, changed = "part, composed again", _composed(changed)
         elif rng.random() < 0.5:
             what, changed = "part+bound", replace(changed, bound=int(least * rng.randint(1, 999) / 1000 * 2**part.bits))
         false = changed.delta < least and (changed.side, changed.epsilon) == (part.side, part.epsilon)
         return sealed({**document, "formal": [part_record(changed)]}), what, false
-    except (InvalidCertificate, Unsupported, ArithmeticError, LookupError, ValueError, TypeError, AttributeError):
+    except (InvalidCertificate, Unsupported, ArithmeticError, LookupError, ValueError, TypeError, MemoryError):
         return None, what, False
 
 
 def _composed(part: FormalPart) -> FormalPart:
     """With the products and the bound that follow from its laws, where these are small."""
-    read_parts([part_record(part)])
     if any(abs(kind.low) > 4096 or kind.count > 4096 for kind in part.kinds):
         raise ValueError("large laws")
     arithmetic = Arithmetic(part.side, part.bits, 1 << part.bits)

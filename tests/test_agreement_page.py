@@ -24,7 +24,7 @@ def text(program: ModuleType) -> str:
 
 def test_every_claim_is_there_and_confirmed_twice(program: ModuleType, text: str) -> None:
     rows = program.claims_of(text)
-    assert [row["key"] for row in rows] == [f"claim:{path.stem}" for path in CLAIMS], ADVICE
+    assert [row["key"] for row in rows] == sorted(f"claim:{path.stem}" for path in CLAIMS), ADVICE
     for row in rows:
         assert row["results"]["trusted"] == row["results"]["independent"] == "valid", row["key"]
 

@@ -30,7 +30,7 @@ def test_no_false_mutant_is_accepted(kind: str, tool: ModuleType) -> None:
 def test_moved_enclosures_are_false_and_well_formed(tool: ModuleType) -> None:
     """All but the evaluation passes: the witness is what they are refused for."""
     document, rng, fields = tool.original("closed-form"), random.Random(1), set()
-    for _ in range(30):
+    for _ in range(90):
         found, what, false = tool.mutant(document, "closed-form", rng)
         if found is not None and what == "enclosure":
             assert false

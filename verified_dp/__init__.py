@@ -42,6 +42,7 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.core.errors":
         "InconsistentEnclosures InexactInput InvalidCertificate InvalidInput Undecided Unsupported VerifiedDPError",
     "verified_dp.core.exact": "Number",
+    "verified_dp.core.local": "ShuffledLocal",
     "verified_dp.core.composition":
         "Claim Composition PoissonSampled Relation Spec WithReplacement WithoutReplacement compose",
     "verified_dp.core.mechanisms":

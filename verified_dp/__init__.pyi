@@ -41,6 +41,7 @@ from verified_dp.core.errors import (
 from verified_dp.core.exact import (
     Number as Number,
 )
+from verified_dp.core.local import ShuffledLocal as ShuffledLocal
 from verified_dp.core.mechanisms import EVERYTHING as EVERYTHING
 from verified_dp.core.mechanisms import ZCDP as ZCDP
 from verified_dp.core.mechanisms import ApproximateDP as ApproximateDP

@@ -144,8 +144,8 @@ class Enclosure:
     @cached_property
     def _printed(self) -> tuple[Decimal, Decimal]:
         """Both ends with the fewest digits that keep the asked width, or with digits + 4 if none does."""
-        pairs = [self._rounded(self.digits + extra) for extra in (4, 6, 10, 20)]
-        return next((pair for pair in pairs if _narrow(*pair, self.digits)), pairs[0])
+        pairs = (self._rounded(self.digits + extra) for extra in (4, 6, 10, 20))
+        return next((pair for pair in pairs if _narrow(*pair, self.digits)), None) or self._rounded(self.digits + 4)
 
     def _rounded(self, significant: int) -> tuple[Decimal, Decimal]:
         low = outward_decimal(self.lower, significant, up=False)

@@ -26,6 +26,7 @@ Other kinds, with their keys:
     discrete-gaussian-vector  sigma_squared, sensitivity in L2 norm
     tree-aggregation        noise_multiplier, steps (leaves)
     matrix-gaussian         noise_multiplier, column = [..], rounds; separation (1), participations (all that fit)
+    shuffled-local          users, and epsilon0 (a number or log(3)) or odds: one message from each, shuffled
     composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
 
 Sampling schemes: poisson (probability); and, for the Gaussian with noise_multiplier, without-replacement (probability

@@ -7,7 +7,9 @@
        loss law, then the outputs of all steps, in any order of the kinds, on a data set with one record and without it,
        are (eps, bound/2^B)-indistinguishable by any test;
      dp_sgd_private: the same for steps of one kind, for a record removed and added, with all that it says written out;
-     dp_sgd_ghost: a record that contributes nothing is as good as none, so that zeroing one out is covered, too. *)
+     gaussian_private: steps without sampling, whatever their noises, by one law of all of them;
+     dp_sgd_ghost: a record that contributes nothing is as good as none, so that zeroing one out is covered, too;
+     dp_sgd_permutation: the order of the records does not matter. *)
 Require Import Reals ZArith List Lra Lia Bool Permutation.
 From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Extract.
 Import ListNotations.
@@ -142,6 +144,22 @@ Proof. intros H. cbn [total]. rewrite H. apply plus_zeros. Qed.
 Theorem dp_sgd_ghost ghost : (forall h, gradient h ghost = zeros d) -> forall D h y, dp_sgd (ghost :: D) h y = dp_sgd D h y.
 Proof. intros H D h y. unfold dp_sgd. rewrite sampled_cons. unfold sampled, mix. apply S_ext. intros b.
   rewrite total_ghost by auto. ring. Qed.
+(* The order of the records does not matter. *)
+Lemma total_permutation f (b b' : list X) : Permutation b b' -> total (d := d) f b = total f b'.
+Proof. intros H; induction H; cbn [total]; congruence || apply plus_swap. Qed.
+Lemma sampled_split (M : list X -> vec d -> R) x D y :
+  sampled q M (x :: D) y = (1 - q) * sampled q M D y + q * sampled q (fun b => M (x :: b)) D y.
+Proof. rewrite sampled_cons. unfold sampled, mix. rewrite <- !S_scal, <- S_plus. apply S_ext. intros; ring. Qed.
+Lemma sampled_permutation y D D' : Permutation D D' -> forall M : list X -> vec d -> R,
+  (forall b b', Permutation b b' -> M b y = M b' y) -> sampled q M D y = sampled q M D' y.
+Proof. intros H; induction H as [|x D D' H IH|x z D|D D' D'' H1 IH1 H2 IH2]; intros M HM; auto.
+  - rewrite !sampled_split, (IH M HM), (IH (fun b => M (x :: b))); auto.
+  - rewrite !sampled_split. assert (E : sampled q (fun b => M (z :: x :: b)) D y = sampled q (fun b => M (x :: z :: b)) D y).
+    { unfold sampled. apply S_ext. intros b. rewrite (HM _ (x :: z :: fst b)); auto using perm_swap. }
+    rewrite E. ring.
+  - now rewrite (IH1 M HM), (IH2 M HM). Qed.
+Theorem dp_sgd_permutation D D' : Permutation D D' -> forall h y, dp_sgd D h y = dp_sgd D' h y.
+Proof. intros H h y. apply sampled_permutation; auto. intros b b' P. now rewrite (total_permutation _ b b'). Qed.
 Theorem dp_sgd_private p g p' g' : decides T q sigma eps delta Remove p g -> decides T q sigma eps delta Add p' g' ->
   forall x D test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect (space d) (dp_sgd (x :: D)) test (Pos.to_nat T) [] u -> expect (space d) (dp_sgd D) test (Pos.to_nat T) [] v ->
@@ -150,3 +168,46 @@ Proof. intros HR HA x D test u v Ht HU HV. split.
   - exact (dp_sgd_order Remove p g x D test u v HR Ht HU HV).
   - exact (dp_sgd_order Add p' g' x D test v u HA Ht HV HU). Qed.
 End OneKind.
+
+(* ---------- plain Gaussian steps: one law for all of them (T15) ---------- *)
+Lemma shifted_noises {d} (A B : list (vec d) -> vec d) noises : (forall h, exists v, norm v <= 1 /\ A h = plus_vec (B h) v) ->
+  Forall (Rlt 0) noises -> forall rest before h, noises = before ++ rest -> length h = length before ->
+  all_shifted (fun h => normals (nth (length h) noises 1) (A h)) (fun h => normals (nth (length h) noises 1) (B h)) (map Rinv rest) h.
+Proof. intros HA HN. induction rest as [|s rest IH]; intros before h E L; cbn [map all_shifted]; auto.
+  assert (NT : nth (length h) noises 1 = s) by (rewrite E, L, app_nth2, Nat.sub_diag by lia; reflexivity).
+  assert (S0 : 0 < s) by (rewrite Forall_forall in HN; apply HN; rewrite E; apply in_elt). rewrite NT. split.
+  - destruct (HA h) as [v [V1 V2]]. exists s, (B h), v. rewrite V2. repeat split; auto. unfold Rdiv.
+    rewrite <- (Rmult_1_l (/ s)) at 2. apply Rmult_le_compat_r; [left; now apply Rinv_0_lt_compat|auto].
+  - intros y. apply (IH (before ++ [s])); [rewrite <- app_assoc; exact E|rewrite app_length; simpl; lia]. Qed.
+Lemma curve_one o m e : curve o 1 m (exp e) = stick m (exp e).
+Proof. destruct o; cbn [curve].
+  - unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
+  - unfold add_curve. replace (1 - exp e * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra].
+    rewrite Rmult_1_l. f_equal. field. Qed.
+Theorem gaussian_private {X d} (query : list (vec d) -> X -> vec d) (noises : list R) p g : (forall h z, norm (query h z) <= 1) ->
+  Forall (Rlt 0) noises -> decide (Some (in_order g)) p [Some g] = true -> map count (kinds p) = [1%Z] -> q_of g = 1 ->
+  S (fun s => / s * / s) noises <= / sigma_of g * / sigma_of g ->
+  let M D h := normals (nth (length h) noises 1) (total (query h) D) in
+  forall (x : X) D test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect (space d) (M (x :: D)) test (length noises) [] u -> expect (space d) (M D) test (length noises) [] v ->
+  let eps := epsilon_of p in let delta := IZR (bound p) / unit_of p in u <= exp eps * v + delta /\ v <= exp eps * u + delta.
+Proof. intros Hq HN HD HK H1 HS M x D test u v Ht HU HV eps dl. apply andb_prop in HD as [HA F].
+  assert (K : direction p = Above /\ 0 < sigma_of g /\ stick (/ sigma_of g) (exp eps) <= delta eps (composed p)).
+  { unfold composed, steps_of. destruct (kinds p) as [|k [|]]; try discriminate. injection HK as HK. cbn [all_found] in F.
+    apply andb_prop in F as [F _]. destruct (found_ok _ _ _ _ F) as [Ab [_ C]]. destruct (covers_ok _ _ _ _ _ C) as [_ [_ [_ [C4 C5]]]].
+    repeat split; auto. specialize (C5 eps). rewrite H1, curve_one in C5. eapply Rle_trans; [exact C5|right].
+    cbn [laws_of flat_map]. rewrite HK. change (Z.to_nat 1) with 1%nat. cbn [repeat app compose]. rewrite delta_conv_comm. symmetry. apply same_unit. }
+  destruct K as [Ab [Sg K]]. assert (B := accepted_above p HA Ab). fold eps dl in B.
+  assert (V := Rinv_0_lt_compat _ Sg). assert (T : tip (root (map Rinv noises)) (exp eps) <= dl).
+  { eapply Rle_trans; [apply (tip_grows _ (/ sigma_of g)); auto|lra]. unfold root. rewrite S_map.
+    rewrite <- (sqrt_square (/ sigma_of g)) by lra. apply sqrt_le_1_alt. exact HS. }
+  assert (G : forall A B, (forall h, exists w, norm w <= 1 /\ A h = plus_vec (B h) w) -> forall u v,
+    expect (space d) (fun h => normals (nth (length h) noises 1) (A h)) test (length noises) [] u ->
+    expect (space d) (fun h => normals (nth (length h) noises 1) (B h)) test (length noises) [] v -> u <= exp eps * v + dl).
+  { intros A B' HAB u' v' EU EV. rewrite <- (map_length Rinv) in EU, EV.
+    destruct (gaussian_merged _ _ test Ht _ _ _ _ (shifted_noises A B' noises HAB HN noises [] [] eq_refl eq_refl) EU EV) as [_ R].
+    specialize (R (exp eps)). lra. }
+  split; [apply (G (fun h => total (query h) (x :: D)) (fun h => total (query h) D)); auto
+         |apply (G (fun h => total (query h) D) (fun h => total (query h) (x :: D))); auto]; intros h; cbn [total].
+  - exists (query h x). split; [auto|apply plus_comm].
+  - exists (opp_vec (query h x)). split; [unfold norm; rewrite squares_opp; apply Hq|now rewrite plus_opp]. Qed.

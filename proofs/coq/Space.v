@@ -57,19 +57,20 @@ Proof. destruct (MVT_gen upper x (x + h) (fun x => - std x)) as [z [Hz E]].
     assert (SQ : h ^ 2 = Rabs h * Rabs h) by (rewrite <- Rabs_mult, Rabs_pos_eq by nra; ring). rewrite SQ.
     assert (HP := Rabs_pos h). apply Rle_trans with (Rabs h * (top * Rabs h)); [|right; ring].
     apply Rmult_le_compat_l; lra. Qed.
-(* A function whose increments are of second order is constant. *)
-Lemma flat (H : R -> R) C : (forall t h, Rabs (H (t + h) - H t) <= C * h ^ 2) -> forall t, H t = H 0.
-Proof. intros HC. assert (C0 : 0 <= C) by (specialize (HC 0 1); assert (P := Rabs_pos (H (0 + 1) - H 0)); lra).
-  assert (D : forall t, is_derive H t 0).
-  { intros t. apply is_derive_Reals. intros e He. assert (P : 0 < e / (C + 1)) by (apply Rdiv_lt_0_compat; lra).
-    exists (mkposreal _ P). intros h Nh Hh. simpl in Hh. assert (HP := Rabs_pos_lt h Nh). specialize (HC t h).
-    unfold Rdiv. rewrite Rminus_0_r, Rabs_mult, Rabs_Rinv by auto.
-    apply Rmult_lt_reg_r with (Rabs h); auto. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-    assert (SQ : h ^ 2 = Rabs h * Rabs h) by (rewrite <- Rabs_mult, Rabs_pos_eq by nra; ring). rewrite SQ in HC.
-    eapply Rle_lt_trans; [exact HC|]. rewrite <- Rmult_assoc. apply Rmult_lt_compat_r; auto.
-    apply Rle_lt_trans with ((C + 1) * Rabs h - Rabs h); [lra|]. apply (Rmult_lt_compat_l (C + 1)) in Hh; [|lra].
-    replace ((C + 1) * (e / (C + 1))) with e in Hh by (field; lra). lra. }
-  intros t. destruct (MVT_gen H 0 t (fun _ => 0)) as [z [_ E]].
+(* Increments that are linear up to the second order give the derivative; a function that has none is constant. *)
+Lemma near_derive (H : R -> R) t l C : (forall h, Rabs (H (t + h) - H t - h * l) <= C * h ^ 2) -> is_derive H t l.
+Proof. intros HC. assert (C0 : 0 <= C) by (specialize (HC 1); assert (P := Rabs_pos (H (t + 1) - H t - 1 * l)); lra).
+  apply is_derive_Reals. intros e He. assert (P : 0 < e / (C + 1)) by (apply Rdiv_lt_0_compat; lra).
+  exists (mkposreal _ P). intros h Nh Hh. simpl in Hh. assert (HP := Rabs_pos_lt h Nh). specialize (HC h).
+  replace ((H (t + h) - H t) / h - l) with ((H (t + h) - H t - h * l) * / h) by (field; auto).
+  rewrite Rabs_mult, Rabs_Rinv by auto.
+  apply Rmult_lt_reg_r with (Rabs h); auto. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+  assert (SQ : h ^ 2 = Rabs h * Rabs h) by (rewrite <- Rabs_mult, Rabs_pos_eq by nra; ring). rewrite SQ in HC.
+  eapply Rle_lt_trans; [exact HC|]. rewrite <- Rmult_assoc. apply Rmult_lt_compat_r; auto.
+  apply Rle_lt_trans with ((C + 1) * Rabs h - Rabs h); [lra|]. apply (Rmult_lt_compat_l (C + 1)) in Hh; [|lra].
+  replace ((C + 1) * (e / (C + 1))) with e in Hh by (field; lra). lra. Qed.
+Lemma flat (H : R -> R) : (forall t, is_derive H t 0) -> forall t, H t = H 0.
+Proof. intros D t. destruct (MVT_gen H 0 t (fun _ => 0)) as [z [_ E]].
   - intros z _. apply D.
   - intros z _. apply continuity_pt_filterlim, (ex_derive_continuous H). eexists; apply D.
   - lra. Qed.
@@ -136,11 +137,11 @@ Proof. assert (A := G_line 0). assert (B := line_mirror _ _ A).
   assert (K := int_unique line _ _ _ A C). lra. Qed.
 Theorem upper_mixed t : is_line (fun z => std z * upper ((t - u * z) / v)) (upper (t / m)).
 Proof. assert (M := m_pos). assert (T := top_pos). change (is_line (f t) (upper (t / m))). replace (upper (t / m)) with (G t); [apply G_line|].
-  assert (K := flat (fun t => G t - upper (t / m)) (top * (/ v * / v + / m * / m))). cbv beta in K.
+  assert (K := flat (fun t => G t - upper (t / m))). cbv beta in K.
   assert (Z : upper (0 / m) = 1 / 2).
   { assert (H := half_pos). replace (0 / m) with 0 by (field; lra). unfold upper, area. rewrite (RInt_point 0 g). unfold zero; simpl. field; lra. }
-  rewrite Z, G_half in K. enough (G t - upper (t / m) = 1 / 2 - 1 / 2) by lra. apply K. intros s h.
-  assert (A := G_near s h). assert (B := upper_near (s / m) (h / m)). replace ((s + h) / m) with (s / m + h / m) by (field; lra).
+  rewrite Z, G_half in K. enough (G t - upper (t / m) = 1 / 2 - 1 / 2) by lra. apply K. intros s.
+  apply near_derive with (top * (/ v * / v + / m * / m)). intros h. assert (A := G_near s h). assert (B := upper_near (s / m) (h / m)). replace ((s + h) / m) with (s / m + h / m) by (field; lra).
   replace (top * (/ v * / v + / m * / m) * h ^ 2) with (top * (h / v) ^ 2 + top * (h / m) ^ 2) by (field; lra).
   apply Rabs_le_between in A. apply Rabs_le_between in B. apply Rabs_le. lra. Qed.
 End Mixed.
@@ -190,6 +191,10 @@ Proof. intros [Hv| <-].
 Lemma tip_grows v m a : 0 < m -> v <= m -> tip v a <= stick m a.
 Proof. intros Hm H. unfold tip. destruct (Rlt_dec 0 v); [now apply stick_mono|now apply stick_zero]. Qed.
 
+Lemma tip_mono v m a : 0 <= v -> v <= m -> tip v a <= tip m a.
+Proof. intros H0 H. destruct (Rle_lt_or_eq_dec 0 m ltac:(lra)) as [M| <-]; [|replace v with 0 by lra; lra].
+  unfold tip at 2. destruct (Rlt_dec 0 m); [now apply tip_grows|lra]. Qed.
+
 (* ---------- R^d ---------- *)
 Definition times {T U} (A : integral T) (B : integral U) : integral (T * U).
 Proof. refine {| is_int := fun f v => exists F, (forall x, is_int B (fun y => f (x, y)) (F x)) /\ is_int A F v |}.
@@ -230,9 +235,14 @@ Proof. induction d as [|d IH]; [now destruct b|]. destruct a, b. cbn. rewrite IH
 Lemma plus_comm {d} (a b : vec d) : plus_vec a b = plus_vec b a.
 Proof. induction d as [|d IH]; [reflexivity|]. cbn. rewrite IH. f_equal; ring. Qed.
 
+Lemma plus_swap {d} (a b c : vec d) : plus_vec a (plus_vec b c) = plus_vec b (plus_vec a c).
+Proof. induction d as [|d IH]; [reflexivity|]. cbn. rewrite IH. f_equal; ring. Qed.
 Lemma plus_zeros {d} (a : vec d) : plus_vec (zeros d) a = a.
 Proof. induction d as [|d IH]; [now destruct a|]. destruct a. cbn. rewrite IH. f_equal; ring. Qed.
 
+Lemma normal_pos sigma c x : 0 < sigma -> 0 < normal sigma c x.
+Proof. intros. assert (H' := half_pos). apply Rmult_lt_0_compat; [now apply Rinv_0_lt_compat|].
+  apply Rmult_lt_0_compat; [apply Rinv_0_lt_compat; lra|apply g_pos]. Qed.
 Section Normals.
 Variable sigma : R.
 Hypothesis Hs : 0 < sigma.
@@ -242,29 +252,78 @@ Lemma normals_int d (c : vec d) : is_int (space d) (normals sigma c) 1.
 Proof. induction d as [|d IH]; simpl; auto. exists (fun x => normal sigma (fst c) x * 1). split.
   - intros x. apply (int_scal (space d)), IH.
   - apply (line_ext (normal sigma (fst c))); [intros; ring|now apply normal_line]. Qed.
-Theorem normals_tip d : forall (c v : vec d) a,
-  is_int (space d) (fun y => pos (normals sigma (plus_vec c v) y - a * normals sigma c y)) (tip (norm v / sigma) a).
-Proof. induction d as [|d IH]; intros c v a.
-  - simpl. unfold norm, tip; simpl. rewrite sqrt_0. destruct (Rlt_dec 0 (0 / sigma)) as [H|H]; [unfold Rdiv in H; lra|]. f_equal; ring.
-  - destruct c as [c1 c], v as [v1 v]. set (u := v1 / sigma). set (f := fun z => std (z - u) * tip (norm v / sigma) (a * odds u z)).
-    assert (V := Rinv_0_lt_compat _ Hs). exists (fun x => / sigma * f ((x - c1) / sigma)). split.
+Lemma normals_pos d (c y : vec d) : 0 < normals sigma c y.
+Proof. induction d as [|d IH]; simpl; [lra|]. apply Rmult_lt_0_compat; auto. now apply normal_pos. Qed.
+Lemma norm_ge0 {d} (v : vec d) : 0 <= norm v / sigma.
+Proof. apply Rmult_le_pos; [apply sqrt_pos|left; now apply Rinv_0_lt_compat]. Qed.
+(* d coordinates and what is left, whose divergence is tip n *)
+Theorem normals_mixed d n : 0 <= n -> forall (c v : vec d) a,
+  is_int (space d) (fun y => normals sigma (plus_vec c v) y * tip n (a * (normals sigma c y / normals sigma (plus_vec c v) y)))
+    (tip (sqrt (norm v / sigma * (norm v / sigma) + n * n)) a).
+Proof. intros Hn. induction d as [|d IH]; intros c v a.
+  - simpl. unfold norm; simpl. rewrite sqrt_0. replace (0 / sigma * (0 / sigma) + n * n) with (n * n) by (unfold Rdiv; ring).
+    rewrite sqrt_square by auto. replace (a * (1 / 1)) with a by field. ring.
+  - destruct c as [c1 c], v as [v1 v]. set (u := v1 / sigma). set (m := sqrt (norm v / sigma * (norm v / sigma) + n * n)).
+    set (f := fun z => std (z - u) * tip m (a * odds u z)). assert (V := Rinv_0_lt_compat _ Hs).
+    exists (fun x => / sigma * f ((x - c1) / sigma)). split.
     + intros x. cbn [fst snd plus_vec normals]. set (z := (x - c1) / sigma). unfold f.
       assert (N0 : normal sigma c1 x = / sigma * std z) by reflexivity.
       assert (N1 : normal sigma (c1 + v1) x = / sigma * std (z - u)) by (unfold normal, z, u; do 2 f_equal; field; lra).
-      rewrite N0, N1, (std_odds u z). rewrite <- Rmult_assoc. set (k := / sigma * std (z - u)).
-      assert (K : 0 <= k) by (apply Rmult_le_pos; [lra|apply std_ge0]).
-      apply (int_ext (space d) (fun y => k * pos (normals sigma (plus_vec c v) y - a * odds u z * normals sigma c y))).
-      * intros y. rewrite pos_scal by auto. f_equal. unfold k. ring.
-      * replace (/ sigma * (std (z - u) * tip (norm v / sigma) (a * odds u z))) with (k * tip (norm v / sigma) (a * odds u z)) by (unfold k; ring).
-        apply (int_scal (space d)), IH.
-    + cbn [fst snd]. apply rescaled; auto. replace (@norm (Datatypes.S d) (v1, v) / sigma) with (sqrt (u * u + norm v / sigma * (norm v / sigma))).
-      * apply tip_mixed. apply Rmult_le_pos; [apply sqrt_pos|lra].
-      * assert (Q := squares_ge0 v). unfold norm. cbn [squares fst snd].
-        replace (u * u + sqrt (squares v) / sigma * (sqrt (squares v) / sigma)) with ((v1 * v1 + squares v) * (/ sigma * / sigma)).
-        -- rewrite sqrt_mult by nra. rewrite sqrt_square by lra. reflexivity.
-        -- unfold u. rewrite <- (sqrt_sqrt (squares v)) at 1 by auto. field; lra. Qed.
+      assert (P1 := normal_pos sigma (c1 + v1) x Hs). rewrite N1 in *. rewrite N0, (std_odds u z), <- !Rmult_assoc.
+      set (k := / sigma * std (z - u)) in *.
+      apply (int_ext (space d) (fun y => k * (normals sigma (plus_vec c v) y * tip n (a * odds u z * (normals sigma c y / normals sigma (plus_vec c v) y))))).
+      * intros y. assert (P2 := normals_pos d (plus_vec c v) y). rewrite <- Rmult_assoc. do 2 f_equal. field; lra.
+      * apply (int_scal (space d)), IH.
+    + cbn [fst snd]. apply rescaled; auto.
+      replace (sqrt (@norm (Datatypes.S d) (v1, v) / sigma * (@norm (Datatypes.S d) (v1, v) / sigma) + n * n)) with (sqrt (u * u + m * m)).
+      * apply tip_mixed, sqrt_pos.
+      * f_equal. unfold m. rewrite sqrt_sqrt by (assert (Q := norm_ge0 v); nra). unfold u, norm. cbn [squares fst snd].
+        assert (Q := squares_ge0 v). unfold Rdiv.
+        replace (sqrt (v1 * v1 + squares v) * / sigma * (sqrt (v1 * v1 + squares v) * / sigma)) with
+          (sqrt (v1 * v1 + squares v) * sqrt (v1 * v1 + squares v) * (/ sigma * / sigma)) by ring.
+        replace (sqrt (squares v) * / sigma * (sqrt (squares v) * / sigma)) with (sqrt (squares v) * sqrt (squares v) * (/ sigma * / sigma)) by ring.
+        rewrite !sqrt_sqrt by nra. ring. Qed.
+Theorem normals_tip d (c v : vec d) a :
+  is_int (space d) (fun y => pos (normals sigma (plus_vec c v) y - a * normals sigma c y)) (tip (norm v / sigma) a).
+Proof. assert (K := normals_mixed d 0 (Rle_refl 0) c v a). replace (sqrt (norm v / sigma * (norm v / sigma) + 0 * 0)) with (norm v / sigma) in K.
+  - eapply (int_ext (space d)); [|exact K]. intros y. cbv beta. assert (P := normals_pos d (plus_vec c v) y).
+    unfold tip. destruct (Rlt_dec 0 0); [lra|]. rewrite pos_scal by lra. f_equal. field; lra.
+  - rewrite Rmult_0_l, Rplus_0_r, sqrt_square; [reflexivity|apply norm_ge0]. Qed.
 Theorem gaussian_space d (c v : vec d) a : norm v <= 1 ->
   upto (space d) (fun y => pos (normals sigma (plus_vec c v) y - a * normals sigma c y)) (stick (/ sigma) a).
 Proof. intros H. assert (V := Rinv_0_lt_compat _ Hs). eexists. eexists. split; [intros; apply Rle_refl|]. split; [apply normals_tip|].
   apply tip_grows; auto. rewrite <- (Rmult_1_l (/ sigma)). apply Rmult_le_compat_r; lra. Qed.
 End Normals.
+
+(* ---------- adaptive Gaussian steps are one (T15) ---------- *)
+Definition root (rs : list R) := sqrt (S (fun r => r * r) rs).
+Lemma S_squares_ge0 rs : 0 <= S (fun r => r * r) rs.
+Proof. induction rs as [|r rs IH]; simpl; [lra|nra]. Qed.
+(* each step in turn is normal noise on centres that are at most r standard deviations apart *)
+Fixpoint all_shifted {d} (P Q : list (vec d) -> vec d -> R) (rs : list R) (h : list (vec d)) : Prop :=
+  match rs with
+  | [] => True
+  | r :: rs => (exists sigma c v, 0 < sigma /\ norm v / sigma <= r /\ (forall y, P h y = normals sigma (plus_vec c v) y)
+      /\ (forall y, Q h y = normals sigma c y)) /\ forall y, all_shifted P Q rs (y :: h)
+  end.
+Theorem gaussian_merged {d} (P Q : list (vec d) -> vec d -> R) test : (forall h, 0 <= test h <= 1) ->
+  forall rs h u v, all_shifted P Q rs h -> expect (space d) P test (length rs) h u -> expect (space d) Q test (length rs) h v ->
+  0 <= v /\ forall a, u - a * v <= tip (root rs) a.
+Proof. intros Ht. induction rs as [|r rs IH]; intros h u v HS HU HV; cbn [length expect all_shifted] in *.
+  - subst. specialize (Ht h). split; [lra|]. intros a. unfold root; simpl. rewrite sqrt_0. unfold tip. destruct (Rlt_dec 0 0); [lra|].
+    unfold pos. assert (A := Rmax_l 0 (1 - a)). assert (B := Rmax_r 0 (1 - a)). nra.
+  - destruct HS as [[sigma [c [w [Hs [Hw [HP HQ]]]]]] HS]. destruct HU as [F [HF IF]]. destruct HV as [G [HG IG]].
+    assert (K : forall y, 0 <= G y /\ forall a, F y - a * G y <= tip (root rs) a) by (intros y; eapply IH; eauto).
+    assert (P0 : forall y, 0 < P h y) by (intros; rewrite HP; now apply normals_pos).
+    assert (Q0 : forall y, 0 < Q h y) by (intros; rewrite HQ; now apply normals_pos).
+    split; [apply (int_ge0 (space d) _ _ (fun y => Rmult_le_pos _ _ (Rlt_le _ _ (Q0 y)) (proj1 (K y))) IG)|]. intros a.
+    assert (M := normals_mixed sigma Hs d (root rs) (sqrt_pos _) c w a).
+    assert (I : is_int (space d) (fun y => P h y * F y - a * (Q h y * G y)) (u - a * v)) by now apply int_minus, int_scal.
+    assert (L : forall y, P h y * F y - a * (Q h y * G y)
+      <= normals sigma (plus_vec c w) y * tip (root rs) (a * (normals sigma c y / normals sigma (plus_vec c w) y))).
+    { intros y. rewrite <- HP, <- HQ. assert (PP := P0 y). assert (L := proj2 (K y) (a * (Q h y / P h y))).
+      apply (Rmult_le_compat_l (P h y)) in L; [|lra].
+      replace (P h y * (F y - a * (Q h y / P h y) * G y)) with (P h y * F y - a * (Q h y * G y)) in L by (field; lra). exact L. }
+    eapply Rle_trans; [exact (int_le (space d) _ _ _ _ L I M)|].
+    apply tip_mono; [apply sqrt_pos|]. unfold root. cbn [S]. assert (Q1 := S_squares_ge0 rs). assert (N := norm_ge0 sigma Hs w).
+    apply sqrt_le_1_alt. rewrite sqrt_sqrt by auto. nra. Qed.

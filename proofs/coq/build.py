@@ -29,8 +29,8 @@ HASH = BUILD / "formal-checker.sha256"
 
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
-    "Link", "Integral", "Normal", "Space", "Enclosures", "SampledGaussian", "Extract", "Mechanism", "Continuous",
-    "Bignum", "InstanceData", "Instances", "GaussianDigits",
+    "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Extract",
+    "Mechanism", "Continuous", "Bignum", "InstanceData", "Instances", "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -43,11 +43,14 @@ THEOREMS = {
     "Exponential": ("exp_below_ok", "exp_above_ok"),
     "Integral": ("adaptive_laws", "sampled_remove", "sampled_add"),
     "Normal": ("stick_int", "stick_mono"),
-    "Space": ("upper_mixed", "normals_tip", "gaussian_space"),
+    "Space": ("upper_mixed", "normals_tip", "gaussian_space", "gaussian_merged"),
+    "Moments": ("adaptive_moments", "gaussian_moment", "gaussian_steps_moments"),
+    "Density": ("half_square", "normal_formula"),
     "Enclosures": ("expo_ok", "area_ok"),
     "SampledGaussian": ("curve_int", "grid_above", "covers_ok"),
     "Extract": ("product_N_ok", "accepted_above", "accepted_below", "accepted_private", "accepted_not_private"),
-    "Mechanism": ("sampled_gaussian_private", "dp_sgd_ghost", "dp_sgd_private"),
+    "Mechanism": ("sampled_gaussian_private", "dp_sgd_ghost", "dp_sgd_permutation", "dp_sgd_private",
+                  "gaussian_private"),
     "Continuous": ("continuous_kfold", "accepted_continuous", "sampled_gaussian_law_delta",
                    "composed_sampled_gaussian"),
     "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),

@@ -15,6 +15,13 @@ def expression(polynomial: Polynomial, name: str) -> sp.Expr:
                     for p, q, powers in polynomial))
 
 
+def series_term(m: int) -> sp.Expr:
+    """(-1)^m B_2m(0, 0, F_3, ..., F_2m) / (2^m m! F_2^m), the m-th term of (59)."""
+    arguments = [sp.S.Zero, sp.S.Zero, *(sp.Symbol(f"F_{j}") for j in range(3, 2 * m + 1))]
+    complete = sum(sp.bell(2 * m, j, arguments[: 2 * m - j + 1]) for j in range(1, 2 * m + 1))
+    return sp.expand(complete * sp.Rational((-1) ** m, 2**m * sp.factorial(m)) / sp.Symbol("F_2") ** m)
+
+
 def claims() -> Claims:
     x, z, t, w, mu, a, b = sp.symbols("x z t w mu a b", positive=True)
     moments = sp.Function("M")(z)
@@ -22,22 +29,17 @@ def claims() -> Claims:
     for n in range(1, 6):  # cumulants: differentiate log M itself
         direct = sp.expand(sp.log(moments).diff(z, n).subs(list(derivatives.items())[::-1]))
         yield f"cumulant {n}", direct, sp.expand(expression(derive.derive_cumulant(n), "m"))
-    for n in range(1, 6):  # complete Bell polynomials: sums of incomplete ones
-        parts = sp.symbols(f"x_1:{n + 1}")
-        direct = sum(sp.bell(n, j, parts[: n - j + 1]) for j in range(1, n + 1))
-        yield f"Bell {n}", direct, expression(derive.derive_bell(n), "x")
-
     f2, f3, f4, f6 = sp.symbols("F_2 F_3 F_4 F_6")
     yield "(61)", expression(derive.derive_correction(1), "F"), f4 / (8 * f2**2) - 5 * f3**2 / (24 * f2**3)
     regrouped = sp.Integer(0)  # the terms of (59) of order 1/k and 1/k^2 when every F_j is multiplied by k
     k = sp.Symbol("k")
     for m in range(1, 7):
-        term = expression(derive.derive_series_term(m), "F")
+        term = series_term(m)
         scaled = sp.expand(term.subs({s: k * s for s in term.free_symbols}, simultaneous=True))
         regrouped += scaled.coeff(k, -1) + scaled.coeff(k, -2)
     both = expression(derive.derive_correction(1), "F") + expression(derive.derive_correction(2), "F")
     yield "orders 1 and 2 of (59)", sp.expand(regrouped), sp.expand(both)
-    third = expression(derive.derive_series_term(3), "F")
+    third = series_term(3)
     yield "the term m = 3 of (59)", third, -(f6 + 10 * f3**2) / (48 * f2**3)
 
     for n in range(1, 3):

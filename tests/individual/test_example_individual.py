@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -59,11 +60,11 @@ def test_renyi_estimates_agree_with_the_accountant(example: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("example", ["individual_dpsgd"], indirect=True)
-def test_the_gaussian_curve_is_above_the_records(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(example, "EPSILONS", [0.0, 0.5, 1.0])
+def test_the_gaussian_curve_is_above_the_records(example: ModuleType) -> None:
+    epsilons = [0.0, 0.5, 1.0]
     counts = count_array(np.array([[0.1, 0.75]]), example.TRAINING, "clipped", 16, 200)
-    lower, upper, square = example.curve(counts, 1)
-    gaussian = [float(gdp_delta(square, Fraction(eps), 6).upper) for eps in example.EPSILONS]
+    lower, upper, square = example.curve(counts, 1, epsilons)
+    gaussian = [float(gdp_delta(square, Fraction(eps), 6).upper) for eps in epsilons]
     assert (lower <= upper).all() and (upper <= np.array(gaussian) * (1 + 1e-3)).all()
     assert (np.array(gaussian) < upper * 1.01).any()
 
@@ -111,3 +112,57 @@ def test_gdp_and_renyi_filters(example: ModuleType, capsys: pytest.CaptureFixtur
     rows = [[int(x) for x in row] for row in re.findall(r"GDP filter +(\d+), Renyi filter +(\d+)", text)]
     assert [478, 405] in rows and all(1.1 < more / fewer < 1.25 for more, fewer in rows)
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("example", ["individual_digits"], indirect=True)
+def test_norms_of_a_network_are_those_of_its_gradients(example: ModuleType) -> None:
+    """Against differences of the loss in each weight; a step moves along the clipped sum where nothing is noisy."""
+    rng = np.random.default_rng(3)
+    data = example.Data(rng.normal(size=(3, 64)) / 4, np.array([1, 7, 7]))
+    network = example.Network(rng, 1.0)
+    *_, norms = network.errors(data)
+    squares, sums = np.zeros(3), []
+    for weights in (network.first, network.second):
+        slopes = np.zeros((*weights.shape, 3))
+        for place in np.ndindex(weights.shape):
+            at = weights[place]
+            ends = []
+            for weights[place] in (at - 1e-5, at + 1e-5):
+                ends.append(network.losses(data))
+            weights[place] = at
+            slopes[place] = (ends[1] - ends[0]) / 2e-5
+        squares += (slopes**2).sum(axis=(0, 1))
+        sums.append((slopes * np.minimum(1, 0.5 / norms) * [1, 0, 1]).sum(axis=2))
+    assert np.allclose(np.sqrt(squares), norms, rtol=1e-6) and norms.min() > 0.5
+    before = network.first.copy(), network.second.copy()
+    network.step(data, np.array([True, False, True]), 0.5, 0.0, 2.0)
+    for old, new, total in zip(before, (network.first, network.second), sums, strict=True):
+        assert np.allclose(old - new, total / 2, atol=1e-8)
+
+
+@pytest.mark.parametrize("example", ["individual_digits"], indirect=True)
+def test_a_network_under_a_filter(example: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On generated digits: nobody exceeds the budget, everybody takes part before it can be used up, all is drawn."""
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(2)
+    shapes, digits = rng.normal(size=(10, 64)), rng.integers(0, 10, size=300)
+    every = shapes[digits] / 2 + rng.normal(size=(300, 64)) / 3
+    train, test = example.Data(every[:240], digits[:240]), example.Data(every[240:], digits[240:])
+    for name, value in (("WORST_STEPS", 6), ("STEPS", 12), ("SEEDS", 1), ("FACTORS", ("1", "5")), ("PARTS", 16)):
+        monkeypatch.setattr(example, name, value)
+    lines = list(example.filtered_part(train, test, tmp_path))
+    assert lines[0].startswith("Figure 6: 1 x tuned") and "of 240 records active in step 7" in lines[0]
+    course = example.train_filtered(train, test, example.EPSILON, example.TUNED, 0)
+    assert np.all(course.active[:6] == 240) and course.active[-1] < 240
+    assert example.spent(course, 12).upper.max() <= float(example.EPSILON) * (1 + 1e-6)
+    assert {path.name for path in tmp_path.glob("*.png")} == {
+        "figure_2.png", "figure_6.png", "figures_7_8.png", "figure_9.png", "figure_10.png"}
+
+
+@pytest.mark.parametrize("example", ["individual_digits"], indirect=True)
+def test_digits_without_their_package(example: ModuleType, capsys: pytest.CaptureFixture[str],
+                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(SystemExit, match="3"):
+        example.main()
+    assert capsys.readouterr().err == example.MISSING + "\n"

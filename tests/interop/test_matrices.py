@@ -9,7 +9,9 @@ from fractions import Fraction
 import pytest
 
 from verified_dp.core.errors import InvalidInput
-from verified_dp.interop.matrices import matrix_gaussian, root_above, sensitivity_squared
+from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.participation import CyclicPoisson
+from verified_dp.interop.matrices import banded_cyclic, matrix_gaussian, root_above, sensitivity_squared
 
 F = Fraction
 columns = pytest.mark.theorem("T134-toeplitz-columns")
@@ -62,3 +64,34 @@ def test_other_columns_are_refused(column: object, key: str) -> None:
     with pytest.raises(InvalidInput) as error:
         sensitivity_squared(column, 3)  # type: ignore[arg-type]
     assert error.value.key == key
+
+
+patterns = pytest.mark.theorem("T130-participation-patterns")
+
+
+@patterns
+def test_a_banded_matrix_is_checked_exactly() -> None:
+    rows = [["3/5"], ["4/5", "3/5"], [0, "4/5", "3/5"], [0, 0, "4/5", 1]]
+    found = banded_cyclic("1.1", rows, groups=2, probability="1/50")
+    assert found == CyclicPoisson(Gaussian("1.1"), 2, "1/50", 4) and found.turns == 2
+    longer = "0.80000000000000000000000000000001"
+    for wrong, said in (([["3/5", "1/9"], [0, 1]], "lower triangular"), ([[1], [0, 1], ["1/9", 0, 1]], "bands"),
+                        ([["3/5"], [longer, "3/5"]], "column 1 of squared norm"), ([[1], [0, "9/8"]], "column 2")):
+        with pytest.raises(InvalidInput, match=said):
+            banded_cyclic("1.1", wrong, groups=2, probability="1/50")
+    with pytest.raises(InvalidInput, match="exact"):
+        banded_cyclic("1.1", [[0.5]], groups=2, probability="1/50")  # type: ignore[list-item]
+
+
+@patterns
+def test_blocks_of_a_banded_matrix_do_not_overlap() -> None:
+    """Contributions of rounds i, i + B, .. move rows apart: |C_i|^2 |g_i|^2 add up without cross terms."""
+    rng, bands, n = random.Random(2), 3, 9
+    matrix = [[F(rng.randrange(-4, 5), 8) if 0 <= i - j < bands else F(0) for j in range(n)] for i in range(n)]
+    found = banded_cyclic(1, matrix, groups=bands, probability="1/2")
+    for first in range(bands):
+        rounds = range(first, n, bands)
+        assert len(rounds) <= found.turns
+        g = {j: F(rng.randrange(-8, 9), 8) for j in rounds}
+        moved_rows = sum((sum((matrix[i][j] * g[j] for j in rounds), F(0)) ** 2 for i in range(n)), F(0))
+        assert moved_rows == sum((g[j] ** 2 * sum((matrix[i][j] ** 2 for i in range(n)), F(0)) for j in rounds), F(0))

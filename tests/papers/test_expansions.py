@@ -365,3 +365,12 @@ def test_cells_and_rays_leave_no_gap(key: str, change: dict[str, object]) -> Non
     whole = ExpansionWitness(Fraction(1), 2, (Fraction(1), Fraction(2)), (Ray(Fraction(2), ()),))
     with pytest.raises(InvalidInput, match=f"expansion.{key}"):
         replace(whole, **change)  # type: ignore[arg-type]
+
+
+@pytest.mark.theorem("T171-steepest-descent")
+@pytest.mark.parametrize("count", [2, 20])
+def test_a_tilt_far_beyond_the_loss_has_an_answer(count: int) -> None:
+    """There the loss hardly varies: its variance is known to be nothing but small."""
+    loss = ComposedLoss("symmetric", ((OddsLoss(Fraction(4), Fraction(1, 10**4), 0), count),), Fraction(0))
+    bounds = ExpansionCurve(loss, 2, Fraction(100), "expanded").delta(Fraction(1, 10))[0]
+    assert holds(bounds, truth(loss, Fraction(1, 10)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,44 @@ def test_a_row_names_code_or_says_why_there_is_none() -> None:
             if line.startswith("|") and not line.startswith(("| item", "|---"))]
     assert len(rows) > 40 and all(len(row) == 5 and (row[1].startswith("`") or row[1].startswith(("none", "a diagram")))
                                   for row in rows)
+
+
+WITHOUT_TEST = ("(wording)", "(a case left out)", "(a misprint)")
+
+
+@pytest.mark.parametrize("paper", re.findall(r"^## Paper (\d+)", ERRATA, re.MULTILINE))
+def test_every_erratum_names_tests_that_exist(paper: str) -> None:
+    section = ERRATA.partition(f"## Paper {paper}")[2].partition("\n## ")[0]
+    entries = re.split(r"^(?=\d+\. )", section, flags=re.MULTILINE)[1:]
+    named = [re.findall(r"`(test_\w+)`", entry) for entry in entries]
+    assert entries and all(f"def {name}(" in TESTS for names in named for name in names)
+    silent = [entry for entry, names in zip(entries, named, strict=True) if not names]
+    assert all(any(reason in entry for reason in WITHOUT_TEST) for entry in silent), silent
+
+
+@pytest.mark.parametrize(("paper", "figures", "tables"), [("000", 4, 2), ("001", 3, 0), ("002", 10, 0), ("004", 3, 0)])
+def test_every_figure_and_table_has_a_row(paper: str, figures: int, tables: int) -> None:
+    """A range such as "Figures 2, 6 to 10" counts for all of it."""
+    section = PAGE.partition(f"## {paper}")[2].partition("\n## ")[0]
+    items = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    found: dict[str, set[int]] = {"Figure": set(), "Table": set()}
+    for item in items:
+        for kind, numbers in re.findall(r"(Figure|Table)s? ((?:\d+(?:\([ab]\))?(?:, | to | and )?)+)", item):
+            parts = re.findall(r"(\d+) to (\d+)|(\d+)", numbers)
+            found[kind] |= {n for low, high, one in parts for n in range(int(low or one), int(high or one) + 1)}
+    assert found["Figure"] >= set(range(1, figures + 1)) and found["Table"] >= set(range(1, tables + 1))
+
+
+def test_nothing_in_papers_is_there_for_tests_only() -> None:
+    """Every function, class and constant is named once more in the package or an example."""
+    sources = {path: path.read_text(encoding="utf-8") for folder in ("verified_dp", "examples")
+               for path in (ROOT / folder).rglob("*.py*") if path.suffix in (".py", ".pyi")}
+    every, unused = Counter(word for text in sources.values() for word in re.findall(r"\w+", text)), []
+    for path, text in sources.items():
+        if path.is_relative_to(ROOT / "verified_dp" / "papers"):
+            for node in ast.parse(text).body:
+                registered = any("register" in ast.dump(mark) for mark in getattr(node, "decorator_list", []))
+                targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+                names = [getattr(node, "name", None), *(getattr(target, "id", None) for target in targets)]
+                unused += [name for name in names if name and not registered and every[name] == 1]
+    assert len(every) > 3000 and unused == []

@@ -16,10 +16,15 @@ from verified_dp.certificate import build_certificate
 from verified_dp.core import words as trusted_words
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import canonical
+from verified_dp.core.composition import SCHEMES
+from verified_dp.core.engines import WITNESSES
+from verified_dp.core.vectors import ALL_RELEASES
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import load_spec
 from verified_dp.verifiers import independent
+from verified_dp.verifiers.formal import _KEYS, _KIND_KEYS
 from verified_dp.verifiers.independent import words
+from verified_dp.verifiers.record_formal import with_formal
 
 jsonschema = pytest.importorskip("jsonschema")
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,3 +112,23 @@ def test_other_kinds_fit_the_schema(certify_text: Callable[..., Document]) -> No
     for kind in ('kind = "renyi"\nrenyi_orders = ["2", "8"]\nepsilons = ["0.01", "0.05"]',
                  'kind = "randomized-response"\ncategories = 3\nepsilon = "1/2"', 'kind = "zcdp"\nrho = "0.01"'):
         assert not complaints(certify_text("replace", f"[[mechanism]]\n{kind}\n", "0.5", "1e-3", digits=3))
+
+
+def test_every_kind_and_witness_has_its_shape_and_its_words() -> None:
+    """And the keys of formal parts; what they are is checked by example, in claims and here."""
+    shapes = SCHEMA["$defs"]["steps"]["items"]["oneOf"]
+    assert {shape["properties"]["kind"]["const"] for shape in shapes} == {"gaussian", "composition", *ALL_RELEASES}
+    texts = json.dumps(SCHEMA["$defs"]["witness"])
+    for name in (*ALL_RELEASES, *SCHEMES, *(witness.kind for witness in WITNESSES), *_KEYS, *_KIND_KEYS):
+        assert f"`{name}`" in PAGE or f'"{name}"' in PAGE or f"`{name} " in PAGE, name
+    assert all(f'"{witness.kind}"' in texts for witness in WITNESSES)
+
+
+def test_formal_parts_fit_the_schema(certify_text: Callable[..., Document]) -> None:
+    step = '[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 2\n'
+    document = with_formal(certify_text("add-or-remove", step, "1", "0.1", digits=3))
+    assert len(document["formal"]) == 2 and not complaints(document)
+    part = document["formal"][0]
+    for change in ({"bits": 0}, {"side": "left"}, {"bound": 7}, {"products": [[1, 2, "3"]]}, {"more": 1},
+                   {"kinds": [{**part["kinds"][0], "masses": ["1", "-2", "3"]}]}):
+        assert complaints({**document, "formal": [{**part, **change}]}), change

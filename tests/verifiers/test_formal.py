@@ -23,12 +23,23 @@ from typing import Any
 import pytest
 from flint import arb
 
-from verified_dp import Claim, Composition, Gaussian, PoissonSampled, Relation, Spec, privacy_profile
+from verified_dp import (
+    Claim,
+    Composition,
+    Gaussian,
+    PoissonSampled,
+    Relation,
+    Spec,
+    WithoutReplacement,
+    privacy_profile,
+)
+from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import Document, sealed
 from verified_dp.core.errors import InvalidCertificate, Unsupported
 from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.verifiers import formal as formal_module
@@ -38,15 +49,16 @@ from verified_dp.verifiers.formal import (
     FormalPart,
     Kind,
     check_purpose,
+    compared_step,
     is_above,
     is_accepted,
     is_below,
-    is_sampled,
     part_record,
     problem_words,
     read_parts,
     verify_formal,
 )
+from verified_dp.verifiers.formal_steps import GaussianStep
 from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, with_formal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +74,7 @@ needs_checker = pytest.mark.skipif(
     not BUILT, reason="the extracted checker is not built: run `make proofs` (it needs Coq and OCaml)")
 
 
-OTHER = GaussianLoss(Fraction(1), "remove")
+OTHER = LaplaceLoss(Fraction(1))
 """A law that the program does not compare with by itself."""
 
 
@@ -142,12 +154,45 @@ def test_the_program_compares_with_the_sampled_gaussian_itself(order: str, q: st
 
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("shift", ["1/4", "1/2", "3"])
+@pytest.mark.parametrize("order", ["remove", "symmetric"])
+def test_the_program_compares_with_the_plain_gaussian(shift: str, order: str) -> None:
+    """One law of all plain steps; its noise is rounded down, so that what is shown is a little more."""
+    law = GaussianLoss(Fraction(shift), order)
+    part = build_part([(law, 1)], order, "above", EPSILON, TARGET, STEP)
+    step = compared_step(part, law)
+    assert step is not None and step.probability == 1
+    assert 0 <= 1 / step.noise**2 - law.mean_shift_squared < Fraction(1, 1 << part.bits)
+    assert is_accepted(part, [law])
+    for factor in (Fraction(1001, 1000), 2):
+        assert not is_accepted(part, [GaussianLoss(factor * law.mean_shift_squared, order)])
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_what_is_trusted_depends_on_the_mechanism() -> None:
+    """The theorems speak of Gaussians, all of them sampled or none; other mechanisms only share their losses."""
+    plain, sampled = Gaussian(noise_multiplier="4"), PoissonSampled(Gaussian(noise_multiplier="2"), "0.1")
+    fixed = WithoutReplacement(Gaussian(noise_multiplier="4"), "0.1")
+    for steps, relation, known in (
+        ([(plain, 3), (Gaussian(noise_multiplier="3"), 1)], Relation.ADD_OR_REMOVE, "gaussian_private"),
+        ([(sampled, 3)], Relation.ZERO_OUT, "gaussian_private"), ([(sampled, 3), (plain, 1)], Relation.REMOVE, "T15"),
+        ([(plain, 3)], Relation.REPLACE, "T15"), ([(fixed, 3)], Relation.REMOVE, "T15")):
+        claim = Claim("a test", "none", Fraction(1), Fraction("0.2"), "1", "0.2")
+        spec = Spec(relation, Composition(tuple(steps)), claim)
+        found = with_formal(build_certificate(spec, *privacy_profile(spec).solve_claim(claim, 6, "auto", None)))
+        check = verify_formal(found)
+        assert check.valid and known in str(check.reason), (steps, relation)
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
 def test_the_program_compares_in_one_order_and_from_above_only() -> None:
     """What the theorem speaks of: every sampled Gaussian in the order of the whole, never below."""
     other = replace(LAW, order="add")
     part = build_part([(LAW, 1)], "remove", "above", EPSILON, TARGET, STEP)
-    assert is_sampled(part, LAW) and not is_sampled(part, other)
-    assert not is_sampled(replace(part, side="below"), LAW)
+    assert compared_step(part, LAW) == GaussianStep("remove", Fraction(1, 10), Fraction(2))
+    assert compared_step(part, other) is None is compared_step(replace(part, side="below"), LAW)
     words = [str(word) for word in problem_words(part, [LAW])]
     place = words.index("sampled")
     assert words[place - 1] == "remove"
@@ -302,8 +347,6 @@ def test_checker_on_dp_sgd(side: str) -> None:
 
 
 def certificate(delta: str) -> Document:
-    from verified_dp.certificate import build_certificate
-
     claim = Claim("a test", "none", Fraction(1), Fraction(delta), "1", delta)
     mechanism = PoissonSampled(Gaussian(noise_multiplier="2"), "0.1")
     spec = Spec(Relation.ADD_OR_REMOVE, Composition(((mechanism, COUNT),)), claim)
@@ -331,8 +374,6 @@ def test_certificates_are_verified(proved: Document) -> None:
 
 @needs_checker
 def test_a_certificate_of_two_kinds_is_verified() -> None:
-    from verified_dp.certificate import build_certificate
-
     claim = Claim("a test", "none", Fraction(1), Fraction("8e-3"), "1", "8e-3")
     steps = ((PoissonSampled(Gaussian(noise_multiplier="2"), "0.1"), COUNT),
              (PoissonSampled(Gaussian(noise_multiplier="1.5"), "0.05"), 10))
@@ -417,7 +458,8 @@ def test_command_line(tmp_path: Path, proved: Document, capsys: pytest.CaptureFi
     assert main(["verify", "--formal", str(formal)]) == 3
     assert "make proofs" in capsys.readouterr().err
     assert main(["verify", "--formal-checker", str(tmp_path / "nothing"), str(formal)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    *_, last = capsys.readouterr().err.splitlines()
+    assert "formal-checker must be the path of a program" in last
 
 
 def program(place: Path, words: str) -> Path:

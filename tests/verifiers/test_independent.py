@@ -35,6 +35,7 @@ from verified_dp.verifiers import independent
 from verified_dp.verifiers.independent import balls
 from verified_dp.verifiers.independent import laws as independent_laws
 from verified_dp.verifiers.independent.allocation import approximate, put_and_below
+from verified_dp.verifiers.independent.atoms import DiscreteLaplaceLoss
 from verified_dp.verifiers.independent.balls import Ball, Unknown, precision
 from verified_dp.verifiers.independent.check import GUARD_BITS
 from verified_dp.verifiers.independent.contour import Bounds
@@ -131,6 +132,11 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "no pure epsilon": ("add-or-remove", step("gaussian", noise_multiplier="1"), "5", "0"),
     "no finite epsilon": ("remove", step("approximate-dp", epsilon="1", delta="1e-3"), "2", "1e-5"),
     "group on a sample": ("add", "group_size = 3\n" + step("gaussian", noise_multiplier="2", q="0.1"), *CLAIM),
+    "clones": ("replace", step("shuffled-local", users=10**4, epsilon0="1"), "0.05", "1e-6"),
+    "clones of odds": ("replace", step("shuffled-local", users=50, odds="3"), "0.3", "1e-4"),
+    "rounds of clones": ("replace", step("shuffled-local", users=5, epsilon0="1/2", count=2), "0.6", "1e-2"),
+    "one shuffled message": ("replace", step("shuffled-local", users=1, epsilon0="log(3)", count=3), "2", "1e-3"),
+    "nothing to hide": ("replace", step("shuffled-local", users=9, epsilon0="0"), "0", "0"),
 }
 
 
@@ -480,6 +486,28 @@ def test_normal_tails_are_relatively_sharp(value: Fraction) -> None:
         assert found.r.bit_length() + found.e < found.top() - 160
     with mpmath.workprec(700):
         assert holds(found, mpmath.erfc(mpmath.mpf(value.numerator) / value.denominator / mpmath.sqrt(2)) / 2)
+
+
+@given(n=st.integers(0, 4200), bits=st.sampled_from([30, 70, 250]),
+       off=st.sampled_from([Fraction(m, 2**k) for m, k in ((0, 0), (1, 90), (1, 3000), (1, 7))] + [Fraction(99, 6400)]))
+def test_normal_tails_where_cells_end(n: int, bits: int, off: Fraction) -> None:
+    """Cells are 1/64 wide, up to 64: at their ends, in the middle and just beside; as sharp as asked."""
+    with balls.precision(bits):
+        found = balls.normal_tail(Fraction(n, 64) + off)
+        assert found.r.bit_length() + found.e < found.top() - bits + 20
+    with mpmath.workprec(2 * bits + 100):
+        point = mpmath.mpf(n) / 64 + mpmath.mpf(off.numerator) / off.denominator
+        assert holds(found, mpmath.erfc(point / mpmath.sqrt(2)) / 2)
+
+
+def test_what_is_remembered_belongs_to_its_precision() -> None:
+    law = DiscreteLaplaceLoss(Fraction(7, 3), 3)
+    with balls.precision(60):
+        rough = law.atoms()[1][0]
+        assert law.atoms() is law.atoms()
+    with balls.precision(200):
+        fine = law.atoms()[1][0]
+    assert fine.radius().top() < -180 < rough.radius().top()
 
 
 @given(x=st.fractions(-2, 2, max_denominator=99), y=st.fractions(-2, 2, max_denominator=99),

@@ -11,6 +11,7 @@ from math import lcm  # exact: integers
 from verified_dp.core import exact
 from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import Number
+from verified_dp.core.local import ShuffledLocal
 from verified_dp.core.mechanisms import MAX_OUTCOMES, RELEASES, DiscreteLaplace, Laplace, Release
 from verified_dp.core.theorems import proved_by
 
@@ -163,5 +164,6 @@ def read_column(column: object) -> tuple[Fraction, ...]:
 
 ALL_RELEASES: dict[str, type[Release]] = {
     **RELEASES, **{release.kind: release for release in (
-        LaplaceVector, DiscreteLaplaceVector, DiscreteGaussianVector, TreeAggregation, MatrixGaussian)}}
+        LaplaceVector, DiscreteLaplaceVector, DiscreteGaussianVector, TreeAggregation, MatrixGaussian,
+        ShuffledLocal)}}
 """kind -> class."""

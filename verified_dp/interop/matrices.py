@@ -1,4 +1,4 @@
-"""Matrix mechanisms without sampling: how far one record moves C x + Z, C a lower triangular Toeplitz matrix."""
+"""Matrix mechanisms: how far one record moves C x + Z, C Toeplitz; cyclic Poisson sampling under a banded C."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from fractions import Fraction
 from math import isqrt
 
 from verified_dp.core import exact
+from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import Number
 from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.participation import CyclicPoisson
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.vectors import column_norm_squared, most_rounds, read_column, read_rounds
 
@@ -46,6 +48,28 @@ def matrix_gaussian(sigma: Number, column: Sequence[Number], rounds: Number, *, 
     """
     square = sensitivity_squared(column, rounds, separation=separation, participations=participations)
     return Gaussian(sigma=sigma, sensitivity=root_above(square))
+
+
+@proved_by("T130-participation-patterns")
+def banded_cyclic(noise_multiplier: Number, matrix: Sequence[Sequence[Number]], groups: Number,
+                  probability: Number) -> CyclicPoisson:
+    """Cyclic Poisson sampling under C x + Z, the matrix checked exactly: triangular, few bands, columns of norm <= 1.
+
+    matrix: the rows of C, one for each round. Divide C, and multiply the noise, by what its longest column needs.
+    Raises: InvalidInput where C_ij is not 0 for i < j or for i - j >= groups, or a column's norm is above 1.
+
+    >>> banded_cyclic("1.1", [["3/5"], ["4/5", "3/5"]], groups=2, probability="1/50").turns
+    1
+    """
+    bands = exact.count(groups, "groups")
+    rows = [[exact.exact(number, "matrix") for number in row] for row in matrix]
+    if any(number for i, row in enumerate(rows) for j, number in enumerate(row) if not 0 <= i - j < bands):
+        raise InvalidInput("matrix", f"{len(rows)} rows", f"lower triangular with at most groups = {bands} bands")
+    norms = [sum((row[j] ** 2 for row in rows[j:j + bands] if j < len(row)), Fraction(0)) for j in range(len(rows))]
+    if any(norm > 1 for norm in norms):
+        column = next(j for j, norm in enumerate(norms) if norm > 1)
+        raise InvalidInput("matrix", f"column {column + 1} of squared norm {norms[column]}", "at most 1")
+    return CyclicPoisson(Gaussian(noise_multiplier), bands, probability, len(rows))
 
 
 @proved_by("T134-toeplitz-columns")

@@ -111,7 +111,8 @@ class EpochModel:
         variance = 1 / float(square(law.noise_multiplier))
         log_excess = variance if variance > 30 else math.log(math.expm1(variance))
         self._together = float(np.logaddexp(0.0, log_excess - math.log(law.rounds)))
-        self._alone, self._log_rounds = variance, math.log(law.rounds) if law.order == "remove" else math.inf
+        self._rounds, self._alone = law.rounds, variance
+        self._log_rounds = math.log(law.rounds) if law.order == "remove" else math.inf
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') at c > 0."""
@@ -122,6 +123,40 @@ class EpochModel:
         share = np.exp(rows[:, 0] - total)
         mean = float(share @ rows[:, 1])
         return total, mean, float(share @ (rows[:, 2] + (rows[:, 1] - mean) ** 2))
+
+    def log_delta(self, epsilon: float) -> float:
+        """About log delta: all rounds together, or one large term above the others' mean; add: no large term at all."""
+        together = _log_call(epsilon, math.sqrt(self._together))
+        if self._log_rounds == math.inf:
+            place = (math.log(self._rounds) - epsilon) / math.sqrt(self._alone) + math.sqrt(self._alone) / 2
+            return min(together, self._rounds * _log_tail(-place))
+        more = math.log1p(math.exp(self._log_rounds) * math.expm1(epsilon)) if epsilon < 500 else (
+            epsilon + self._log_rounds)
+        return float(np.logaddexp(_log_call(more, math.sqrt(self._alone)), together))
+
+    def start(self, goal: float) -> tuple[float, float]:
+        """Where log delta is about the goal, by bisection, and how fast it falls there."""
+        low, high = 0.0, 1.0
+        while self.log_delta(high) > goal and high < 1e9:
+            low, high = high, 2 * high
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.log_delta(middle) > goal else (low, middle)
+        return high, max((self.log_delta(high) - self.log_delta(1.001 * high)) / (0.001 * high), 1e-6)
+
+
+def _log_call(log_strike: float, spread: float) -> float:
+    """log E (X - k)_+ of a lognormal of mean 1."""
+    place = log_strike / spread
+    bulk, rest = _log_tail(place - spread / 2), log_strike + _log_tail(place + spread / 2)
+    return bulk + math.log(-math.expm1(min(rest - bulk, -1e-12)))
+
+
+def _log_tail(x: float) -> float:
+    """log P(Z > x)."""
+    if x < 30:
+        return math.log(math.erfc(x / math.sqrt(2)) / 2)
+    return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))
 
 
 def epoch_model(loss: ComposedLoss) -> EpochModel | None:

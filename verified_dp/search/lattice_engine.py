@@ -14,7 +14,7 @@ from verified_dp.core.engines.lattice import LatticeValues, LatticeWitness
 from verified_dp.core.engines.sparse import SparseValues, SparseWitness
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.search import allocation  # noqa: F401  (registers its model)
+from verified_dp.search import allocation, clones  # noqa: F401  (they register their models)
 from verified_dp.search.deadline import OutOfTime, check_time
 from verified_dp.search.lattice import LatticePlan, plan_lattice
 from verified_dp.search.lattice_model import LatticeModel

@@ -143,7 +143,9 @@ class LawModel:
             cell = int(np.searchsorted(self.points, float(atom)))
             smooth[max(cell - 3, 0) : cell + 3] = False
         top = density[smooth].max() if smooth.any() else density.max()
-        wide = np.floor(np.maximum(top - density, 0.0) / math.log(8) - 0.5)
+        rarer = np.full(len(density), np.inf)  # where there is no mass at all
+        np.subtract(top, density, out=rarer, where=np.isfinite(density))
+        wide = np.floor(np.maximum(rarer, 0.0) / math.log(8) - 0.5)
         short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
         edges = np.floor(self.points / float(step))
         wide = np.clip(wide, 0, np.where(edges[1:] < start, 30, min(math.floor(short), 30))).astype(int)

@@ -201,7 +201,8 @@ def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> f
 def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lines: Sequence[Lines]) -> float:
     """From a Gaussian's cut-off on, first by all heights and then by those about the best one of each family."""
     def accept(omega: float) -> bool:
-        size = loss.log_beyond(c, omega) + sum(float(line.logs(omega, h).min()) for line, h in zip(lines, near, strict=True))
+        size = loss.log_beyond(c, omega) + sum(
+            float(line.logs(omega, heights).min()) for line, heights in zip(lines, near, strict=True))
         return size - c * epsilon - math.log(math.pi * omega) < target
 
     near = [slice(None)] * len(lines)

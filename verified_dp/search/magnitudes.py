@@ -16,7 +16,7 @@ from verified_dp.core.laws.shifts import LaplaceMixtureLoss
 
 RANGES = {
     "noise_multiplier": (-9, 15), "sigma": (-100, 100), "norm / sigma": (-15, 9), "sigma_squared": (-18, 30),
-    "scale": (-5, 100), "ratio": (-100, 5), "bounded_range": (-100, 5), "epsilon": (-100, 5),
+    "scale": (-5, 100), "ratio": (-100, 5), "bounded_range": (-100, 5), "epsilon": (-100, 5), "epsilon0": (-100, 5),
     "mean_shift_squared": (-200, 200), "rho": (-100, 100), "xi": (-100, 100), "bound": (-100, 100),
 }
 """What a law has -> (a, b): where it is not 0, it is to lie between 10^a and 10^b. Probabilities may be of any size."""

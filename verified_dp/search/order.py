@@ -16,7 +16,7 @@ from functools import partial
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
+from verified_dp.core.balls import ball, lower_dyadic
 from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
@@ -52,9 +52,13 @@ FEW_STEPS = 50
 """With at most so many steps, one large loss decides, and the path is bent."""
 ROUGH, QUICK = 60.0, 0.014
 """Where the exponent's curvature times the tilt squared is above this, first-order estimates of delta may be rough;
-a line of so few seconds is not worth a better one."""
+a line of so few seconds is not worth a better one, but some more bits."""
+ROUGHLY = 2.0
+"""Bits by which a rough estimate may exceed delta."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
+_FAR = (1000, 100)
+"""How much farther from the largest loss than eps a grid is chosen: one for eps itself would be too fine."""
 DEFAULT_SECONDS = 120.0
 """The budget of one question where none is stated."""
 
@@ -212,12 +216,29 @@ class SingleOrder:
         return self.moments.solve(epsilon)
 
     def _lattice_or_moment(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        """Next to the largest loss there is no grid, but one moment, where every method may be used."""
-        if method != "auto" or self.is_trivial:
-            return self._lattice(epsilon, bits, budget)
-        with suppress(Unsupported):
-            return self._lattice(epsilon, bits, budget)
-        return self.hurried(epsilon, method)
+        """Next to the largest loss a grid for a smaller eps; no grid: one moment, where every method may be used."""
+        answers, failure = list[Answer](), None
+        for place in self._places(epsilon):
+            try:
+                answers.append(self._lattice(place, bits, budget).at(epsilon))
+            except Unsupported as error:
+                failure = failure or error
+            except OutOfTime:
+                if not answers:
+                    raise
+                break
+            if budget.spent or (answers and width_bits(answers[-1].bounds) >= bits):
+                break
+        if not answers and failure is not None and method != "auto":
+            raise failure
+        return intersect(answers) if answers else self.hurried(epsilon, method)
+
+    def _places(self, epsilon: Fraction) -> Iterator[Fraction]:
+        """For which eps a grid is chosen: next to the largest loss some that are farther from it, and this one."""
+        end = self.loss.enclose_largest_loss()
+        gap = Fraction(0) if end is None else lower_dyadic(end).as_fraction() - epsilon
+        yield from (epsilon - reach * gap for reach in _FAR if 0 < reach * gap < epsilon / 4)
+        yield epsilon
 
     def _lattice(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         if self.is_trivial:
@@ -352,7 +373,7 @@ class SingleOrder:
     def _sharp_plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
         """`_plan` with the size of delta from a sketch, where there is one or a rough estimate would cost time."""
         rough = saddle.curvature * saddle.tilt**2 > ROUGH and not self.few and saddle.tilt < MAX_TILT
-        plan = None if self._sketch is not None else self._plan(epsilon, saddle, bits)
+        plan = None if self._sketch is not None else self._plan(epsilon, saddle, bits + (ROUGHLY if rough else 0.0))
         if plan is not None and (plan[1] < QUICK or not rough):
             return plan
         sketch = self.sketch(epsilon)

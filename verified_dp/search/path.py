@@ -21,7 +21,7 @@ _ACROSS = np.geomspace(0.06, 2.5, 12)
 _NEARBY = np.geomspace(0.5, 1.6, 5)
 _BEND = 0.65
 """How far from the vertical line to the valley the path runs: beyond the valley the landscape rises steeply."""
-_RATIO = 3.4
+_RATIO = 7.0
 _MOST_BLOCKS = 60
 
 

@@ -15,6 +15,7 @@ from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, 
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.theorems import proved_by
+from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.deadline import OutOfTime, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
@@ -209,7 +210,7 @@ def _bracket_on_lattice(asked: Question) -> Bracket:
 
 
 def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
-    """Where the estimate of delta equals the target, within a thousandth, and the tilt there: by the tilts as slopes."""
+    """Where the estimate of delta equals the target, within a thousandth, and the tilt there, which is the slope."""
     goal, low, high, epsilon = float(log_of(target)), Fraction(0), Fraction(FARTHEST), Fraction(1)
     for _ in range(900):
         gap = order.log_estimate(epsilon) - goal
@@ -272,6 +273,9 @@ def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
 def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
     """Where the first-order estimate equals the target: it falls with the tilt, about as -bend tilt^2 / 2."""
     goal, low, tilt, high, before = float(log_of(target)), 1e-6, 1.0, 1e9, math.inf
+    if isinstance(order.model, EpochModel):
+        near, fall = order.model.start(goal)
+        return dyadic(near, 40), fall
     for _ in range(60):
         k0, k1, k2 = order.model.cumulants(tilt)
         where, bend = k1 - 1 / tilt - 1 / (1 + tilt), k2 + tilt**-2 + (1 + tilt) ** -2

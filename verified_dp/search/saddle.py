@@ -50,7 +50,7 @@ def choose_saddle(loss: Cumulants, epsilon: float, start: float = 1.0) -> Saddle
 
 
 def _stationary(c: float, slope: float, variance: float) -> float:
-    """Where the slope would be 0 if K were quadratic and 1/c + 1/(1+c) were a/c + b, the same as at c to first order."""
+    """Where the slope would be 0 if K were quadratic and 1/c + 1/(1+c) were a/c + b, as it is at c to first order."""
     a = 1 + (c / (1 + c)) ** 2
     rest = slope + a / c - variance * c
     root = math.sqrt(rest * rest + 4 * variance * a)

@@ -12,27 +12,25 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 from pathlib import Path
 from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.certificate.document import Document, check_equal, check_keys
 from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.witness import number_text, read_number
-from verified_dp.core.composition import Claim
+from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.core.exact import square
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.locks import alone
+from verified_dp.core.mechanisms import Gaussian
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.core.theorems import proved_by
+from verified_dp.verifiers.formal_steps import GaussianStep, gaussian_step
 
 SIDES = ("above", "below")
 MAX_POINTS = 2**18
@@ -43,8 +41,6 @@ MAX_WORK = 2**28
 """Points times bits of precision; known certificates need 2^24."""
 MAX_SECONDS = 600
 """Of the extracted program; known parts take seconds, the largest of 16000 points about a minute."""
-_SPARE_BITS = 64
-"""Beyond those of the masses, in which the program compares with a sampled Gaussian."""
 MAX_MEMORY = 4096
 """Megabytes of the extracted program."""
 CHECKER = Path(__file__).resolve().parents[2] / "proofs" / "coq" / "build" / "formal-checker"
@@ -57,11 +53,17 @@ TRUST = (
     f"that the losses of the pairs compose (T25), {PROGRAM}"
 )
 """What remains trusted after a formal check."""
-TRUST_SAMPLED = (
-    "Every integer law was found above the sampled Gaussian's own by the program (sampled_gaussian_private in "
-    f"proofs/coq: queries of norm at most 1 in any dimension, a record more or less). Trusted: {PROGRAM}"
+TRUST_LOSSES = (
+    "Every integer law was found above its step's own loss by the program (covers_ok in proofs/coq). Trusted: that "
+    f"these losses are the mechanism's and compose (T15, T21 to T25), {PROGRAM}"
 )
-"""... where every kind of steps is a sampled Gaussian, bounded from above."""
+"""... where every kind of steps is a Gaussian or a sampled one, bounded from above."""
+TRUST_SAMPLED = (
+    "Every integer law was found above the sampled Gaussian's own by the program (sampled_gaussian_private and "
+    "gaussian_private in proofs/coq: queries of norm at most 1 in any dimension, a record more or less). "
+    f"Trusted: {PROGRAM}"
+)
+"""... and these theorems speak of the mechanism itself."""
 
 
 @dataclass(frozen=True)
@@ -229,12 +231,6 @@ def is_below(part: FormalPart, kind: Kind, law: Law) -> bool:
         return masses and bool(arb(kind.infinity) <= scale * found.infinity)
 
 
-def is_sampled(part: FormalPart, law: Law) -> bool:
-    """Whether the program itself compares this kind's integer law with the mechanism's own."""
-    return (part.side == "above" and isinstance(law, SampledGaussianLoss) and law.order == part.order
-            and part.order in ("remove", "add") and isinstance(law.noise_multiplier, Fraction))
-
-
 # ---------- the extracted checker ----------
 
 
@@ -265,32 +261,15 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
     for hint in part.products:
         yield from [hint.first, hint.last, hint.sum, hint.infinity]
     yield part.bound
-    sampled = [is_sampled(part, law) for law in laws]
-    yield part.order if any(sampled) else "none"
-    for kind, law, compared in zip(part.kinds, laws, sampled, strict=True):
-        yield from _source_words(part, kind, law) if compared else ["given"]
+    steps = [compared_step(part, law) for law in laws]
+    yield next((step.order for step in steps if step), "none")
+    for kind, step in zip(part.kinds, steps, strict=True):
+        yield from step.words(kind.low, len(kind.masses), part.step, part.bits) if step else ["given"]
 
 
-def _source_words(part: FormalPart, kind: Kind, law: Law) -> Iterator[int | str]:
-    """The law that a kind must be above, and hints: bits, terms of a series, where the line ends, tests."""
-    assert isinstance(law, SampledGaussianLoss) and isinstance(law.noise_multiplier, Fraction)
-    q, sigma, bits = law.sampling_probability, law.noise_multiplier, part.bits + _SPARE_BITS
-    yield "sampled"
-    yield from [q.numerator, q.denominator, sigma.numerator, sigma.denominator, bits, bits // 2, isqrt(2 * bits) + 1]
-    yield len(kind.masses)
-    with ctx.workprec(bits + 64):
-        for index in range(kind.low, kind.low + len(kind.masses)):
-            yield best_test(law, ball(index * part.step), bits)
-
-
-def best_test(law: SampledGaussianLoss, loss: arb, bits: int) -> int:
-    """About 2^bits t, where the loss at t is this one; 0 where there is none. A hint: any t is sound (covers_ok)."""
-    q, sigma = ball(law.sampling_probability), ball(square(law.noise_multiplier)).sqrt()
-    ratio = ((loss if law.order == "remove" else -loss).expm1() + q) / q
-    if not ratio > 0:
-        return 0
-    place = (sigma * ratio.log() + 1 / (2 * sigma)).mid() * arb((1, bits))
-    return int(place.floor().unique_fmpz() or 0)
+def compared_step(part: FormalPart, law: Law) -> GaussianStep | None:
+    """The step that the program itself finds a kind's integer law above."""
+    return gaussian_step(law, part.order, part.bits) if part.side == "above" else None
 
 
 _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"'
@@ -333,9 +312,17 @@ def verify_formal(document: Document, checker: str | None = None) -> Check:
         _check_part(part, losses[part.order], f"formal[{index}]", checker)
     points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
     program = "the checker extracted from Coq" if checker is None else f"the program {checker_path(checker)}"
-    sampled = all(is_sampled(part, law) for part in parts for law, _ in losses[part.order].laws)
-    reason = f"composition in integers accepted by {program} ({points}). {TRUST_SAMPLED if sampled else TRUST}"
-    return Check(True, document["verdict"], None, reason)
+    compared = all(compared_step(part, law) for part in parts for law, _ in losses[part.order].laws)
+    trust = TRUST if not compared else TRUST_SAMPLED if is_covered(spec, losses) else TRUST_LOSSES
+    return Check(True, document["verdict"], None, f"composition in integers accepted by {program} ({points}). {trust}")
+
+
+def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss]) -> bool:
+    """Whether the Coq theorems speak of the mechanism: Gaussians, all sampled (Poisson) or none, one record."""
+    known = all(isinstance(part.mechanism if isinstance(part, PoissonSampled) else part, Gaussian)
+                for part, _ in spec.composition.parts)
+    mixed = any(loss.parts and loss.mean_shift_squared for loss in losses.values())
+    return known and not mixed and spec.relation is not Relation.REPLACE
 
 
 @proved_by("T122-formal-checker")

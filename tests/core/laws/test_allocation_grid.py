@@ -29,7 +29,8 @@ def line(strike: float, s: float, order: str, panel: float) -> tuple[np.ndarray,
     top = (math.log(strike) + s * s / 2) / s
     near = 2.0 ** -np.arange(0, 46)
     left = top - np.concatenate([np.arange(max(top + 14, 30), 1, -panel), near, [0]])
-    right = top + np.concatenate([[], near[::-1], np.arange(1 + panel, 14, panel)]) if order == "remove" else []
+    far = np.arange(1 + panel, max(14, 14 + s - top), panel)
+    right = top + np.concatenate([near[::-1], far]) if order == "remove" else []
     edges = np.concatenate([left, right])
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     u = (middle[:, None] + half[:, None] * POINTS).ravel()
@@ -111,23 +112,26 @@ def test_against_monte_carlo(t: int, sigma: str) -> None:
         alpha = math.exp(float(epsilon))
         value = np.maximum(samples - alpha, 0) if order == "remove" else np.maximum(1 - alpha * samples, 0)
         found = privacy_profile(RandomAllocation(Gaussian(sigma), t), relation=order).delta(epsilon)
-        error = 5 * value.std() / math.sqrt(len(value)) + 1e-9
+        if np.count_nonzero(value) < 20:  # too few to say more
+            assert float(found.lower) < 1e-4
+            continue
+        error = 5 * value.std() / math.sqrt(len(value))
         assert float(found.lower) - error < value.mean() < float(found.upper) + error or value.max() > 1e3 * value.std()
 
 
 @pytest.mark.long
 @allocation
-@pytest.mark.parametrize("t", [10, 100, 1000, 10**4, 10**5, 10**6])
+@pytest.mark.parametrize("t", [10, 100, 10**4, 10**6])
 @pytest.mark.parametrize("sigma", ["0.3", "1", "10"])
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("target", ["0.01", "1e-6", "1e-20", "1e-100"])
+@pytest.mark.parametrize("target", ["0.01", "1e-6", "1e-20"])
 def test_many_rounds_against_the_second_checker(t: int, sigma: str, order: str, target: str) -> None:
     profile = privacy_profile(RandomAllocation(Gaussian(sigma), t), relation=order)
     near = profile.epsilon(target, digits=3).upper
     epsilon = Fraction(math.ceil(near * 2**40), 2**40)
     found = profile.delta(epsilon, digits=10)
     assert found.upper - found.lower <= found.lower / 10**9
-    with balls.precision(256 + 2 * round(-math.log2(float(found.lower)))):
+    with balls.precision(128 + 2 * round(-math.log2(float(found.lower)))):
         mine = RandomAllocationLoss(t, Fraction(sigma), order).stick(balls.ball(epsilon))
         low, high = (Fraction(end) * Fraction(2) ** mine.e for end in (mine.m - mine.r, mine.m + mine.r))
     assert low <= found.upper and found.lower <= high and high - low <= found.lower / 10**6

@@ -12,6 +12,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.laws.clones import CloneLoss, CloneOddsLoss
 from verified_dp.core.laws.discrete_gaussian import (
     SMOOTH,
     DiscreteGaussianLoss,
@@ -44,6 +45,7 @@ LAWS: list[Law] = [
     SampledLoss(LaplaceLoss(F(1)), F(1, 2), "remove"), SampledLoss(FiniteLoss(PAIR, "remove"), F(1, 3), "remove"),
     SampledLoss(DiscreteGaussianLoss(F(4), 2), F(1, 5), "remove"),
     SampledAtomicLoss(DiscreteLaplaceLoss(F(2), 4), F(3, 10), "remove"), TRUNCATED, TRUNCATED.in_order("add"),
+    CloneLoss(2, F(1)), CloneLoss(30, F(3, 2)), CloneOddsLoss(7, F(3)),
 ]  # fmt: skip
 EPSILONS = [F(-7), F(-2), F(-1), F(-1, 3), F(0), F(1, 5), F(1, 2), F(1), F(3, 2), F(2), F(7)]
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}

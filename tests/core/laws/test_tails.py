@@ -11,6 +11,7 @@ from flint import arb, ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.laws.clones import CloneLoss, CloneOddsLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.fixed_batch import FixedBatchLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
@@ -42,6 +43,7 @@ LAWS: list[Law] = [
     DiscreteLaplaceLoss(F(1, 3), 1), DiscreteGaussianLoss(F(25, 4), 3), DiscreteGaussianLoss(F(1, 3), 1), DRAWN,
     FixedBatchLoss(F(1, 10), F(3, 2)), SampledGaussianLoss(F(1, 10), F(1), "symmetric"),
     SampledGaussianLoss(F(2, 5), F(1, 2), "symmetric"), SampledGaussianLoss(F(1, 10), F(5, 3), "symmetric"),
+    CloneLoss(2, F(1)), CloneLoss(30, F(3, 2)), CloneOddsLoss(7, F(3)),
     *TWO_ORDERS, *(law.in_order("add") for law in TWO_ORDERS),
 ]  # fmt: skip
 laws = pytest.mark.parametrize("law", LAWS, ids=repr)

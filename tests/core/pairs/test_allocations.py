@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 
 import pytest
@@ -20,6 +21,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.words import assumptions
+from verified_dp.search.allocation import EpochModel
 from verified_dp.spec import parse_spec
 
 F = Fraction
@@ -217,3 +219,13 @@ def test_ten_epochs_can_be_certified() -> None:
     """What a check may cost allows for them, at four digits."""
     document = certificate('scheme = "random-allocation", rounds = 100', "count = 10\n" + CLAIM.replace("0.86", "1.97"))
     assert document["verdict"] == "proved" and verify(json.dumps(document)).valid
+
+
+@allocation
+@pytest.mark.parametrize(("order", "rounds", "noise", "known"), [
+    ("remove", 2, "1", 4.20124566), ("remove", 100, "1", 0.857985976), ("remove", 10**4, "1", 0.0458222),
+    ("remove", 10**6, "1", 0.00367444), ("remove", 100, "1/20", 289.5666), ("remove", 100, "3/10", 16.176),
+    ("add", 100, "1", 0.486425), ("add", 10**6, "1", 0.003665905), ("add", 1000, "1/20", 161.288572597)])
+def test_the_search_for_epsilon_starts_near(order: str, rounds: int, noise: str, known: float) -> None:
+    model = EpochModel(RandomAllocationLoss(rounds, F(noise), order))
+    assert 0.9 < model.start(math.log(1e-6))[0] / known < 1.1

@@ -27,7 +27,7 @@ class Column:
 
 @proved_by("T12-powers")
 def enclose_power(x: acb, count: int) -> acb:
-    """Enclose x^count: a few factors multiplied; else exp(count log x), the branch cut turned away, or a disc about 0."""
+    """Enclose x^count: few factors multiplied; else exp(count log x), the branch cut turned away, or a disc about 0."""
     if count <= FEW:
         return x**count
     largest, smallest = x.abs_upper(), x.abs_lower()

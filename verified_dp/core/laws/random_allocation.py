@@ -20,7 +20,6 @@ from verified_dp.core.balls import (
     lower_dyadic,
     lower_end,
     normal_tail,
-    plus_minus,
     upper_dyadic,
     upper_end,
 )
@@ -77,7 +76,7 @@ class RandomAllocationLoss(Unbounded, Priced):
 
     @proved_by("T133-random-allocation")
     def itemise_hockey_stick(self, epsilon: arb) -> tuple[arb, dict[str, arb]]:
-        """H(eps) from put, or where all but one round are too small to matter from that, and bounds of the errors."""
+        """H(eps) by values for one strike, or where all other rounds are too small by one, and bounds of the errors."""
         single = self.enclose_by_one_round(epsilon)
         if single is not None and self.is_sharp(*single):
             return single[0], {"other_rounds": single[1]}
@@ -94,8 +93,7 @@ class RandomAllocationLoss(Unbounded, Priced):
     @proved_by("T133-random-allocation")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose (put(K) + t - K) / t, K = t e^eps; add e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
-        total, errors = self.itemise_hockey_stick(epsilon)
-        return self._within(total + plus_minus(sum(errors.values(), arb(0))), epsilon)
+        return self._within(self._stick(epsilon, self._enclose(epsilon, 2)), epsilon)
 
     def _within(self, stick: arb, epsilon: arb) -> arb:
         """Cut to [1 - e^eps, 1] and to [0, 1]."""
@@ -137,7 +135,7 @@ class RandomAllocationLoss(Unbounded, Priced):
     @proved_by("T133-random-allocation")
     def enclose_tails(self, x: arb) -> tuple[arb, arb]:
         """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - F), 1 - F; add F, e^-x (F - H); F = P(S < K)."""
-        stick, below = self._within(self._stick(x, self._enclose(x, 2)), x), self._enclose(x, 1)
+        stick, below = self.enclose_hockey_stick(x), self._enclose(x, 1)
         if self.order == "add":
             return below, (below - stick) * (-x).exp()
         return stick + x.exp() * (1 - below), 1 - below

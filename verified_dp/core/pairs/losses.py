@@ -13,7 +13,7 @@ from verified_dp.core.engines.attack import ShuffledLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.shuffled import ShuffledEpoch
-from verified_dp.core.pairs import vectors  # noqa: F401  (registers vectors, groups and samples with step_of)
+from verified_dp.core.pairs import local, vectors  # noqa: F401  (they register theirs, groups and samples too)
 from verified_dp.core.pairs.batches import ShuffledStep
 from verified_dp.core.pairs.participation import expanded
 from verified_dp.core.pairs.plain import DominatingPair, Step, step_of

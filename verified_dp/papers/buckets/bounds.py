@@ -46,7 +46,7 @@ def fill(law: Law, width: Fraction, half: int) -> Buckets:
 
 @proved_by("T174-privacy-buckets")
 def compose(one: Buckets, other: Buckets) -> Buckets:
-    """The sum of two independent losses of one width: past n to infinity, and to n; before -n to -n, and lost."""
+    """The sum of two independent losses of one width: past n to infinity or n, before -n to -n or lost."""
     n = one.half
     above = (arb_poly(one.above) * arb_poly(other.above)).coeffs()
     below = (arb_poly(one.below) * arb_poly(other.below)).coeffs()
@@ -59,7 +59,7 @@ def compose(one: Buckets, other: Buckets) -> Buckets:
 
 @proved_by("T174-privacy-buckets")
 def widen(buckets: Buckets) -> Buckets:
-    """Buckets of twice the width: i goes to the next even number above, and below; half of the places are empty."""
+    """Buckets of twice the width: i goes to the even numbers next to it; half of the places are empty."""
     n = buckets.half
     above, below = [arb(0)] * (2 * n + 1), [arb(0)] * (2 * n + 1)
     for place, (up, down) in enumerate(zip(buckets.above, buckets.below, strict=True)):

@@ -121,11 +121,12 @@ def choose_ends(steps: Steps, wider: float = 1.0) -> tuple[Fraction, ...]:
 
 def _turning_point(steps: Steps) -> float:
     """w with w^2 = 6 kappa_2 / (kappa_4 + 6 kappa_2^2) of the law with the largest share of K''."""
-    if not steps.laws:
+    found = [(float(law.cumulants[2]), law) for law in steps.laws]
+    spread = [(law.count * second, second, float(law.cumulants[4])) for second, law in found if second > 0]
+    if not spread:
         return 40 / math.sqrt(float(steps.cumulants[2]))
-    law = max(steps.laws, key=lambda law: law.count * float(law.cumulants[2]))
-    second, fourth = float(law.cumulants[2]), float(law.cumulants[4])
-    return math.sqrt(6 * second / max(fourth + 6 * second * second, second * second))
+    _, second, fourth = max(spread)
+    return math.sqrt(6 / max(fourth / second + 6 * second, second))
 
 
 def log_error(expansion: TiltedExpansion, epsilon: Fraction) -> float:

@@ -44,27 +44,6 @@ def derive_cumulant(n: int) -> Polynomial:
     return _collect(logarithm, n, factorial(n), {position: position for position in range(1, n + 1)})
 
 
-def derive_bell(n: int) -> Polynomial:
-    """The complete Bell polynomial B_n(x_1, ..., x_n) = n! [y^n] exp(sum_i x_i y^i / i!): variable i is x_i.
-
-    >>> derive_bell(2)
-    ((1, 1, ((1, 2),)), (1, 1, ((2, 1),)))
-    """
-    from sympy import QQ, ring
-    from sympy.polys.ring_series import rs_exp
-
-    over, y, *arguments = ring(["y", *(f"x{i}" for i in range(1, n + 1))], QQ)
-    exponent = sum((argument * y**i / factorial(i) for i, argument in enumerate(arguments, 1)), over(0))
-    return _collect(rs_exp(exponent, y, n + 1), n, factorial(n), {i: i for i in range(1, n + 1)})
-
-
-def derive_series_term(m: int) -> Polynomial:
-    """(-1)^m B_2m(0, 0, F_3, ..., F_2m) / (2^m m! F_2^m), the m-th term of (59): variable j is F_j."""
-    scale = (-1) ** m * 2**m * factorial(m)
-    kept = [term for term in derive_bell(2 * m) if all(j >= 3 for j, _ in term[2])]
-    return tuple(_reduced(p, q * scale, ((2, -m), *powers)) for p, q, powers in kept)
-
-
 def derive_correction(n: int) -> Polynomial:
     """c_n, the part of order k^-n of (59): variable j is F_j.
 

@@ -433,7 +433,7 @@ def _tail_nearby(x: Ball) -> tuple[Ball, Ball]:
     """(Q, a bound of phi) at an exact x in [0, 64), from the middle a of its cell [n/64, (n+1)/64], v = 128 (x - a)."""
     n, places = x.scaled(6)[0], _state[0] + 16
     value, density, series, room = _cell(n, _state[0])
-    v, found = ((x.shifted(7) - (2 * n + 1)).scaled(places))[0], 0
+    v, found = x.scaled(places + 7)[0] - (2 * n + 1 << places), 0
     for coefficient in series:
         found = (found * v >> places) + coefficient
     return value - density * Ball(found * v >> places, room, -places - 7), density * 2
@@ -447,7 +447,7 @@ def _cell(n: int, prec: int) -> tuple[Ball, Ball, list[int], int]:
     for the bounds u_k of |t_k| with the other sign as well; so all from t_k on come to at most max(u_{k-1}, u_{k-2}).
     Each t_k is wrong by at most 3 units, each coefficient by 4, each product by 1, v by 1 where |f| <= 2.
     """
-    value, density = _tail_at(Ball(2 * n + 1, 0, -7))
+    value, density = _tail_at(_exactly(2 * n + 1, -7))
     before, term, series, least, most = 0, 1 << prec + 16, list[int](), 0, 1 << prec + 16
     while max(least, most) > 2:
         k = len(series) + 1

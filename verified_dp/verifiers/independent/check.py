@@ -132,7 +132,7 @@ def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: dict[
 
 
 def _check_entry(table: Document, statement: Statement, bounds: Bounds | str, path: str) -> None:
-    """The enclosure that the witness proves lies inside the recorded one, its error budget below the recorded.
+    """The enclosure that the witness proves, cut to [0, 1], lies inside the recorded one, its errors are at most those.
 
     One that proves nothing may say that delta is in [0, 1], but not that it falls.
     """
@@ -145,9 +145,9 @@ def _check_entry(table: Document, statement: Statement, bounds: Bounds | str, pa
         lower = Dyadic.of_fraction(bounds.exact_lower)
     if bounds.exact_upper is not None:
         upper = Dyadic.of_fraction(bounds.exact_upper)
-    if lower < statement.lower:
+    if lower < statement.lower and statement.lower > 0:
         raise Invalid(f"{path}.enclosure.lower", "is above what the witness proves")
-    if upper > statement.upper:
+    if upper > statement.upper and statement.upper < 1:
         raise Invalid(f"{path}.enclosure.upper", "is below what the witness proves")
     _check_budget(table["error_budget"], bounds.budget, f"{path}.error_budget")
 

@@ -168,6 +168,8 @@ def _form(kind: str, entry: Document) -> tuple[str, ...]:
         return ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
     if kind == "randomized-response":
         return "categories", "epsilon" if "epsilon" in entry else "noise_probability"
+    if kind == "shuffled-local":
+        return "users", "odds" if "odds" in entry else "epsilon0"
     return tuple(key for key in KINDS[kind] if key in entry or (kind, key) not in OPTIONAL)
 
 
@@ -243,6 +245,7 @@ def _number(accepts: Callable[[Fraction], bool], domain: str) -> Callable[[Any, 
 _positive = _number(lambda x: x > 0, "positive")
 _non_negative = _number(lambda x: x >= 0, "at least 0")
 _probability = _number(lambda x: 0 <= x <= 1, "in [0, 1]")
+_at_least_one = _number(lambda x: x >= 1, "at least 1")
 _below_one = _number(lambda x: 0 <= x < 1, "in [0, 1)")
 
 
@@ -257,6 +260,10 @@ def _distribution(values: Any, path: str) -> tuple[Fraction, ...]:
     if sum(numbers) != 1:
         raise Invalid(path, "must sum to 1")
     return numbers
+
+
+def _users(value: Any, path: str) -> int:
+    return _count(value, path, MAX_POPULATION)
 
 
 def _rounds(value: Any, path: str) -> int:
@@ -305,6 +312,7 @@ KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "tree-aggregation": {"noise_multiplier": _positive, "steps": _count},
     "matrix-gaussian": {"noise_multiplier": _positive, "column": _list, "rounds": _rounds, "separation": _count,
                         "participations": _count},
+    "shuffled-local": {"users": _users, "epsilon0": _non_negative, "odds": _at_least_one},
 }
 OPTIONAL = (("zcdp", "xi"), ("matrix-gaussian", "separation"), ("matrix-gaussian", "participations"))
 SAMPLED = ("gaussian", "laplace", "discrete-laplace", "discrete-gaussian", "finite", "approximate-dp", "gaussian-dp",

@@ -20,6 +20,7 @@ from .atoms import (
     finite_product,
 )
 from .balls import precision
+from .clones import CloneLoss, CloneOddsLoss
 from .document import Document, Invalid, TooMuch
 from .document import fraction_text as shown
 from .inputs import MAX_DRAWS, MAX_OUTCOMES, Input, Mechanism, Sampling, merged
@@ -311,12 +312,30 @@ def _matrix(step: Mechanism, setting: Setting) -> Step:
                 shift_squared=square / s**2)
 
 
+def _shuffled_local(step: Mechanism, setting: Setting) -> Step:
+    """One answer of odds e^E, among fair ones of others who answer with probability 2/(1 + e^E)."""
+    if setting.relation != "replace":
+        refuse("shuffled messages where their number may change")
+    n, odds, law = step.get("users"), step.get("odds"), None
+    text = shown(odds) if odds is not None else f"e^{shown(step.number('epsilon0'))}"
+    if n == 1 and odds != 1 and (odds or step.get("epsilon0")):
+        form = ("epsilon", step.get("epsilon0")) if odds is None else ("noise_probability", 2 / (1 + odds))
+        law = _randomized_response(Mechanism("randomized-response", (("categories", 2), form)), setting).law
+    elif odds is None and step.get("epsilon0"):
+        law = CloneLoss(n, step.number("epsilon0"))
+    elif odds is not None and odds > 1:
+        law = CloneOddsLoss(n, odds)
+    words = f"C fair answers and one with odds {text} for %d, C = Bin({n - 1}, 2/(1 + {text}))"
+    return Step(setting.order, words % 1, words % 0, ("T137-shuffled-local",), False, law)
+
+
 _PLAIN: dict[str, Callable[[Mechanism, Setting], Step]] = {
     "gaussian": _gaussian, "gaussian-dp": _gaussian_dp, "laplace": _laplace, "discrete-laplace": _discrete_laplace,
     "discrete-gaussian": _discrete_gaussian, "randomized-response": _randomized_response, "finite": _finite,
     "approximate-dp": _approximate_dp, "mixture-of-gaussians": _mixture_of_gaussians, "exponential": _exponential,
     "zcdp": _zcdp, "renyi": _renyi, "laplace-vector": _by_norm, "discrete-laplace-vector": _by_norm,
-    "discrete-gaussian-vector": _discrete_gaussian_vector, "tree-aggregation": _tree, "matrix-gaussian": _matrix}
+    "discrete-gaussian-vector": _discrete_gaussian_vector, "tree-aggregation": _tree, "matrix-gaussian": _matrix,
+    "shuffled-local": _shuffled_local}
 
 # ---------- groups ----------
 

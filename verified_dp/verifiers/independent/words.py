@@ -174,6 +174,13 @@ _KINDS = {
         "deviation, independent in all coordinates and rounds; contributions have L2 norm at most the bound; a "
         "record's rounds are as far apart and as few as stated, and those of the others do not depend on it",
     ),
+    "shuffled-local": (
+        "shuffled-local: users messages, one from each, of which only the multiset is seen; epsilon0 bounds log(P/Q) "
+        "between the laws of one message on any two inputs (odds = e^epsilon0)",
+        "shuffled-local: all users run the same randomiser, which meets the stated bound, with fresh and independent "
+        "randomness; messages are shuffled uniformly, whatever they are; which randomiser it is may depend on what was "
+        "released before",
+    ),
     "laplace": (
         "laplace: one real number, which neighbours change by at most the stated sensitivity",
         "laplace: exact Laplace noise of the stated scale, fresh in each release",
