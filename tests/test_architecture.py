@@ -27,7 +27,7 @@ LAYERS: dict[str, int] = {
     for layer, names in enumerate(
         [
             ("", "core"),
-            ("enclosure", "files", "spec", "search", "terminal", "individual.doubles"),
+            ("enclosure", "files", "spec", "search", "terminal"),
             ("questions",),
             ("profile",),
             ("papers", "calibration", "verifiers", "adaptive"),

@@ -21,15 +21,6 @@ from verified_dp.core.exact import square_root
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.individual.brackets import doubles_around
-from verified_dp.individual.doubles import (
-    FUNCTION_ERROR,
-    bound_moduli,
-    cosine_and_sine,
-    double_above,
-    exponential,
-    to_double,
-    to_doubles,
-)
 from verified_dp.individual.evaluate import evaluate_rows
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
 from verified_dp.individual.interpolation import (
@@ -47,6 +38,15 @@ from verified_dp.individual.shared import shared_epsilons
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
 from verified_dp.individual.tables import build_table
 from verified_dp.individual.training import Training
+from verified_dp.search.doubles import (
+    FUNCTION_ERROR,
+    bound_moduli,
+    cosine_and_sine,
+    double_above,
+    exponential,
+    to_double,
+    to_doubles,
+)
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.roots import bracket_epsilon
 

@@ -8,7 +8,7 @@ import pytest
 
 from verified_dp.core.composition import PoissonSampled, compose
 from verified_dp.core.mechanisms import Gaussian
-from verified_dp.papers import ask
+from verified_dp.papers import ask, comparison
 from verified_dp.papers.comparison import ALL, Row, compare
 from verified_dp.papers.paper import PAPER_METHODS
 from verified_dp.profile import METHODS, privacy_profile
@@ -44,6 +44,16 @@ def test_estimates_wait_for_something_that_is_proved() -> None:
     shown: list[Row] = []
     compare(privacy_profile(SAMPLED, "remove"), "delta", "1", ("saddlepoint", "berry-esseen"), show=shown.append)
     assert shown[0].method.startswith("saddlepoint") and all(row.outside is not None for row in shown if row.estimate)
+
+
+def test_a_default_call_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would begin later is named; with methods named all are asked."""
+    monkeypatch.setattr(comparison, "QUICK", 1e-9)
+    profile = privacy_profile(SAMPLED, "remove")
+    found = compare(profile, "delta", "1", show=lambda row: None, max_seconds=None, methods=None)
+    assert len(found.rows) <= 1 or found.refused
+    assert "not begun" in found.refused["lattice"] and "not begun" in found.refused["prv"]
+    assert not compare(profile, "delta", "1", ("auto", "renyi")).refused
 
 
 def test_after_an_interrupt_no_further_method_is_asked(going: None) -> None:

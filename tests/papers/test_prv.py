@@ -38,7 +38,7 @@ from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.papers import accountant
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.papers.prv.choose import Errors
-from verified_dp.papers.prv.method import PRVAccountant, PRVCurve
+from verified_dp.papers.prv.method import PRVAccountant, PRVCurve, affordable
 from verified_dp.search.order import Budget, SingleOrder
 
 Composed = Callable[..., ComposedLoss]
@@ -96,6 +96,30 @@ def test_every_kind_of_law(loss: ComposedLoss, eps: str, reached: float) -> None
     assert answer.estimate is not None and abs(float(answer.estimate) / float(true.upper) - 1) < 0.06
     sources = {"discretisation", "coupling", "truncation", "wrap", "mean", "rounding"}
     assert answer.bounds is not None and sources == set(answer.bounds.budget)
+
+
+def test_points_fit_the_time(composed: Composed) -> None:
+    """Halved until half of the time is enough, by a fixed prediction; more laws, fewer points."""
+    loss = composed("remove", "1/20", "1", 100)
+    counts = [affordable(2**15, loss, "mgf", Budget(seconds)) for seconds in (30, 1, 0.01)]
+    assert counts == [2**15, 2**12, 2**10]
+    assert affordable(2**15, loss, "hoeffding", Budget(1)) == 2**13
+
+
+def test_the_sharper_coupling_is_the_default(composed: Composed) -> None:
+    """The same points, a distance smaller by about a third; with atoms, no larger than the published one."""
+    for loss, ratio in ((composed("remove", "1/20", "1", 100), 0.67), (of(LaplaceLoss(Fraction(1, 8)), 30), 1.0)):
+        errors = [float(ask(loss, "1/2", points=2**11, **bound).parameters["eps_error"])
+                  for bound in ({}, {"bound": "hoeffding"})]
+        assert 0 < errors[0] < ratio * errors[1]
+
+
+def test_matched_accuracy(figures: ModuleType) -> None:
+    """Figure 3(b) at few steps: each interval holds the truth and is as wide as asked; seconds are not compared."""
+    row = figures.matched_accuracy(20, "0.3")
+    for name in ("prv", "points", "cells"):
+        assert row[f"{name} low"] <= row["truth"] <= row[f"{name} up"] < row[f"{name} low"] + 0.75
+    assert row["points up"] - row["points low"] < 0.01
 
 
 @pytest.mark.theorem("T92-choice-of-mesh")

@@ -19,9 +19,9 @@ from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.counts import Counts
-from verified_dp.individual.doubles import double_above, double_below
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
 from verified_dp.individual.training import Training
+from verified_dp.search.doubles import double_above, double_below
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.roots import bracket_epsilon, is_below
 

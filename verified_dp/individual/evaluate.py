@@ -12,8 +12,8 @@ import numpy as np
 
 from verified_dp.core.theorems import proved_by
 from verified_dp.individual.counts import Counts, split_weights
-from verified_dp.individual.doubles import LARGEST_ANGLE, cosine_and_sine, exponential
 from verified_dp.individual.tables import UNKNOWN, Column, Table
+from verified_dp.search.doubles import LARGEST_ANGLE, cosine_and_sine, exponential
 
 UP = 1 + 2.0**-38
 """Covers the few dozen roundings of a product of positive numbers, and the functions' errors."""

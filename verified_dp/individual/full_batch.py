@@ -23,9 +23,9 @@ from verified_dp.core.exact import Number, non_negative, open_unit
 from verified_dp.core.laws.gaussian import enclose_gaussian_profile
 from verified_dp.core.theorems import proved_by
 from verified_dp.individual.counts import Counts, Onward, Progress, nothing
-from verified_dp.individual.doubles import double_above, double_below
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import SPLIT_BITS, UNIT_BITS
+from verified_dp.search.doubles import double_above, double_below
 
 FEW = 1000
 """So many different mu are solved one by one."""

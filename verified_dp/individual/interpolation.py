@@ -20,7 +20,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, ball, normal_tail, upper_end
 from verified_dp.core.theorems import proved_by
-from verified_dp.individual.doubles import ROUND_UP, double_above
+from verified_dp.search.doubles import ROUND_UP, double_above
 
 LEFT, GROWTH, LEAST_CELLS, MOST_CELLS = -9, 0.6, 30, 1500
 """Where the cells that bound an expectation begin, and by which exponent the integrand grows at most across one."""

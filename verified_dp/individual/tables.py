@@ -22,7 +22,6 @@ from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import square_root
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
-from verified_dp.individual.doubles import ROUND_UP, bound_moduli, double_above, to_doubles
 from verified_dp.individual.interpolation import (
     Hull,
     Shares,
@@ -36,6 +35,7 @@ from verified_dp.individual.interpolation import (
 )
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
 from verified_dp.individual.training import Training
+from verified_dp.search.doubles import ROUND_UP, bound_moduli, double_above, to_doubles
 
 UNKNOWN = 1e6
 """Stands for an infinite error per step: its exponential is infinite, and 0 steps of it cost nothing (T118)."""

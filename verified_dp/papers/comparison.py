@@ -103,13 +103,13 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
         if is_stopped():
             break
         left = limit - (process_time() - start)
-        if left < 0:
+        if left < 0 and found.proved is not None:
             refused[name] = f"not begun: {QUICK:g} s were over; name the methods, or give digits or seconds"
             continue
         if profile.progress is not None:
             profile.progress(f"{name}, method {number} of {len(methods)}")
         try:
-            found.add(answer(left if left < math.inf else max_seconds))
+            found.add(answer(max(left, 0.1) if left < math.inf else max_seconds))
         except Unsupported as error:
             refused[name] = str(error)
     proved = found.proved

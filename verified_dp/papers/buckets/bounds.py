@@ -84,7 +84,7 @@ def enclose_by_buckets(buckets: Buckets, epsilon: Fraction, infinity: arb) -> Bo
 def _sticks(buckets: Buckets, epsilon: Fraction) -> Sequence[arb]:
     """1 - e^{eps - i width} for i = n, n - 1, ..., as long as i width > eps."""
     n, first = buckets.half, (epsilon / buckets.width).__floor__() + 1
-    return [-(ball(epsilon - i * buckets.width)).expm1() for i in range(n, max(first, -n) - 1, -1)]
+    return [-(ball(epsilon - i * buckets.width)).expm1() for i in range(n, first - 1, -1)]
 
 
 def _from_above(x: arb) -> arb:

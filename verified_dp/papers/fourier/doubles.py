@@ -17,8 +17,8 @@ from flint import acb, arb, ctx
 from verified_dp.core.balls import ball, plus_minus, upper_end
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
-from verified_dp.individual.doubles import FUNCTION_ERROR, ROUND_UP, bound_moduli, exponential, to_double
 from verified_dp.search.deadline import timed
+from verified_dp.search.doubles import FUNCTION_ERROR, ROUND_UP, bound_moduli, exponential, to_double
 
 UNIT = 2.0**-53
 """Half of the distance from 1 to the next double."""

@@ -20,9 +20,9 @@ from verified_dp.core.laws.law import Priced
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.laws.single_step import SINGLE_STEP, StepValue
 from verified_dp.core.theorems import proved_by
-from verified_dp.individual.doubles import double_above
 from verified_dp.individual.squares import HULL_SLACK
 from verified_dp.individual.training import Training
+from verified_dp.search.doubles import double_above
 
 SHARE_BITS = 40
 """The share of a drawn-on chord is rounded down to so many bits."""

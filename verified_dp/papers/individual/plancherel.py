@@ -27,11 +27,11 @@ from verified_dp.core.locks import alone
 from verified_dp.core.theorems import proved_by
 from verified_dp.enclosure import Estimate
 from verified_dp.individual.counts import Counts, Onward, Progress, nothing
-from verified_dp.individual.doubles import cosine_and_sine, double_above, double_below, exponential, to_double
 from verified_dp.individual.lines import BELOW, TILTS, LogMasses, lines_at
 from verified_dp.papers.densities import float_density
 from verified_dp.papers.individual.chords import law_at
 from verified_dp.papers.individual.spectra import EXCESSES, Circle, Columns, Side, Spectra, build_side, build_spectra
+from verified_dp.search.doubles import cosine_and_sine, double_above, double_below, exponential, to_double
 
 LARGEST_EPSILON = 50
 """Beyond it a window would have to be very long."""

@@ -22,9 +22,9 @@ from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.theorems import proved_by
 from verified_dp.individual.counts import Progress, nothing
-from verified_dp.individual.doubles import cosine_and_sine, double_above, double_below, exponential, to_double
 from verified_dp.individual.training import Training
 from verified_dp.papers.individual.chords import Chord, Remembered, StepLaw, chords_of
+from verified_dp.search.doubles import cosine_and_sine, double_above, double_below, exponential, to_double
 
 MASS_BITS = 192
 CORE, BLOCK = 256, 128
