@@ -10,7 +10,7 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
+from verified_dp.core.balls import ball, integer_above
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.law import Law
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
@@ -30,7 +30,8 @@ class GaussianStep:
 
     def words(self, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: bits, terms of a series, where the line ends, tests."""
-        bits += _SPARE_BITS
+        largest = ball((low + count) * step).max(arb(0)) / arb.const_log2()
+        bits += _SPARE_BITS + integer_above(largest)  # as e^loss is a factor
         yield "sampled"
         yield from [*self.probability.as_integer_ratio(), *self.noise.as_integer_ratio()]
         yield from [bits, bits // 2, isqrt(2 * bits) + 1, count]

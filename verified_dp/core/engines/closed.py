@@ -23,6 +23,7 @@ from verified_dp.core.engines.pieces import (
 from verified_dp.core.engines.truncated import enclose_truncated, is_truncated
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import is_itemised
+from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import EXPONENTIAL, VALUE, Work, nothing, words
 
 
@@ -96,6 +97,7 @@ class ClosedFormValues:
     witness: ClosedFormWitness
     loss: ComposedLoss
 
+    @proved_by("T33-sum-and-errors")
     def delta(self, epsilon: Fraction) -> Bounds:
         """Enclose delta(eps); the only error is rounding, but for a single law that is an integral itself."""
         with ctx.workprec(self.witness.prec):
