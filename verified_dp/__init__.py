@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[str], object]]:
