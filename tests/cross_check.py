@@ -110,6 +110,9 @@ KINDS: dict[str, Callable[[random.Random], Table]] = {
         "sigma_squared": _ratio(rng, 2, 80, 2), "sensitivity": _ratio(rng, 1, 6, 2)},
     "tree-aggregation": lambda rng: {"noise_multiplier": _ratio(rng, 3, 60, 4), "steps": rng.randint(1, 300)},
     "matrix-gaussian": _matrix,
+    "shuffled-local": lambda rng: {
+        "users": rng.choice([1, 2, rng.randint(3, 40), rng.randint(41, 20000)]), **rng.choice([
+            {"epsilon0": _ratio(rng, 0, 12, 4)}, {"epsilon0": "log(3)"}, {"odds": _ratio(rng, 4, 40, 4)}])},
 }
 NOT_SAMPLED = ("randomized-response", "zcdp", "renyi", "discrete-gaussian-vector", "tree-aggregation",
                "matrix-gaussian")
@@ -136,6 +139,7 @@ def _sampling(rng: random.Random, kind: str, table: Table, relation: str) -> Tab
     return poisson if rng.random() < 0.3 else rng.choice(others)
 
 
+_EVERYWHERE = [kind for kind in KINDS if kind != "shuffled-local"]
 _ONLY_UNDER = {"replace": "randomized-response", "zero-out": "tree-aggregation"}
 
 
@@ -145,7 +149,7 @@ def _step(rng: random.Random, relation: str) -> Table:
         return {"kind": "composition", "count": rng.randint(1, 3), "releases": [
             {"kind": kind, **KINDS[kind](rng), "count": rng.randint(1, 2)} for kind in kinds],
             "sampling": {"scheme": "poisson", "probability": _ratio(rng, 1, 30, 100)}}
-    kind = rng.choice([*KINDS, *["gaussian"] * 7, *[_ONLY_UNDER.get(relation, "gaussian")] * 3])
+    kind = rng.choice([*_EVERYWHERE, *["gaussian"] * 7, *[_ONLY_UNDER.get(relation, "gaussian")] * 3])
     table = KINDS[kind](rng)
     sampling = _sampling(rng, kind, table, relation) if rng.random() < 0.55 else {}
     count = rng.choice([1, 1, 2, 3, rng.randint(4, 60), rng.randint(60, 3000) if sampling else rng.randint(4, 200)])
@@ -161,6 +165,9 @@ def specification(seed: int, index: int) -> str:
 def _any_specification(rng: random.Random, title: str) -> str:
     relation = rng.choice(RELATIONS)
     steps = [_step(rng, relation) for _ in range(rng.choice([1, 1, 1, 2, 2, 3]))]
+    local = random.Random(f"{title}.local")
+    if relation == "replace" and local.random() < 0.2:
+        steps = [{"kind": "shuffled-local", **KINDS["shuffled-local"](local)}]
     group = f"group_size = {rng.randint(2, 3)}\n" if rng.random() < 0.2 else ""
     claim = {"title": f"random {title}", "source": "",
              "epsilon": rng.choice(["0", "0.1", "0.5", "1", "2.5", "8"]),

@@ -26,7 +26,7 @@ TESTS = ["tests/individual/test_audit_interpolation.py", "tests/individual/test_
          "tests/individual/test_alone.py",
          "tests/individual/test_full_batch.py", "tests/individual/test_input.py", "tests/individual/test_end_to_end.py"]
 NEAREST = {"squares.py": "integers", "statements.py": "integers", "input.py": "integers", "counts.py": "integers",
-           "doubles.py": "test_individual", "interpolation.py": "interpolation", "alone.py": "alone",
+           "../search/doubles.py": "test_individual", "interpolation.py": "interpolation", "alone.py": "alone",
            "refine.py": "alone", "full_batch.py": "full_batch"}
 """Which tests are run first; elsewhere those of whole records."""
 MUTANTS: dict[str, list[tuple[str, str]]] = {
@@ -80,7 +80,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("(self.steps, other.steps), (self.high, other.high)", "(self.steps, other.steps)"),
         ("if share < self.share:", "if False:"),
     ],
-    "doubles.py": [
+    "../search/doubles.py": [
         ("for n in range(14)]", "for n in range(11)]"),
         ("for n in range(9)]", "for n in range(7)]"),
         ("for n in range(10)]", "for n in range(8)]"),
