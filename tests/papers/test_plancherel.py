@@ -326,6 +326,41 @@ def test_a_chord_drawn_on_is_a_law_or_refused() -> None:
 
 
 @pytest.mark.theorem("T175-chords-of-sensitivity")
+@pytest.mark.parametrize(("sigma", "q", "reading", "options"), [
+    ("0.01", "0.1", 0.3, {"points": 256}), ("1", "1e-6", 0.7, {}),
+    ("1", 1 - Fraction(1, 10**20), 0.3, {"points": 1024})])
+def test_extreme_steps_are_enclosed(sigma: str, q: object, reading: float, options: dict[str, int]) -> None:
+    """Total variations too near to 1 to be told apart; transforms finer than any grid; q that is 1 as a double."""
+    training, norms = Training(sigma, 1, q), np.array([[reading]])
+    result = plancherel_deltas(count(training, norms, 8), "1/8", **options)
+    with ctx.workprec(128):
+        exact = float(composed(training, norms[:, 0], 1).parts[0][0].enclose_hockey_stick(arb(1) / 8))
+    assert result.lower[0] <= exact <= result.upper[0]
+    assert result.upper[0] < 1 or sigma == "0.01"
+
+
+@pytest.mark.theorem("T175-chords-of-sensitivity")
+@pytest.mark.parametrize("up", [True, False])
+def test_chords_between_equal_heights_are_ends(up: bool) -> None:
+    training = Training("0.01", 1, "0.1")
+    chords = chords_of(training, 8, range(14), up)
+    assert all(np.isfinite(chord.lag) for chord in chords) and chords[13].start == chords[13].end
+    assert chords[7].start != chords[7].end or not up
+    law = law_at(training, Fraction(1, 4))
+    assert not DrawnOn(law, law_at(training, Fraction(1, 5)), Fraction(-5)).is_measure()
+
+
+@pytest.mark.theorem("T123-plancherel-form")
+def test_so_many_masses_at_most() -> None:
+    """As the bound of the sums' roundings needs it, however long the grid; it reaches both of its ends."""
+    for length in (1, 256, 257, 10**6, 10**9, 10**30):
+        grid = spectra_module._blocks(-length, length)
+        vertices = grid.vertices()
+        assert len(vertices) <= 3841 and 0 in vertices
+        assert vertices[-1] >= min(length, 2**40) and vertices[0] <= -min(length, 2**40) and vertices[0] > -(2**41)
+
+
+@pytest.mark.theorem("T175-chords-of-sensitivity")
 @pytest.mark.parametrize("up", [True, False])
 def test_lags_are_bounded(up: bool) -> None:
     """t - theta at 200 readings of every bucket, theta as counted; not bounded much too loosely."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from flint import arb, ctx
@@ -42,11 +43,11 @@ class DrawnOn(Priced):
 
     @proved_by("T175-chords-of-sensitivity")
     def is_measure(self) -> bool:
-        """(r/r') e^{(v - v')/8} s <= 1 + s."""
+        """s >= 0 and (r/r') e^{(v - v')/8} s <= 1 + s."""
         with ctx.workprec(BOUND_BITS):
             v, below = (variance(law) for law in (self.law, self.lower))
             ratio = (ball(v) / ball(below)).sqrt() * (ball(v - below) / 8).exp()
-            return bool(ratio * ball(self.share) <= ball(1 + self.share))
+            return self.share >= 0 and bool(ratio * ball(self.share) <= ball(1 + self.share))
 
     @proved_by("T175-chords-of-sensitivity")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
@@ -131,10 +132,11 @@ def chords_of(training: Training, parts: int, buckets: Sequence[int], up: bool) 
 
 @proved_by("T175-chords-of-sensitivity")
 def _chord_above(training: Training, edges: Sequence[Fraction], ends: Sequence[Fraction], bucket: int) -> Chord:
+    """The upper end alone where there is no lower one, or where the heights of both cannot be told apart."""
     end = law_at(training, ends[bucket + 1])
-    if bucket == 0:
-        return Chord(end, end, 0.0)
-    return Chord(law_at(training, ends[bucket]), end, _lag(training, edges, ends, bucket))
+    if bucket > 0 and isfinite(lag := _lag(training, edges, ends, bucket)):
+        return Chord(law_at(training, ends[bucket]), end, lag)
+    return Chord(end, end, 0.0)
 
 
 @proved_by("T175-chords-of-sensitivity")
@@ -145,10 +147,11 @@ def _chord_below(training: Training, edges: Sequence[Fraction], ends: Sequence[F
     start = law_at(training, ends[bucket])
     if bucket > 1:
         below, at, above = (height(end / training.noise_multiplier**2) for end in ends[bucket - 1 : bucket + 2])
-        share = Fraction(integer_below((above - at) / (at - below) * 2**SHARE_BITS), 2**SHARE_BITS)
+        lag, ratio = _lag(training, edges, ends, bucket), (above - at) / (at - below)
+        share = Fraction(integer_below(ratio * 2**SHARE_BITS) if ratio.is_finite() else -1, 2**SHARE_BITS)
         end = DrawnOn(start, law_at(training, ends[bucket - 1]), share)
-        if end.is_measure():
-            return Chord(start, end, _lag(training, edges, ends, bucket))
+        if end.is_measure() and isfinite(lag):
+            return Chord(start, end, lag)
     return Chord(start, start, 0.0)
 
 

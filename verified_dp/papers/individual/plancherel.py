@@ -187,7 +187,8 @@ def choose_groups(kinds: Counts, epsilon: Fraction, half_length: object, points:
         length = positive(half_length, "half_length") if half_length is not None else Fraction(
             ceil(8 * max(_least_length(masses, weights[rows], float(own), float(epsilon), choice.log_delta[rows]),
                          1.1 * float(epsilon) + 0.5)), 8)
-        circle = choose_circle(length, own, points, step or Fraction(typical / FINE).limit_denominator(2**20), epsilon)
+        finest = max(Fraction(typical / FINE).limit_denominator(2**20), Fraction(1, 2**20))
+        circle = choose_circle(length, own, points, step or finest, epsilon)
         step = step or circle.step
         width = float(np.quantile(spreads[rows], SPREAD_SHARE))
         few = float(np.quantile(steps[rows].sum(axis=1), SPREAD_SHARE)) < FEW_STEPS

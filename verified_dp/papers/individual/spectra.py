@@ -27,8 +27,10 @@ from verified_dp.papers.individual.chords import Chord, Remembered, StepLaw, cho
 from verified_dp.search.doubles import cosine_and_sine, double_above, double_below, exponential, to_double
 
 MASS_BITS = 192
-CORE, BLOCK = 256, 128
-"""Cells of one grid step around 0, then so many of twice the width, and so on: no cell is wider than its loss / 128."""
+CORE, BLOCK, BLOCKS, LONGEST = 256, 128, 14, 2**40
+"""Cells of one grid step around 0, then so many of twice the width, and so on, in at most so many blocks on either side
+that reach so many grid steps: no cell is wider than its loss / 128, but for those of a last block. At most 3841 masses.
+"""
 RARE = 9.0
 """The grid of masses ends so many standard deviations of the noise out; what lies beyond goes to the safe side."""
 EXCESSES = tuple(Fraction(2) ** k for k in range(-3, 8))
@@ -41,7 +43,7 @@ PLACES = 2000
 """At about so many places all bands are looked at."""
 UP = 1 + 2.0**-40
 TRANSFORM_ERROR = 2.0**-40
-"""Bounds the error of a transform: tilts, angles, cosines, sines, sums of at most 2^12 masses."""
+"""Bounds the error of a transform: tilts, angles, cosines, sines, sums of at most 3841 masses."""
 LOG_ERROR = 2.0**-42
 FAR = 0.25
 """A chord over which the logarithm of the transform changes by more is not used."""
@@ -196,22 +198,22 @@ def choose_grid(law: SampledGaussianLoss | None, step: Fraction) -> LawGrid:
     reach = RARE * s + (1 if law.order == "remove" else 0)
     exponent = (2 * reach - 1) / (2 * s * s)
     far = exponent + log1p(q - 1 + (1 - q) * exp(-exponent)) if exponent > 0 else 0.0
-    near = -log1p(-q)
+    near = -float(ball(1 - law.sampling_probability).log())
     left, right = (near, far) if law.order == "remove" else (far, near)
     return _blocks(floor(-left / h) - 1, ceil(right / h) + 1)
 
 
 def _blocks(first: int, last: int) -> LawGrid:
-    """Cells of stride 1 up to CORE, then BLOCK cells of each stride 2, 4, ..., to both sides."""
+    """Cells of stride 1 up to CORE, then BLOCK cells of stride 2, 4, ..., to both sides; the last takes the rest."""
     left, right = _one_side(-first), _one_side(last)
     return LawGrid(-sum(cells * stride for cells, stride in left), (*reversed(left), *right))
 
 
 def _one_side(length: int) -> tuple[tuple[int, int], ...]:
     blocks, stride = [(min(length, CORE), 1)], 1
-    length -= CORE
+    length = min(length, LONGEST) - CORE
     while length > 0:
-        stride *= 2
+        stride = 2 * stride if len(blocks) < BLOCKS - 1 else -(-length // BLOCK)
         blocks.append((min(BLOCK, -(-length // stride)), stride))
         length -= BLOCK * stride
     return tuple(blocks)
@@ -284,7 +286,7 @@ def _tilted(side: Side, rate: Fraction) -> np.ndarray:
 @proved_by("T123-plancherel-form")
 def transforms(shares: np.ndarray, vertices: np.ndarray, circle: Circle, places: np.ndarray) -> np.ndarray:
     """The DFT of each row at some frequencies, to TRANSFORM_ERROR: sum over x_j = j h of shares e^{-2 pi i r j / n}."""
-    turns = (vertices[:, None] * places[None, :] % circle.points) / circle.points
+    turns = ((vertices % circle.points)[:, None] * places[None, :] % circle.points) / circle.points
     cosine, sine = cosine_and_sine(2 * np.pi * turns)
     return shares @ cosine - 1j * (shares @ sine)
 
