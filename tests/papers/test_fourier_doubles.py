@@ -90,6 +90,19 @@ def test_each_operation_holds_what_it_stands_for() -> None:
                     assert abs(exact - arb(near)) <= arb(error) and error < 1e-6 * (1 + abs(near) * (1 + float(x)))
 
 
+def test_indices_that_are_no_doubles_are_enclosed_by_balls() -> None:
+    """Past 2^53, where every other integer is lost: to the last bits of a double, not to those of the logarithms."""
+    samples = samples_of("remove", "1/2", "1", (2**58 + 1, 2**58 + 60), F(3, 2**60))
+    missed, lost = misses(samples, F(2), list(range(60)))
+    with ctx.workprec(100):
+        assert missed <= lost < 2.0**-50 * float(samples.sum_at(arb(2)))
+
+
+def test_an_error_that_underflows_is_not_lost_in_a_quotient() -> None:
+    quotient = Rounded(np.array([2e-309]), np.zeros(1)) / Rounded(np.array([1e-260]), np.array([1e-275]))
+    assert F(2e-309) / F(1e-260 - 1e-275) - F(float(quotient.near[0])) <= F(float(quotient.error[0]))
+
+
 def test_outside_of_their_domains_nothing_is_known() -> None:
     bad = Rounded(np.array([-1.0, 0.0, 1e4]), np.array([0.0, 0.0, 0.0]))
     with np.errstate(invalid="ignore"):

@@ -25,6 +25,7 @@ from verified_dp.papers import accountant
 from verified_dp.profile import PrivacyProfile, privacy_profile
 from verified_dp.search import order as single
 from verified_dp.search.answer import Answer, width_bits
+from verified_dp.search.deadline import OutOfTime, ending_at
 from verified_dp.search.lattice_model import LawModel
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.roots import bracket_epsilon, is_above, is_below
@@ -262,6 +263,12 @@ def test_cells_past_the_most_that_are_worth_it_are_not_counted_one_by_one() -> N
     short = law.strides(2.0, step, first, last, first, 50)
     assert sum(count * stride for count, stride in short) == last - first and sum(count for count, _ in short) > cells
     assert short[-1][1] == 1 and sum(count for count, _ in short[:-1]) == 50
+
+
+def test_a_long_grid_ends_with_the_time() -> None:
+    law = LawModel(GaussianLoss(Fraction(1, 4)), -40.0)
+    with pytest.raises(OutOfTime), ending_at(-math.inf, -math.inf):
+        law.strides(2.0, Fraction(1, 2**40), -(2**42), 2**42, -(2**42))
 
 
 def test_no_end_of_epsilon_is_negative() -> None:

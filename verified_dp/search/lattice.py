@@ -100,7 +100,7 @@ def _lay_out(model: LatticeModel, epsilon: float, width: float, saddle: Saddle, 
     single, windows = windows[: len(model.parts)], windows[len(model.parts) :]
     ends = [grid_ends(law, step, high) for (law, _), (_, high) in zip(model.parts, single, strict=True)]
     starts = [max(first, min(low, last)) for (first, last), (low, _) in zip(ends, single, strict=True)]
-    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last, start), start, shift_of(law, step))
+    grids = tuple(LawGrid(first, law.strides(tilt, step, first, last, start, MAX_CELLS), start, shift_of(law, step))
                   for (law, _), (first, last), start in zip(model.parts, ends, starts, strict=True))
     longest = max(2, *(last - first for first, last in ends))
     total = sum(count for _, count in model.parts)

@@ -17,7 +17,7 @@ from verified_dp.core.balls import ball, kept
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.law import Law
-from verified_dp.search.deadline import timed
+from verified_dp.search.deadline import check_time, timed
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.transforms import log_sum, log_sums
@@ -160,6 +160,8 @@ def _blocks(first: int, last: int, edges: list[float], levels: list[int], most: 
     blocks: list[list[int]] = []
     place = first
     while place < last and most > 0:
+        if most % 1024 == 0:
+            check_time()
         level = _least_level(place, 1, edges, levels)
         while level and (place % (1 << level) or place + (1 << level) > last
                          or _least_level(place, 1 << level, edges, levels) < level):

@@ -66,7 +66,7 @@ class Rounded:
     def __truediv__(self, other: Rounded) -> Rounded:
         """Where the divisor's error is less than half of it."""
         near, size = self.near / other.near, np.abs(other.near)
-        error = 2 * (self.error + np.abs(near) * other.error * ROUND_UP) / size
+        error = 2 * (self.error + np.abs(near) * other.error * ROUND_UP + TINY) / size
         return self._make(near, np.where(2 * other.error < size, error, np.inf))
 
     @proved_by("T173-samples-in-doubles")
@@ -176,8 +176,9 @@ class DoubleSamples:
         values, lost = np.zeros(last - first + 1), 0.0
         for start in timed(range(0, len(values), _BLOCK)):
             index = np.arange(first + start, min(first + start + _BLOCK, last + 1))
-            x = Rounded(index.astype(float), np.zeros(len(index))) * Rounded.of(ball(self.step))
+            exact = np.where(np.abs(index) <= 2**53, 0.0, np.inf)
             with np.errstate(all="ignore"):
+                x = Rounded(index.astype(float), exact) * Rounded.of(ball(self.step))
                 logs = log_weights(self.law, x, exponent, ball(self.step))
                 found = logs.exp()
             unclear, faint = ~(logs.error <= _ROUGH), logs.near < _FAINTEST
