@@ -25,9 +25,7 @@ Written by `python tests/agreement_page.py` from the rows of `make cross-check`,
 `tests/browser_check.py`. Three programs check a certificate: the **trusted** checker, the **independent** one (its own
 arithmetic on Python's integers, nothing of the first one's code), and the **formal** one, extracted from Coq, where a
 part in integers can be written for the claim. Seconds are processor time. *Not covered* is no disagreement: nothing is
-said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time. Where
-it says *invalid*, its program did not accept a part that this package wrote: for noise of 1/10 its bits are too few to
-compare the law of a step with the sampled Gaussian's.
+said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time.
 """
 
 RANDOM = """\
