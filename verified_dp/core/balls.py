@@ -171,3 +171,9 @@ def ball_of(value: End) -> arb:
     if isinstance(value, Ratio):
         return ball(value)
     return arb.pos_inf() if value.is_infinite else arb((value.mantissa, value.exponent))
+
+
+def binomial_mass(n: int, k: int, p: arb, q: arb) -> arb:
+    """Enclose comb(n, k) p^k q^(n-k), p and q positive."""
+    ways = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
+    return (ways + k * p.log() + (n - k) * q.log()).exp()

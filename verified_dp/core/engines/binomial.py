@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from flint import arb, ctx, fmpz
 
-from verified_dp.core.balls import integer_below, lower_end, upper_end
+from verified_dp.core.balls import binomial_mass, integer_below, lower_end, upper_end
 from verified_dp.core.laws.atomic import AtomicLaw
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.theorems import proved_by
@@ -45,7 +45,7 @@ def enclose_binomial(loss: ComposedLoss, epsilon: arb) -> arb:
         rise, odds = large - small, p / rest
         first = _clipped((epsilon - count * small) / rise, count)
         peak = max(first, _clipped(count * p / (p + rest), count))  # exact: integers
-        top = enclose_term(p, rest, count, peak)
+        top = binomial_mass(count, peak, p, rest)
         gap = (epsilon - peak * large - (count - peak) * small).exp()
         up = _sum_terms(top, gap, odds, -rise, range(peak, count + 1), count)
         down = _sum_terms(top, gap, 1 / odds, rise, range(peak, first - 1, -1), count) - top * (1 - gap).max(arb(0))
@@ -56,13 +56,6 @@ def enclose_binomial(loss: ComposedLoss, epsilon: arb) -> arb:
 def _clipped(place: arb, count: int) -> int:
     """An integer below, from 0 to k: no term left of it is positive where `place` is where s_j = eps."""
     return min(max(integer_below(lower_end(place)), 0), count)  # exact: integers
-
-
-@proved_by("T135-binomial-sums")
-def enclose_term(p: arb, rest: arb, count: int, j: int) -> arb:
-    """Enclose comb(k, j) p^j p'^(k-j)."""
-    ways = arb(count + 1).lgamma() - arb(j + 1).lgamma() - arb(count - j + 1).lgamma()
-    return (ways + j * p.log() + (count - j) * rest.log()).exp()
 
 
 @proved_by("T135-binomial-sums")

@@ -15,7 +15,7 @@ from math import isqrt  # exact: integers
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, integer_above, integer_below, lower_end, upper_end
+from verified_dp.core.balls import ball, binomial_mass, integer_above, integer_below, lower_end, upper_end
 from verified_dp.core.laws.law import SameInEveryOrder
 from verified_dp.core.laws.truncated_batch import enclose_binomial_tail
 from verified_dp.core.theorems import proved_by
@@ -188,7 +188,7 @@ class _Share:
         return first, last, upper_end(rest * (share / other) ** other)
 
     def _term(self, k: int, rate: arb) -> arb:
-        return enclose_binomial(self.others, k, self.answering * rate, self.silent)
+        return binomial_mass(self.others, k, self.answering * rate, self.silent)
 
     @proved_by("T138-clones")
     def sums(self, first: int, last: int) -> tuple[arb, arb, bool]:
@@ -198,8 +198,8 @@ class _Share:
         """
         n, low, high, bits = self.others, self.low, self.high, self.bits
         j, odds = (last + 1) * low >> bits, self.silent / self.answering
-        weight, coin = enclose_binomial(n, last, self.answering, self.silent), arb(1) / 2
-        x = weight * enclose_binomial(last, j, coin, coin)
+        weight, coin = binomial_mass(n, last, self.answering, self.silent), arb(1) / 2
+        x = weight * binomial_mass(last, j, coin, coin)
         y = weight * enclose_binomial_tail(last, j + 1, Fraction(1, 2))
         atom, above, open_atom, open_above = arb(0), arb(0), arb(0), arb(0)
         for k in range(last, first - 1, -1):
@@ -216,13 +216,6 @@ class _Share:
             else:
                 x, y = 2 * change, y - change
         return atom + open_atom.union(arb(0)), above + open_above.union(arb(0)), open_atom.is_zero()
-
-
-@proved_by("T138-clones")
-def enclose_binomial(trials: int, k: int, p: arb, q: arb) -> arb:
-    """Enclose comb(N, k) p^k q^(N-k)."""
-    ways = arb(trials + 1).lgamma() - arb(k + 1).lgamma() - arb(trials - k + 1).lgamma()
-    return (ways + k * p.log() + (trials - k) * q.log()).exp()
 
 
 def _union(a: tuple[arb, arb], b: tuple[arb, arb]) -> tuple[arb, arb]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, kept, upper_dyadic
+from verified_dp.core.balls import ball, binomial_mass, kept, upper_dyadic
 from verified_dp.core.laws.law import Law, Priced
 from verified_dp.core.theorems import proved_by
 
@@ -105,8 +105,7 @@ def enclose_binomial_tail(trials: int, least: int, probability: Fraction) -> arb
         return 1 - enclose_binomial_tail(trials, trials - least + 1, 1 - probability)
     with ctx.workprec(ctx.prec + _SPARE):
         q, odds, k, total = ball(probability), ball(probability / (1 - probability)), least, arb(0)
-        term = ((arb(trials + 1).lgamma() - arb(k + 1).lgamma() - arb(trials - k + 1).lgamma())
-                + k * q.log() + (trials - k) * (1 - q).log()).exp()
+        term = binomial_mass(trials, k, q, 1 - q)
         while k <= trials:
             total, term, k = total + term, term * (trials - k) * odds / (k + 1), k + 1
             rest = term / (1 - (trials - k) * odds / (k + 1))
