@@ -194,7 +194,7 @@ def check_tilts(q: Fraction, s: Fraction, k: int, order: str, level: int) -> Non
     _, mean, _ = one.model.cumulants(tilt)
     epsilon = Fraction(max(mean - 1 / tilt, 1e-3)).limit_denominator(2**20)
     assume(epsilon < one.model.largest)
-    plan = plan_line(one.model, float(epsilon), saddle_at(one.model, float(epsilon), tilt), 30.0)
+    plan = plan_line(one.model, float(epsilon), saddle_at(one.model, float(epsilon), tilt), 40.0)
     assume(plan.seconds < 0.1)
     plans = [plan, *(at_tilt(one, plan, share) for share in (0.6, 1.4))]
     found = [evaluate(one.loss, choose_line(one.model, each)).delta(epsilon) for each in plans]

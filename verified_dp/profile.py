@@ -452,11 +452,15 @@ class PrivacyProfile:
         one_law = all(order.loss.equals_in_law(self._orders[0].loss) for order in self._orders)
         orders = list(self._orders) if one_law else sorted(
             self._orders, key=lambda order: _log_estimate(order, eps), reverse=True)
-        first = orders[0].enclose(eps, bits, method, budget)
-        answers = [(orders[0].loss.order, first)]
-        for order in orders[1:]:
-            same = order.loss.equals_in_law(orders[0].loss)
-            other = first if same else _show_smaller(order, eps, first, bits, method, budget)
+        larger, *others = orders
+        if others and not one_law:
+            larger.look_beside(others[0], eps)
+        first = larger.enclose(eps, bits, method, budget)
+        answers = [(larger.loss.order, first)]
+        for order in others:
+            same = order.loss.equals_in_law(larger.loss)
+            other = first if same else larger.reversed(first, order) or _show_smaller(
+                order, eps, first, bits, method, budget)
             answers.append((order.loss.order, other))
         return answers
 

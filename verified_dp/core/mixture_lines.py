@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball, normal_tail, plus_minus, powers
-from verified_dp.core.exact import SquareRoot
+from verified_dp.core.exact import SquareRoot, square
 from verified_dp.core.theorems import proved_by
 
 Component = tuple[Fraction, Fraction]
@@ -48,9 +48,10 @@ class MeanRatio:
     """
 
     def __init__(self, means: list[Fraction], weights: list[arb], noise: arb) -> None:
-        self.means, self.weights, self.variance = means, weights, noise * noise
+        self.means, self.weights, self.sigma, self.variance = means, weights, noise, noise * noise
         self.places, self.twice, self.is_one = [ball(mean) for mean in means], 2 * self.variance, not any(means)
-        self.squares, self.spread = [place * place for place in self.places], abs(means[-1] - means[0])
+        self.squares, self.half_turn = [place * place for place in self.places], abs(
+            self.places[-1] - self.places[0]) / self.twice
         factors = [weight * (-square / self.twice).exp() if mean else weight
                    for mean, weight, square in zip(means, weights, self.squares, strict=True)]
         slopes = [(place - self.places[0]) / self.variance for place in self.places]
@@ -102,6 +103,11 @@ class MeanRatio:
         first = sum((part * x for part, x in zip(wide, moved, strict=True)), acb(0)) / whole
         second = sum((part * x * x for part, x in zip(wide, moved, strict=True)), acb(0)) / whole
         return total.log() + t * self.slope, mean + self.slope, second - first * first
+
+    @proved_by("T08-shifted-line")
+    def cosine(self, height: arb) -> arb:
+        """cos(d A / (2s^2)), d the spread: on a line |F| is at least this share of the sum of its terms' moduli."""
+        return (height * self.half_turn).cos()
 
     @proved_by("T10-node-tails")
     def bound_power(self, exponent: arb, cosine: arb, end: arb, outwards: bool) -> tuple[arb, int]:
@@ -187,16 +193,21 @@ class MixtureLines:
         """Enclose where the nodes of a law lie whose loss this one shares."""
         raise NotImplementedError
 
+    @cached_property
+    def largest_square(self) -> Fraction:
+        """4 s^2, of the longest step of nodes."""
+        return 4 * square(self.sigma)
+
     @proved_by("T08-shifted-line")
     def enclose_strip(self) -> arb:
         """Enclose the half-width pi s^2 / d of the strip in which u and v are analytic."""
-        return arb.pi() * ball(self.sigma) ** 2 / ball(self._spread)
+        return arb.pi() * self._ratios()[0].variance / ball(self._spread)
 
     @proved_by("T08-shifted-line")
     def exponents(self, points: Iterable[acb], step: arb | None = None) -> list[tuple[acb, acb]]:
         """Enclose (log phi_s(t) + u(t), v(t)) at each point t; step: from each to the next, where it is the same."""
-        s, (above, below), placed = ball(self.sigma), self._ratios(), list(points)
-        bend, log_norm = -1 / (2 * s * s), -(s * (2 * arb.pi()).sqrt()).log()
+        (above, below), placed = self._ratios(), list(points)
+        bend, log_norm = -1 / above.twice, -(above.sigma * (2 * arb.pi()).sqrt()).log()
         gauss = [log_norm + t * t * bend for t in placed]
         turned = placed if self.side > 0 else [-t for t in placed]
         pace = step if step is None else self.side * step
@@ -225,7 +236,8 @@ class MixtureLines:
     def enclose_strip_factor(self, tilt: arb, height: arb, half_width: arb) -> arb:
         """Enclose N / M(tilt): both lines Im t = height +- half_width carry at most N at every frequency w >= 0.
 
-        N / M = e^{(A+b)^2/(2s^2)} cos(d_Q (A+b)/(2s^2))^{-tilt}, d_Q the spread of Q.
+        N / M = e^{(A+b)^2/(2s^2)} cos(d_Q (A+b)/(2s^2))^{-tilt}, d_Q the spread of Q; below tilt = 0 without the
+        cosine, below -1 with that of P to the power tilt + 1.
         """
         reach = height + half_width
         return self._growth(reach * reach, tilt, reach)
@@ -238,15 +250,14 @@ class MixtureLines:
         """
         return self._growth(height * height + half_width * half_width, tilt, height + half_width)
 
-    def _growth(self, squares: arb, tilt: arb, reach: arb) -> arb:
-        _, below = self._means
-        growth = (squares / (2 * ball(self.sigma) ** 2)).exp()
-        return growth * self._cosine(below[0] - below[-1], reach) ** -tilt if len(below) > 1 else growth
-
     @proved_by("T08-shifted-line")
-    def _cosine(self, spread: Fraction, height: arb) -> arb:
-        """cos(spread A / (2s^2)): |F| is at least this share of the sum of its terms' moduli on a line."""
-        return (height * ball(spread) / (2 * ball(self.sigma) ** 2)).cos()
+    def _growth(self, squares: arb, tilt: arb, reach: arb) -> arb:
+        above, below = self._ratios()
+        growth = (squares / above.twice).exp()
+        for ratio, power in ((above, -1 - tilt), (below, tilt)):
+            if len(ratio.means) > 1 and not power <= 0:
+                growth *= ratio.cosine(reach) ** -power.max(arb(0))
+        return growth
 
     @proved_by("T10-node-tails")
     def bound_tails(self, z: acb, height: arb, left: arb, right: arb) -> arb:
@@ -256,12 +267,11 @@ class MixtureLines:
         """
         if self.side < 0:
             left, right = -right, -left
-        x, w, double_variance = z.real, z.imag, 2 * ball(self.sigma) ** 2
-        above, below = self._ratios()
+        x, w, (above, below) = z.real, z.imag, self._ratios()
         both = self._bound_beyond(x, height, left, (above, below), -1) * self._damp(w, below, acb(left, height), -1)
         both += self._bound_beyond(x, height, right, (above, below), 1) * self._damp(w, above, acb(right, height), 1)
-        angle = 2 * height * ball(above.means[-1] - below.means[-1]) / double_variance
-        return both * (height * height / double_variance + angle * (-w).max(arb(0))).exp()
+        angle = 2 * height * (above.places[-1] - below.places[-1])
+        return both * ((height * height + angle * (-w).max(arb(0))) / above.twice).exp()
 
     @proved_by("T10-node-tails")
     def _damp(self, w: arb, ratio: MeanRatio, end: acb, sign: int) -> arb:
@@ -277,9 +287,9 @@ class MixtureLines:
         factor, rho, squares = arb(1), arb(0), arb(0)
         for ratio, exponent, outwards in zip(ratios, (x + 1, -x), (sign > 0, sign < 0), strict=True):
             if not ratio.is_one:
-                bound, lead = ratio.bound_power(exponent, self._cosine(ratio.spread, height), end, outwards)
+                bound, lead = ratio.bound_power(exponent, ratio.cosine(height), end, outwards)
                 factor = factor * bound
                 rho, squares = rho + exponent * ratio.places[lead], squares + exponent * ratio.squares[lead]
-        s, distance = ball(self.sigma), sign * (end - rho)
-        tail = normal_tail(distance / s) if distance >= 0 else arb(2)
-        return factor * ((rho * rho - squares) / (2 * s * s)).exp() * tail
+        distance, above = sign * (end - rho), ratios[0]
+        tail = normal_tail(distance / above.sigma) if distance >= 0 else arb(2)
+        return factor * ((rho * rho - squares) / above.twice).exp() * tail

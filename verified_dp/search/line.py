@@ -41,12 +41,18 @@ def _smallest(accept: Callable[[float], bool], low: float, high: float, ratio: f
     return high
 
 
-_SHARES = (1.0, 0.87, 0.75, 0.62, 0.5)
+_SHARES = np.array([0.03, 0.05, 0.08, 0.13, 0.2, 0.28, 0.37, 0.46, 0.55, 0.65, 0.75, 0.82, 0.88, 0.94, 1.0])
 """Tilts tried, as shares of the saddle point: to the left the aliases fall faster, and the sum needs more bits."""
-
-
-_LEFT, _TURNS = np.linspace(0.04, 0.98, 20), np.linspace(0.02, 0.49, 24)
-"""Exponents of the alias bounds as shares of the tilt, heights of lines as shares of the strip."""
+_RIGHT, _BELOW = geometric(0.25, 14, 18), geometric(0.05, 5, 18)
+"""Exponents of the alias bounds right of the saddle point, in deviations of the tilted loss, and below -1, in tilts."""
+_TURNS = np.linspace(0.02, 0.49, 24)
+"""Heights of lines as shares of the strip."""
+_SECOND_LINE = 2.0
+"""A line that also shows the other order smaller may have so many times the frequencies."""
+_FAR, _FINE = geometric(0.5, 32, 9), np.arange(1, 9) / 8
+"""Cut-offs tried, as multiples of a Gaussian's, and between two of these."""
+_WIDTHS = geometric(1e-3, 1, 40)
+"""Half-widths of strips about the line of a tail."""
 _FEW_NODES = 5000
 """So many nodes are made in no time."""
 
@@ -85,30 +91,105 @@ class LinePlan:
         return (self.count * per_frequency + made) * max(1.0, self.bits / 100)
 
 
-def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
-              shares: Sequence[float] = _SHARES) -> LinePlan:
-    """Choose the tilt among shares of the saddle point, nodes, the period by the alias bounds, the cut-off."""
-    target = saddle.log_delta - bits * math.log(2) - 2
-    spread = max((law.s for law, _ in loss.parts), default=1.0)
-    aliases = Aliases(loss, epsilon, saddle.tilt, 3.5 * spread, target)
-    c = min((share * saddle.tilt for share in shares), key=lambda tilt: aliases.period(tilt, math.inf)[0])
-    excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
-    wanted = bits + excess + 4 + math.log2(len(loss.families) or 1)
-    nodes = tuple(choose_family_nodes(family, c, wanted) for family in loss.families)
-    reach = min((_reach(family, c, rule) for family, rule in zip(loss.families, nodes, strict=True)),
-                default=31 * c + 30)
-    period, right, left = Aliases(loss, epsilon, c, reach - c, target).period(c, reach)
+@dataclass(frozen=True)
+class Shape:
+    """The tilt, the period with the exponents that bound its aliases, bits that nodes lose at the tilt, and sums."""
+
+    tilt: float
+    period: float
+    right: float
+    left: float
+    excess: float
+    cancelled: float
+
+
+def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, beside: float = math.inf) -> LinePlan:
+    """Choose the tilt and the period by the alias bounds, the cut-off, and nodes; beside: see `choose_shape`."""
+    shape, target = choose_shape(loss, epsilon, saddle, bits, beside=beside), log_error(saddle, bits)
+    c, left, right = shape.tilt, shape.left, shape.right
+    wanted = bits + shape.excess + 4 + math.log2(len(loss.families) or 1)
+    nodes = tuple(choose_family_nodes(family, c, wanted, (left, right) if left else (right,))
+                  for family in loss.families)
     lines = [tail_lines(family, c) for family in loss.families]
     omega = _choose_cutoff(loss, epsilon, c, target, lines)
     direct = sum(law.nodes(c, omega) for law, _ in loss.direct)
     laws = tuple(family.laws for family in loss.families)
-    return LinePlan(c, bits, excess, 2 * math.pi / period, omega, right, left, nodes, lines, laws, direct)
+    step = 2 * math.pi / shape.period
+    return LinePlan(c, bits, shape.cancelled, step, omega, right, left, nodes, lines, laws, direct)
 
 
-def _reach(family: FloatFamily, c: float, rule: NodeRule) -> float:
-    """The largest exponent tried at which the errors of these nodes still are small against M / count there."""
-    tried = geometric(0.02, 31, 14)
-    return min(_reach_of(law, count, c, tried * (c + law.s), _own(family, law, rule)) for law, count in family.ends)
+def log_error(saddle: Saddle, bits: float) -> float:
+    """log of what each error may be."""
+    return saddle.log_delta - bits * math.log(2) - 2
+
+
+def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, most: float = math.inf,
+                 beside: float = math.inf) -> Shape:
+    """The tilt and the right exponent where frequencies times nodes are fewest; most: bits that may be lost.
+
+    beside: log of the error that delta(-eps) may have, if the line is read there too, where that costs little.
+    """
+    c, target = saddle.tilt, log_error(saddle, bits)
+    below = np.array([]) if loss.direct else (1 + c) * _BELOW
+    above = np.concatenate([c * _SHARES, c + _RIGHT / math.sqrt(loss.cumulants(c)[2])])
+    tilts, exponents = above[:len(_SHARES)], np.concatenate([above, -1 - below])
+    logs = loss.log_masses(above)
+    sizes = logs[:len(tilts)] - tilts * epsilon - np.log(tilts * (1 + tilts))
+    excess = np.maximum(sizes - sizes[-1] + saddle_at(loss, epsilon, c).log_delta - saddle.log_delta, 0) / math.log(2)
+    allowed, lost = np.maximum(excess, excess[-1]) <= max(most, excess[-1]), bits + excess
+    window = _window(loss, above, logs, np.concatenate([lost, np.full(len(above) - len(lost), 0.0)]), lost)
+    if len(below):
+        logs = np.concatenate([logs, loss.log_masses_below(below)])
+    distances = exponents - tilts[:, None]
+    with np.errstate(divide="ignore"):
+        periods = (logs - exponents * epsilon - target) / np.abs(distances)
+    if len(below) and loss.parts:
+        ends = _far_ends(loss, below, logs[len(above):], 0.0, below=True)
+        periods[:, len(above):][ends > window[:, :1]] = np.inf
+    at_zero, each = -target / tilts, (lost * np.sqrt(lost))[:, None] * window
+    lefts, period, cost = _periods(distances, periods, at_zero, np.where(allowed[:, None], each, np.inf))
+    i, j = np.unravel_index(int(cost.argmin()), cost.shape)
+    if beside < math.inf:
+        with np.errstate(divide="ignore"):
+            reversed_periods = (logs + exponents * epsilon - beside) / np.abs(distances)
+        allowed &= log_error(saddle, bits) + 2 * tilts * epsilon < beside
+        found = _periods(distances, np.maximum(periods, reversed_periods), np.maximum(at_zero, -beside / tilts),
+                         np.where(allowed[:, None], each, np.inf))
+        if found[2].min() < _SECOND_LINE * cost[i, j]:
+            lefts, period, cost = found
+            i, j = np.unravel_index(int(cost.argmin()), cost.shape)
+    best, at_left = max(float(period[i, j]), 1e-6), lefts[i] <= max(float(period[i, j]), 1e-6)
+    left = float(np.append(exponents, 0.0)[at_left].max())
+    at, known = float(tilts[i]), -math.log(math.expm1(min(float(tilts[i]) * best, 700.0)))
+    gone = [(size - saddle.log_delta) / math.log(2) for size in (saddle_at(loss, epsilon, at).log_delta, known)]
+    return Shape(at, best, float(above[j]), left, max(0.0, gone[0]), max(0.0, *gone) if left < 0 else max(0.0, gone[0]))
+
+
+def _periods(distances: np.ndarray, periods: np.ndarray, at_zero: np.ndarray, each: np.ndarray) -> tuple[
+        np.ndarray, np.ndarray, np.ndarray]:
+    """What each left exponent asks for; the periods for each tilt and right exponent; what they cost."""
+    lefts = np.concatenate([np.where(distances < 0, periods, np.inf), at_zero[:, None]], axis=1)
+    rights = np.where(distances > 0, periods, np.inf)[:, :each.shape[1]]
+    period = np.maximum(rights, lefts.min(axis=1)[:, None])
+    return lefts, period, np.maximum(period, 1e-6) * each
+
+
+def _window(loss: FloatLoss, exponents: np.ndarray, logs: np.ndarray, bits: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """About how long a window is for each tilt, with its bits, and each exponent, where few do."""
+    if not loss.parts:
+        return np.ones((len(lost), len(exponents)))
+    ends = _far_ends(loss, exponents, logs, bits)
+    sides = 1.2 * max(law.s for law, _ in loss.parts) * np.sqrt(lost)
+    return sides[:, None] + np.maximum(np.maximum(sides, ends[:len(lost)])[:, None], ends)
+
+
+def _far_ends(loss: FloatLoss, exponents: np.ndarray, logs: np.ndarray, bits: Floats,
+              below: bool = False) -> np.ndarray:
+    """About how far a window reaches for each exponent x, or -1 - x, by the noisiest law."""
+    law, _ = max(loss.parts, key=lambda part: part[0].s)
+    count = sum(count for _, count in loss.parts)
+    targets = logs / count - bits * math.log(2) - 3 - math.log(count)
+    return (law.reverse if below else law).far_end(exponents, targets)
 
 
 class OwnRule(NamedTuple):
@@ -128,40 +209,6 @@ def _own(family: FloatFamily, law: FloatLaw, rule: NodeRule) -> OwnRule:
                    step * rule.last + offset)
 
 
-def _reach_of(law: FloatLaw, count: float, c: float, steps: np.ndarray, own: OwnRule) -> float:
-    line, most, reach = own.height * own.height / (2 * law.variance), -2 - math.log(count), c + steps[0] / 2
-    for tried in np.split(c + steps, (5, 10)):  # the far ones ask for long grids and are seldom reached
-        strips = law.strip_growth(tried, 2 * own.height) - 2 * math.pi * own.half_width / own.step
-        lifts = line + law.cosine_growth(tried, own.height) - law.log_masses(tried)
-        tails = [law.log_tails_beyond(tried, end, side) for end, side in ((-own.low, -1), (own.high, 1))]
-        refused = np.flatnonzero(np.maximum(strips, np.maximum(*tails) + lifts) > most)
-        if len(refused):
-            return float(tried[refused[0] - 1] if refused[0] else reach)
-        reach = tried[-1]
-    return float(reach)
-
-
-class Aliases:
-    """The alias bounds at many exponents to both sides of a tilt: what period they ask for."""
-
-    def __init__(self, loss: FloatLoss, epsilon: float, tilt: float, reach: float, target: float) -> None:
-        self.exponents = np.concatenate([tilt * _LEFT, tilt + reach * geometric(1e-3, 1, 20)])
-        self.logs = loss.log_masses(self.exponents) - self.exponents * epsilon - target
-        self.at_zero = -target
-
-    def period(self, tilt: float, reach: float) -> tuple[float, float, float]:
-        """(X, right, left): the least period, with the exponents that show it."""
-        distance = self.exponents - tilt
-        with np.errstate(divide="ignore", invalid="ignore"):
-            periods = self.logs / np.abs(distance)
-        rights = np.where((distance > 0) & (self.exponents <= reach), periods, np.inf)
-        lefts = np.where(distance < -1e-3 * tilt, periods, np.inf)
-        right, left = int(rights.argmin()), int(lefts.argmin())
-        best = (float(lefts[left]), float(self.exponents[left]))
-        best = min(best, (self.at_zero / tilt, 0.0))
-        return max(float(rights[right]), best[0], 1e-6), float(self.exponents[right]), best[1]
-
-
 @dataclass(frozen=True)
 class Lines:
     """Lines of many heights (about the steepest-descent one) for a family: log |W_j| and Im v_j on a float grid.
@@ -172,9 +219,13 @@ class Lines:
     heights: np.ndarray
     rows: list[tuple[float, np.ndarray, np.ndarray]]
 
-    def logs(self, omega: float, near: slice = slice(None)) -> np.ndarray:
-        """log of what all laws' bounds of |M(c + i omega)| multiply to, for each height, or for some."""
-        return np.asarray(sum(count * log_sums(bases[near] - omega * angles[near])
+    def logs(self, omegas: Floats, near: slice = slice(None)) -> np.ndarray:
+        """log of what all laws' bounds of |M(c + i omega)| multiply to: a row for each height, or for some."""
+        if isinstance(omegas, float):
+            return np.asarray(sum(count * log_sums(bases[near] - omegas * angles[near])
+                                  for count, bases, angles in self.rows))
+        across = omegas[:, None]
+        return np.asarray(sum(count * log_sums(bases[near, None] - across * angles[near, None])
                               for count, bases, angles in self.rows))
 
 
@@ -187,7 +238,7 @@ def tail_lines(family: FloatFamily, c: float, count: float | None = None) -> Lin
     turns = geometric(lowest, highest, 8 + int(1.5 * math.log(highest / lowest)))
     rows = []
     for law, count in family.parts:
-        t = law.grid(c, 100)
+        t = law.grid(c, 64)
         bases, losses, angles = law.lines(t, turns * law.variance)
         rows.append((count, bases + c * losses + math.log(t[1] - t[0]), angles))
     return Lines(turns * family.leader.variance, rows)
@@ -199,23 +250,27 @@ def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> f
 
 
 def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lines: Sequence[Lines]) -> float:
-    """From a Gaussian's cut-off on, first by all heights and then by those about the best one of each family."""
-    def accept(omega: float) -> bool:
-        size = loss.log_beyond(c, omega) + sum(
-            float(line.logs(omega, heights).min()) for line, heights in zip(lines, near, strict=True))
-        return size - c * epsilon - math.log(math.pi * omega) < target
-
-    near = [slice(None)] * len(lines)
+    """From half a Gaussian's cut-off on, first by all heights and then by those about the best one of each family."""
     k0, _, k2 = loss.cumulants(c)
-    high = min(max(math.sqrt(2 * max(k0 - c * epsilon - target, 1.0) / max(k2, 1e-300)), 2e-3), 1e15)
-    low = high / 2
-    while high < 1e15 and not accept(high):
-        low, high = high, min(4 * high, 1e15)
-    while low > 1e-3 and accept(low):
-        low, high = max(low / 4, 1e-3), low
-    high = _smallest(accept, low, high, 1.5)
+    start = min(max(math.sqrt(2 * max(k0 - c * epsilon - target, 1.0) / max(k2, 1e-300)), 2e-3), 1e15)
+    low, omegas, near = start * _FAR[0] / 2, start * _FAR, [slice(None)] * len(lines)
+    while not len(small := np.flatnonzero(_sizes(loss, c, omegas, lines, near) < target + c * epsilon)):
+        low, omegas = float(omegas[-1]), omegas * (_FAR[-1] / _FAR[0])
+        if low > 1e15:
+            return 1e15
+    high = float(omegas[small[0]])
+    low = float(omegas[small[0] - 1]) if small[0] else low
     near = [_about(int(line.logs(high).argmin())) for line in lines]
-    return _smallest(accept, high / 1.5, high)
+    fine = low * (high / low) ** _FINE
+    found = np.flatnonzero(_sizes(loss, c, fine, lines, near) < target + c * epsilon)
+    return float(fine[found[0]]) if len(found) else high
+
+
+def _sizes(loss: FloatLoss, c: float, omegas: np.ndarray, lines: Sequence[Lines],
+           near: Sequence[slice]) -> np.ndarray:
+    """log of the bound of the sum beyond each of some cut-offs, without e^{-c eps}."""
+    by_nodes = sum(line.logs(omegas, heights).min(axis=0) for line, heights in zip(lines, near, strict=True))
+    return np.asarray(loss.logs_beyond(c, omegas) + by_nodes - np.log(math.pi * omegas))
 
 
 def _about(index: int) -> slice:
@@ -234,20 +289,24 @@ def choose_nodes(law: FloatLaw, c: float, bits: float) -> NodeRule:
     return choose_family_nodes(FloatFamily.alone(law, 1.0), c, bits)
 
 
-def choose_family_nodes(family: FloatFamily, c: float, bits: float) -> NodeRule:
-    """Choose the rule with the fewest nodes whose errors are below 2^-bits M(c) / count for every law of a family."""
+def choose_family_nodes(family: FloatFamily, c: float, bits: float, others: Sequence[float] = ()) -> NodeRule:
+    """Choose the rule with the fewest nodes whose errors are below 2^-bits M(c) / count for every law of a family.
+
+    others: exponents where they shall be small against M / count.
+    """
     check_time()
-    wants = [(law, (bits + math.log2(count)) * math.log(2)) for law, count in family.ends]
-    turns = _TURNS * min(min(law.strip, 2.2 * law.s * math.sqrt(want)) / law.variance
-                                              for law, want in wants)
+    turns = _TURNS * min(min(law.strip, 2.2 * law.s * math.sqrt((bits + math.log2(count)) * math.log(2)))
+                         / law.variance for law, count in family.ends)
     steps, lows, highs = (np.full(len(turns), end) for end in (math.inf, math.inf, -math.inf))
-    for law, want in wants:
+    for law, count in family.ends:
         heights, (scale, offset) = turns * law.variance, family.place(law)
-        step = np.minimum(2 * math.pi * heights / (want + law.strip_growth(c, 2 * heights) + 1), 1.9 * law.s)
-        low, high = kept_window(law, c, law.cumulants(c)[0] - want, heights)
-        steps = np.minimum(steps, step / scale)
-        lows = np.minimum(lows, (low - offset) / scale)
-        highs = np.maximum(highs, (np.maximum(high, law.room(c)) - offset) / scale)
+        for x, want in ((c, bits * math.log(2)), *((x, 3.0) for x in others)):
+            want += math.log(count)
+            step = np.minimum(2 * math.pi * heights / (want + law.strip_growth(x, 2 * heights) + 1), 1.9 * law.s)
+            low, high = kept_window(law, x, law.log_mass(x) - want, heights)
+            steps = np.minimum(steps, step / scale)
+            lows = np.minimum(lows, (low - offset) / scale)
+            highs = np.maximum(highs, ((high if others else np.maximum(high, law.room(c))) - offset) / scale)
     best = int(((highs - lows) / steps).argmin())
     height = float(turns[best]) * family.leader.variance
     return node_rule(height, height, float(steps[best]), float(lows[best]), float(highs[best]))
@@ -255,7 +314,7 @@ def choose_family_nodes(family: FloatFamily, c: float, bits: float) -> NodeRule:
 
 def kept_window(law: FloatLaw, x: float, log_size: float, height: Floats) -> tuple[Floats, Floats]:
     """Ends beyond which T10's tails at x are below e^log_size, for each height."""
-    target = log_size - np.square(height) / (2 * law.variance) - law.cosine_growth(max(x, 0.0), height)
+    target = log_size - np.square(height) / (2 * law.variance) - law.cosine_growth(x, height)
     return -law.ends(x, target, -1), law.ends(x, target, 1)
 
 
@@ -272,7 +331,7 @@ def choose_family_tail(family: FloatFamily, c: float, omega: float, lines: Lines
     decay = max(float(law.cumulants(c)[0] - log_sums(bases[best] - omega * angles[best]))
                 for (law, _), (_, bases, angles) in zip(family.parts, lines.rows, strict=True))
     want = max(0.0, decay) + 3 + math.log(family.count * families)  # errors, relative to M(c), hide no decay
-    widths = geometric(1e-3, 1, 40) * min(
+    widths = _WIDTHS * min(
         min(0.49 * law.strip, 2 * law.s * math.sqrt(want)) / law.variance for law, _ in family.ends)
     steps, low, high = np.full(len(widths), math.inf), math.inf, -math.inf
     for law, _ in family.ends:

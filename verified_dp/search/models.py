@@ -103,10 +103,16 @@ class FloatLoss:
         direct = sum((count * law.log_masses(xs) for law, count in self.direct), gaussian)
         return sum((count * law.log_masses(xs) for law, count in self.parts), direct)
 
-    def log_beyond(self, c: float, omega: float) -> float:
-        """log of the bound on the factors other than the laws with nodes at c + iw, w >= omega."""
-        gaussian = self.mean_shift_squared / 2 * (c * (c + 1) - omega * omega)
-        return sum((count * law.log_beyond(c, omega) for law, count in self.direct), gaussian)
+    def log_masses_below(self, xs: np.ndarray) -> np.ndarray:
+        """K at -1 - x for each of xs, increasing and > 0, of a composition whose laws all have nodes."""
+        gaussian = self.mean_shift_squared / 2 * xs * (xs + 1)
+        return sum((count * law.reverse.log_masses(xs) for law, count in self.parts), gaussian)
+
+    def logs_beyond(self, c: float, omegas: np.ndarray) -> np.ndarray:
+        """log of the bound on the factors other than the laws with nodes at c + iw, w >= omega, for each omega."""
+        gaussian = self.mean_shift_squared / 2 * (c * (c + 1) - omegas * omegas)
+        return sum((count * np.array([law.log_beyond(c, omega) for omega in omegas.tolist()])
+                    for law, count in self.direct), gaussian)
 
 
 def float_loss(loss: ComposedLoss, shared: bool = False) -> FloatLoss:

@@ -20,10 +20,12 @@ from verified_dp.core.balls import ball, lower_dyadic
 from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
+from verified_dp.core.engines.contour import LineValues, LineWitness, ReversedValues
 from verified_dp.core.engines.rational import ExactWitness
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
 from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.answer import Answer, intersect, width_bits
@@ -50,11 +52,12 @@ MANY_NODES = 50_000
 """A bound that only has to be cheap uses at most so many nodes."""
 FEW_STEPS = 50
 """With at most so many steps, one large loss decides, and the path is bent."""
-ROUGH, QUICK = 60.0, 0.014
-"""Where the exponent's curvature times the tilt squared is above this, first-order estimates of delta may be rough;
-a line of so few seconds is not worth a better one, but some more bits."""
-ROUGHLY = 2.0
-"""Bits by which a rough estimate may exceed delta."""
+ROUGH = 60.0
+"""Where the exponent's curvature times the tilt squared is above this, first-order estimates of delta may be rough."""
+FEW_BITS, ROUGHLY = 16.0, 4.0
+"""So few bits are not worth a better estimate, but some more."""
+LEAST_GAP = 0.02
+"""By how much two orders' logarithms are taken to differ at least."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
 _FAR = (1000, 100)
@@ -116,6 +119,7 @@ class SingleOrder:
         self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
         self._shortfall = 0.0  # bits by which the last width missed its prediction
+        self._beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
 
     @property
     def model(self) -> FloatLoss | LatticeModel | EpochModel:
@@ -246,6 +250,29 @@ class SingleOrder:
         run = self.lattice.solve(epsilon, 2.0**-bits, lambda: budget.left, budget.say)
         return Answer(epsilon, run.witness, run.values, run.bounds)
 
+    def look_beside(self, other: SingleOrder, epsilon: Fraction) -> None:
+        """Ask of lines for eps, if it costs little, that they also show the other order smaller (`reversed`)."""
+        self._beside = math.inf
+        if not (epsilon > 0 and self.has_contour and not self.is_trivial and self._is_swapped(other)):
+            return
+        with suppress(OutOfTime):
+            largest, below = self.log_estimate(epsilon), other.log_estimate(epsilon)
+            if below > -math.inf:
+                self._beside = largest + math.log(-math.expm1(min(below - largest, -LEAST_GAP))) - as_float(epsilon) - 2
+
+    def _is_swapped(self, other: SingleOrder) -> bool:
+        return other.loss == self.loss.in_order(SWAPPED[self.loss.order])
+
+    def reversed(self, answer: Answer, other: SingleOrder) -> Answer | None:
+        """The other order by the line that gave this answer, where that shows it smaller."""
+        line, values, epsilon = answer.witness, answer.values, answer.epsilon
+        if not (isinstance(line, LineWitness) and isinstance(values, LineValues) and self._is_swapped(other)):
+            return None
+        found = ReversedValues(values)
+        bounds = found.delta(epsilon)
+        shown = epsilon > 0 and bounds.upper <= answer.bounds.lower
+        return Answer(epsilon, replace(line, tilt=-1 - line.tilt), found, bounds) if shown else None
+
     def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
         """delta(eps) = P(S = inf) past the largest finite loss."""
         witness = SupportWitness(max(256, math.ceil(bits) + 64))
@@ -371,20 +398,20 @@ class SingleOrder:
         return None if self._sketch is None else self._sketch[1]
 
     def _sharp_plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
-        """`_plan` with the size of delta from a sketch, where there is one or a rough estimate would cost time."""
+        """`_plan` with the size of delta from a sketch, where a first-order estimate may be rough."""
         rough = saddle.curvature * saddle.tilt**2 > ROUGH and not self.few and saddle.tilt < MAX_TILT
-        plan = None if self._sketch is not None else self._plan(epsilon, saddle, bits + (ROUGHLY if rough else 0.0))
-        if plan is not None and (plan[1] < QUICK or not rough):
-            return plan
-        sketch = self.sketch(epsilon)
-        log_delta = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
-        sharper = saddle if math.isnan(log_delta) else replace(saddle, log_delta=log_delta)
-        return plan if plan is not None and sharper is saddle else self._plan(epsilon, sharper, bits)
+        if self._sketch is None and rough and bits < FEW_BITS:
+            bits += ROUGHLY
+        elif self._sketch is not None or rough:
+            sketch = self.sketch(epsilon)
+            log_delta = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
+            saddle = saddle if math.isnan(log_delta) else replace(saddle, log_delta=log_delta)
+        return self._plan(epsilon, saddle, bits)
 
     def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
         """How to choose the cheaper of a line and a bent path, and its seconds."""
         model = self._float_model
-        line = plan_line(model, as_float(epsilon), saddle, bits)
+        line = plan_line(model, as_float(epsilon), saddle, bits, self._beside)
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds
         slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from verified_dp.search.line import LinePlan, plan_line
+from verified_dp.search.line import Shape, choose_cutoff, choose_shape, log_error
 from verified_dp.search.models import FloatLoss
 from verified_dp.search.saddle import Saddle
 from verified_dp.search.transforms import FloatLaw
@@ -27,16 +27,21 @@ _NOISE = 1e-11
 
 @dataclass(frozen=True)
 class Sketch:
-    """delta(eps) = e^{log_scale - c eps} Re sum_m terms_m e^{-i w_m eps}."""
+    """delta(eps) = e^{log_scale - c eps} Re sum_m terms_m e^{-i w_m eps} less the known aliases, if any (T157)."""
 
     tilt: float
     frequencies: np.ndarray
     terms: np.ndarray
     log_scale: float
+    knows: bool
 
     def log_delta(self, epsilon: float) -> float:
         """log delta(eps); nan where the sum is lost in its error."""
         total = float((self.terms * np.exp(-1j * self.frequencies * epsilon)).real.sum())
+        if self.knows:
+            period = 2 * math.pi / self.frequencies[1]
+            known = 1 / math.expm1(self.tilt * period) - math.exp(epsilon) / math.expm1((self.tilt + 1) * period)
+            total -= known * math.exp(self.tilt * epsilon - self.log_scale)
         lost = total < _NOISE * abs(self.terms[0])
         return math.nan if lost else self.log_scale - self.tilt * epsilon + math.log(total)
 
@@ -47,12 +52,12 @@ def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | N
         return None
     near = saddle
     for _ in range(4):
-        plan = plan_line(loss, epsilon, near, BITS)
-        if plan.excess > MOST_EXCESS:
-            plan = plan_line(loss, epsilon, near, BITS, (1.0,))
-        if plan.count * 160 * min(len(loss.parts), 2) > MOST_CELLS:
+        shape = choose_shape(loss, epsilon, near, BITS, MOST_EXCESS)
+        omega = choose_cutoff(loss, epsilon, shape.tilt, log_error(near, BITS))
+        count = math.ceil(omega * shape.period / (2 * math.pi))
+        if count * 160 * min(len(loss.parts), 2) > MOST_CELLS:
             return None
-        found = _sum(loss, plan)
+        found = _sum(loss, shape, count)
         log_delta = found.log_delta(epsilon)
         if log_delta > near.log_delta - LOST * math.log(2):
             return found
@@ -61,13 +66,12 @@ def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | N
     return None
 
 
-def _sum(loss: FloatLoss, plan: LinePlan) -> Sketch:
-    w = plan.step * np.arange(plan.count + 1)
-    z, half = plan.tilt + 1j * w, loss.mean_shift_squared / 2
-    logs = half * (z * (z + 1) - plan.tilt * (plan.tilt + 1)) + sum(
-        count * _log_ratio(law, plan.tilt, w) for law, count in loss.parts)
+def _sum(loss: FloatLoss, shape: Shape, count: int) -> Sketch:
+    c, w = shape.tilt, 2 * math.pi / shape.period * np.arange(max(count, 1) + 1)
+    z, half = c + 1j * w, loss.mean_shift_squared / 2
+    logs = half * (z * (z + 1) - c * (c + 1)) + sum(count * _log_ratio(law, c, w) for law, count in loss.parts)
     terms = np.exp(logs) / (z * (z + 1)) * np.where(w > 0, 2.0, 1.0)
-    return Sketch(plan.tilt, w, terms, loss.cumulants(plan.tilt)[0] + math.log(plan.step / (2 * math.pi)))
+    return Sketch(c, w, terms, loss.cumulants(c)[0] - math.log(shape.period), shape.left < 0)
 
 
 def _log_ratio(law: FloatLaw, tilt: float, w: np.ndarray) -> np.ndarray:

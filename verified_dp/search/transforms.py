@@ -1,13 +1,15 @@
 """Floating-point models of the laws: log M on the real axis with two derivatives, and |M| bounds on shifted lines."""
 
 import math
+from copy import copy
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from verified_dp.core.exact import square
+from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.mixture_lines import Mixture, MixtureLines
 from verified_dp.search.deadline import check_time
@@ -16,7 +18,7 @@ Floats = Any
 """A double, or an array of them."""
 _SPREAD = 11.0
 """Half-width of the integration windows in standard deviations."""
-_ENDS = 300
+_ENDS = 160
 """Ends of a window that are tried at once."""
 
 
@@ -49,6 +51,21 @@ class FloatLaw:
     @property
     def strip(self) -> float:
         return math.pi * self.variance
+
+    @cached_property
+    def reverse(self) -> "FloatLaw":
+        """The law of the swapped pair: its K at -1-x is K at x."""
+        other = copy(self)
+        other.order, other._known = SWAPPED[self.order], {}
+        return other
+
+    def log_mass(self, x: float) -> float:
+        """K at x > 0 or x < -1."""
+        return self.cumulants(x)[0] if x > 0 else self.reverse.cumulants(-1 - x)[0]
+
+    def _power(self, x: Floats) -> Floats:
+        """Of the ratio with the probability in it."""
+        return -x if self.order == "add" else x + 1
 
     def _log_ratio(self, t: np.ndarray) -> np.ndarray:
         return np.logaddexp(self.log_rest, self.log_q + (2 * t - 1) / (2 * self.variance))
@@ -133,7 +150,7 @@ class FloatLaw:
         base, loss, angle = self.shifted(t, height)
         return log_sum(base + x * loss - w * angle) + math.log(t[1] - t[0])
 
-    def strip_growth(self, c: Floats, reach: Floats) -> Floats:
+    def strip_growth(self, c: float, reach: Floats) -> Floats:
         """log (N / M(c)) of T08."""
         return np.square(reach) / (2 * self.variance) + self.cosine_growth(c, reach)
 
@@ -145,9 +162,11 @@ class FloatLaw:
     def log_tails_beyond(self, x: Floats, distances: Floats, side: int) -> np.ndarray:
         """log of T10's tails without the factors of the height, so far from 0 to the right (1) or left (-1).
 
-        Of many x, which all are > 0, or of many distances.
+        Of many x, which all are > 0 or all < -1, or of many distances.
         """
-        p = -x if self.order == "add" else x + 1
+        if self.order == "symmetric" and np.all(x < -1):
+            return self.log_tails_beyond(-1 - x, distances, -side)
+        p = self._power(x)
         if side < 0:
             return log_tail(distances / self.s) + np.minimum(p, 0.0) * self.log_rest
         odds = self.log_q + (2 * distances - 1) / (2 * self.variance)
@@ -156,13 +175,31 @@ class FloatLaw:
         bound = p * (self.log_q + np.logaddexp(0.0, self.log_rest - odds)) + p * (p - 1) / (2 * self.variance)
         return bound + log_tail((distances - p) / self.s) - (x * self.log_rest if self.order == "symmetric" else 0.0)
 
-    def furthest(self, c: float) -> float:
+    def far_end(self, xs: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """About how far to the right a window reaches for T10's tail at each of xs > 0 to be below e^target."""
+        return np.zeros_like(xs) if self.order == "add" else self._far_end(xs + 1, targets, self.log_q, 1.0)
+
+    def _far_end(self, powers: np.ndarray, targets: np.ndarray, log_share: float, mean: float) -> np.ndarray:
+        """Of F^p with one far mean of such a share: where the other terms are small enough beside the far one."""
+        slack = targets - powers * log_share - powers * (powers - 1) * mean * mean / (2 * self.variance)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            near = mean / 2 - self.variance / mean * (log_share + np.log(np.expm1(slack / powers)))
+            far = powers * mean + self.s * np.sqrt(np.maximum(-2 * slack, 0.0)) + self.s
+        return np.where(slack > 0, np.minimum(near, far), far)
+
+    def furthest(self, x: float) -> float:
         """A place right of all modes."""
-        return 0.0 if self.order == "add" else c + 1
+        return -1 - x if self.order == "symmetric" and x < -1 else max(self._power(x), 0.0)
 
     def ends(self, x: float, targets: Floats, side: int) -> Floats:
         """How far from 0, to the right (1) or left (-1), T10's tail falls below e^target, for each target."""
-        least, reach = float(np.min(targets)), 8 * self.s + self.furthest(max(x, 0.0))
+        if side > 0 or self.order == "symmetric":
+            return self._search_ends(x, targets, side)
+        need = np.maximum(min(float(self._power(x)), 0.0) * self.log_rest - targets, 1.0)
+        return self.s * np.sqrt(2 * np.maximum(need - np.log(np.maximum(2.0, 3.5 * np.sqrt(need))), 0.0) + 0.1)
+
+    def _search_ends(self, x: float, targets: Floats, side: int) -> Floats:
+        least, reach = float(np.min(targets)), 8 * self.s + self.furthest(x)
         while (curve := self.log_tails_beyond(x, reach * unit_grid(_ENDS), side))[-1] >= least:
             reach *= 2
         return reach * (_ENDS - np.searchsorted(np.maximum.accumulate(curve[::-1]), targets)) / (_ENDS - 1)
@@ -176,9 +213,10 @@ class FloatLaw:
         """The spread of Q, for which the cosine is paid."""
         return 0.0 if self.order == "remove" else 1.0
 
-    def cosine_growth(self, c: Floats, reach: Floats) -> Floats:
-        """log cos(reach d_Q/(2 s^2))^-c where Q is a mixture."""
-        return -c * np.log(np.cos(self.turns * np.asarray(reach) / (2 * self.variance)))
+    def cosine_growth(self, x: float, reach: Floats) -> Floats:
+        """log cos(reach d_Q/(2 s^2))^-x where Q is a mixture; for x < -1 that of P to the power x + 1."""
+        turns, power = (self.turns, x) if x >= 0 else (self.reverse.turns, -1 - x)
+        return -power * np.log(np.cos(turns * reach / (2 * self.variance))) if turns and power > 0 else 0.0
 
     def lines(self, t: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """`shifted` on lines of many heights: one row each."""
@@ -260,7 +298,7 @@ class MixtureLaw(FloatLaw):
     """A mixture of Gaussians in floating point; arrays over a grid of real t."""
 
     def __init__(self, law: MixtureLines) -> None:
-        self.s, self.order, self._known = float(law.sigma), law.order, {}
+        self.s, self.order, self._known, self._law = float(law.sigma), law.order, {}, law
         self.variance, self.sign = float(square(law.sigma)), law.side
         self.above, self.below = (Side(row, law.below[-1][0], self.variance) for row in (law.above, law.below[::-1]))
         self.far = float(self.above.means[-1] - self.below.means[-1])
@@ -274,8 +312,20 @@ class MixtureLaw(FloatLaw):
     def turns(self) -> float:
         return self.below.spread
 
+    @cached_property
+    def reverse(self) -> FloatLaw:
+        return MixtureLaw(self._law.in_order(SWAPPED[self.order]))  # type: ignore[attr-defined]
+
+    def far_end(self, xs: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        mean = float(self.above.means[-1])
+        if self.sign < 0 or not mean:
+            return np.zeros_like(xs)
+        return self._far_end(xs + 1, targets, float(self.above.logs[-1]), mean)
+
     def furthest(self, c: float) -> float:
-        """A place right of all modes: where t = (c+1) a_max - c (mean of Q at t), which falls in t."""
+        """A place right of all modes: where t = (c+1) a_max - c (mean of Q at t), which falls in t; 0 below -1."""
+        if c < 0:
+            return 0.0
         low = (c + 1) * float(self.above.means[-1])
         high = low - c * float(self.below.means[-1])
         while high - low > self.s / 4:
@@ -313,6 +363,9 @@ class MixtureLaw(FloatLaw):
 
     def log_tails_beyond(self, x: Floats, distances: Floats, side: int) -> np.ndarray:
         return self.log_tails(np.atleast_1d(x), self.sign * side * np.atleast_1d(distances), self.sign * side)
+
+    def ends(self, x: float, targets: Floats, side: int) -> Floats:
+        return self._search_ends(x, targets, side)
 
     def lines(self, t: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.shifted(t, heights)

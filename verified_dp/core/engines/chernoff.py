@@ -25,10 +25,13 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import Work, nothing, paced
 
 
-@proved_by("T03-chernoff", "T09-total-mass")
+@proved_by("T03-chernoff", "T09-total-mass", "T157-known-aliases")
 def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[NodeSet, int]], exponent: Fraction,
                between: Callable[[], None] = nothing) -> arb:
-    """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0; node_sets: with counts."""
+    """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0; node_sets: with counts.
+
+    For l < -1 and laws with nodes alone C(-1-l) M(l), which bounds D(eps) - 1 + e^eps alike.
+    """
     point = ball(exponent)
     log_mass = loss.enclose_gaussian_exponent(acb(point)).real
     for law, count in paced(loss.direct_parts, between):
@@ -37,7 +40,7 @@ def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[NodeSet, int]], exp
         value = bound_total(nodes, point)
         quadrature, node_tail = bound_line_error(nodes, point, value)
         log_mass += count * (value + quadrature + node_tail).log()
-    return upper_end(log_mass.exp() * bound_chernoff_factor(point))
+    return upper_end(log_mass.exp() * bound_chernoff_factor(point if exponent > 0 else -1 - point))
 
 
 @dataclass(frozen=True)

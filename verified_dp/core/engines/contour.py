@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -18,7 +18,7 @@ from typing import ClassVar
 from flint import acb, acb_poly, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, ball, upper_end
-from verified_dp.core.bounds import Bounds, bounds_from_sum
+from verified_dp.core.bounds import Bounds, bounds_from_sum, reverse_bounds
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.nodes import (
     NodeRule,
@@ -31,7 +31,7 @@ from verified_dp.core.engines.nodes import (
 )
 from verified_dp.core.engines.powers import Column, cut, enclose_products, turn_sums, turned_sum
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import DirectLaw, RuleLaw
+from verified_dp.core.laws.law import SWAPPED, DirectLaw, RuleLaw
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
 
@@ -92,9 +92,9 @@ def bound_frequency_tail(values: LineValues, epsilon: Fraction) -> arb:
     return upper_end((-ball(values.witness.tilt * epsilon)).exp() * values.tail_factor)
 
 
-@proved_by("T04-alias-bounds")
+@proved_by("T04-alias-bounds", "T157-known-aliases")
 def enclose_alias_factors(values: LineValues) -> tuple[arb, arb]:
-    """Enclose C(l) M(l) r / (1 - r) for both exponents l, r = e^{-|l - c| X}, X = 2 pi / eta."""
+    """Enclose C M(l) r / (1 - r) for both exponents l, r = e^{-|l - c| X}, X = 2 pi / eta, C by `bound_mass`."""
     witness = values.witness
     with ctx.workprec(BOUND_BITS):
         period, tilt = 2 * arb.pi() / ball(witness.step), ball(witness.tilt)
@@ -103,13 +103,22 @@ def enclose_alias_factors(values: LineValues) -> tuple[arb, arb]:
                 values.left_mass * _geometric_tail((tilt - left) * period))
 
 
-@proved_by("T04-alias-bounds")
+@proved_by("T04-alias-bounds", "T157-known-aliases")
 def bound_aliases(values: LineValues, epsilon: Fraction) -> arb:
-    """Bound sum over n != 0 of e^{c n X} D(eps + n X), X = 2 pi / eta: two geometric series."""
+    """Bound sum over n != 0 of e^{c n X} D(eps + n X) less what is known of it: two geometric series."""
     (right, left), at = values.alias_factors, ball(epsilon)
     from_right = right * (-ball(values.witness.right) * at).exp()
     from_left = left * (-ball(values.witness.left) * at).exp()
     return upper_end(from_right + from_left)
+
+
+@proved_by("T157-known-aliases")
+def enclose_known_aliases(values: LineValues, epsilon: Fraction) -> arb:
+    """Enclose sum over n < 0 of e^{c n X} (1 - e^{eps + n X}) where left < -1; else nothing is known."""
+    if values.witness.left >= 0:
+        return arb(0)
+    one, power = values.known_factors
+    return one - power * ball(epsilon).exp()
 
 
 @proved_by("T04-alias-bounds")
@@ -123,8 +132,9 @@ class LineWitness:
     """Any values give a correct enclosure; good ones a narrow one.
 
     tilt: c > 0. step: eta > 0. count: m0 >= 1 frequencies. nodes, tail_nodes: one rule per law, for the sum and
-    for the bound beyond m0 eta. right > tilt > left >= 0: exponents of the alias bounds (left = 0: D <= 1 is used).
-    prec: bits.
+    for the bound beyond m0 eta. right > tilt > left: exponents of the alias bounds (left = 0: D <= 1 is used;
+    left < -1: D(y) - 1 + e^y is bounded, which takes laws with nodes alone). prec: bits.
+    tilt < -1: the line of the swapped pair at -1 - tilt, read at -eps (T16); left and right are meant there.
     """
 
     tilt: Fraction
@@ -139,14 +149,28 @@ class LineWitness:
     kind: ClassVar[str] = "line"
     method: ClassVar[str] = "contour"
 
-    @proved_by("T06-trapezoidal-enclosure")
+    @proved_by("T06-trapezoidal-enclosure", "T157-known-aliases")
     def applies(self, loss: ComposedLoss) -> bool:
-        """The side conditions of T02, T04 and T06 that are plain comparisons of exact numbers."""
-        ordered = 0 <= self.left < self.tilt < self.right and self.step > 0 and self.count >= 1
+        """The side conditions of T02, T04, T06 and T157 that are plain comparisons of exact numbers."""
+        if self.tilt < -1:
+            return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
+        ordered = self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1
+        ordered = ordered and (self.left >= 0 or (self.left < -1 and not loss.direct_parts))
         return loss.has_transform and ordered and loss.suits(len(self.nodes)) and loss.suits(len(self.tail_nodes))
 
+    @property
+    def _swapped(self) -> LineWitness:
+        return replace(self, tilt=-1 - self.tilt)
+
+    @proved_by("T16-reversal")
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> LineValues | ReversedValues:
+        """The values on the line, or on that of the swapped pair."""
+        if self.tilt < -1:
+            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between))
+        return self._evaluate(loss, between)
+
     @proved_by("T12-powers")
-    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> LineValues:
+    def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> LineValues:
         """Enclose the composed transform on the line, and bound everything else that does not depend on eps."""
         with ctx.workprec(self.prec):
             tilt, step = ball(self.tilt), ball(self.step)
@@ -201,7 +225,7 @@ class LineValues:
     """What a line yields before eps is known.
 
     terms: the composed transform over z(z+1) at z = tilt + i m step, twice for m >= 1. quadrature, node_tail: what the
-    transforms' errors add to their sum. beyond: bound on |M| past the last frequency. right_mass, left_mass: C(l) M(l).
+    transforms' errors add to their sum. beyond: bound on |M| past the last frequency. right_mass, left_mass: C M(l).
     infinity_mass: P(S = inf), which delta adds to D.
     """
 
@@ -225,6 +249,15 @@ class LineValues:
         return enclose_alias_factors(self)
 
     @cached_property
+    @proved_by("T157-known-aliases")
+    def known_factors(self) -> tuple[arb, arb]:
+        """Enclose 1 / (e^{cX} - 1) and 1 / (e^{(c+1)X} - 1), X = 2 pi / eta."""
+        with ctx.workprec(self.witness.prec):
+            tilt, step, _ = self.scales
+            period = 2 * arb.pi() / step
+            return _geometric_tail(tilt * period), _geometric_tail((tilt + 1) * period)
+
+    @cached_property
     def scales(self) -> tuple[arb, arb, arb]:
         """Enclose tilt, step, and step / 2 pi."""
         with ctx.workprec(self.witness.prec):
@@ -236,21 +269,34 @@ class LineValues:
         """The terms, for `turned_sum`."""
         return cut(self.terms)
 
-    @proved_by("T01-inversion", "T02-aliasing", "T06-trapezoidal-enclosure")
+    @proved_by("T01-inversion", "T02-aliasing", "T06-trapezoidal-enclosure", "T157-known-aliases")
     def delta(self, epsilon: Fraction) -> Bounds:
         """Enclose delta(eps) = P(S = inf) + D(eps): (sum) - (tail) - (aliases) <= D <= (sum) + (tail).
 
-        The transforms' errors widen both sides.
+        The sum is without the known aliases. The transforms' errors widen both sides.
         """
         witness = self.witness
         with ctx.workprec(witness.prec):
             tilt, step, scale = self.scales
             at = ball(epsilon)
             turn, prefactor = acb(0, -(step * at)).exp(), (-(tilt * at)).exp() * scale
-            total = prefactor * turned_sum(self.pieces, turn).real
+            total = prefactor * turned_sum(self.pieces, turn).real - enclose_known_aliases(self, epsilon)
             errors = {"quadrature": prefactor * self.quadrature, "node_tail": prefactor * self.node_tail}
         with ctx.workprec(BOUND_BITS):
             errors["frequency_tail"] = bound_frequency_tail(self, epsilon)
             aliasing = bound_aliases(self, epsilon)
         with ctx.workprec(witness.prec):
             return bounds_from_sum(total + self.infinity_mass, errors, {"aliasing": aliasing})
+
+
+@dataclass(frozen=True)
+class ReversedValues:
+    """delta of an order from the values of the swapped pair."""
+
+    swapped: LineValues
+
+    @proved_by("T16-reversal")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """H_a(P || Q) from H_{1/a}(Q || P), a = e^eps."""
+        with ctx.workprec(self.swapped.witness.prec):
+            return reverse_bounds(self.swapped.delta(-epsilon), epsilon)

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from flint import acb, acb_mat, arb, arb_mat
 
 from verified_dp.core.balls import ball, upper_end
-from verified_dp.core.exact import square
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.mixture_lines import MixtureLines, Place
 from verified_dp.core.theorems import proved_by
@@ -47,7 +46,7 @@ class NodeRule:
     @proved_by("T08-shifted-line")
     def _is_shaped(self, law: MixtureLines) -> bool:
         """The line, 0 < h <= 2s, 0 < b, A + b < pi s^2/d."""
-        fits = self.half_width > 0 and self.step**2 <= 4 * square(law.sigma)
+        fits = self.half_width > 0 and self.step**2 <= law.largest_square
         return fits and self.is_line(law) and bool(ball(self.height + self.half_width) < law.enclose_strip())
 
     @proved_by("T08-shifted-line")

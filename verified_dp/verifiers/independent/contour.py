@@ -6,9 +6,10 @@ CERTIFICATE.md, "Witnesses": each function states the inequality that it evaluat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from .balls import (
     Ball,
@@ -44,7 +45,7 @@ from .balls import (
     transposed,
     turn_sums,
 )
-from .losses import ComposedLoss
+from .losses import SWAPPED, ComposedLoss
 from .nodes import Nodes, Rule, moved_nodes, shares_loss
 from .quadrature import MAX_POINTS, gauss_rule
 
@@ -114,14 +115,14 @@ def chernoff_factor(exponent: Ball) -> Ball:
 
 
 def bound_mass(loss: ComposedLoss, nodes: Sequence[Nodes], exponent: Fraction) -> Ball:
-    """C(l) M(l): D(eps) <= C(l) M(l) e^{-l eps} (T03)."""
+    """C(l) M(l): D(eps) <= C(l) M(l) e^{-l eps} (T03); for l < -1 C(-1-l) M(l), of D(eps) - 1 + e^eps alike (T157)."""
     point = ball(exponent)
     size = loss.gaussian_exponent((point, Ball(0)))[0]
     for law, count in loss.direct_parts:
         size = size + log(law.moment(point)) * count
     for found, (_, count) in zip(nodes, loss.node_parts, strict=True):
         size = size + log(found.mass(point)) * count
-    return (exp(size) * chernoff_factor(point)).upper()
+    return (exp(size) * chernoff_factor(point if exponent > 0 else -1 - point)).upper()
 
 
 def all_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
@@ -157,7 +158,8 @@ def shared_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
 
 @dataclass(frozen=True)
 class Line:
-    """tilt c, step eta, count m0: the sum over c + i m eta, |m| <= m0. right > tilt > left >= 0: alias exponents."""
+    """tilt c, step eta, count m0: the sum over c + i m eta, |m| <= m0. right > tilt > left, left >= 0 or < -1: alias
+    exponents. tilt < -1: the swapped pair's line at -1 - tilt (T16)."""
 
     tilt: Fraction
     step: Fraction
@@ -168,8 +170,12 @@ class Line:
     left: Fraction
     prec: int
 
-    def evaluate(self, loss: ComposedLoss) -> LineValues:
-        require(0 <= self.left < self.tilt < self.right and self.step > 0 and self.count >= 1)
+    def evaluate(self, loss: ComposedLoss) -> LineValues | ReversedValues:
+        if self.tilt < -1:
+            swapped = replace(self, tilt=-1 - self.tilt).evaluate(loss.in_order(SWAPPED[loss.order]))
+            return ReversedValues(swapped)
+        require(self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1)
+        require(self.left >= 0 or (self.left < -1 and not loss.direct_parts))
         require(loss.has_transform and not loss.only_moments)
         return LineValues(self, loss)
 
@@ -233,7 +239,23 @@ class LineValues:
         period = 2 * pi() / step
         aliases = (self.right_mass * exp(-(line.right * eps)) / expm1((line.right - tilt) * period)
                    + self.left_mass * exp(-(line.left * eps)) / expm1((tilt - line.left) * period))
+        if line.left < 0:  # 1 - e^{eps - n X} is known of those on the left (T157)
+            found = found - 1 / expm1(tilt * period) + exp(eps) / expm1((tilt + 1) * period)
         return bounds_from_sum(found + self.infinity, errors, {"aliasing": aliases.upper()})
+
+
+class ReversedValues:
+    """delta(eps) = 1 - e^eps + e^eps delta'(-eps), delta' of the swapped pair (T16)."""
+
+    def __init__(self, swapped: Any) -> None:
+        self.swapped = swapped
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        found, scale = self.swapped.enclose(-epsilon), exp(ball(epsilon))
+        lower, upper = (1 - scale + scale * end for end in (found.lower, found.upper))
+        budget = {name: (scale * size).upper() for name, size in found.budget.items()}
+        budget["rounding"] = budget["rounding"] + lower.radius() + upper.radius()
+        return Bounds(larger(lower, 0).lower(), smaller(upper, 1).upper(), budget)
 
 
 # ---------- bent paths ----------

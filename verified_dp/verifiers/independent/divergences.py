@@ -8,9 +8,7 @@ from fractions import Fraction
 from .balls import Ball, ball, exp, expm1, larger, log
 from .contour import Bounds, one_sided, require
 from .laws import ONLY_MOMENTS
-from .losses import ComposedLoss
-
-SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
+from .losses import SWAPPED, ComposedLoss
 
 
 @dataclass(frozen=True)

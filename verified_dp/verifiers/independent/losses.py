@@ -10,6 +10,9 @@ from typing import Any
 from .balls import Ball, Complex, ball, expm1, log1p, normal_tail, total
 from .laws import ONLY_MOMENTS, GaussianLoss, Law, SampledGaussianLoss
 
+SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
+"""The order of the swapped pair."""
+
 
 @dataclass(frozen=True)
 class ShuffledEpoch:

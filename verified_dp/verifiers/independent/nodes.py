@@ -118,7 +118,7 @@ class Nodes:
         self.law, self.rule, self.offset = law, rule, offset
         self.s, self.twice = value_of(law.sigma), 2 * square_of(law.sigma)
         above, below = ratios(law, bits())
-        self.spread = below.spread
+        self.spreads = above.spread, below.spread
         distance = max(above.spread, below.spread) or above.means[-1] - below.means[-1]
         self.strip = pi() * square_of(law.sigma) / distance
 
@@ -166,12 +166,13 @@ class Nodes:
         _require(self.rule.half_width <= self.rule.height)
 
     def _growth(self, squares: Fraction, tilt: Ball) -> Ball:
-        """e^{squares/(2s^2)} cos(d_Q (A+b)/(2s^2))^-c, d_Q the spread of Q."""
+        """e^{squares/(2s^2)} cos(d_Q (A+b)/(2s^2))^-c cos(d_P (A+b)/(2s^2))^(c+1), d spreads; only powers below 0."""
         grown = exp(squares / self.twice)
-        if not self.spread:
-            return grown
-        cosine, _ = cos_sin((self.rule.height + self.rule.half_width) * self.spread / self.twice)
-        return grown * real_power(cosine, -tilt)
+        for spread, power in zip(self.spreads, (-1 - tilt, tilt), strict=True):
+            if spread and not power <= 0:
+                cosine, _ = cos_sin((self.rule.height + self.rule.half_width) * spread / self.twice)
+                grown = grown * real_power(cosine, -larger(power, 0))
+        return grown
 
     def line_error(self, tilt: Ball) -> tuple[Ball, Ball]:
         """|M(tilt + iw) - sum| for every w >= 0: (quadrature, dropped nodes) (T08, T09)."""
