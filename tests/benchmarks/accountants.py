@@ -155,6 +155,7 @@ ACCOUNTANTS: dict[str, Callable[[Case, str], Answer]] = {
     **{f"opacus {name}": partial(opacus, accountant=name) for name in ("prv", "rdp")},
     "PLD_accounting": pld_accounting,
 }
-PACKAGES = {"verified_dp": "verified-dp", "before": "verified-dp", "dp_accounting": "dp-accounting", "prv_accountant": "prv-accountant",
-            "fourier-accountant": "fourier-accountant", "opacus": "opacus", "PLD_accounting": "PLD_accounting"}
+PACKAGES = {"verified_dp": "verified-dp", "before": "verified-dp", "dp_accounting": "dp-accounting",
+            "prv_accountant": "prv-accountant", "fourier-accountant": "fourier-accountant", "opacus": "opacus",
+            "PLD_accounting": "PLD_accounting"}
 """First word of an accountant -> its distribution."""

@@ -78,9 +78,9 @@ def asked(case: Case, accountant: str, quantity: str) -> dict[str, Any]:
 def run_alone(case: Case, accountant: str, limit: float, before: Path | None) -> dict[str, Any]:
     """Both questions in a process of their own; {} where the accountant has no such mechanism."""
     words = [sys.executable, __file__, "--one", json.dumps([case.name, accountant])]
-    place = {"PYTHONPATH": str(before)} if before and accountant.startswith("before") else {}
+    place = os.environ | ({"PYTHONPATH": str(before)} if before and accountant.startswith("before") else {})
     try:
-        found = subprocess.run(words, capture_output=True, text=True, timeout=limit, check=False, env=os.environ | place)
+        found = subprocess.run(words, capture_output=True, text=True, timeout=limit, check=False, env=place)
     except subprocess.TimeoutExpired:
         return {quantity: {"error": f"more than {limit:.0f} s"} for quantity in QUANTITIES}
     try:
