@@ -1,4 +1,4 @@
-"""Choose two rays for few compositions: where losses begin to be high, how the low ones' ray turns, both rays' panels."""
+"""Choose two rays for few compositions: where losses begin to be high, how the low ones' ray turns, the panels."""
 
 from __future__ import annotations
 
@@ -157,24 +157,22 @@ def _plan_at(loss: FloatLoss, epsilon: float, c: float, share: float, target: fl
     tables = [RuleTable(law, count, _rule(law, c, want, share)) for law, count in loss.parts]
     lead = tables[0]
     ends = np.searchsorted(lead.angle, [0.02 * lead.angle[-1], 0.98 * lead.angle[-1]])
-    tried = lead.highest[np.unique(np.linspace(*ends, _CUTS).astype(int).clip(1, len(lead.loss) - 1))]
+    tried = lead.highest[np.unique(np.linspace(ends[0], ends[1], _CUTS).astype(int).clip(1, len(lead.loss) - 1))]
     sums = Sums(tables, [table.below(tried) for table in tables], epsilon)
     chosen = _choose_cut(sums, c, target)
     if chosen is None:
         return None
     sums, slope, low_end, high_end = chosen
-    shapes = []
-    for high, angle, end in ((False, slope, low_end), (True, math.pi / 2, high_end)):
-        shape = _cut_ray(sums, c, angle, end, high, target)
-        if shape is None:
-            return None
-        shapes.append(shape)
+    low = _cut_ray(sums, c, slope, low_end, False, target)
+    up = None if low is None else _cut_ray(sums, c, math.pi / 2, high_end, True, target)
+    if low is None or up is None:
+        return None
     start = np.array([c + 0j])
     most = max(float(sums.logs(start, high)[0, 0]) for high in (False, True)) - 2 * math.log(c) + math.log(
-        max(shape.half for shape in shapes))
+        max(low.half, up.half))
     extra = sum(math.log2(table.count) for table in tables) + math.log2(1 + c + max(low_end, high_end)) + max(
-        len(shape.levels) for shape in shapes)
-    return RaysPlan(c, sums, *shapes, math.ceil((most - target) / math.log(2) + extra + 16))
+        len(low.levels), len(up.levels))
+    return RaysPlan(c, sums, low, up, math.ceil((most - target) / math.log(2) + extra + 16))
 
 
 def _choose_cut(sums: Sums, c: float, target: float) -> tuple[Sums, float, float, float] | None:
@@ -223,7 +221,7 @@ def _cut_ray(sums: Sums, c: float, slope: float, length: float, high: bool, targ
 def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, points: int, target: float,
             half: float) -> list[tuple[int, float]] | None:
     """Panels and ellipses from a first half-length on: at every level the fewest after which panels may be doubled."""
-    place, levels = 0.0, []
+    place, levels = 0.0, list[tuple[int, float]]()
     while len(levels) < _MOST_LEVELS:
         rest = max(1, math.ceil((length - place) / (2 * half)))
         panels = np.append(_PANELS[rest > _PANELS], rest)

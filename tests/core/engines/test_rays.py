@@ -115,7 +115,8 @@ def altered_witness(witness: RaysWitness, draw: random.Random) -> RaysWitness:
     ray: Ray = getattr(witness, name)
     levels = list(ray.levels)
     n = draw.randrange(len(levels))
-    levels[n] = Level(draw.choice([1, levels[n].panels]), draw.choice([Fraction(5, 4), Fraction(30), levels[n].ellipse]))
+    panels, ellipse = levels[n].panels, levels[n].ellipse
+    levels[n] = Level(draw.choice([1, panels]), draw.choice([Fraction(5, 4), Fraction(30), ellipse]))
     stride = tuple(x * draw.choice([Fraction(1, 2), 1, 2]) for x in ray.stride)
     changes = [
         {name: replace(ray, levels=tuple(levels[:draw.randint(1, len(levels))]))},
@@ -129,7 +130,8 @@ def altered_witness(witness: RaysWitness, draw: random.Random) -> RaysWitness:
 def test_a_ray_on_which_low_losses_grow_proves_nothing(composed: Composed) -> None:
     loss, at = composed("remove", "1/100", "1", 2), Fraction("0.4255")
     witness = chosen(loss, at)
-    growing = replace(witness, cuts=(witness.nodes[0].last,), low=replace(witness.low, stride=(Fraction(1), Fraction(0))))
+    right = replace(witness.low, stride=(Fraction(1), Fraction(0)))
+    growing = replace(witness, cuts=(witness.nodes[0].last,), low=right)
     bounds = evaluate(loss, growing).delta(at)
     assert (bounds.lower, bounds.upper) == (0, 1)
     assert bounds.budget["frequency_tail"] == arb.pos_inf()

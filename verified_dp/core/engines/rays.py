@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
 from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
@@ -102,7 +101,7 @@ class Share:
 
 @dataclass(frozen=True)
 class LevelValues:
-    """A level before eps is known: points z, terms = weight * integrand * e^{z eps}; bounds at a rectangle's corners."""
+    """A level before eps is known: points z, terms = weight * integrand * e^{z eps}; bounds at corners around it."""
 
     points: list[acb]
     terms: list[acb]
@@ -245,7 +244,8 @@ class RaysWitness:
         laws = len(loss.node_parts)
         stated = laws == len(loss.parts) == len(self.nodes) == len(self.cuts) and not loss.mean_shift_squared
         return stated and self.tilt > 0 and self.low.is_shaped and self.high.is_shaped and all(
-            _parts(law.side, rule, cut) for (law, _), rule, cut in zip(loss.node_parts, self.nodes, self.cuts, strict=True))
+            _parts(law.side, rule, cut)
+            for (law, _), rule, cut in zip(loss.node_parts, self.nodes, self.cuts, strict=True))
 
     @proved_by("T158-two-rays")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RaysValues:
