@@ -104,7 +104,7 @@ class Budget:
 
 def path_seconds(plan: PathPlan) -> float:
     """A rough prediction of the kernel's time on a path."""
-    return 0.02 + 2.5e-7 * predicted_cost(plan)
+    return 0.02 + 2.5e-7 * predicted_cost(plan) * max(1.0, plan.bits / 100)
 
 
 class SingleOrder:
