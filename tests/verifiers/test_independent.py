@@ -71,7 +71,11 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "mixed line": ("replace", step("gaussian", noise_multiplier="1.5", count=2000, q="0.01") + GAUSSIAN, "1", "1e-5"),
     "two laws": ("add", step("gaussian", noise_multiplier="2", count=400, q="0.01")
                  + step("gaussian", noise_multiplier="3", count=100, q="0.02"), *CLAIM),
-    "panels": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01"), "0.5", "1e-4"),
+    "rays": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01"), "0.5", "1e-4"),
+    "rays of two laws": ("replace", step("gaussian", noise_multiplier="2", count=2, q="0.01")
+                         + step("gaussian", noise_multiplier="3", count=1, q="0.02"), "0.5", "1e-4"),
+    "panels": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01")
+               + step("gaussian", noise_multiplier="20000"), "0.5", "1e-4"),
     "Gaussian": ("zero-out", GAUSSIAN, "12", "1e-6"),
     "group of Gaussians": ("replace", "group_size = 2\n" + GAUSSIAN, *CLAIM),
     "one sampled step": ("replace", step("gaussian", noise_multiplier="1", q="0.01"), *CLAIM),
@@ -120,7 +124,7 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "shared discrete sample": ("remove", SHARED + DISCRETE, "0.2", "1e-3"),
     "line of groups": (
         "add-or-remove", "group_size = 3\n" + step("gaussian", noise_multiplier="2", count=100, q="0.05"), *CLAIM),
-    "panels of groups": (
+    "rays of groups": (
         "remove", "group_size = 3\n" + step("gaussian", noise_multiplier="2", count=3, q="0.1"), *CLAIM),
     "line of draws": ("replace", '[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "4"\ncount = 20\n'
                       'sampling = { scheme = "with-replacement", draws = 4, population = 100 }\n', *CLAIM),
@@ -162,8 +166,8 @@ def test_certificates_are_confirmed(name: str, certificates: Callable[[str], Doc
 
 def test_every_kind_of_witness_is_seen(certificates: Callable[[str], Document]) -> None:
     kinds = {entry["witness"]["kind"] for name in SPECS for entry in certificates(name)["evaluations"]}
-    assert kinds >= {"line", "panels", "lattice", "chernoff", "closed-form", "exact", "renyi", "divergences", "support",
-                     "end", "endless"}
+    assert kinds >= {"line", "panels", "rays", "lattice", "chernoff", "closed-form", "exact", "renyi", "divergences",
+                     "support", "end", "endless"}
 
 
 @pytest.mark.parametrize("name", ["no pure epsilon", "no finite epsilon"])
@@ -320,7 +324,7 @@ def test_what_carries_no_trust_may_change(certificates: Callable[[str], Document
     assert not independent.verify(canonical(document)).valid, "the seals are the old ones"
 
 
-ENGINES = {"line": "line", "panels": "panels", "lattice": "sampled Laplace", "chernoff": "line",
+ENGINES = {"line": "line", "panels": "panels", "rays": "rays", "lattice": "sampled Laplace", "chernoff": "line",
            "renyi": "Renyi", "divergences": "zCDP", "closed-form": "Laplace"}
 
 
@@ -394,13 +398,14 @@ def number_of(text: str) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-MUTABLE = ("line", "panels", "lattice", "chernoff", "renyi", "divergences")
+MUTABLE = ("line", "panels", "rays", "lattice", "chernoff", "renyi", "divergences")
 
 
 @pytest.mark.parametrize("kind", MUTABLE)
 def test_mutated_witnesses_prove_nothing_false(
         kind: str, certificates: Callable[[str], Document], mutants: ModuleType) -> None:
-    assert check_mutants(certificates(ENGINES[kind]), kind, mutants, {"panels": 4, "lattice": 20}.get(kind, 50)) > 0
+    count = {"panels": 4, "rays": 10, "lattice": 20}.get(kind, 50)
+    assert check_mutants(certificates(ENGINES[kind]), kind, mutants, count) > 0
 
 
 @pytest.mark.long

@@ -131,8 +131,9 @@ def kept(size: int) -> Callable[[Callable[[*_Arguments], _Result]], Callable[[*_
 
 @kept(256)
 def gauss_rule(points: int) -> list[tuple[arb, arb]]:
-    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1]."""
-    return [arb.legendre_p_root(points, i, True) for i in range(points)]
+    """Enclose the nodes and weights of Gauss-Legendre quadrature on [-1, 1], from the largest node to the smallest."""
+    half = [arb.legendre_p_root(points, i, True) for i in range((points + 1) // 2)]
+    return half + [(-node, weight) for node, weight in half[: points // 2][::-1]]
 
 
 def all_powers(bases: Sequence[acb], count: int) -> list[list[acb]]:

@@ -37,6 +37,7 @@ from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
+from verified_dp.search.rays import choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.sketch import Sketch, choose_sketch
 
@@ -106,7 +107,7 @@ class Budget:
 
 def path_seconds(plan: PathPlan) -> float:
     """A rough prediction of the kernel's time on a path."""
-    return 0.02 + 2.5e-7 * predicted_cost(plan)
+    return 0.02 + 2.5e-7 * predicted_cost(plan) * max(1.0, plan.bits / 100)
 
 
 class SingleOrder:
@@ -416,10 +417,18 @@ class SingleOrder:
         seconds = line.seconds
         slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
         if slow and saddle.tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
-            path = plan_path(model, as_float(epsilon), saddle, bits)
-            if path is not None and path_seconds(path) < seconds:
+            rays = plan_rays(model, as_float(epsilon), self._jumping(epsilon, saddle), bits)
+            path = plan_path(model, as_float(epsilon), saddle, bits) if rays is None else None
+            if rays is not None and rays.seconds < seconds:
+                choose, seconds = partial(choose_rays, rays), rays.seconds
+            elif path is not None and path_seconds(path) < seconds:
                 choose, seconds = partial(choose_path, path), path_seconds(path)
         return choose, seconds
+
+    def _jumping(self, epsilon: Fraction, saddle: Saddle) -> Saddle:
+        """With the size of delta if one large loss decides, where that is far less: what the first order misses."""
+        jump = self.log_jump(epsilon) if self.few else -math.inf
+        return replace(saddle, log_delta=jump) if -math.inf < jump < saddle.log_delta else saddle
 
     def evaluate(self, epsilon: Fraction, witness: Witness) -> Answer:
         """Run the kernel on a witness. Raises OutOfTime past the deadline."""

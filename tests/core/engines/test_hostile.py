@@ -23,6 +23,7 @@ from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.nodes import NodeRule, bound_line_error, bound_transform_beyond, enclose_nodes
 from verified_dp.core.engines.panels import PanelWitness
+from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided
 from verified_dp.core.laws.composed import ComposedLoss
@@ -34,6 +35,7 @@ from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
 from verified_dp.search.order import SingleOrder
 from verified_dp.search.path import choose_path, plan_path
+from verified_dp.search.rays import choose_rays, plan_rays
 
 REFUSALS = (InvalidInput, InvalidCertificate, Undecided, ArithmeticError, LookupError, ValueError)
 """What the certificate's checker takes for a refusal."""
@@ -69,13 +71,16 @@ class Case:
 
 
 def proposals(loss: ComposedLoss, epsilon: Fraction, bits: float) -> Iterator[Witness]:
-    """A line, a path, a Chernoff exponent."""
+    """A line, a path, two rays, a Chernoff exponent."""
     order = SingleOrder(loss)
     saddle = order.saddle(epsilon)
     yield choose_line(order.model, plan_line(order.model, float(epsilon), saddle, bits))
     path = plan_path(order.model, float(epsilon), saddle, bits)
     if path is not None:
         yield choose_path(path)
+    rays = plan_rays(order.model, float(epsilon), saddle, bits)
+    if rays is not None:
+        yield choose_rays(rays)
     if loss.parts:
         rules = tuple(choose_nodes(law, saddle.tilt, 8.0) for law, _ in order.model.parts)
         yield ChernoffWitness(dyadic(saddle.tilt), rules, 80)
@@ -207,7 +212,7 @@ def spoiled(witness: Witness, alter: Callable[[NodeRule], NodeRule]) -> Iterator
             block = replace(first, **{name: tuple(alter(rule) for rule in getattr(first, name))})
             yield replace(witness, blocks=(block, *rest))
         return
-    assert isinstance(witness, LineWitness | ChernoffWitness)
+    assert isinstance(witness, LineWitness | RaysWitness | ChernoffWitness)
     for name in ("nodes", "tail_nodes") if isinstance(witness, LineWitness) else ("nodes",):
         yield replace(witness, **{name: tuple(alter(rule) for rule in getattr(witness, name))})
 
@@ -223,7 +228,7 @@ def test_inadmissible_rules_prove_nothing(cases: list[Case], name: str) -> None:
             bounds = enclose(case, witness)
             nothing = bounds is None or (bounds.lower == 0 and bounds.upper == 1)
             assert nothing or (name == "step above 2 s" and isinstance(witness, PanelWitness)), witness
-    assert {kind for _, kind in chosen} == {LineWitness, PanelWitness, ChernoffWitness}
+    assert {kind for _, kind in chosen} == {LineWitness, PanelWitness, RaysWitness, ChernoffWitness}
 
 
 @pytest.mark.parametrize("change", [

@@ -21,6 +21,7 @@ from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
+from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.support import SupportWitness
@@ -60,8 +61,8 @@ class Witness(Protocol):
 
 
 WITNESSES: tuple[type[Witness], ...] = (
-    LineWitness, PanelWitness, LatticeWitness, SparseWitness, ChernoffWitness, ClosedFormWitness, SupportWitness,
-    RenyiWitness, DivergencesWitness, ExactWitness, EndWitness, EndlessWitness,
+    LineWitness, PanelWitness, RaysWitness, LatticeWitness, SparseWitness, ChernoffWitness, ClosedFormWitness,
+    SupportWitness, RenyiWitness, DivergencesWitness, ExactWitness, EndWitness, EndlessWitness,
     AttackWitness)
 
 MAX_BITS = 10**6

@@ -214,20 +214,21 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     height, half_width = nodes.lengths[:2]
     kappa = 2 * nodes.law.enclose_modulus_factor(tilt, height, half_width) / _geometric(nodes.rule)
     tails = nodes.bound_tails(acb(tilt))
-    at_rest = _absolute_sum(nodes, acb(tilt)) + tails
+    at_rest, beyond = _absolute_sums(nodes, [acb(tilt), acb(tilt, frequency)])
+    at_rest += tails
     if not kappa < 1:
         return arb.pos_inf()
     quadrature = kappa * at_rest / (1 - kappa)
-    return upper_end(_absolute_sum(nodes, acb(tilt, frequency)) + quadrature + tails)
+    return upper_end(beyond + quadrature + tails)
 
 
 @proved_by("T08-shifted-line")
-def _absolute_sum(nodes: NodeSet, z: acb) -> arb:
-    """Bound sum_j |W_j(z)| = sum_j exp(Re(base_j) + x Re v_j - w Im v_j)."""
-    x, w = z.real, z.imag
-    return upper_end(sum(
-        ((base.real + x * loss.real - w * loss.imag).exp()
-         for base, loss in zip(nodes.bases, nodes.losses, strict=True)), arb(0)))
+def _absolute_sums(nodes: NodeSet, points: Sequence[acb]) -> list[arb]:
+    """Bound sum_j |W_j(z)| = sum_j exp(Re(base_j) + x Re v_j - w Im v_j) at each point z = x + iw."""
+    rows = [[base.real for base in nodes.bases], [loss.real for loss in nodes.losses],
+            [loss.imag for loss in nodes.losses]]
+    exponents = arb_mat([[1, z.real, -z.imag] for z in points]) * arb_mat(rows)
+    return [upper_end(sum((exponent.exp() for exponent in row), arb(0))) for row in exponents.tolist()]
 
 
 @proved_by("T19-line-integral")
@@ -286,8 +287,8 @@ def bound_node_errors(law: MixtureLines, rule: NodeRule, corners: Sequence[acb])
 @proved_by("T20-panel-enclosure")
 def bound_transforms(nodes: NodeSet, errors: Sequence[tuple[arb, arb]], corners: Sequence[acb]) -> list[arb]:
     """Bound |M(z)| at each corner by sum_j |W_j(z)| + quadrature + tails (a log-convex function of (Re z, Im z))."""
-    return [upper_end(_absolute_sum(nodes, z) + quadrature + tails)
-            for z, (quadrature, tails) in zip(corners, errors, strict=True)]
+    return [upper_end(size + quadrature + tails)
+            for size, (quadrature, tails) in zip(_absolute_sums(nodes, corners), errors, strict=True)]
 
 
 def count_nodes(rules: Iterable[NodeRule]) -> int:

@@ -89,7 +89,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
         ends = [acb(ball(x), ball(w)) for x, w in (start, block.end)]
         errors = [_worst(bound_node_errors(law, rule, ends))
                   for (law, _), rule in zip(loss.node_parts, block.nodes, strict=True)]
-        corners = _corners(ends, block)
+        corners = rectangle(ends, block.panels, block.ellipse)
         masses = _bound_integrand(loss, block, corners)
     with ctx.workprec(prec):
         first, last = (acb(ball(x), ball(w)) for x, w in (start, block.end))
@@ -124,17 +124,22 @@ def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns
 @proved_by("T20-panel-enclosure")
 def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, offsets: list[acb]) -> list[acb]:
     """Enclose sum_j W_j(first + i stride + offset) for i < count and all offsets, i by i: one matrix product."""
+    return enclose_on_panels(nodes, first, stride, count, acb_mat(turns_of(nodes, offsets)))
+
+
+@proved_by("T20-panel-enclosure")
+def enclose_on_panels(nodes: NodeSet, first: acb, stride: acb, count: int, turns: acb_mat) -> list[acb]:
+    """The same from e^{loss offset}, one row per node."""
     leaps = all_powers([(loss * stride).exp() for loss in nodes.losses], count)
     weights = nodes.weights(first)
     giant = acb_mat([[weight * leap for weight, leap in zip(weights, row, strict=True)] for row in leaps])
-    baby = acb_mat([_turns(loss, offsets) for loss in nodes.losses])
-    return [value for row in (giant * baby).tolist() for value in row]
+    return [value for row in (giant * turns).tolist() for value in row]
 
 
-def _turns(loss: acb, offsets: list[acb]) -> list[acb]:
+def turns_of(nodes: NodeSet, offsets: list[acb]) -> list[list[acb]]:
     """Enclose e^{loss offset} at the offsets of a Gauss rule: those of the second half are minus those of the first."""
-    half = [(loss * offset).exp() for offset in offsets[: (len(offsets) + 1) // 2]]
-    return half + [1 / turn for turn in half[: len(offsets) // 2][::-1]]
+    table = [[(loss * offset).exp() for offset in offsets[: (len(offsets) + 1) // 2]] for loss in nodes.losses]
+    return [half + [1 / turn for turn in half[: len(offsets) // 2][::-1]] for half in table]
 
 
 @proved_by("T20-panel-enclosure")
@@ -144,11 +149,11 @@ def _worst(errors: list[tuple[arb, arb]]) -> tuple[arb, arb]:
 
 
 @proved_by("T20-panel-enclosure")
-def _corners(ends: list[acb], block: Block) -> list[acb]:
-    """The rectangle along the piece that holds every panel's ellipse."""
+def rectangle(ends: list[acb], panels: int, ellipse: Fraction) -> list[acb]:
+    """The corners of the rectangle along the piece that holds every panel's ellipse."""
     first, last = ends
-    rho = ball(block.ellipse)
-    half = (last - first) / (2 * block.panels)
+    rho = ball(ellipse)
+    half = (last - first) / (2 * panels)
     along = half * ((rho + 1 / rho) / 2 - 1)
     across = half * acb(0, 1) * ((rho - 1 / rho) / 2)
     return [first - along - across, first - along + across, last + along - across, last + along + across]
@@ -187,16 +192,21 @@ def _bound_integrand(loss: ComposedLoss, block: Block, corners: list[acb]) -> li
 
 @proved_by("T17-gauss-legendre", "T20-panel-enclosure")
 def bound_panels(values: BlockValues, block: Block, epsilon: Fraction) -> arb:
-    """Bound the Gauss-Legendre error of a block: panels * r * (64/15) U rho^{-2n} / (1 - rho^{-2}).
+    """Bound the Gauss-Legendre error of a block."""
+    return bound_gauss(values.ends, values.corners, values.corner_masses, block.ellipse, block.points, ball(epsilon))
 
-    U bounds |integrand| on the ellipses.
+
+@proved_by("T17-gauss-legendre", "T20-panel-enclosure")
+def bound_gauss(ends: list[acb], corners: list[acb], masses: list[arb], ellipse: Fraction, points: int,
+                epsilon: arb) -> arb:
+    """Bound it: panels * r * (64/15) U rho^{-2n} / (1 - rho^{-2}), r = half a panel's length.
+
+    U bounds |integrand| on the ellipses: its bound, `masses` times e^{-x eps}, is largest at a corner.
     """
-    rho = ball(block.ellipse)
-    tilt = -ball(epsilon)
-    supremum = largest([mass * (z.real * tilt).exp()
-                        for z, mass in zip(values.corners, values.corner_masses, strict=True)])
-    half_length = (values.ends[1] - values.ends[0]).abs_upper() / 2
-    return upper_end(half_length * supremum * 64 / 15 * rho ** (-2 * block.points) / (1 - rho**-2))
+    rho = ball(ellipse)
+    supremum = largest([mass * (-z.real * epsilon).exp() for z, mass in zip(corners, masses, strict=True)])
+    half_length = (ends[1] - ends[0]).abs_upper() / 2
+    return upper_end(half_length * supremum * 64 / 15 * rho ** (-2 * points) / (1 - rho**-2))
 
 
 @proved_by("T12-powers")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 from .balls import (
     Ball,
@@ -331,13 +331,13 @@ class BlockValues:
         self.length = modulus((last[0] - first[0], last[1] - first[1]))
         with precision(LOW_BITS):
             errors = [self._worst(found.errors([first, last])) for found in all_nodes(loss, block.nodes)]
-            self.corners = self._rectangle(first, last)
+            self.corners = rectangle(first, last, block.panels, block.ellipse)
             self.masses = self._bound_integrand(loss)
         half = scaled_by((last[0] - first[0], last[1] - first[1]), Fraction(1, 2 * block.panels))
         gauss = gauss_rule(block.points)
         offsets = [scaled_by(half, node) for node, _ in gauss]
         middles = [plus(first, scaled_by(half, 2 * i + 1)) for i in range(block.panels)]
-        columns = [self._transforms(found, middles[0], scaled_by(half, 2), offsets)
+        columns = [panel_sums(found.losses, found.weights(middles[0]), scaled_by(half, 2), block.panels, offsets)
                    for found in all_nodes(loss, block.nodes)]
         self.points = [plus(middle, offset) for middle in middles for offset in offsets]
         self.terms: list[Complex] = []
@@ -359,28 +359,6 @@ class BlockValues:
         """At the ends of a straight piece: the bounds are log-convex along it (T20)."""
         return largest(quadrature for quadrature, _ in errors), largest(tail for _, tail in errors)
 
-    def _transforms(self, nodes: Nodes, first: Complex, stride: Complex, offsets: Sequence[Complex]) -> list[Complex]:
-        """sum_j W_j(first + i stride + offset) for all i < panels and all offsets, i by i: one matrix product."""
-        giant: list[Row] = []
-        baby: list[Row] = []
-        for v, weight in zip(nodes.losses, nodes.weights(first), strict=True):
-            row, size = exp_row(v, offsets)
-            baby.append(row)
-            leaps = powers(complex_exp(times(v, stride)), self.block.panels)
-            giant.append(row_times(leaps, entry(scaled_by(weight, size))))
-        lefts = (Table([column], bits() - top_of([column])) for column in transposed(giant))  # of very different sizes
-        return [value for row in products(lefts, Table(transposed(baby), bits())) for value in row]
-
-    def _rectangle(self, first: Complex, last: Complex) -> list[Complex]:
-        """Along the piece, around every panel's ellipse."""
-        rho, block = ball(self.block.ellipse), self.block
-        half = scaled_by((last[0] - first[0], last[1] - first[1]), Fraction(1, 2 * block.panels))
-        along = scaled_by(half, (rho + 1 / rho) / 2 - 1)
-        wide = (rho - 1 / rho) / 2
-        across = -half[1] * wide, half[0] * wide
-        return [plus(plus(end, scaled_by(along, sign)), scaled_by(across, side))
-                for end, sign in ((first, -1), (last, 1)) for side in (-1, 1)]
-
     def _bound_integrand(self, loss: ComposedLoss) -> list[Ball]:
         """|M/(z(z+1))| at the corners, the kernel by its largest value on the rectangle."""
         left, low = (-largest(-z[part] for z in self.corners) for part in (0, 1))
@@ -400,10 +378,47 @@ class BlockValues:
         return found, quadrature, node_tail
 
     def bound_panels(self, epsilon: Ball) -> Ball:
-        """panels * d * (64/15) U rho^-2n / (1 - rho^-2) (T17)."""
-        rho, block = ball(self.block.ellipse), self.block
-        supremum = largest(mass * exp(-(z[0] * epsilon)) for z, mass in zip(self.corners, self.masses, strict=True))
-        return self.length / 2 * supremum * 64 / 15 * exp(log(rho) * (-2 * block.points)) / (1 - 1 / (rho * rho))
+        return bound_gauss(self.length, self.corners, self.masses, self.block, self.block.points, epsilon)
+
+
+def panel_sums(losses: Sequence[Complex], weights: Sequence[Complex], stride: Complex, panels: int,
+               offsets: Sequence[Complex]) -> list[Complex]:
+    """sum_j weight_j e^{v_j (i stride + offset)} for all i < panels and all offsets, i by i: one matrix product."""
+    giant: list[Row] = []
+    baby: list[Row] = []
+    for v, weight in zip(losses, weights, strict=True):
+        row, size = exp_row(v, offsets)
+        baby.append(row)
+        leaps = powers(complex_exp(times(v, stride)), panels)
+        giant.append(row_times(leaps, entry(scaled_by(weight, size))))
+    lefts = (Table([column], bits() - top_of([column])) for column in transposed(giant))  # of very different sizes
+    return [value for row in products(lefts, Table(transposed(baby), bits())) for value in row]
+
+
+def rectangle(first: Complex, last: Complex, panels: int, ellipse: Fraction) -> list[Complex]:
+    """Along the piece, around every panel's ellipse."""
+    rho = ball(ellipse)
+    half = scaled_by((last[0] - first[0], last[1] - first[1]), Fraction(1, 2 * panels))
+    along = scaled_by(half, (rho + 1 / rho) / 2 - 1)
+    wide = (rho - 1 / rho) / 2
+    across = -half[1] * wide, half[0] * wide
+    return [plus(plus(end, scaled_by(along, sign)), scaled_by(across, side))
+            for end, sign in ((first, -1), (last, 1)) for side in (-1, 1)]
+
+
+class Ellipse(Protocol):
+    """What names the parameter of its panels' ellipses."""
+
+    @property
+    def ellipse(self) -> Fraction: ...
+
+
+def bound_gauss(length: Ball, corners: Sequence[Complex], masses: Sequence[Ball], shape: Ellipse, points: int,
+                epsilon: Ball) -> Ball:
+    """panels * d * (64/15) U rho^-2n / (1 - rho^-2), d half a panel's length (T17)."""
+    rho = ball(shape.ellipse)
+    supremum = largest(mass * exp(-(z[0] * epsilon)) for z, mass in zip(corners, masses, strict=True))
+    return length / 2 * supremum * 64 / 15 * exp(log(rho) * (-2 * points)) / (1 - 1 / (rho * rho))
 
 
 def bound_products(loss: ComposedLoss, rules: Sequence[Rule], corners: Sequence[Complex]) -> list[Ball]:

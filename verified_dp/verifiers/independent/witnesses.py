@@ -21,6 +21,7 @@ from .laws import SampledLoss
 from .losses import ComposedLoss
 from .nodes import Rule
 from .pieces import AtomicProduct, ClosedForm, ClosedFormLaw
+from .rays import Rays
 from .sparse import Sparse
 
 MAX_PRECISION = 50_000
@@ -240,6 +241,7 @@ def _shared(masses: Any, count: int) -> Iterator[tuple[Fraction, Fraction]]:
 KINDS: dict[str, tuple[type[Any], str]] = {
     "line": (Line, "contour"),
     "panels": (Path, "contour"),
+    "rays": (Rays, "contour"),
     "lattice": (Lattice, "lattice"),
     "sparse": (Sparse, "lattice"),
     "chernoff": (Chernoff, "contour"),
@@ -321,6 +323,11 @@ def check_size(witness: Any) -> None:
             sizes = [_nodes(block.nodes), _nodes(block.bound_nodes), abs(block.panels * block.points)]
             cells, lengths = cells + sizes[0] * sizes[2], [*lengths, *sizes]
         lengths.append(_nodes(witness.ray_nodes))
+    elif isinstance(witness, Rays):
+        lengths.append(_nodes(witness.nodes))
+        for ray in (witness.low, witness.high):
+            lengths.append(abs(ray.points) * sum(abs(level.panels) for level in ray.levels))
+            cells += lengths[1] * lengths[-1]
     elif isinstance(witness, Lattice):
         lengths += [abs(high - low) for low, high in witness.windows]
         lengths += [_span(grid) for grid in witness.grids]

@@ -1,0 +1,324 @@
+"""The contour method along two rays, for few compositions: low losses alone, and all tuples with a high one (T158).
+
+On the line Re z = c every transform is a finite sum N(z) = sum_j W_j e^{z v_j} up to a small error, and a sum of
+exponentials may be integrated wherever it decays. Nodes below a cut have low losses: with N_L their sum,
+
+    D(eps) = (1/pi) Im (int_low prod N_L^k F + int_high (prod N^k - prod N_L^k) F) + error,  F = e^{-z eps}/(z(z+1)),
+
+the one along a ray towards large Re z, where e^{-z eps} decays, the other upwards, where high losses turn and decay.
+The panels of a ray double their length from level to level, so that the turns of a level are squares of the last's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from flint import acb, acb_mat, arb, ctx
+
+from verified_dp.core.balls import BOUND_BITS, ball, gauss_rule, largest, lower_end, smallest, upper_end
+from verified_dp.core.bounds import Bounds, bounds_from_sum
+from verified_dp.core.engines.nodes import (
+    NodeRule,
+    NodeSet,
+    bound_line_error,
+    bound_total,
+    bound_transforms,
+    count_nodes,
+    enclose_nodes,
+    work_of_nodes,
+)
+from verified_dp.core.engines.panels import (
+    MAX_POINTS,
+    Corner,
+    bound_gauss,
+    enclose_on_panels,
+    rectangle,
+    turns_of,
+)
+from verified_dp.core.engines.powers import enclose_power
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.theorems import proved_by
+from verified_dp.core.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
+
+MAX_LEVELS = 64
+"""Of a ray: each doubles the length of a panel."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """`panels` equal panels, with ellipses of parameter `ellipse` around them."""
+
+    panels: int
+    ellipse: Fraction
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Panels of `points` Gauss points one after the other: those of level n have the vector 2^n stride."""
+
+    stride: Corner
+    points: int
+    levels: tuple[Level, ...]
+
+    @property
+    def is_shaped(self) -> bool:
+        """Right or up or both, with panels at every level."""
+        x, y = self.stride
+        return x >= 0 and y >= 0 and x + y > 0 and self.points >= 2 and len(self.levels) >= 1 and all(
+            level.panels >= 1 and level.ellipse > 1 for level in self.levels)
+
+    def corners(self, tilt: Fraction) -> list[Corner]:
+        """Where the levels begin, and where the last one ends."""
+        found, (x, y) = [(tilt, Fraction(0))], self.stride
+        for n, level in enumerate(self.levels):
+            length, (left, low) = level.panels << n, found[-1]
+            found.append((left + length * x, low + length * y))
+        return found
+
+    def work(self, nodes: int, prec: int) -> Work:
+        """Of so many nodes at all points."""
+        if not (2 <= self.points <= MAX_POINTS and len(self.levels) <= MAX_LEVELS):
+            return Work(IMPOSSIBLE)
+        panels, levels = sum(abs(level.panels) for level in self.levels), len(self.levels)
+        sides = panels + self.points * levels
+        units = nodes * (panels * self.points + EXPONENTIAL * sides) + 2 * EXPONENTIAL * panels * self.points
+        bounds = 8 * EXPONENTIAL * nodes * levels
+        return Work((units + self.points**2) * words(prec) + bounds,
+                    (nodes * sides + 4 * panels * self.points) * entry_bytes(prec))
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of one law with its count: the nodes with low losses, and the others."""
+
+    low: NodeSet
+    high: NodeSet
+    count: int
+
+
+@dataclass(frozen=True)
+class LevelValues:
+    """A level before eps is known: points z, terms = weight * integrand * e^{z eps}; bounds at corners around it."""
+
+    points: list[acb]
+    terms: list[acb]
+    ends: list[acb]
+    corners: list[acb]
+    corner_masses: list[arb]
+
+
+@dataclass(frozen=True)
+class RayValues:
+    """A ray before eps is known. beyond: bound of the products at its end `top`.
+
+    reach: Re(direction * v), at most, of what is integrated; it decays past the top if that is below right * eps.
+    """
+
+    levels: list[LevelValues]
+    top: acb
+    beyond: arb
+    reach: arb
+    right: Fraction
+
+
+@proved_by("T158-two-rays")
+def _share(nodes: NodeSet, cut: int, count: int) -> Share:
+    """Part nodes at the index `cut` of the pair's own direction: losses grow with side * index."""
+    own = [j * nodes.law.side < cut for j in range(nodes.rule.first, nodes.rule.last + 1)]
+    low, high = (replace(nodes, bases=[base for base, is_low in zip(nodes.bases, own, strict=True) if is_low == wanted],
+                         losses=[loss for loss, is_low in zip(nodes.losses, own, strict=True) if is_low == wanted])
+                 for wanted in (True, False))
+    return Share(low, high, count)
+
+
+@proved_by("T158-two-rays")
+def _bound_sizes(shares: Sequence[Share], points: list[acb], high: bool) -> list[arb]:
+    """Bound |prod N_L^k|, or |prod N^k - prod N_L^k|, at each point, by a function log-convex in (Re z, Im z).
+
+    prod A_L^k, or sum_i k_i A_H,i / A_i prod A^k, with A the sums of |W_j|.
+    """
+    exact = [(arb(0), arb(0))] * len(points)
+    sizes, parts = [arb(1)] * len(points), [arb(0)] * len(points)
+    for share in shares:
+        reach = bound_transforms(share.low, exact, points)
+        if high:
+            more = bound_transforms(share.high, exact, points)
+            reach = [x + y for x, y in zip(reach, more, strict=True)]
+            parts = [part + share.count * y / x for part, x, y in zip(parts, reach, more, strict=True)]
+        sizes = [size * x**share.count for size, x in zip(sizes, reach, strict=True)]
+    return [upper_end(size * part if high else size) for size, part in zip(sizes, parts, strict=True)]
+
+
+@proved_by("T158-two-rays")
+def _bound_reach(shares: Sequence[Share], direction: acb, high: bool) -> arb:
+    """Bound sum_i k_i max_j Re(direction v_j), of low nodes or of all; Im v_j >= 0 (T08)."""
+    x, y, total = direction.real, direction.imag, arb(0)
+    for share in shares:
+        losses = share.low.losses + (share.high.losses if high else [])
+        total += share.count * largest([x * loss.real - y * lower_end(loss.imag).max(arb(0)) for loss in losses])
+    return upper_end(total)
+
+
+@proved_by("T158-two-rays", "T20-panel-enclosure")
+def _bound_integrand(shares: Sequence[Share], corners: list[acb], high: bool) -> list[arb]:
+    """Bound the integrand times e^{z eps} at the corners, the kernel by its largest value on the whole rectangle."""
+    left, low = smallest([z.real for z in corners]), smallest([z.imag for z in corners])
+    nearest = left.max(low)
+    if not nearest > 0:
+        return [arb.pos_inf() for _ in corners]
+    kernel = nearest * (left + 1).max(low)
+    return [upper_end(size / kernel) for size in _bound_sizes(shares, corners, high)]
+
+
+@proved_by("T158-two-rays")
+def _evaluate_ray(shares: Sequence[Share], tilt: Fraction, ray: Ray, high: bool,
+                  between: Callable[[], None]) -> RayValues:
+    corners = [acb(ball(x), ball(y)) for x, y in ray.corners(tilt)]
+    gauss, stride = gauss_rule(ray.points), acb(*map(ball, ray.stride))
+    offsets = [stride * x / 2 for x, _ in gauss]
+    used = [(share, [share.low, share.high] if high else [share.low]) for share in shares]
+    turns = [[turns_of(nodes, offsets) for nodes in halves] for _, halves in used]
+    levels = []
+    for n, level in enumerate(paced(ray.levels, between)):
+        if n:
+            turns = [[[[x * x for x in row] for row in table] for table in tables] for tables in turns]
+            stride, offsets = 2 * stride, [2 * offset for offset in offsets]
+        first = corners[n] + stride / 2
+        middles = [first + stride * i for i in range(level.panels)]
+        points = [middle + offset for middle in middles for offset in offsets]
+        sums = [[enclose_on_panels(nodes, first, stride, level.panels, acb_mat(table))
+                 for nodes, table in zip(halves, tables, strict=True)]
+                for (_, halves), tables in zip(used, turns, strict=True)]
+        weights = [stride * weight / 2 for _ in middles for _, weight in gauss]
+        terms = [size * weight / (z * (z + 1)) for z, weight, size in zip(
+            points, weights, _multiplied(shares, sums, len(points)), strict=True)]
+        with ctx.workprec(BOUND_BITS):
+            around = rectangle(corners[n:n + 2], level.panels, level.ellipse)
+            levels.append(LevelValues(points, terms, corners[n:n + 2], around, _bound_integrand(shares, around, high)))
+    with ctx.workprec(BOUND_BITS):
+        top = corners[-1]
+        return RayValues(levels, top, _bound_sizes(shares, [top], high)[0],
+                         _bound_reach(shares, acb(*map(ball, ray.stride)), high), ray.stride[0])
+
+
+@proved_by("T158-two-rays")
+def _multiplied(shares: Sequence[Share], sums: Sequence[list[list[acb]]], count: int) -> list[acb]:
+    """Enclose prod N_L^k, or prod (N_L + N_H)^k - prod N_L^k, at each of `count` points."""
+    low, whole = [acb(1)] * count, [acb(1)] * count
+    for share, halves in zip(shares, sums, strict=True):
+        low = [x * enclose_power(y, share.count) for x, y in zip(low, halves[0], strict=True)]
+        if len(halves) > 1:
+            whole = [x * enclose_power(y + z, share.count) for x, y, z in zip(whole, *halves, strict=True)]
+    return low if all(len(halves) == 1 for halves in sums) else [x - y for x, y in zip(whole, low, strict=True)]
+
+
+def _parts(side: int, rule: NodeRule, cut: int) -> bool:
+    """Whether some nodes are low and some high."""
+    first, last = sorted((side * rule.first, side * rule.last))  # exact: integers
+    return first < cut <= last
+
+
+@dataclass(frozen=True)
+class RaysWitness:
+    """tilt: c > 0, where both rays start. nodes, cuts: one rule per law, and where its losses begin to be high.
+
+    low, high: the rays. prec: bits.
+    """
+
+    tilt: Fraction
+    nodes: tuple[NodeRule, ...]
+    cuts: tuple[int, ...]
+    low: Ray
+    high: Ray
+    prec: int
+
+    kind: ClassVar[str] = "rays"
+    method: ClassVar[str] = "contour"
+
+    @proved_by("T158-two-rays")
+    def applies(self, loss: ComposedLoss) -> bool:
+        """The side conditions that are plain comparisons of exact numbers; every step must have nodes."""
+        laws = len(loss.node_parts)
+        stated = laws == len(loss.parts) == len(self.nodes) == len(self.cuts) and not loss.mean_shift_squared
+        return stated and self.tilt > 0 and self.low.is_shaped and self.high.is_shaped and all(
+            _parts(law.side, rule, cut)
+            for (law, _), rule, cut in zip(loss.node_parts, self.nodes, self.cuts, strict=True))
+
+    @proved_by("T158-two-rays")
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RaysValues:
+        """Enclose the node sums' products along both rays, and bound everything else that does not depend on eps."""
+        with ctx.workprec(self.prec):
+            node_sets = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.node_parts, self.nodes, strict=True)]
+            shares = [_share(nodes, cut, count) for nodes, cut, (_, count) in zip(
+                node_sets, self.cuts, loss.node_parts, strict=True)]
+            rays = [_evaluate_ray(shares, self.tilt, ray, high, between)
+                    for ray, high in ((self.low, False), (self.high, True))]
+        with ctx.workprec(BOUND_BITS):
+            return RaysValues(self, rays, *_bound_replaced(node_sets, [count for _, count in loss.node_parts],
+                                                           ball(self.tilt)))
+
+    def work(self, loss: ComposedLoss) -> Work:
+        """Of both rays, and of the nodes."""
+        nodes = count_nodes(self.nodes)
+        rays = [ray.work(nodes, self.prec) for ray in (self.low, self.high)]
+        made = 16 * EXPONENTIAL * work_of_nodes(loss, self.nodes) * words(self.prec)
+        return Work(sum(ray.units for ray in rays) + made, sum(ray.memory for ray in rays))
+
+
+@proved_by("T158-two-rays")
+def _bound_replaced(node_sets: Sequence[NodeSet], counts: Sequence[int], tilt: arb) -> tuple[arb, arb]:
+    """Bound (1/pi) int |prod M^k - prod N^k| |dz / (z(z+1))| along Re z = c by quadrature and tails of the nodes.
+
+    On the line |M_i| and |N_i| are at most |N_i(c)| + 2 e_i, and int |dz / (z(z+1))| <= pi/(2c).
+    """
+    size, quadrature, node_tail = arb(1), arb(0), arb(0)
+    for nodes, count in zip(node_sets, counts, strict=True):
+        total = bound_total(nodes, tilt)
+        by_quadrature, by_tail = bound_line_error(nodes, tilt, total)
+        reach = total + 2 * (by_quadrature + by_tail)
+        size *= reach**count
+        quadrature, node_tail = quadrature + count * by_quadrature / reach, node_tail + count * by_tail / reach
+    return upper_end(quadrature * size / (2 * tilt)), upper_end(node_tail * size / (2 * tilt))
+
+
+@dataclass(frozen=True)
+class RaysValues:
+    """Both rays, and what replacing the transforms by node sums adds at most, times e^{c eps}."""
+
+    witness: RaysWitness
+    rays: list[RayValues]
+    quadrature: arb
+    node_tail: arb
+
+    @proved_by("T158-two-rays", "T17-gauss-legendre", "T20-panel-enclosure")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """Enclose D(eps): panel errors, node errors and what lies beyond both rays on both sides."""
+        with ctx.workprec(self.witness.prec):
+            at = ball(epsilon)
+            total = sum((term * (-z * at).exp() for ray in self.rays for level in ray.levels
+                         for z, term in zip(level.points, level.terms, strict=True)), acb(0)).imag / arb.pi()
+        with ctx.workprec(BOUND_BITS):
+            at = ball(epsilon)
+            scale = (-ball(self.witness.tilt) * at).exp()
+            both = zip(self.rays, (self.witness.low, self.witness.high), strict=True)
+            panels = sum((bound_gauss(values.ends, values.corners, values.corner_masses, level.ellipse, ray.points, at)
+                          for found, ray in both
+                          for values, level in zip(found.levels, ray.levels, strict=True)), arb(0))
+            errors = {"quadrature": scale * self.quadrature, "node_tail": scale * self.node_tail,
+                      "panels": panels / arb.pi(),
+                      "frequency_tail": sum((_bound_beyond(ray, at) for ray in self.rays), arb(0))}
+        with ctx.workprec(self.witness.prec):
+            return bounds_from_sum(total, errors, {"aliasing": arb(0)})
+
+
+@proved_by("T158-two-rays")
+def _bound_beyond(ray: RayValues, epsilon: arb) -> arb:
+    """Bound (1/pi) int |integrand| past the end z_e of a ray: the products times e^{-z eps} fall, and
+    int |dz / (z(z+1))| <= pi / (2 |z_e|).
+    """
+    if not ray.reach <= ball(ray.right) * epsilon:
+        return arb.pos_inf()
+    return upper_end(ray.beyond * (-ray.top.real * epsilon).exp() / (2 * ray.top.abs_lower()))

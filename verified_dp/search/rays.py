@@ -1,0 +1,265 @@
+"""Choose two rays for few compositions: where losses begin to be high, how the low ones' ray turns, the panels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.rays import Level, Ray, RaysWitness
+from verified_dp.search.line import dyadic, kept_window, node_rule
+from verified_dp.search.models import FloatLoss
+from verified_dp.search.saddle import Saddle
+from verified_dp.search.transforms import FloatLaw, log_sums
+
+_TRIED = ((0.5, 0.48), (0.75, 0.48), (0.5, 0.36), (0.3, 0.48), (0.75, 0.36))
+"""Starts, as shares of the saddle point (to the left windows are shorter, and more cancels), and heights of the nodes'
+lines, as shares of the strip: the first for which rays are found are taken."""
+_SLOPES = np.radians([3.0, 12.0, 24.0, 38.0, 54.0, 70.0])
+_REACHES = np.geomspace(0.2, 2000, 18)
+_FINE = 0.6
+"""Nodes so far apart, in noise multipliers, stand for all of a law."""
+_SPARE = 0.1
+"""By this share of itself eps may fall before the low losses no longer decay along their ray."""
+_CUTS = 16
+"""So many cuts are tried."""
+_ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
+_FIRST, _BACKINGS, _ROOM = np.geomspace(0.003, 1, 20), 3, -3.0
+"""First half-panels as shares of half the ray, how many are tried, log of the error of one where more may follow."""
+_PANELS = np.array([1, 2, 3, 4, 6, 8, 12, 18])
+_MOST_LEVELS, _MOST_PANELS = 24, 400
+
+
+class RuleTable:
+    """log |W_j|, Re v_j and Im v_j of some nodes of a rule, the lowest losses first."""
+
+    def __init__(self, law: FloatLaw, count: float, rule: NodeRule) -> None:
+        self.law, self.count, self.rule = law, count, rule
+        self.side = -1 if law.order == "add" else 1
+        self.first, last = sorted((self.side * rule.first, self.side * rule.last))
+        self.stride = max(1, int(_FINE * law.s / float(rule.step)))
+        places = np.arange(self.first, last + 1, self.stride)
+        base, self.loss, self.angle = law.shifted(self.side * places * float(rule.step), float(rule.height))
+        self.base, self.highest = base + math.log(float(rule.step) * self.stride), np.maximum.accumulate(self.loss)
+
+    def below(self, losses: np.ndarray) -> np.ndarray:
+        """How many nodes have losses below each of some, at least one and not all."""
+        return np.clip(np.searchsorted(self.highest, losses), 1, len(self.loss) - 1)
+
+    def cut(self, number: int) -> int:
+        """Where the witness cuts the rule after so many of the nodes kept here."""
+        return self.first + (number - 1) * self.stride + 1
+
+    def sums(self, z: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """log of the sums of |W_j| of the first nodes, of the others, of all; one row per point."""
+        terms = self.base + np.multiply.outer(z.real, self.loss) - np.multiply.outer(z.imag, self.angle)
+        if len(numbers) > 1:
+            low, high = (np.logaddexp.accumulate(part, axis=1) for part in (terms, terms[:, ::-1]))
+            return low[:, numbers - 1], high[:, -numbers - 1], low[:, -1:]
+        low, high = (log_sums(part)[:, None] for part in np.split(terms, numbers, axis=1))
+        return low, high, np.logaddexp(low, high)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """log of T158's bounds of what each ray integrates, for some cuts."""
+
+    tables: list[RuleTable]
+    numbers: list[np.ndarray]
+    epsilon: float
+
+    def logs(self, z: np.ndarray, high: bool) -> np.ndarray:
+        """Without the kernel; one row per point, one column per cut."""
+        total, parts = -z.real[:, None] * self.epsilon, []
+        for table, numbers in zip(self.tables, self.numbers, strict=True):
+            low, rest, whole = table.sums(z, numbers)
+            total = total + table.count * (whole if high else low)
+            parts.append(math.log(table.count) + rest - whole)
+        return np.asarray(total + np.logaddexp.reduce(parts, axis=0) if high else total)
+
+    def reach(self, slopes: np.ndarray) -> np.ndarray:
+        """Re(d v) at most in excess of that of eps, per direction and cut: the low sums decay where it is negative."""
+        right, up = np.cos(slopes)[:, None], np.sin(slopes)[:, None]
+        excess = -right * self.epsilon
+        for table, numbers in zip(self.tables, self.numbers, strict=True):
+            turned = np.maximum.accumulate(right * table.loss - up * table.angle, axis=1)
+            excess = excess + table.count * turned[:, numbers - 1]
+        return np.asarray(excess)
+
+    def only(self, index: int) -> Sums:
+        """With one cut."""
+        return Sums(self.tables, [numbers[index:index + 1] for numbers in self.numbers], self.epsilon)
+
+
+@dataclass(frozen=True)
+class RayShape:
+    """A ray in floating point: the angle, half of the first panel's length, panels and ellipse per level."""
+
+    slope: float
+    half: float
+    points: int
+    levels: list[tuple[int, float]]
+
+    @property
+    def panels(self) -> int:
+        return sum(panels for panels, _ in self.levels)
+
+    def ray(self) -> Ray:
+        """In short dyadics."""
+        stride = dyadic(2 * self.half * math.cos(self.slope), 12), dyadic(2 * self.half * math.sin(self.slope), 12)
+        if self.slope == math.pi / 2:
+            stride = stride[0] * 0, stride[1]
+        return Ray(stride, self.points, tuple(Level(panels, dyadic(ellipse, 8)) for panels, ellipse in self.levels))
+
+
+@dataclass(frozen=True)
+class RaysPlan:
+    """Both rays in floating point, and the bits of precision they need."""
+
+    tilt: float
+    sums: Sums
+    low: RayShape
+    high: RayShape
+    prec: int
+
+    @property
+    def seconds(self) -> float:
+        """A rough prediction of the kernel's time."""
+        nodes = sum(table.rule.last - table.rule.first + 1 for table in self.sums.tables)
+        work = sum(nodes * (shape.points * (1.5 + 0.4 * len(shape.levels)) + shape.panels * (1 + 0.1 * shape.points))
+                   + 15 * shape.panels * shape.points for shape in (self.low, self.high))
+        return 1e-6 * work * max(1.0, self.prec / 150)
+
+
+def plan_rays(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> RaysPlan | None:
+    """Choose the start, the nodes' line and both rays for a relative error 2^-bits; None where none is found."""
+    if loss.mean_shift_squared or loss.direct or not loss.parts:
+        return None
+    target = saddle.log_delta - (bits + 3) * math.log(2)
+    with np.errstate(all="ignore"):
+        plans = (_plan_at(loss, epsilon, saddle.tilt * share, height, target) for share, height in _TRIED)
+        return next((plan for plan in plans if plan is not None), None)
+
+
+def _rule(law: FloatLaw, c: float, want: float, share: float) -> NodeRule:
+    """Nodes at this share of the strip's height, whose errors are below e^-want M(c)."""
+    height = share * law.strip
+    step = min(2 * math.pi * height / (want + float(law.strip_growth(c, 2 * height)) + 1), 1.9 * law.s)
+    low, high = kept_window(law, c, law.cumulants(c)[0] - want, height)
+    return node_rule(height, height, step, float(low), float(high))
+
+
+def _plan_at(loss: FloatLoss, epsilon: float, c: float, share: float, target: float) -> RaysPlan | None:
+    size = loss.cumulants(c)[0] - c * epsilon - math.log(c)
+    want = size - target + math.log(4 * sum(count for _, count in loss.parts))
+    tables = [RuleTable(law, count, _rule(law, c, want, share)) for law, count in loss.parts]
+    lead = tables[0]
+    ends = np.searchsorted(lead.angle, [0.02 * lead.angle[-1], 0.98 * lead.angle[-1]])
+    tried = lead.highest[np.unique(np.linspace(ends[0], ends[1], _CUTS).astype(int).clip(1, len(lead.loss) - 1))]
+    sums = Sums(tables, [table.below(tried) for table in tables], epsilon)
+    chosen = _choose_cut(sums, c, target)
+    if chosen is None:
+        return None
+    sums, slope, low_end, high_end = chosen
+    low = _cut_ray(sums, c, slope, low_end, False, target)
+    up = None if low is None else _cut_ray(sums, c, math.pi / 2, high_end, True, target)
+    if low is None or up is None:
+        return None
+    start = np.array([c + 0j])
+    most = max(float(sums.logs(start, high)[0, 0]) for high in (False, True)) - 2 * math.log(c) + math.log(
+        max(low.half, up.half))
+    extra = sum(math.log2(table.count) for table in tables) + math.log2(1 + c + max(low_end, high_end)) + max(
+        len(low.levels), len(up.levels))
+    return RaysPlan(c, sums, low, up, math.ceil((most - target) / math.log(2) + extra + 16))
+
+
+def _choose_cut(sums: Sums, c: float, target: float) -> tuple[Sums, float, float, float] | None:
+    """The cut and the slope with the shortest rays; their lengths."""
+    reach = sums.reach(_SLOPES)
+    scale = (float(sums.logs(np.array([c + 0j]), False).max()) - target) / max(
+        sums.epsilon - sum(table.count * table.loss[0] for table in sums.tables), 1e-300)
+    tried = scale * _REACHES
+    rays = np.stack([_lengths(sums, c, slope, tried, False, target) for slope in _SLOPES])
+    rays = np.where(reach < -_SPARE * np.cos(_SLOPES)[:, None] * sums.epsilon, rays, np.inf)
+    up = _lengths(sums, c, math.pi / 2, tried, True, target)
+    total = rays + up
+    slope, cut = np.unravel_index(int(total.argmin()), total.shape)
+    if not math.isfinite(total[slope, cut]):
+        return None
+    return sums.only(int(cut)), float(_SLOPES[slope]), float(rays[slope, cut]), float(up[cut])
+
+
+def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool, target: float) -> np.ndarray:
+    """How far a ray must go until the rest is negligible, for each cut."""
+    z = c + tried * complex(math.cos(slope), math.sin(slope))
+    logs = sums.logs(z, high) - math.log(2) - np.log(np.abs(z))[:, None] - target
+    rows = np.arange(logs.shape[1])
+    first = (logs < 0).argmax(axis=0)
+    before = np.maximum(first - 1, 0)
+    above, below = logs[before, rows], logs[first, rows]
+    shares = np.where(first > 0, np.clip(above / (above - below), 0, 1), 1)
+    found = tried[before] * (tried[first] / tried[before]) ** shares
+    return np.where((logs < 0).any(axis=0), 1.05 * found, np.inf)
+
+
+def _cut_ray(sums: Sums, c: float, slope: float, length: float, high: bool, target: float) -> RayShape | None:
+    """Levels of panels whose length doubles, as few as the errors of each allow."""
+    turn = complex(math.cos(slope), math.sin(slope))
+    need = float(sums.logs(np.array([c + 0j]), high)[0, 0]) - target
+    points = min(max(12, math.ceil(0.28 * need)), 128)
+    tried = _FIRST * length / 2
+    errors, _ = _errors(sums, c, turn, np.zeros(len(tried)), tried, np.ones(len(tried)), high, points, target)
+    for half in tried[errors < _ROOM][::-1][:_BACKINGS]:
+        levels = _levels(sums, c, turn, length, high, points, target, float(half))
+        if levels is not None:
+            return RayShape(slope, float(half), points, levels)
+    return None
+
+
+def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, points: int, target: float,
+            half: float) -> list[tuple[int, float]] | None:
+    """Panels and ellipses from a first half-length on: at every level the fewest after which panels may be doubled."""
+    place, levels = 0.0, list[tuple[int, float]]()
+    while len(levels) < _MOST_LEVELS:
+        rest = max(1, math.ceil((length - place) / (2 * half)))
+        panels = np.append(_PANELS[rest > _PANELS], rest)
+        ends = place + 2 * half * panels
+        errors, ellipses = _errors(sums, c, turn, np.append(np.full(len(panels), place), ends),
+                                   np.append(np.full(len(panels), half), np.full(len(panels), 2 * half)),
+                                   np.append(panels, np.ones(len(panels))), high, points, target)
+        fits, next_fits = np.split(errors < np.repeat([0, _ROOM], len(panels)), 2)
+        good = np.flatnonzero(fits & (next_fits | (panels >= rest)))
+        if not len(good) or rest > _MOST_PANELS:
+            return None
+        i = int(good[0])
+        levels.append((int(panels[i]), float(ellipses[i])))
+        if panels[i] >= rest:
+            return levels
+        place, half = float(ends[i]), 2 * half
+    return None
+
+
+def _errors(sums: Sums, c: float, turn: complex, places: np.ndarray, halves: np.ndarray, panels: np.ndarray, high: bool,
+            points: int, target: float) -> tuple[np.ndarray, np.ndarray]:
+    """log of the Gauss-Legendre errors of panels along a ray over e^target, with the best ellipses."""
+    rho = _ELLIPSES[None, :]
+    along, across = halves[:, None] * ((rho + 1 / rho) / 2 - 1), halves[:, None] * (rho - 1 / rho) / 2
+    near, far = places[:, None] - along, (places + 2 * halves * panels)[:, None] + along
+    z = c + turn * np.stack([near - 1j * across, near + 1j * across, far - 1j * across, far + 1j * across], axis=-1)
+    left, low = z.real.min(axis=-1), z.imag.min(axis=-1)
+    nearest = np.maximum(left, low)
+    kernel = np.log(nearest) + np.log(np.maximum(left + 1, low))
+    logs = sums.logs(z.ravel(), high)[:, 0].reshape(z.shape).max(axis=-1) - kernel
+    errors = logs + np.log((halves * panels)[:, None] * 64 / 15 / (1 - rho**-2)) - 2 * points * np.log(rho)
+    errors = np.where(nearest > 0, errors, np.inf) - target + math.log(8)
+    best = np.nanargmin(np.where(np.isnan(errors), np.inf, errors), axis=1)
+    return errors[np.arange(len(errors)), best], _ELLIPSES[best]
+
+
+def choose_rays(plan: RaysPlan) -> RaysWitness:
+    """Turn a plan into a witness."""
+    cuts = tuple(table.cut(int(numbers[0])) for table, numbers in zip(plan.sums.tables, plan.sums.numbers, strict=True))
+    return RaysWitness(dyadic(plan.tilt), tuple(table.rule for table in plan.sums.tables), cuts,
+                       plan.low.ray(), plan.high.ray(), plan.prec)

@@ -1,0 +1,224 @@
+"""Few compositions: the node sums of low losses along a ray of their own (CERTIFICATE.md, `rays`; T158)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .balls import (
+    Ball,
+    Complex,
+    ball,
+    complex_exp,
+    complex_power,
+    exp,
+    inverse,
+    larger,
+    largest,
+    log,
+    modulus,
+    pi,
+    plus,
+    precision,
+    scaled_by,
+    times,
+    total,
+)
+from .contour import LOW_BITS, Bounds, Corner, all_nodes, bound_gauss, bounds_from_sum, panel_sums, rectangle, require
+from .losses import ComposedLoss
+from .nodes import Nodes, Rule, side_of
+from .quadrature import MAX_POINTS, gauss_rule
+
+MAX_LEVELS = 64
+Point = tuple[Complex, Complex]
+"""(b, v) of a node: W(z) = e^{b + z v}."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """Equal panels, on ellipses of parameter `ellipse`."""
+
+    panels: int
+    ellipse: Fraction
+
+
+@dataclass(frozen=True)
+class Ray:
+    """From the tilt on: the panels of level n have the vector 2^n stride."""
+
+    stride: Corner
+    points: int
+    levels: tuple[Level, ...]
+
+    def check(self) -> None:
+        x, y = self.stride
+        require(x >= 0 and y >= 0 and x + y > 0 and 2 <= self.points <= MAX_POINTS)
+        require(1 <= len(self.levels) <= MAX_LEVELS)
+        require(all(level.panels >= 1 and level.ellipse > 1 for level in self.levels))
+
+
+@dataclass(frozen=True)
+class Rays:
+    """The start c > 0, rules, where losses begin to be high, the ray of the low ones and that of all other tuples."""
+
+    tilt: Fraction
+    nodes: tuple[Rule, ...]
+    cuts: tuple[int, ...]
+    low: Ray
+    high: Ray
+    prec: int
+
+    def evaluate(self, loss: ComposedLoss) -> RaysValues:
+        require(self.tilt > 0 and loss.has_transform and not loss.direct_parts and not loss.only_moments)
+        require(not loss.mean_shift_squared and len(self.cuts) == len(loss.node_parts))
+        self.low.check()
+        self.high.check()
+        return RaysValues(self, loss)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Of one law: low nodes, high nodes, how often it is composed."""
+
+    low: list[Point]
+    high: list[Point]
+    count: int
+
+
+class RaysValues:
+    """Both rays, and what the node sums differ from the transforms."""
+
+    def __init__(self, rays: Rays, loss: ComposedLoss) -> None:
+        self.tilt = ball(rays.tilt)
+        found = all_nodes(loss, rays.nodes)
+        shares = [_share(nodes, cut, count) for nodes, cut, (_, count) in zip(
+            found, rays.cuts, loss.node_parts, strict=True)]
+        self.rays = [RayValues(shares, rays.tilt, ray, high) for ray, high in ((rays.low, False), (rays.high, True))]
+        with precision(LOW_BITS):
+            self._replaced(found, shares)
+
+    def _replaced(self, found: Sequence[Nodes], shares: Sequence[Shares]) -> None:
+        """sum_i k_i e_i/m_i prod m_i^{k_i} / (2c), by source."""
+        tilt, size = self.tilt, Ball(0)
+        self.quadrature, self.node_tail = Ball(0), Ball(0)
+        for nodes, share in zip(found, shares, strict=True):
+            quadrature, tail = nodes.line_error(tilt)
+            weights = nodes.weights((tilt, Ball(0)))
+            reach = modulus((total(x for x, _ in weights), total(y for _, y in weights))).upper()
+            reach = reach + 2 * (quadrature + tail)
+            size = size + log(reach) * share.count
+            self.quadrature = self.quadrature + quadrature * share.count / reach
+            self.node_tail = self.node_tail + tail * share.count / reach
+        scale = exp(size) / (2 * tilt)
+        self.quadrature, self.node_tail = self.quadrature * scale, self.node_tail * scale
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        """(1/pi) Im of both rays' sums, errors on both sides (T158)."""
+        eps = ball(epsilon)
+        found = total(ray.sum(eps) for ray in self.rays) / pi()
+        with precision(LOW_BITS):
+            scale = exp(-(self.tilt * eps))
+            errors = {"quadrature": scale * self.quadrature, "node_tail": scale * self.node_tail,
+                      "panels": total(ray.bound_panels(eps) for ray in self.rays) / pi(),
+                      "frequency_tail": total(ray.bound_beyond(eps) for ray in self.rays)}
+            errors = {name: size.upper() for name, size in errors.items()}
+        return bounds_from_sum(found, errors, {"aliasing": Ball(0)})
+
+
+def _share(nodes: Nodes, cut: int, count: int) -> Shares:
+    side, rule = side_of(nodes.law), nodes.rule
+    own = [(side * j < cut, point) for j, point in zip(range(rule.first, rule.last + 1), nodes.points, strict=True)]
+    low, high = ([point for is_low, point in own if is_low == wanted] for wanted in (True, False))
+    require(bool(low) and bool(high))
+    return Shares(low, high, count)
+
+
+def _sizes(points: Sequence[Point], z: Complex) -> Ball:
+    """sum |W(z)|."""
+    x, w = z
+    return total(exp(base[0] + x * v[0] - w * v[1]) for base, v in points)
+
+
+def _bound(shares: Sequence[Shares], z: Complex, high: bool) -> Ball:
+    """prod A^k, or sum_i k_i H_i/(A_i+H_i) prod (A_i+H_i)^{k_i}."""
+    size, parts = Ball(0), Ball(0)
+    for share in shares:
+        reach = _sizes(share.low, z)
+        if high:
+            more = _sizes(share.high, z)
+            reach = reach + more
+            parts = parts + more * share.count / reach
+        size = size + log(reach) * share.count
+    return (exp(size) * parts if high else exp(size)).upper()
+
+
+class RayValues:
+    """A ray before eps is known."""
+
+    def __init__(self, shares: Sequence[Shares], tilt: Fraction, ray: Ray, high: bool) -> None:
+        self.ray, self.terms, self.levels = ray, list[tuple[Complex, Complex]](), list[
+            tuple[Level, Ball, list[Complex], list[Ball]]]()
+        start: Corner = (tilt, Fraction(0))
+        for n, level in enumerate(ray.levels):
+            stride = ray.stride[0] * 2**n, ray.stride[1] * 2**n
+            end = start[0] + level.panels * stride[0], start[1] + level.panels * stride[1]
+            self._add(shares, start, stride, level, high)
+            with precision(LOW_BITS):
+                self._bound_level(shares, start, end, level, high)
+            start = end
+        with precision(LOW_BITS):
+            self.top = ball(start[0]), ball(start[1])
+            self.beyond = _bound(shares, self.top, high)
+            self.reach = total(self._reach(share, high) * share.count for share in shares)
+
+    def _reach(self, share: Shares, high: bool) -> Ball:
+        """max (x Re v - y Im v), Im v >= 0 (T08)."""
+        x, y = ball(self.ray.stride[0]), ball(self.ray.stride[1])
+        return largest(x * v[0] - y * larger(v[1].lower(), 0) for _, v in share.low + (share.high if high else []))
+
+    def _add(self, shares: Sequence[Shares], start: Corner, stride: Corner, level: Level, high: bool) -> None:
+        step, gauss = (ball(stride[0]), ball(stride[1])), gauss_rule(self.ray.points)
+        half = scaled_by(step, Fraction(1, 2))
+        offsets = [scaled_by(half, node) for node, _ in gauss]
+        first = plus((ball(start[0]), ball(start[1])), half)
+        points = [plus(plus(first, scaled_by(step, i)), offset) for i in range(level.panels) for offset in offsets]
+        sums = [[self._sums(part, first, step, level.panels, offsets) for part in (
+            (share.low, share.high) if high else (share.low,))] for share in shares]
+        for m, z in enumerate(points):
+            low = whole = (Ball(1), Ball(0))
+            for share, columns in zip(shares, sums, strict=True):
+                low = times(low, complex_power(columns[0][m], share.count))
+                if high:
+                    whole = times(whole, complex_power(plus(columns[0][m], columns[1][m]), share.count))
+            value = (whole[0] - low[0], whole[1] - low[1]) if high else low
+            kernel = inverse(times(z, (z[0] + 1, z[1])))
+            weight = gauss[m % self.ray.points][1]
+            self.terms.append((z, times(value, scaled_by(times(half, kernel), weight))))
+
+    @staticmethod
+    def _sums(points: Sequence[Point], first: Complex, stride: Complex, panels: int,
+              offsets: Sequence[Complex]) -> list[Complex]:
+        weights = [complex_exp(plus(base, times(first, v))) for base, v in points]
+        return panel_sums([v for _, v in points], weights, stride, panels, offsets)
+
+    def _bound_level(self, shares: Sequence[Shares], start: Corner, end: Corner, level: Level, high: bool) -> None:
+        first, last = (ball(start[0]), ball(start[1])), (ball(end[0]), ball(end[1]))
+        corners = rectangle(first, last, level.panels, level.ellipse)
+        left, low = (-largest(-z[part] for z in corners) for part in (0, 1))
+        require(larger(left, low) > 0)
+        kernel = larger(left, low) * larger(left + 1, low)
+        masses = [_bound(shares, z, high) / kernel for z in corners]
+        self.levels.append((level, modulus((last[0] - first[0], last[1] - first[1])), corners, masses))
+
+    def sum(self, epsilon: Ball) -> Ball:
+        """Im of the sum."""
+        return total(times(term, complex_exp((-(z[0] * epsilon), -(z[1] * epsilon))))[1] for z, term in self.terms)
+
+    def bound_panels(self, epsilon: Ball) -> Ball:
+        return total(bound_gauss(length, corners, masses, level, self.ray.points, epsilon)
+                     for level, length, corners, masses in self.levels)
+
+    def bound_beyond(self, epsilon: Ball) -> Ball:
+        require(self.reach <= ball(self.ray.stride[0]) * epsilon)
+        return self.beyond * exp(-(self.top[0] * epsilon)) / (2 * modulus(self.top))
