@@ -129,7 +129,7 @@ class MeanRatio:
 @proved_by("T08-shifted-line")
 def _term(factor: arb, slope: arb, points: list[acb], step: arb | None) -> list[acb]:
     """Enclose factor e^{slope t} at each point t; by powers of e^{slope step} where they are equally spaced."""
-    if step is None:
+    if step is None or not points:
         return [factor * (t * slope).exp() for t in points]
     start, ratio = factor * (points[0] * slope).exp(), acb((step * slope).exp())
     return [start * power for power in powers(ratio, len(points))]
