@@ -20,7 +20,6 @@ from verified_dp.search.order import SingleOrder
 from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.rays import choose_rays, plan_rays
 
-THEOREM = "T158-two-rays"
 Composed = Callable[..., ComposedLoss]
 
 
@@ -41,7 +40,7 @@ def bent(loss: ComposedLoss, epsilon: Fraction) -> arb:
     return bounds.lower.union(bounds.upper)
 
 
-@pytest.mark.theorem(THEOREM)
+@pytest.mark.theorem("T158-two-rays")
 @pytest.mark.parametrize(("order", "q", "s", "count", "epsilon"), [
     ("remove", "1/100", "1", 2, "0.4255"), ("remove", "1/100", "2", 10, "0.2"), ("remove", "3/10", "1", 3, "2"),
     ("symmetric", "1/100", "1", 3, "0.5"), ("remove", "1/100", "3/5", 10, "2"), ("remove", "1/20", "3/2", 30, "1")])
@@ -52,7 +51,7 @@ def test_both_paths_agree(composed: Composed, order: str, q: str, s: str, count:
     assert bounds.lower.union(bounds.upper).overlaps(bent(loss, at))
 
 
-@pytest.mark.theorem(THEOREM)
+@pytest.mark.theorem("T158-two-rays")
 def test_deltas_far_below_every_moment_are_sharp(composed: Composed) -> None:
     """Eight digits of 6.8e-48, where the best moment proves 1: the bent path's enclosure to 20 digits."""
     loss, at = composed("remove", "1/10000", "3", 5), Fraction("0.01")
@@ -60,7 +59,7 @@ def test_deltas_far_below_every_moment_are_sharp(composed: Composed) -> None:
     assert bounds.lower < arb("6.8130779317365455e-48 +/- 1e-61") < bounds.upper < bounds.lower * (1 + arb(2) ** -38)
 
 
-@pytest.mark.theorem(THEOREM)
+@pytest.mark.theorem("T158-two-rays")
 def test_two_steps_agree_with_quadrature(composed: Composed) -> None:
     """delta_2(eps) = E[delta_1(eps - L)], delta_1 in closed form, by the trapezoidal rule in doubles."""
     from scipy.special import ndtr
@@ -78,7 +77,7 @@ def test_two_steps_agree_with_quadrature(composed: Composed) -> None:
     assert abs(float(bounds.lower) - expected) < 1e-9 * expected
 
 
-@pytest.mark.theorem(THEOREM)
+@pytest.mark.theorem("T158-two-rays")
 def test_different_laws_and_mixtures() -> None:
     """Sampled Gaussians of two noises; a group of two records, against the bent path."""
     parts = tuple((SampledGaussianLoss(Fraction(q), Fraction(s), "remove"), k)
@@ -92,7 +91,7 @@ def test_different_laws_and_mixtures() -> None:
         assert bounds.lower.union(bounds.upper).overlaps(bent(loss, at))
 
 
-@pytest.mark.theorem(THEOREM)
+@pytest.mark.theorem("T158-two-rays")
 def test_altered_witnesses_still_enclose(composed: Composed) -> None:
     """Fewer panels, smaller or larger ellipses, other cuts and strides: wider, never beside delta."""
     loss, at = composed("remove", "1/100", "1", 3), Fraction("0.4641")
@@ -126,7 +125,7 @@ def altered_witness(witness: RaysWitness, draw: random.Random) -> RaysWitness:
     return replace(witness, **draw.choice(changes))  # type: ignore[arg-type]
 
 
-@pytest.mark.theorem(THEOREM)
+@pytest.mark.theorem("T158-two-rays")
 def test_a_ray_on_which_low_losses_grow_proves_nothing(composed: Composed) -> None:
     loss, at = composed("remove", "1/100", "1", 2), Fraction("0.4255")
     witness = chosen(loss, at)
@@ -137,7 +136,7 @@ def test_a_ray_on_which_low_losses_grow_proves_nothing(composed: Composed) -> No
     assert bounds.budget["frequency_tail"] == arb.pos_inf()
 
 
-@pytest.mark.theorem(THEOREM)
+@pytest.mark.theorem("T158-two-rays")
 def test_side_conditions_are_asked(composed: Composed) -> None:
     loss, at = composed("remove", "1/100", "1", 2), Fraction("0.4255")
     witness = chosen(loss, at)
