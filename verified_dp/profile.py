@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
@@ -21,7 +21,7 @@ from typing import Self, TypeGuard, cast, overload
 from flint import arb, ctx
 
 from verified_dp.core import exact
-from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.balls import ball, lower_dyadic, lower_end, upper_dyadic
 from verified_dp.core.bounds import Bounds, reverse_bounds
 from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
@@ -459,7 +459,7 @@ class PrivacyProfile:
         answers = [(larger.loss.order, first)]
         for order in others:
             same = order.loss.equals_in_law(larger.loss)
-            other = first if same else larger.reversed(first, order) or _show_smaller(
+            other = first if same else larger.reversed(first, order, first.bounds.lower) or _show_smaller(
                 order, eps, first, bits, method, budget)
             answers.append((order.loss.order, other))
         return answers
@@ -493,13 +493,18 @@ class PrivacyProfile:
                          budget: Budget) -> list[tuple[str, Bracket]]:
         """The first order bracketed; of the other, delta(eps_hi) <= target where that is so, else its own bracket."""
         first, *rest = self._orders
+        if rest and target:
+            _look_beside(first, rest[0], target)
         brackets = [(first.loss.order, bracket_order(first, target, digits, method, budget))]
         for order in rest:
             top = brackets[0][1].upper
             if order.loss.equals_in_law(first.loss):
                 brackets.append((order.loss.order, brackets[0][1]))
                 continue
-            shown = _show_below(order, top.epsilon, target, method, budget) if top is not None and target else None
+            shown = None
+            if top is not None and target:
+                shown = first.reversed(top, order, lower_end(ball(target))) or _show_below(
+                    order, top.epsilon, target, method, budget)
             if shown is not None:
                 brackets.append((order.loss.order, Bracket(None, shown)))
             else:
@@ -622,6 +627,13 @@ def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
         return order.log_estimate(eps)
     except OutOfTime:
         return -math.inf
+
+
+def _look_beside(order: SingleOrder, other: SingleOrder, target: Fraction) -> None:
+    """Ask of lines near delta = target that they show the other order as well."""
+    with suppress(Unsupported, ValueError, OutOfTime):
+        if order.has_contour and not order.is_trivial and not order.loss.equals_in_law(other.loss):
+            order.look_beside(other, guess_epsilon(order, target)[0])
 
 
 def _chernoff(order: SingleOrder, eps: Fraction, goal: arb) -> Answer | None:

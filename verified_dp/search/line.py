@@ -47,7 +47,7 @@ _RIGHT, _BELOW = geometric(0.25, 14, 18), geometric(0.05, 5, 18)
 """Exponents of the alias bounds right of the saddle point, in deviations of the tilted loss, and below -1, in tilts."""
 _TURNS = np.linspace(0.02, 0.49, 24)
 """Heights of lines as shares of the strip."""
-_SECOND_LINE = 2.0
+_SECOND_LINE = 4.0
 """A line that also shows the other order smaller may have so many times the frequencies."""
 _FAR, _FINE = geometric(0.5, 32, 9), np.arange(1, 9) / 8
 """Cut-offs tried, as multiples of a Gaussian's, and between two of these."""

@@ -53,8 +53,9 @@ MANY_NODES = 50_000
 """A bound that only has to be cheap uses at most so many nodes."""
 FEW_STEPS = 50
 """With at most so many steps, one large loss decides, and the path is bent."""
-ROUGH = 60.0
-"""Where the exponent's curvature times the tilt squared is above this, first-order estimates of delta may be rough."""
+ROUGH, STEEP = 60.0, 10.0
+"""Where the exponent's curvature times the tilt squared is above the first, and the variance at the tilt so many times
+that at 0.7 of it, first-order estimates of delta may be rough."""
 FEW_BITS, ROUGHLY = 16.0, 4.0
 """So few bits are not worth a better estimate, but some more."""
 LEAST_GAP = 0.02
@@ -264,14 +265,14 @@ class SingleOrder:
     def _is_swapped(self, other: SingleOrder) -> bool:
         return other.loss == self.loss.in_order(SWAPPED[self.loss.order])
 
-    def reversed(self, answer: Answer, other: SingleOrder) -> Answer | None:
-        """The other order by the line that gave this answer, where that shows it smaller."""
+    def reversed(self, answer: Answer, other: SingleOrder, goal: arb) -> Answer | None:
+        """The other order by the line that gave this answer, where that shows it at most the goal."""
         line, values, epsilon = answer.witness, answer.values, answer.epsilon
         if not (isinstance(line, LineWitness) and isinstance(values, LineValues) and self._is_swapped(other)):
             return None
         found = ReversedValues(values)
         bounds = found.delta(epsilon)
-        shown = epsilon > 0 and bounds.upper <= answer.bounds.lower
+        shown = epsilon > 0 and bounds.upper <= goal
         return Answer(epsilon, replace(line, tilt=-1 - line.tilt), found, bounds) if shown else None
 
     def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
@@ -400,7 +401,7 @@ class SingleOrder:
 
     def _sharp_plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
         """`_plan` with the size of delta from a sketch, where a first-order estimate may be rough."""
-        rough = saddle.curvature * saddle.tilt**2 > ROUGH and not self.few and saddle.tilt < MAX_TILT
+        rough = not self.few and saddle.tilt < MAX_TILT and self._is_rough(saddle)
         if self._sketch is None and rough and bits < FEW_BITS:
             bits += ROUGHLY
         elif self._sketch is not None or rough:
@@ -408,6 +409,11 @@ class SingleOrder:
             log_delta = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
             saddle = saddle if math.isnan(log_delta) else replace(saddle, log_delta=log_delta)
         return self._plan(epsilon, saddle, bits)
+
+    def _is_rough(self, saddle: Saddle) -> bool:
+        """Whether the first-order estimate may be far from delta: where the variance rises steeply up to the tilt."""
+        c, model = saddle.tilt, self._float_model
+        return saddle.curvature * c**2 > ROUGH and model.cumulants(c)[2] > STEEP * model.cumulants(0.7 * c)[2]
 
     def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
         """How to choose the cheaper of a line and a bent path, and its seconds."""

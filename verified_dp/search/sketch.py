@@ -12,9 +12,9 @@ from verified_dp.search.models import FloatLoss
 from verified_dp.search.saddle import Saddle
 from verified_dp.search.transforms import FloatLaw
 
-BITS = 12.0
+BITS = 22.0
 """Relative accuracy asked of a sketch."""
-LOST = 5.0
+LOST = 12.0
 """Bits by which delta may lie below its estimate before the line is chosen again."""
 MOST_CELLS = 400_000
 """Frequencies times places of at most two laws: beyond, the kernel is asked instead."""
