@@ -86,18 +86,21 @@ class LinePlan:
 
 
 def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
-              shares: Sequence[float] = _SHARES) -> LinePlan:
-    """Choose the tilt among shares of the saddle point, nodes, the period by the alias bounds, the cut-off."""
+              shares: Sequence[float] = _SHARES, length: float = 0.0) -> LinePlan:
+    """Choose the tilt among shares of the saddle point, nodes, the period by the alias bounds, the cut-off.
+
+    length: how far beyond eps the line is used too (`search.stretch`).
+    """
     target = saddle.log_delta - bits * math.log(2) - 2
     spread = max((law.s for law, _ in loss.parts), default=1.0)
     aliases = Aliases(loss, epsilon, saddle.tilt, 3.5 * spread, target)
-    c = min((share * saddle.tilt for share in shares), key=lambda tilt: aliases.period(tilt, math.inf)[0])
+    c = min((share * saddle.tilt for share in shares), key=lambda tilt: aliases.period(tilt, math.inf, length)[0])
     excess = max(0.0, saddle_at(loss, epsilon, c).log_delta - saddle.log_delta) / math.log(2)
     wanted = bits + excess + 4 + math.log2(len(loss.families) or 1)
     nodes = tuple(choose_family_nodes(family, c, wanted) for family in loss.families)
     reach = min((_reach(family, c, rule) for family, rule in zip(loss.families, nodes, strict=True)),
                 default=31 * c + 30)
-    period, right, left = Aliases(loss, epsilon, c, reach - c, target).period(c, reach)
+    period, right, left = Aliases(loss, epsilon, c, reach - c, target).period(c, reach, length)
     lines = [tail_lines(family, c) for family in loss.families]
     omega = _choose_cutoff(loss, epsilon, c, target, lines)
     direct = sum(law.nodes(c, omega) for law, _ in loss.direct)
@@ -149,7 +152,7 @@ class Aliases:
         self.logs = loss.log_masses(self.exponents) - self.exponents * epsilon - target
         self.at_zero = -target
 
-    def period(self, tilt: float, reach: float) -> tuple[float, float, float]:
+    def period(self, tilt: float, reach: float, length: float) -> tuple[float, float, float]:
         """(X, right, left): the least period, with the exponents that show it."""
         distance = self.exponents - tilt
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -159,7 +162,7 @@ class Aliases:
         right, left = int(rights.argmin()), int(lefts.argmin())
         best = (float(lefts[left]), float(self.exponents[left]))
         best = min(best, (self.at_zero / tilt, 0.0))
-        return max(float(rights[right]), best[0], 1e-6), float(self.exponents[right]), best[1]
+        return max(float(rights[right]), best[0] + length, 1e-6), float(self.exponents[right]), best[1]
 
 
 @dataclass(frozen=True)
