@@ -7,24 +7,37 @@ known beforehand, `serve` chooses few that are sharp at every one of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines import Witness
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.deadline import OutOfTime
-from verified_dp.search.line import as_float, dyadic, plan_line
+from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
 from verified_dp.search.magnitudes import why_no_floats
-from verified_dp.search.order import FAINTEST, LARGEST_TILT, ROUGH, ROUGHLY, Budget, SingleOrder
+from verified_dp.search.order import (
+    FAINTEST,
+    LARGEST_TILT,
+    MAX_TILT,
+    ROUGH,
+    ROUGHLY,
+    SLOW_LINE,
+    Budget,
+    SingleOrder,
+    path_seconds,
+)
+from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.stretch import Stretch, Tilts, choose_tilts
 from verified_dp.search.transforms import geometric
@@ -39,6 +52,8 @@ LOST, SPARE, TRIES = 96.0, 4.0, 4
 """Bits that a sum may lose before the stretch is halved, bits asked beyond those needed, and evaluations of one."""
 MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
+PER_TERM = 2e-7
+"""Seconds for one term of a sum at one eps."""
 FARTHER = 30.0
 """By how much less log delta is held to be where it was lost in its error."""
 
@@ -181,9 +196,13 @@ class Following(SingleOrder):
     def _evaluated(self, part: Sequence[Fraction], stretch: Stretch, tilts: Tilts, bits: float,
                    budget: Budget) -> Answer | None:
         """By a line or a path for the whole stretch; None where there is no time."""
-        start = as_float(part[0])
-        saddles = [stretch.saddle(tilt, saddle_at(self._float_model, start, tilt).curvature)
-                   for tilt in (tilts.line, tilts.path)]
-        line = plan_line(self._float_model, start, saddles[0], bits, (1.0,), stretch.length)
-        choose, seconds = self._cheaper(line, part[0], saddles[1], bits, stretch.others(saddles[1]), len(part))
+        model, start = self._float_model, as_float(part[0])
+        saddles = [stretch.saddle(tilt, saddle_at(model, start, tilt).curvature) for tilt in (tilts.line, tilts.path)]
+        line = plan_line(model, start, saddles[0], bits, (1.0,), stretch.length)
+        choose: Callable[[], Witness] = partial(choose_line, model, line)
+        seconds = line.seconds + len(part) * line.count * PER_TERM
+        if line.seconds > SLOW_LINE and saddles[1].tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
+            path = plan_path(model, start, saddles[1], bits, stretch.others(saddles[1]))
+            if path is not None and path_seconds(path) + len(part) * path.count * PER_TERM < seconds:
+                choose, seconds = partial(choose_path, path), path_seconds(path)
         return self.evaluate(part[len(part) // 2], choose()) if budget.allows(seconds) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -30,7 +30,7 @@ from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime, check_time, grace, hurrying, is_stopped
 from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
-from verified_dp.search.line import LinePlan, as_float, choose_family_nodes, choose_line, dyadic, plan_line
+from verified_dp.search.line import as_float, choose_family_nodes, choose_line, dyadic, plan_line
 from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.moment_engine import MomentEngine
@@ -57,8 +57,6 @@ ROUGHLY = 2.0
 """Bits by which a rough estimate may exceed delta."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
-PER_TERM = 6e-7
-"""Seconds for one term of a sum at one more eps."""
 _FAR = (1000, 100)
 """How much farther from the largest loss than eps a grid is chosen: one for eps itself would be too fine."""
 DEFAULT_SECONDS = 120.0
@@ -386,18 +384,14 @@ class SingleOrder:
     def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
         """How to choose the cheaper of a line and a bent path, and its seconds."""
         model = self._float_model
-        return self._cheaper(plan_line(model, as_float(epsilon), saddle, bits), epsilon, saddle, bits)
-
-    def _cheaper(self, line: LinePlan, epsilon: Fraction, saddle: Saddle, bits: float,
-                 others: Sequence[tuple[float, float]] = (), many: int = 0) -> tuple[Callable[[], Witness], float]:
-        """A line or a bent path, and its seconds, sums at so many more eps included; others: see `Landscape`."""
-        model, seconds = self._float_model, line.seconds + many * line.count * PER_TERM
+        line = plan_line(model, as_float(epsilon), saddle, bits)
         choose: Callable[[], Witness] = partial(choose_line, model, line)
+        seconds = line.seconds
         slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
         if slow and saddle.tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
-            path = plan_path(model, as_float(epsilon), saddle, bits, others)
-            if path is not None and path_seconds(path) + many * path.count * PER_TERM < seconds:
-                choose, seconds = partial(choose_path, path), path_seconds(path) + many * path.count * PER_TERM
+            path = plan_path(model, as_float(epsilon), saddle, bits)
+            if path is not None and path_seconds(path) < seconds:
+                choose, seconds = partial(choose_path, path), path_seconds(path)
         return choose, seconds
 
     def evaluate(self, epsilon: Fraction, witness: Witness) -> Answer:
