@@ -44,8 +44,8 @@ FEW = 8
 """Fewer eps are not planned for."""
 PLACES = 16
 """Eps at which orders are compared beforehand."""
-STEPS = 8
-"""Of the secant in balls."""
+STEPS, SURE = 8, 4
+"""Of the secant in balls. To so few digits the interpolant is tried before."""
 
 
 @dataclass(frozen=True)
@@ -192,8 +192,8 @@ class Many:
 
     def reach(self, targets: Sequence[Fraction]) -> tuple[float, float] | None:
         """About the least and the largest eps of targets in growing order, or beyond; None where nothing says it."""
-        if not self._orders or any(not order.has_contour or order.is_trivial or order.loss.enclose_infinity_mass() > 0
-                                   for order in self._orders):
+        if not targets or not self._orders or any(not order.has_contour or order.is_trivial or
+                                                  order.loss.enclose_infinity_mass() > 0 for order in self._orders):
             return None
         found = []
         with suppress(OutOfTime, Unsupported):
@@ -237,7 +237,7 @@ class Many:
     def epsilon(self, target: Fraction, guess: Guess) -> Found | None:
         """eps(target) to the digits, from about where it is and how log delta falls there: by secant steps in balls."""
         bits, at, slope = math.ceil(self._digits * math.log2(10)) + 8, _short(Fraction(guess.epsilon), 60), guess.slope
-        near, known = guess.error < 0.3 * 10.0**-self._digits, list[tuple[Fraction, float]]()
+        near, known = (guess.error < 0.3 * 10.0**-self._digits or self._digits <= SURE), list[tuple[Fraction, float]]()
         with ctx.workprec(4 * self._digits + 64):
             for _ in range(STEPS):
                 if near:
@@ -320,14 +320,15 @@ def epsilons_along(many: Many, targets: Sequence[Fraction], ask: Ask, shown: Sho
     ends = _outermost(targets, places, ask, found) if ends is None else ends
     low, high = max(ends[0], REACH * ends[1]), ends[1]
     inner = [i for i in places if i not in found and 0 < targets[i] < 1]
-    guesses = many.guesses([targets[i] for i in inner], low, high, budget) if low < high else []
-    for i, guess in zip(inner, guesses, strict=False):
-        near = None if guess is None else many.epsilon(targets[i], guess)
-        if near is not None:
-            found[i] = shown(near)
-    for i in places:
-        near = None if i in found else many.at_zero(targets[i])
-        found[i] = shown(near) if near is not None else found.get(i) or ask(i)
+    guesses = dict(zip(inner, many.guesses([targets[i] for i in inner], low, high, budget) if low < high else [],
+                       strict=False))
+    for retried in (False, True):  # what is asked for one may answer the next
+        for i in places:
+            if i not in found:
+                guess = guesses.get(i)
+                near = many.at_zero(targets[i]) if guess is None else many.epsilon(targets[i], guess)
+                if near is not None or retried:
+                    found[i] = ask(i) if near is None else shown(near)
     return [found[i] for i in range(len(targets))]
 
 
