@@ -280,9 +280,11 @@ class Many:
 
 def _short(number: Fraction, bits: int) -> Fraction:
     """A dyadic number near a positive one, to so many bits."""
-    places = bits - number.numerator.bit_length() + number.denominator.bit_length()
-    scale = Fraction(2) ** places
-    return Fraction(round(number * scale)) / scale
+    top, bottom = number.numerator, number.denominator
+    places = bits - top.bit_length() + bottom.bit_length()
+    if places < 0:
+        return Fraction(round(number / 2**-places) * 2**-places)
+    return Fraction((2 * (top << places) + bottom) // (2 * bottom), 1 << places)
 
 
 def _inverse(at: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> list[Guess | None]:
