@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property, singledispatch
 from typing import ClassVar
 
-from flint import acb, acb_poly, arb, ctx
+from flint import acb, acb_mat, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
@@ -229,7 +229,7 @@ class OutcomesValues:
     infinity_above: arb
 
     @cached_property
-    def pieces(self) -> list[acb_poly]:
+    def pieces(self) -> acb_mat:
         """The terms, for `turned_sum`."""
         return cut(self.terms)
 
