@@ -142,6 +142,13 @@ class Counts:
         return total
 
 
+def checked_counts(counts: object) -> Counts:
+    """Raises InvalidInput for readings that have not been counted."""
+    if not isinstance(counts, Counts):
+        raise InvalidInput("counts", type(counts).__name__, "what count_array, count_table or count_parquet return")
+    return counts
+
+
 def square_ends(training: Training, parts: int) -> np.ndarray:
     """r^2 at the ends of the buckets in units of 2^-32, exact."""
     unit = 2 ** (UNIT_BITS - SPLIT_BITS)

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.exact import Number, positive
 from verified_dp.individual.alone import Steps, steps_of_counts, steps_of_readings
 from verified_dp.individual.boxes import UNIT, Corner, enclose_boxes, few_squares
 from verified_dp.individual.counts import Counts, Onward, Progress
@@ -242,3 +243,11 @@ def narrow(quantity: str, lower: np.ndarray, upper: np.ndarray, width: float) ->
     """Which intervals are as narrow as asked: relative to the upper end, or to a least size."""
     size = np.maximum(upper, LEAST_EPSILON if quantity == "epsilon" else float(LEAST_DELTA))
     return np.isfinite(upper) & (upper - lower <= width * size)
+
+
+def checked_width(width: Number) -> Fraction:
+    """The width asked of an interval, relative to its upper end."""
+    value = positive(width, "width")
+    if value >= 1:
+        raise InvalidInput("width", width, "in (0, 1), as a share of the interval's upper end")
+    return value
