@@ -120,9 +120,10 @@ class Counts:
 
     @cached_property
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """(rows, inverse): one row of each kind, and for each record the place of its kind in `rows`."""
+        """(rows, inverse): one row of each kind, in order, and for each record the place of its kind in `rows`."""
         every = np.arange(len(self.records))
-        _, first, inverse = np.unique(self._hashes(), return_index=True, return_inverse=True)
+        _, found, kind = np.unique(self._hashes(), return_index=True, return_inverse=True)
+        first, inverse = np.sort(found), found.argsort().argsort()[kind]  # in order copies are of neighbours
         if len(first) == len(every):
             return every, every
         twins = first[inverse]

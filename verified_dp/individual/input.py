@@ -155,7 +155,7 @@ def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, 
 
 def count_table(table: Any, training: Training, norms: str, parts: int = PARTS,
                 memory: str = "4GB", threads: int | None = None, progress: Progress = nothing) -> Counts:
-    """Count a table in memory, of pandas, polars or pyarrow, with the columns of `count_parquet`."""
+    """Count a table in memory, of pandas, polars, pyarrow or a dict of arrays, with the columns of `count_parquet`."""
     return _counted(SqlReadings(table, training, memory, threads), norms, parts, progress)
 
 

@@ -77,7 +77,8 @@ class Search:
 
     def __post_init__(self) -> None:
         count = len(self.counts.records)
-        self.lower, self.upper = np.zeros(count), np.where(self.counts.steps.any(axis=1), np.inf, 0.0)
+        self._totals = self.counts.steps.sum(axis=1)
+        self.lower, self.upper = np.zeros(count), np.where(self._totals > 0, np.inf, 0.0)
         self.parts, self._tried = np.full(count, self.counts.parts), np.zeros(count, dtype=bool)
         self._onward = Onward(self.progress)
 
@@ -126,7 +127,8 @@ class Search:
 
     def _enclose_few(self, rows: np.ndarray, steps: int, limit: int) -> np.ndarray:
         """Many records of one or two steps by boxes with at most `limit` corners (T148); which of `rows` are left."""
-        places, least, most = few_squares(self.counts.take(rows), steps)
+        some = rows[self._totals[rows] == steps]
+        places, least, most = few_squares(self.counts.take(some), steps)
         if len(places) <= FEW:
             return rows
 
@@ -138,7 +140,7 @@ class Search:
         def enough(low: float, high: float) -> bool:
             return bool(self.question.narrow(np.array(low), np.array(high)))
 
-        found, (lower, upper) = rows[places], enclose_boxes(least, most, solve, enough, limit)
+        found, (lower, upper) = some[places], enclose_boxes(least, most, solve, enough, limit)
         self.lower[found] = np.maximum(self.lower[found], lower)
         self.upper[found] = np.minimum(self.upper[found], upper)
         return rows[self._wide(rows)]
