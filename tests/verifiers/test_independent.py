@@ -38,7 +38,7 @@ from verified_dp.verifiers.independent import laws as independent_laws
 from verified_dp.verifiers.independent.allocation import approximate, put_and_below
 from verified_dp.verifiers.independent.atoms import DiscreteLaplaceLoss
 from verified_dp.verifiers.independent.balls import Ball, Unknown, precision
-from verified_dp.verifiers.independent.check import GUARD_BITS
+from verified_dp.verifiers.independent.check import MORE_BITS
 from verified_dp.verifiers.independent.contour import Bounds
 from verified_dp.verifiers.independent.document import Dyadic, Invalid, sealed
 from verified_dp.verifiers.independent.inputs import read_input
@@ -362,7 +362,7 @@ def evaluated(document: Document, index: int, witness: Any) -> Bounds:
         _, _, losses = read_pairs(read_input(document["input"]))
     if isinstance(witness, dict):
         witness = read_witness(witness, "witness")
-    with balls.precision(witness.prec + GUARD_BITS):
+    with balls.precision(witness.prec + MORE_BITS):
         found: Bounds = witness.evaluate(losses[entry["order"]]).enclose(Fraction(entry["at"]))
     return found
 
