@@ -37,6 +37,7 @@ from verified_dp.core.laws.lognormal import (
     enclose_hats,
     enclose_line,
     enclose_nodes,
+    refined,
 )
 from verified_dp.core.theorems import proved_by
 
@@ -425,10 +426,23 @@ def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction, ow
         bits = _whole(wanted_bits(rounds, spread, aim, own, prec))
         reach = integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt())
         depth = integer_above(((aim / rounds).log() / -spread - spread / 2).max(arb(2)).min(arb(_DEEPEST))) + 6
-        chosen = choose_plan(rounds, _hats(noise, depth, reach), aim, bits)
+        hats = sharp_hats(rounds, _hats(noise, depth, reach), aim)
+        chosen = choose_plan(rounds, hats, aim, bits)
         step = 2 * arb.pi() * _margin(chosen.path) / (bits * arb.const_log2() + 2 + chosen.wasted)
         end = choose_end(chosen, bits)
     return put_values(chosen, noise, lower_end(step), end, bits)
+
+
+def sharp_hats(rounds: int, hats: Hats, strike: arb) -> Hats:
+    """The hats, finer where bounds of phi^t near the path would be far too large."""
+    for _ in range(2):
+        scale = choose_scale(rounds, hats, strike)
+        hats = refined(hats, [scale * arb((1, n)) for n in _NEAR], arb((1, -3)) / rounds)
+    return hats
+
+
+_NEAR = (-2, 0, 2, 4)
+"""Octaves around the scale of a hyperbola."""
 
 
 @kept(8)

@@ -174,6 +174,14 @@ class Hats:
         sizes = [weight * (-rate * place).exp() for weight, place in zip(self.full, self.places, strict=True)]
         return sum((size * place for size, place in zip(sizes, self.places, strict=True)), arb(0)) / sum(sizes, arb(0))
 
+    def excess(self, index: int, rate: arb) -> arb:
+        """About how much too much bin `index` >= 1 adds to E e^{-rate X}: only to choose by."""
+        start, end = self.places[index:index + 2]
+        low, high = (-rate * start).exp(), (-rate * end).exp()
+        middle = (start * end).sqrt()
+        chord = low + (high - low) * (middle - start) / (end - start)
+        return (self.beyond[index - 1] - self.beyond[index]) * (chord - (-rate * middle).exp())
+
     @proved_by("T131-lognormal-transform")
     def bound_below(self, rate: arb, cut: int) -> arb:
         """Bound E[e^{-rate X}; u < cuts[cut]], any rate."""
@@ -182,11 +190,15 @@ class Hats:
         return sum(shares, self.right[cut] * (-rate * self.places[cut + 1]).exp())
 
 
-@proved_by("T131-lognormal-transform")
 def enclose_hats(spread: arb, depth: int, reach: int) -> Hats:
     """Hats between u = -depth and u = reach, half a unit wide, a whole one far out."""
     halves = [n for n in range(-2 * depth, 2 * reach + 1) if -6 <= n <= 10 or n % 2 == 0]  # exact: integers
-    cuts = [arb(n) / 2 for n in halves]
+    return hats_between(spread, [arb(n) / 2 for n in halves])
+
+
+@proved_by("T131-lognormal-transform")
+def hats_between(spread: arb, cuts: list[arb]) -> Hats:
+    """Hats with these cuts, which rise."""
     places = [arb(0), *((spread * u - spread**2 / 2).exp() for u in cuts)]
     below = [arb(0), *map(normal_tail, (-u for u in cuts))]
     means = [arb(0), *map(normal_tail, (spread - u for u in cuts))]
@@ -198,6 +210,23 @@ def enclose_hats(spread: arb, depth: int, reach: int) -> Hats:
         right.append(upper_end(share))
     full = [left[0], *(a + b for a, b in zip(right, [*left[1:], arb(0)], strict=True))]
     return Hats(spread, cuts, places, right, full, [normal_tail(u) for u in cuts])
+
+
+def refined(hats: Hats, rates: list[arb], small: arb) -> Hats:
+    """The hats with bins halved until at each rate every one adds about `small` at most to E e^{-rate X}."""
+    for _ in range(_HALVINGS):
+        cuts = hats.cuts[:1]
+        for i in range(1, len(hats.cuts)):
+            if any(not hats.excess(i, rate) <= small for rate in rates):
+                cuts.append((hats.cuts[i - 1] + hats.cuts[i]) / 2)
+            cuts.append(hats.cuts[i])
+        if len(cuts) == len(hats.cuts):
+            break
+        hats = hats_between(hats.spread, cuts)
+    return hats
+
+
+_HALVINGS = 8
 
 
 @dataclass(frozen=True)
