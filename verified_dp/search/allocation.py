@@ -47,12 +47,18 @@ class LogSum:
         return found
 
 
+def _log_excess(variance: float) -> float:
+    """log(e^variance - 1)."""
+    return variance if variance > 30 else math.log(math.expm1(variance))
+
+
 def mesh(count: int, spread: float, reach: float) -> np.ndarray:
     """Places for log(S/count): fine around its bulk, geometric to where S has mass e^(-reach^2/2)."""
-    deviation = math.sqrt(math.log1p(math.expm1(spread**2) / count))
+    deviation = math.sqrt(float(np.logaddexp(0.0, _log_excess(spread**2) - math.log(count))))
     middle, step = -(deviation**2) / 2, deviation / _FINE
     low = -reach * spread / math.sqrt(count) - spread**2 / 2
-    high = math.log((count - 1 + math.exp(spread * reach - spread**2 / 2)) / count) + _WIDE * deviation
+    others = math.log(count - 1) if count > 1 else -math.inf
+    high = float(np.logaddexp(others, spread * reach - spread**2 / 2)) - math.log(count) + _WIDE * deviation
     fine = step * np.arange(-_WIDE * _FINE, _WIDE * _FINE + 1)
     needed = math.log1p((high - low) * (_GROWTH - 1) / step) / math.log(_GROWTH)
     outer = fine[-1] + step * np.cumsum(_GROWTH ** np.arange(1, math.ceil(needed) + 1))
@@ -109,8 +115,7 @@ class EpochModel:
 
     def __init__(self, law: RandomAllocationLoss) -> None:
         variance = 1 / float(square(law.noise_multiplier))
-        log_excess = variance if variance > 30 else math.log(math.expm1(variance))
-        self._together = float(np.logaddexp(0.0, log_excess - math.log(law.rounds)))
+        self._together = float(np.logaddexp(0.0, _log_excess(variance) - math.log(law.rounds)))
         self._rounds, self._alone = law.rounds, variance
         self._log_rounds = math.log(law.rounds) if law.order == "remove" else math.inf
 
@@ -203,6 +208,7 @@ def one_round_tells(loss: ComposedLoss, epsilon: Fraction, prec: int) -> bool:
 class AllocationModel(LawModel):
     """The loss log(S/t), or its negative, as masses at points."""
 
+    few = 64
     law: RandomAllocationLoss
 
     def __init__(self, law: RandomAllocationLoss, floor: float) -> None:

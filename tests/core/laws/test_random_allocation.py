@@ -19,10 +19,13 @@ from verified_dp.core.laws.allocation_contour import (
     PutValues,
     choose_end,
     choose_plan,
+    choose_scale,
+    enclose_put,
     evaluate_put,
     expand,
     power_table,
     put_values,
+    sharp_hats,
     start_of,
 )
 from verified_dp.core.laws.composed import ComposedLoss
@@ -35,6 +38,7 @@ from verified_dp.core.laws.lognormal import (
     enclose_line,
     enclose_nodes,
 )
+from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
 
 F = Fraction
@@ -521,3 +525,95 @@ def test_the_width_has_its_sources(order: str, epsilon: str, sources: set[str]) 
         ComposedLoss(order, ((RandomAllocationLoss(10, noise, order), 1),), F(0))).delta(F(epsilon))
     assert set(bounds.budget) == sources
     assert bounds.upper - bounds.lower <= 2 * sum(bounds.budget.values(), arb(0)) * (1 + arb("1e-9"))
+
+
+@one_round
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_tails_by_one_round_are_those_of_the_contour(order: str) -> None:
+    """Both are narrow here: t = 30, noise 1/8, strikes of 0 to 2 deviations of the placed round."""
+    law = RandomAllocationLoss(30, F(1, 8), order)
+    spread = 1 / ball(F(1, 8))
+    with ctx.workprec(256):
+        for loss in (28, 36, 44):
+            x = arb(loss if order == "remove" else -loss)
+            found, strike = law._shared(x), law._strike(x)
+            assert found is not None
+            put, below = (enclose_put(30, F(1, 8), strike, power, found[1]) for power in (2, 1))
+            excess = (put + 30 - strike) / 30
+            one = OneRound.at(30, spread, strike)
+            assert one is not None
+            placed, above = one.enclose_tails()
+            least, more = one.enclose_excess()
+            assert least <= excess <= least + more
+            assert above.overlaps(1 - below) and above.rad() < arb("1e-2") * above
+            assert placed.overlaps(excess + strike / 30 * (1 - below)) and placed.rad() < arb("1e-2") * placed
+
+
+@one_round
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_curves_and_tails_join_where_one_round_begins_to_tell(order: str) -> None:
+    """t = 100, noise 1/10: on both sides of that place, each with the bits of the other side."""
+    law = RandomAllocationLoss(100, F(1, 10), order)
+    with ctx.workprec(512):
+        sharp = [law.enclose_hockey_stick(arb(x if order == "remove" else -x)) for x in (30, 40, 52)]
+    with ctx.workprec(112):
+        for x, truth in zip((30, 40, 52), sharp, strict=True):
+            place = arb(x if order == "remove" else -x)
+            assert law.enclose_hockey_stick(place).overlaps(truth)
+            first, second = law.enclose_tails(place)
+            assert (first - place.exp() * second).overlaps(truth)
+            least = truth if order == "remove" else truth + place.expm1()
+            assert law.enclose_hockey_stick(place).rad() < arb("1e-8") * least
+
+
+@hyperbola
+def test_hats_are_fine_enough_for_deltas_below_all_doubles() -> None:
+    """Add, t = 10^4, noise 1/10, delta about 1e-300: phi(c)^t bounded within a factor of e, and by coarse ones not."""
+    with ctx.workprec(64):
+        spread, strike = arb(10), 10**4 * (arb("-39.4415")).exp()
+        coarse = enclose_hats(spread, 8, 14)
+        fine = sharp_hats(10**4, coarse, strike)
+        scale = choose_scale(10**4, fine, strike)
+        truth = evaluate_transform(scale)
+        assert truth <= fine.bound(scale) and 10**4 * (fine.bound(scale) / truth).log() < 1
+        assert 10**4 * (coarse.bound(scale) / truth).log() > 100
+
+
+def evaluate_transform(rate: arb) -> arb:
+    """phi at s = 10 by nodes."""
+    line = enclose_line(arb(10), arb(0), arb(1) / 2, 50)
+    return enclose_nodes(line, rate / 2, 2 * rate, 50).enclose(acb(rate)).real
+
+
+@hyperbola
+def test_delta_of_1e_300_against_another_contour() -> None:
+    """The vertical line through the saddle, in doubles with logarithms of phi."""
+    rounds, s, epsilon = 10**4, 10.0, 39.4415
+    law = RandomAllocationLoss(rounds, F(1, 10), "add")
+    with ctx.workprec(128):
+        value, errors = law.itemise_hockey_stick(arb(str(epsilon)))
+        assert sum(errors.values(), arb(0)) < arb("1e-12") * value
+        found = float(value.log())
+    assert abs(found - log_add_delta(rounds, s, epsilon)) < 1e-6
+
+
+def log_add_delta(rounds: int, s: float, epsilon: float) -> float:
+    """log of e^eps put(K) / t, put(K) = (1/2 pi) int phi(c+iw)^t e^{(c+iw)K} / (c+iw)^2 dw, by w = c sinh v."""
+    u = np.linspace(-12.0, 12.0, 60001)
+    density = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+    strike, log_ratio = rounds * math.exp(-epsilon), s * u - s * s / 2
+
+    def log_phi(z: complex) -> complex:
+        ratio = np.exp(np.minimum(log_ratio, 700.0 - abs(np.log(abs(z)))))
+        return complex(np.log((density * np.exp(-z * ratio)).sum()))
+
+    places = np.linspace(0.0, 120.0, 481)
+    c = math.exp(places[int(np.argmin([math.exp(y) * strike + rounds * log_phi(math.exp(y)).real - 2 * y
+                                       for y in places if math.exp(y) * strike < 1e4]))])
+    top = rounds * log_phi(c).real + c * strike
+    v = np.arange(0.0, 0.8, 0.0025)
+    z = c + 1j * c * np.sinh(v)
+    terms = [(np.exp(rounds * log_phi(w) + w * strike - top) / w**2 * c * math.cosh(x)).real
+             for w, x in zip(z, v, strict=True)]
+    total = (sum(terms) - terms[0] / 2) * 0.0025 / math.pi
+    return top + math.log(total) + epsilon - math.log(rounds)

@@ -502,7 +502,7 @@ def wanted_bits(rounds: int, spread: arb, strike: arb, own: int, prec: int) -> i
     deviation = ((spread**2).expm1() * rounds).sqrt()
     far = ((strike - rounds) / deviation) ** 2
     alone = rounds * (normal_tail(place - spread) - excess * normal_tail(place))
-    size = alone.max(deviation * (-far / 2).exp() / (3 + 3 * far))
+    size = alone.max((deviation * (-far / 2).exp() / (3 + 3 * far)).min(arb(rounds)))
     return min(prec, own + _bits_of(strike / size)) if size > 0 else prec  # exact: integers
 
 
@@ -660,7 +660,10 @@ def _sharp_values(rounds: int, noise: Fraction | SquareRoot, near: Fraction) -> 
 
 @dataclass(frozen=True)
 class Band:
-    """Strikes that share values, those of a hyperbola for K = near, and those among them within reach of the middle."""
+    """Strikes that share values, those of a hyperbola for K = near, and those among them within reach of the middle.
+
+    reach 0: so few that polynomials would not pay.
+    """
 
     near: Fraction
     middle: Fraction
@@ -671,8 +674,8 @@ class Band:
 def enclose_put(rounds: int, noise: Fraction | SquareRoot, strike: arb, power: int, band: Band) -> arb:
     """Enclose E (K - S)_+ (power 2), P(S < K) (1) or the density of S at K (0), K > 0, by what the band shares."""
     with ctx.workprec(-(-ctx.prec // _WORD) * _WORD):  # few precisions, so that values are shared
-        series = expanded_put(rounds, noise, band)
-        found = series.enclose(strike, power) if series.sharp else None
+        series = expanded_put(rounds, noise, band) if band.reach else None
+        found = series.enclose(strike, power) if series and series.sharp else None
         return _sharp_values(rounds, noise, band.near).enclose(strike, power) if found is None else found
 
 
