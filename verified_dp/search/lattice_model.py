@@ -34,7 +34,9 @@ FLOOR = -80.0
 DEEPEST = 20_000.0
 """No smaller delta than e^-20000 is looked for."""
 FEW_CELLS = 4000
-"""So many cells are not worth being made wider."""
+"""So many cells of most laws are not worth being made wider."""
+_RARE = 20.0
+"""-log of a share of a law that a first grid need not tell apart."""
 _FREQUENCIES = 1500
 """Of the sum that estimates delta."""
 _NEXT_TO, _FAINTEST = 1e-6, 1e-12
@@ -66,10 +68,11 @@ def _known_sticks(law: Law, floor: float) -> dict[int, arb]:
 class LawModel:
     """One law as masses at points, from values of its profile on a mesh that is finer where it matters.
 
-    one_grid: whether every loss lies on the grid of its anchors.
+    one_grid: whether every loss lies on the grid of its anchors. few: so many cells are not worth being made wider.
     """
 
     one_grid: ClassVar[bool] = False
+    few: ClassVar[int] = FEW_CELLS
 
     def __init__(self, law: Law, floor: float) -> None:
         self.law, self.anchors, self.seconds = law, anchors(law), 1e-4  # seconds: of one cell's masses
@@ -130,6 +133,19 @@ class LawModel:
         mean = float(weights @ self.points)
         return total, mean, float(weights @ (self.points - mean) ** 2)
 
+    def window(self, tilt: float) -> tuple[float, float]:
+        """Outside of it, of a dear law only, losses are a share of e^-20 of the tilted mass, the low ones moved there.
+
+        All of the law where values are cheap.
+        """
+        if self.few == FEW_CELLS:
+            return -math.inf, math.inf
+        tilted = self.log_masses + tilt * self.points
+        small = log_sum(tilted) - _RARE
+        low = np.argmin(np.logaddexp.accumulate(self.log_masses) + tilt * self.points < small)
+        high = len(tilted) - np.argmin(np.logaddexp.accumulate(tilted[::-1]) < small)
+        return float(self.points[max(int(low) - 1, 0)]), float(self.points[min(int(high), len(tilted) - 1)])
+
     def turned(self, tilt: float, frequencies: np.ndarray) -> np.ndarray:
         """M(c + iw) / M(c)."""
         logs = self.log_masses + tilt * self.points
@@ -139,7 +155,7 @@ class LawModel:
     def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int,
                 most: int = 10**12) -> tuple[tuple[int, int], ...]:
         """Cells of 1, 2, 4, ... grid steps: the rarer the loss, the wider; of 1 where they are few, or past `most`."""
-        if last - first <= FEW_CELLS:
+        if last - first <= self.few:
             return ((last - first, 1),)
         logs = self.log_masses + tilt * self.points
         density = np.logaddexp(logs[:-1], logs[1:]) - np.log(np.diff(self.points))

@@ -71,14 +71,16 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     total = 0.0
     with ctx.workprec(112 + 2 * max(math.ceil(-math.log2(step)), 0)):
         for law, count in timed(model.parts):
-            first, last = grid_ends(law, step)
-            strides = law.strides(tilt, step, first, last, first, _MOST_VERTICES)
+            low, high = (edge / step for edge in law.window(tilt))
+            first, last = grid_ends(law, step, math.ceil(min(high, 1e12)))
+            start = max(first, min(math.floor(max(low, first)), last))
+            strides = law.strides(tilt, step, first, last, start, _MOST_VERTICES)
             grid = LawGrid(first, strides, shift=shift_of(law, step))
             if grid.size > _MOST_VERTICES:
                 return math.nan
-            start = time.process_time()
+            begun = time.process_time()
             masses = enclose_step(law.law, grid, step, 100, check_time)
-            taken = (time.process_time() - start) / len(masses.vertices)
+            taken = (time.process_time() - begun) / len(masses.vertices)
             law.seconds = taken if taken > _KEPT else law.seconds
             weights = [(ball(step * i) * arb(tilt)).exp() for i in masses.vertices]
             above = sum((m * w for m, w in zip(masses.above, weights, strict=True)), arb(0))
