@@ -29,6 +29,12 @@ def ours(case: Case, quantity: str, digits: int) -> Answer:
     return found.lower_decimal, f"{found.method}, {found.status}", found.upper_decimal
 
 
+def before(case: Case, quantity: str, digits: int) -> Answer:
+    """Another version of this package, which the caller put before this one on the path: its upper end."""
+    lower, _, upper = ours(case, quantity, digits)
+    return lower, upper, upper
+
+
 def _our_step(step: Step) -> Any:
     import verified_dp as v
 
@@ -142,12 +148,14 @@ def pld_accounting(case: Case, quantity: str) -> Answer:
 
 ACCOUNTANTS: dict[str, Callable[[Case, str], Answer]] = {
     **{f"verified_dp {digits}": partial(ours, digits=digits) for digits in (6, 12, 50)},
+    **{f"before {digits}": partial(before, digits=digits) for digits in (6, 12, 50)},
     **{f"dp_accounting {interval:.0e}": partial(dp_accounting, interval=interval) for interval in (1e-4, 1e-5)},
     **{f"prv_accountant {error}": partial(prv_accountant, eps_error=error) for error in (0.1, 0.01)},
     "fourier-accountant": fourier_accountant,
     **{f"opacus {name}": partial(opacus, accountant=name) for name in ("prv", "rdp")},
     "PLD_accounting": pld_accounting,
 }
-PACKAGES = {"verified_dp": "verified-dp", "dp_accounting": "dp-accounting", "prv_accountant": "prv-accountant",
-            "fourier-accountant": "fourier-accountant", "opacus": "opacus", "PLD_accounting": "PLD_accounting"}
+PACKAGES = {"verified_dp": "verified-dp", "before": "verified-dp", "dp_accounting": "dp-accounting",
+            "prv_accountant": "prv-accountant", "fourier-accountant": "fourier-accountant", "opacus": "opacus",
+            "PLD_accounting": "PLD_accounting"}
 """First word of an accountant -> its distribution."""

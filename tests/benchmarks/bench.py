@@ -2,6 +2,7 @@
 
     make bench                                      all cases (an hour or more): build/bench.json .csv .md .svg
     python tests/benchmarks/bench.py --only "k=100 "      only the cases whose name or axis contains this
+    python tests/benchmarks/bench.py --before FOLDER      beside another version of this package, from its folder
 
 Each case and accountant has a process of its own, which is pinned to one core and warmed up by one call; times are the
 least processor time of a few calls, from the constructor to the answer, with all our caches cleared (one call where it
@@ -74,11 +75,12 @@ def asked(case: Case, accountant: str, quantity: str) -> dict[str, Any]:
     return {**answer, "seconds": min(times), "first": first, "peak": peak_memory()}
 
 
-def run_alone(case: Case, accountant: str, limit: float) -> dict[str, Any]:
+def run_alone(case: Case, accountant: str, limit: float, before: Path | None) -> dict[str, Any]:
     """Both questions in a process of their own; {} where the accountant has no such mechanism."""
     words = [sys.executable, __file__, "--one", json.dumps([case.name, accountant])]
+    place = os.environ | ({"PYTHONPATH": str(before)} if before and accountant.startswith("before") else {})
     try:
-        found = subprocess.run(words, capture_output=True, text=True, timeout=limit, check=False)
+        found = subprocess.run(words, capture_output=True, text=True, timeout=limit, check=False, env=place)
     except subprocess.TimeoutExpired:
         return {quantity: {"error": f"more than {limit:.0f} s"} for quantity in QUANTITIES}
     try:
@@ -116,6 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Time this package beside other accountants, on one core.")
     parser.add_argument("--only", default="", help="only the cases whose name or axis contains this")
     parser.add_argument("--accountants", default="", help="only those whose names contain one of these words")
+    parser.add_argument("--before", type=Path, help="the folder of another version of this package, to compare with")
     parser.add_argument("--seconds", type=float, default=600.0, help="limit of one case and accountant")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--one", help=argparse.SUPPRESS)
@@ -128,12 +131,13 @@ def main() -> None:
     words = options.accountants.split()
     names = [name for name in ACCOUNTANTS if found[PACKAGES[name.split()[0]]] != "not installed"
              or name.startswith("verified_dp")]
+    names = [name for name in names if options.before or not name.startswith("before")]
     names = [name for name in names if not words or any(word in name for word in (*words, "never"))]
     records: list[dict[str, Any]] = []
     options.output.mkdir(parents=True, exist_ok=True)
     for case in (case for case in CASES if options.only in f"{case.name} {case.axis}"):
         for name in names:
-            for quantity, answer in run_alone(case, name, options.seconds).items():
+            for quantity, answer in run_alone(case, name, options.seconds, options.before).items():
                 if answer:
                     records.append({"axis": case.axis, "case": case.name, "quantity": quantity, "accountant": name,
                                     "epsilon": case.epsilon, "delta": case.delta, **answer})
