@@ -155,6 +155,8 @@ class SingleOrder:
             return self.moments.log_bound(epsilon)
         if self.is_trivial or epsilon >= self.model.largest:
             return -math.inf
+        if isinstance(self.model, EpochModel):
+            return self.model.log_delta(as_float(epsilon))
         return self.saddle(epsilon).log_delta
 
     @property
@@ -323,17 +325,19 @@ class SingleOrder:
     def _closed(self, epsilon: Fraction, bits: float) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation."""
         check_time()
-        plain = math.ceil(2 * bits + 40)
+        plain = math.ceil(2 * bits + 20)
         few = epoch_model(self.loss) is not None and one_round_tells(self.loss, epsilon, plain)
-        more = 0 if few else math.ceil(bits + 32 + self._cancelled(epsilon))
+        more = 0 if few else math.ceil(bits + 20 + self._cancelled(epsilon))
         return self.evaluate(epsilon, ClosedFormWitness(max(plain, more)))
 
     def _cancelled(self, epsilon: Fraction) -> float:
         """Bits of put that random allocation's delta loses: put / t - e^eps + 1, in the remove order."""
-        if epsilon <= 0 or self.loss.order != "remove" or epoch_model(self.loss) is None:
+        model = epoch_model(self.loss)
+        if epsilon <= 0 or self.loss.order != "remove" or model is None:
             return 0.0
         with suppress(Unsupported, ValueError):
-            return min(max(as_float(epsilon) - self.log_estimate(epsilon), 0.0), 1e5) / math.log(2)
+            where = as_float(epsilon)
+            return min(max(where - model.log_delta(where), 0.0), 1e5) / math.log(2)
         return 0.0
 
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:

@@ -332,8 +332,10 @@ def _refine(asked: Question, epsilon: Fraction, tilt: float, bits: float) -> tup
 def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
     """Come near the answer at little cost: secant steps on log delta, kept between the ends known so far.
 
-    Few steps come near enough by the guess of one large loss.
+    An epoch's model, or where steps are few the guess of one large loss, comes near enough.
     """
+    if isinstance(asked.order.model, EpochModel):
+        return epsilon
     if asked.order.few and asked.order.log_jump(epsilon) > -math.inf and asked.order.sketch(epsilon) is None:
         return epsilon
     asked.order.saddle(epsilon, tilt)  # known from here on

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, upper_end
+from verified_dp.core.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.exact import SquareRoot
 from verified_dp.core.laws.allocation_contour import (
+    Arm,
     PutValues,
     choose_end,
     choose_plan,
@@ -29,7 +30,14 @@ from verified_dp.core.laws.allocation_contour import (
 )
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.lognormal import Majorant, choose_majorant, enclose_hats, enclose_line, enclose_nodes
+from verified_dp.core.laws.lognormal import (
+    Majorant,
+    choose_majorant,
+    enclose_centred,
+    enclose_hats,
+    enclose_line,
+    enclose_nodes,
+)
 from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
 
@@ -40,9 +48,9 @@ allocation = pytest.mark.theorem("T133-random-allocation")
 one_round = pytest.mark.theorem("T162-one-large-round")
 
 
-def phi(z: complex, s: float) -> complex:
-    """E e^{-zX} by quadrature on the line where zX turns to the positive axis."""
-    turn = np.angle(z) / s
+def phi(z: complex, s: float, angle: float | None = None) -> complex:
+    """E e^{-zX} by quadrature on the line where X is turned by an angle, that of z where none is given."""
+    turn = (np.angle(z) if angle is None else angle) / s
     u = np.linspace(-14.0, 14.0, 20001) - 1j * turn
     values = np.exp(-u * u / 2 - z * np.exp(s * u - s * s / 2))
     return complex(values.sum() * (28.0 / 20000) / np.sqrt(2 * np.pi))
@@ -134,6 +142,24 @@ def test_hats_bound_convex_functions_closely(s: float) -> None:
 
 
 @transform
+@pytest.mark.parametrize("s", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("turn", [0.0, 0.6, 1.4])
+def test_few_moments_tell_the_transform_near_0(s: float, turn: float) -> None:
+    """Within what is stated at every angle, and somewhere missed by a share of it."""
+    centred, nearest = enclose_centred(arb(s)), math.inf
+    for size in (1e-3, 1e-2, 0.05):
+        for angle in np.linspace(0, np.pi / 2 + turn - 1e-6, 9):
+            z = size * math.exp(-s * s) * np.exp(1j * angle)
+            ball_of_z, truth = acb(z.real, z.imag), phi(z, s, max(0.0, angle - np.pi / 2)) * np.exp(z)
+            away = abs(truth - complex(1 + ball_of_z**2 * (centred.second + ball_of_z * centred.third)))
+            assert abs(truth) <= float(centred.bound(ball_of_z, arb(turn))) + 1e-12
+            stated = float(centred.remainder(ball_of_z, arb(turn)))
+            assert away <= stated + 1e-12
+            nearest = min(nearest, stated / max(away, 1e-13))
+    assert nearest < 2000 * math.exp((turn / s) ** 2 / 2)
+
+
+@transform
 @pytest.mark.parametrize("s", [0.4, 1.0, 3.0])
 def test_majorants_are_above_everywhere(s: float) -> None:
     """Random turns and cuts at random points of the sector."""
@@ -216,13 +242,35 @@ def test_bad_hyperbolas_still_enclose(seed: int) -> None:
             hats = enclose_hats(1 / ball(noise), 8, rng.randrange(9, 16))
             aim = lower_end(ball(strike) * arb(rng.uniform(0.5, 2.0)))
             chosen = start_of(t, hats, aim).plan(rng.choice([F(3, 4), F(1, 2), F(1, 8)]))
-            end = arb(rng.randrange(4, 60)) / 8
-            values = put_values(chosen, noise, lower_end(arb(rng.uniform(0.02, 0.6))), end, rng.randrange(10, 50))
+            bits = rng.randrange(10, 50)
+            end = chosen.end_at(arb(rng.randrange(4, 60)) / 8, bits)
+            values = put_values(chosen, noise, lower_end(arb(rng.uniform(0.02, 0.6))), end, bits)
             for power, exact in zip((2, 1, 0), truth, strict=True):
                 found = values.enclose(ball(strike), power)
                 assert found.overlaps(exact)
                 finite += found.is_finite() and float(found.rad()) < float(ball(strike))
     assert finite
+
+
+@hyperbola
+@pytest.mark.parametrize(("t", "s", "order"), [(10**6, 1.0, 1), (10**6, 1.0, -1), (10**4, 0.5, 1), (10**5, 0.7, -1)])
+def test_parts_near_0_bound_the_integrand(t: int, s: float, order: int) -> None:
+    """By few moments: above |phi^t e^{Kz}| at random places of random parts of random arms, and near it."""
+    rng, near = random.Random(t + order), 0
+    with ctx.workprec(64):
+        hats, strike = enclose_hats(arb(s), 8, 14), arb(t) * (1 + order * arb("4.5") * arb(s) / arb(t).sqrt())
+        for _ in range(30):
+            angle, v, wide = (arb(rng.uniform(*ends)) for ends in ((0.05, 1.3), (0, 3), (0.05, 0.5)))
+            scale = arb(rng.uniform(1, 4) / (s * math.sqrt(t)))
+            arm = Arm(scale * 2, scale, angle, t, hats)
+            bound = largest([size + strike * right for size, right in arm.sizes_near_0(v, v + wide)])
+            values = []
+            for share in (0.0, rng.random(), 1.0):
+                z = arm.point(v + wide * share)
+                values.append(float(t * (math.log(abs(phi(complex(z), s)))) + strike * z.real))
+            assert max(values) <= float(bound) + 1e-6
+            near += float(bound) < max(values) + 2
+    assert near >= 5
 
 
 @hyperbola

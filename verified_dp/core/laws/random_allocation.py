@@ -55,13 +55,13 @@ class RandomAllocationLoss(Unbounded, Priced):
         """K = t e^x in the remove order, t e^-x in the add order: S < K where the remove order's loss is below x."""
         return self.rounds * (x if self.order == "remove" else -x).exp()
 
-    def _shared(self, x: arb) -> tuple[arb, Band] | None:
-        """K and the band of strikes that it lies in; None where it is out of reach."""
+    def _shared(self, x: arb, halvings: int = 0) -> tuple[arb, Band] | None:
+        """K and the band of strikes that it lies in, or a part of it; None where it is out of reach."""
         strike, place = self._strike(x), lower_end(x if self.order == "remove" else -x)
         if not strike.is_finite() or not abs(place) < _FARTHEST:
             return None
         with ctx.workprec(BOUND_BITS):
-            level = _level(self.noise_multiplier, self.rounds, integer_below(8 * place))
+            level = _level(self.noise_multiplier, self.rounds, integer_below(8 * place)) + halvings  # exact: integers
             finer = max(level, _FINE)  # exact: integers
             band = _band(self.rounds, level, finer, integer_below(place * arb((1, finer))))
             return strike, replace(band, reach=Fraction(0)) if square(self.noise_multiplier) < _SPREAD_OUT else band
@@ -83,7 +83,7 @@ class RandomAllocationLoss(Unbounded, Priced):
         single = self.enclose_by_one_round(epsilon)
         if single is not None and self.is_sharp(*single):
             return single[0], {"other_rounds": single[1]}
-        found = self._shared(epsilon)
+        found = self._shared(epsilon, 1)
         if found is None:
             return arb(0).union(arb(1)), {}
         put, errors = itemise_put(self.rounds, self.noise_multiplier, found[0], found[1].near)
@@ -208,7 +208,7 @@ def _level(noise: Fraction | SquareRoot, rounds: int, eighth: int) -> int:
 def _band(rounds: int, level: int, finer: int, index: int) -> Band:
     """Around the cell `index` of level `finer`, with the hyperbola of the cell of `level` that holds it."""
     start, end = (rounds * (arb(n) * arb((1, -finer))).exp() for n in (index, index + 1))
-    near = rounds * (arb(index >> finer - level) * arb((1, -level))).exp()
+    near = rounds * ((arb(index >> finer - level) + arb(1) / 2) * arb((1, -level))).exp()
     middle = lower_dyadic((start + end) / 2).as_fraction()
     reach = upper_dyadic((end - start) * ball(_HALF_AND_MORE)).as_fraction()
     return Band(lower_dyadic(near).as_fraction(), middle, reach)
