@@ -453,7 +453,9 @@ def start_of(rounds: int, hats: Hats, strike: arb) -> Start:
 
 def log_size(rounds: int, hats: Hats, strike: arb, scale: arb) -> arb:
     """log of e^{cK} E[e^{-cX}]^t / c, about."""
-    size = hats.bound(scale).log().min(hats.centred.bound(acb(scale), arb(0)).log() - scale)
+    size, near = hats.bound(scale).log(), acb(scale)
+    if hats.centred.remainder(near, arb(0)) < 1:  # else the difference below has no digits left
+        size = size.min(hats.centred.bound(near, arb(0)).log() - scale)
     return scale * strike + rounds * size - scale.log()
 
 
@@ -502,8 +504,7 @@ def wanted_bits(rounds: int, spread: arb, strike: arb, own: int, prec: int) -> i
     deviation = ((spread**2).expm1() * rounds).sqrt()
     far = ((strike - rounds) / deviation) ** 2
     alone = rounds * (normal_tail(place - spread) - excess * normal_tail(place))
-    together = (deviation * (-far / 2).exp() / (3 + 3 * far)).min(arb(rounds))
-    size = alone.max(together)
+    size = alone.max((deviation * (-far / 2).exp() / (3 + 3 * far)).min(arb(rounds)))
     return min(prec, own + _bits_of(strike / size)) if size > 0 else prec  # exact: integers
 
 
