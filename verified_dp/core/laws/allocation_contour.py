@@ -453,7 +453,9 @@ def start_of(rounds: int, hats: Hats, strike: arb) -> Start:
 
 def log_size(rounds: int, hats: Hats, strike: arb, scale: arb) -> arb:
     """log of e^{cK} E[e^{-cX}]^t / c, about."""
-    size = hats.bound(scale).log().min(hats.centred.bound(acb(scale), arb(0)).log() - scale)
+    size, near = hats.bound(scale).log(), acb(scale)
+    if hats.centred.remainder(near, arb(0)) < 1:  # else the difference below has no digits left
+        size = size.min(hats.centred.bound(near, arb(0)).log() - scale)
     return scale * strike + rounds * size - scale.log()
 
 
