@@ -91,7 +91,7 @@ EDITS = [
     Edit("OddsLoss.enclose_atoms", "(odds + 1 + self.others)", "(odds + self.others)", "T54-randomized-response",
          seen_by="test_reversal_ties_the_two_orders"),
     Edit("SampledLoss._odds", ".expm1()", ".exp()", "T60-tails", seen_by="test_tails_make_the_curve"),
-    Edit("MixtureLines._growth", "reach) ** -tilt", "reach) ** tilt", "T08-shifted-line",
+    Edit("MixtureLines._growth", "reach) ** -power", "reach) ** power", "T08-shifted-line",
          seen_by="test_random_mixtures_keep_the_lemmas"),
     Edit("MixtureLines._spread", "max(above", "min(above", "T08-shifted-line",
          seen_by="test_random_mixtures_keep_the_lemmas"),

@@ -247,7 +247,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("if (self.lower > self.upper).any():", "if False:"),
         ("        self._tried[rows] = True\n", ""),
         ("np.argsort(self.lower[rows] - self.upper[rows]", "np.argsort(self.upper[rows] - self.lower[rows]"),
-        ("np.where(self.counts.steps.any(axis=1), np.inf, 0.0)", "np.zeros(count)"),
+        ("np.where(self._totals > 0, np.inf, 0.0)", "np.zeros(count)"),
         ("np.isfinite(upper) & (upper - lower <= width * size)", "(upper - lower <= width * size)"),
     ],
     "full_batch.py": [

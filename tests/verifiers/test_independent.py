@@ -68,6 +68,7 @@ SHARED = '[[mechanism]]\nkind = "composition"\ncount = 2\nsampling = { scheme = 
 CLAIM = "0.5", "1e-3"
 SPECS: dict[str, tuple[str, str, str, str]] = {
     "line": ("add-or-remove", step("gaussian", noise_multiplier="1.1", count=100, q="0.01"), *CLAIM),
+    "far line": ("add-or-remove", step("gaussian", noise_multiplier="2", count=5000, q="0.01"), "8", "1e-70"),
     "tiny line": ("remove", step("gaussian", noise_multiplier="2", count=30000, q="256/60000"), "6", "1e-20"),
     "mixed line": ("replace", step("gaussian", noise_multiplier="1.5", count=2000, q="0.01") + GAUSSIAN, "1", "1e-5"),
     "two laws": ("add", step("gaussian", noise_multiplier="2", count=400, q="0.01")
@@ -133,6 +134,8 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
         "add-or-remove", step("mixture-of-gaussians", sigma="3", sensitivities=["1/2", "1", "2"], count=9,
                               probabilities=["0.5", "0.3", "0.2"])
         + step("gaussian", noise_multiplier="2", count=50, q="0.05"), *CLAIM),
+    "atoms on no grid": ("add-or-remove", step(
+        "discrete-gaussian", sigma_squared="1", sensitivity=1, count=10**6, q="0.001"), "5", "1e-3"),
     "pure epsilon of Laplace": ("replace", step("laplace", scale="20", sensitivity="1"), "0.05", "0"),
     "no pure epsilon": ("add-or-remove", step("gaussian", noise_multiplier="1"), "5", "0"),
     "no finite epsilon": ("remove", step("approximate-dp", epsilon="1", delta="1e-3"), "2", "1e-5"),
@@ -168,7 +171,7 @@ def test_certificates_are_confirmed(name: str, certificates: Callable[[str], Doc
 def test_every_kind_of_witness_is_seen(certificates: Callable[[str], Document]) -> None:
     kinds = {entry["witness"]["kind"] for name in SPECS for entry in certificates(name)["evaluations"]}
     assert kinds >= {"line", "panels", "rays", "lattice", "chernoff", "closed-form", "exact", "renyi", "divergences",
-                     "support", "end", "endless"}
+                     "support", "end", "endless", "outcomes"}
 
 
 @pytest.mark.parametrize("name", ["no pure epsilon", "no finite epsilon"])
@@ -325,7 +328,7 @@ def test_what_carries_no_trust_may_change(certificates: Callable[[str], Document
     assert not independent.verify(canonical(document)).valid, "the seals are the old ones"
 
 
-ENGINES = {"line": "line", "panels": "panels", "rays": "rays", "lattice": "sampled Laplace", "chernoff": "line",
+ENGINES = {"line": "line", "panels": "panels", "rays": "rays", "lattice": "sampled Laplace", "chernoff": "far line",
            "renyi": "Renyi", "divergences": "zCDP", "closed-form": "Laplace"}
 
 

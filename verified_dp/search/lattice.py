@@ -13,11 +13,11 @@ from verified_dp.core.engines.lattice import LatticeWitness, products
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.theorems import proved_by
-from verified_dp.search.lattice_model import LatticeModel
+from verified_dp.search.lattice_model import LatticeModel, shift_of
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle
 from verified_dp.search.sparse import choose_sparse
-from verified_dp.search.steps import MAX_CELLS, choose_step, grid_ends, shift_of
+from verified_dp.search.steps import MAX_CELLS, choose_step, grid_ends
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ _ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
 _FIRST, _BACKINGS, _ROOM = np.geomspace(0.003, 1, 20), 3, -3.0
 """First half-panels as shares of half the ray, how many are tried, log of the error of one where more may follow."""
 _PANELS = np.array([1, 2, 3, 4, 6, 8, 12, 18])
-_MOST_LEVELS, _MOST_PANELS = 24, 400
+_MOST_LEVELS, _MOST_PANELS, _MOST_NODES = 24, 400, 10**6
 
 
 class RuleTable:
@@ -154,7 +154,10 @@ def _rule(law: FloatLaw, c: float, want: float, share: float) -> NodeRule:
 def _plan_at(loss: FloatLoss, epsilon: float, c: float, share: float, target: float) -> RaysPlan | None:
     size = loss.cumulants(c)[0] - c * epsilon - math.log(c)
     want = size - target + math.log(4 * sum(count for _, count in loss.parts))
-    tables = [RuleTable(law, count, _rule(law, c, want, share)) for law, count in loss.parts]
+    rules = [_rule(law, c, want, share) for law, _ in loss.parts]
+    if max(rule.last - rule.first for rule in rules) > _MOST_NODES:
+        return None
+    tables = [RuleTable(law, count, rule) for (law, count), rule in zip(loss.parts, rules, strict=True)]
     lead = tables[0]
     ends = np.searchsorted(lead.angle, [0.02 * lead.angle[-1], 0.98 * lead.angle[-1]])
     tried = lead.highest[np.unique(np.linspace(ends[0], ends[1], _CUTS).astype(int).clip(1, len(lead.loss) - 1))]

@@ -25,11 +25,13 @@ from verified_dp.core.composition import Claim, Spec
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Witness
 from verified_dp.core.engines.attack import AttackWitness
+from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.outcomes import OutcomesWitness
 from verified_dp.core.engines.panels import MAX_POINTS
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
 from verified_dp.core.engines.renyi import RenyiWitness
@@ -337,11 +339,13 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
     kinds = set()
     grid = LawGrid(-30, ((5, 4), (30, 1)), -20, Fraction(1, 3))
     others: list[Witness] = [
+        ChernoffWitness(Fraction(1, 8), (NodeRule(Fraction(1), Fraction(1), Fraction(1, 4), -9, 9),), 80),
         LatticeWitness(Fraction(1, 8), Fraction(1), 40, (grid,), ((-60, 60),), 80),
         SparseWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 100, ((50, 1),), Fraction(3), Fraction(0), 80),
         RenyiWitness(Fraction(3, 2), Fraction(1, 7), Fraction(0), (), 80),
         DivergencesWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
         ExactWitness(80), EndWitness(80), EndlessWitness(80),
+        OutcomesWitness(Fraction(1), Fraction(1, 7), 30, (9,), ((50, 1),), Fraction(3), Fraction(0), 80),
         AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), EndWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))

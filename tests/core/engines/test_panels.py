@@ -103,7 +103,7 @@ def test_rectangle_holds_every_ellipse() -> None:
     block = Block((Fraction(5), Fraction(9)), 3, 20, Fraction(3, 2), (), ())
     with ctx.workprec(80):
         first, last, rho = acb(2, 3), acb(5, 9), arb(3) / 2
-        corners = panels._corners([first, last], block)
+        corners = panels.rectangle([first, last], block.panels, block.ellipse)
         low, high, end = corners[0], corners[1], corners[2]
         reached = [1.0, 0.0, 1.0, 0.0]
         half = (last - first) / 6
@@ -129,7 +129,7 @@ def test_corners_bound_the_whole_rectangle(oracle: ModuleType, composed: Build, 
     block = Block((Fraction(4), Fraction(6)), 4, 20, Fraction(2), (NODES,), (rule,))
     rng = random.Random(3)
     with ctx.workprec(64):
-        corners = panels._corners([acb(3, 2), acb(4, 6)], block)
+        corners = panels.rectangle([acb(3, 2), acb(4, 6)], block.panels, block.ellipse)
         bounds = panels._bound_integrand(loss, block, corners)
         supremum = oracle.real(panels.largest(bounds))
         largest = oracle.mpf(0)
@@ -151,7 +151,7 @@ def test_kernel_is_bounded_on_the_rectangle(
     """Gaussian steps alone: 1/|z(z+1)| where M is nearly 1, then with a visible M; the bounds are close."""
     block = Block((Fraction(end[0]), Fraction(end[1])), 8, 20, Fraction(3, 2), (), ())
     with ctx.workprec(64):
-        corners = panels._corners([acb(*start), acb(*end)], block)
+        corners = panels.rectangle([acb(*start), acb(*end)], block.panels, block.ellipse)
         places = [point_at(corners, i / 8, j / 8) for i in range(9) for j in range(9)]
         for shift_squared, excess in (("1e-12", "1.4"), ("1/9", "2.5")):
             loss = composed("remove", "1/2", 1, 0, shift_squared)
@@ -182,7 +182,7 @@ def test_transform_errors_are_summed_over_the_path(oracle: ModuleType, composed:
 def test_rectangle_around_a_pole_bounds_nothing(composed: Build) -> None:
     block = Block((Fraction(1), Fraction(1)), 1, 20, Fraction(9), (NODES,), (BOUND,))
     with ctx.workprec(64):
-        corners = panels._corners([acb("0.5", 0), acb(1, 1)], block)
+        corners = panels.rectangle([acb("0.5", 0), acb(1, 1)], block.panels, block.ellipse)
         bounds = panels._bound_integrand(composed("remove", "1/3", 1), block, corners)
         assert all(not bound.is_finite() for bound in bounds)
 

@@ -22,11 +22,11 @@ from verified_dp.papers.fourier.bounds import FourierWitness
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, Strip
 from verified_dp.papers.fourier.doubles import fits
 from verified_dp.search.deadline import timed
-from verified_dp.search.lattice_model import LatticeModel, LawModel
+from verified_dp.search.lattice_model import LatticeModel, LawModel, shift_of
 from verified_dp.search.line import as_float, choose_cutoff, dyadic
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.saddle import choose_saddle
-from verified_dp.search.steps import choose_step, grid_ends, shift_of
+from verified_dp.search.steps import choose_step, grid_ends
 from verified_dp.search.transforms import FloatLaw
 
 MOST_POINTS = 2**22

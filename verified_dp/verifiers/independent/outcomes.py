@@ -45,14 +45,14 @@ class Outcomes:
     """tilt c, step eta, count m0, alias exponents as of a line; reaches: of the integers that are listed, one per law;
     cover: blocks (cells, stride) of frequencies from m0 on."""
 
+    prec: int
+    left: Fraction
     tilt: Fraction
+    right: Fraction
     step: Fraction
     count: int
-    reaches: tuple[int, ...]
     cover: tuple[tuple[int, int], ...]
-    right: Fraction
-    left: Fraction
-    prec: int
+    reaches: tuple[int, ...]
 
     def evaluate(self, loss: ComposedLoss) -> OutcomesValues:
         require(self.step > 0 and self.count >= 1 and self.right > self.tilt > self.left >= 0)

@@ -39,17 +39,17 @@ Point = tuple[Complex, Complex]
 class Level:
     """Equal panels, on ellipses of parameter `ellipse`."""
 
-    panels: int
     ellipse: Fraction
+    panels: int
 
 
 @dataclass(frozen=True)
 class Ray:
     """From the tilt on: the panels of level n have the vector 2^n stride."""
 
-    stride: Corner
-    points: int
     levels: tuple[Level, ...]
+    points: int
+    stride: Corner
 
     def check(self) -> None:
         x, y = self.stride
