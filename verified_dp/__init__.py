@@ -55,7 +55,7 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair",
     "verified_dp.profile": "PrivacyProfile privacy_profile",
     "verified_dp.questions.curve": "Curve",
-    "verified_dp.questions.shuffled": "shuffled_attack",
+    "verified_dp.questions.shuffled": "local_attack shuffled_attack",
     "verified_dp.questions.tradeoff": "TradeOff",
     "verified_dp.questions.training": "Training",
     "verified_dp.spec": "load_spec",

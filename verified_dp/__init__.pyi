@@ -71,6 +71,7 @@ from verified_dp.papers.fourier.pairs import FourierAccountantPair as FourierAcc
 from verified_dp.profile import PrivacyProfile as PrivacyProfile
 from verified_dp.profile import privacy_profile as privacy_profile
 from verified_dp.questions.curve import Curve as Curve
+from verified_dp.questions.shuffled import local_attack as local_attack
 from verified_dp.questions.shuffled import shuffled_attack as shuffled_attack
 from verified_dp.questions.tradeoff import TradeOff as TradeOff
 from verified_dp.questions.training import Training as Training

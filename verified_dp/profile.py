@@ -40,7 +40,7 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
 from verified_dp.questions.attained import Guaranteed
-from verified_dp.questions.curve import Curve, written
+from verified_dp.questions.curve import Curve, text_of
 from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
 from verified_dp.questions.many import Found, Many, deltas_along, epsilons_along
@@ -282,8 +282,9 @@ class PrivacyProfile:
                max_seconds: float | None) -> Curve:
         """The points answered from what is known near them, or by questions of their own."""
         quantity, read = ("delta", exact.exact) if given == "epsilon" else ("epsilon", exact.probability)
-        texts, along, budget = [written(point, given) for point in points], self.following(), Budget(max_seconds)
-        values, digits = [read(text, given) for text in texts], self._digits(digits, method)
+        stated, along, budget = list(points), self.following(), Budget(max_seconds)
+        values, digits = [read(point, given) for point in stated], self._digits(digits, method)
+        texts = [text_of(point, value) for point, value in zip(stated, values, strict=True)]
         many = Many(along._orders, digits, method)
         solve = along.delta if given == "epsilon" else along.epsilon
 
@@ -295,8 +296,8 @@ class PrivacyProfile:
                                   sources=found.answer.budget(), digits=digits, spent=Budget(None))
 
         if quantity == "delta":
-            return Curve(given, texts, deltas_along(many, values, ask, shown))
-        return Curve(given, texts, epsilons_along(many, values, ask, shown, budget))
+            return Curve(given, texts, deltas_along(many, values, ask, shown, budget), values)
+        return Curve(given, texts, epsilons_along(many, values, ask, shown, budget), values)
 
     @alone
     def tradeoff(self, digits: int | None = None, max_seconds: float | None = None) -> TradeOff:

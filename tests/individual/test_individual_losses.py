@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -21,6 +23,7 @@ from verified_dp.core.exact import square_root
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.individual.brackets import doubles_around
+from verified_dp.individual.counts import Counts
 from verified_dp.individual.evaluate import evaluate_rows
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
 from verified_dp.individual.interpolation import (
@@ -34,7 +37,7 @@ from verified_dp.individual.interpolation import (
 )
 from verified_dp.individual.lines import LineSearch, LogMasses, best_lines
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
-from verified_dp.individual.shared import shared_epsilons
+from verified_dp.individual.shared import SharedTables, shared_deltas, shared_epsilons
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
 from verified_dp.individual.tables import build_table
 from verified_dp.individual.training import Training
@@ -257,6 +260,23 @@ def test_shared_tables_enclose_each_record_alike() -> None:
         tables.enclose(counts.coarser(16))
     with pytest.raises(InvalidInput, match="some records with steps"):
         shared_epsilons(counts.take(np.arange(0)), "1e-5")
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize("make", [lambda counts: shared_epsilons(counts, "1e-5"),
+                                  lambda counts: shared_deltas(counts, "0.1")])
+def test_shared_tables_leave_out_what_their_records_cannot_have(make: Callable[[Counts], SharedTables]) -> None:
+    """The further right a line, the fewer buckets; those of every record on it are among them: few end unbounded."""
+    generator = np.random.default_rng(7)
+    norms = np.exp(generator.uniform(-5, 0.5, 400)) * np.exp(generator.normal(0, 0.8, (60, 400)))
+    counts = replace(count_array(norms, TRAINING, "raw", 32, repeats=10), readings=None)
+    tables = make(counts.take(np.arange(0, 400, 4)))
+    covered = [set(table.witness.buckets) for _, table in tables.tables]
+    assert all(more > fewer for more, fewer in zip(covered[:2], covered[-2:], strict=True))
+    assert covered[0] == set(range(counts.buckets)) and all(a >= b for a, b in pairwise(covered))
+    lower, upper = tables.enclose(counts)
+    assert (lower <= upper).all() and np.isfinite(upper).all()
+    assert (upper < (1 if tables.quantity == "delta" else 10)).all()
 
 
 @pytest.mark.theorem("T116-variance-interpolation", "T118-individual-enclosure")

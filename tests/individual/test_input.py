@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,14 @@ import duckdb
 import numpy as np
 import pytest
 
+import verified_dp.individual.input as readings
+import verified_dp.individual.spark as spark_workers
 from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.individual.counts import Counts
-from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps
+from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps, count_table
+from verified_dp.individual.losses import individual_deltas
 from verified_dp.individual.shared import shared_deltas, shared_epsilons
-from verified_dp.individual.spark import count_spark, enclose_spark
+from verified_dp.individual.spark import _enclosed, count_spark, enclose_spark
 from verified_dp.individual.training import Training
 
 TRAINING = Training(1, 1, "0.01")
@@ -59,6 +64,85 @@ def message(call: Callable[[], Counts], kind: type[VerifiedDPError] = InvalidInp
 def test_wrong_files(tmp_path: Path, rows: str, said: str) -> None:
     wrong = parquet(tmp_path, rows)
     assert said in message(lambda: count_parquet(wrong, TRAINING, "clipped"))
+
+
+def table(**changed: Any) -> dict[str, np.ndarray]:
+    columns = {"record": [0, 0, 1, 1], "step": [0, 1, 0, 1], "norm": [0.25, 0.5, 1.0, 2.0]}
+    return {name: np.array(values) for name, values in (columns | changed).items()}
+
+
+def test_tables_in_memory_are_counted_and_read_again() -> None:
+    counts = count_table(table(), TRAINING, "raw")
+    steps = np.array([[0.25, 1.0], [0.5, 2.0]])
+    assert counts.equals(count_array(steps, TRAINING, "raw")) and counts.clipped == 1 and counts.readings
+    assert counts.readings.of_record(1) == {1.0: 1, 2.0: 1}
+    assert counts.readings.count(np.array([1, 0]), 256).equals(count_array(steps[:, ::-1], TRAINING, "raw", 256))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames(library: str) -> None:
+    """As rows, and as an array (steps, records)."""
+    frames = pytest.importorskip(library, reason=f"{library} is not installed")
+    counts = count_table(frames.DataFrame(table()), TRAINING, "raw")
+    wide = frames.DataFrame({"a": [0.25, 0.5], "b": [1.0, 2.0]})
+    assert counts.equals(count_array(wide, TRAINING, "raw")) and counts.steps.sum() == 4
+    words = frames.DataFrame({"a": ["0.1", "0.2"]})
+    assert "an array of real numbers" in message(lambda: count_array(words, TRAINING, "raw"))
+
+
+@pytest.mark.parametrize(("changed", "said"), [
+    ({"norm": ["0.1"] * 4}, "column norm must be of type DOUBLE or FLOAT: cast it"),
+    ({"norm": [0, 1, 0, 1]}, "column norm must be of type DOUBLE or FLOAT: cast it, got 'BIGINT'"),
+    ({"norm": [0.25, -1.0, 1.0, 2.0]}, "(0, 1, -1.0, 1)"),
+    ({"norm": [0.25, float("nan"), 1.0, 2.0]}, "(0, 1, "),
+    ({"step": [0, 0, 0, 1]}, "record 0 has no step 1"),
+    ({"step": [0, 0, 0, 0]}, "record 0 has a step twice"),
+    ({"step": [0.5, 1.5, 0.5, 1.5]}, "column step must be of type"),
+    ({"record": [], "step": np.zeros(0, dtype=int), "norm": np.zeros(0)}, "no rows"),
+])
+def test_wrong_tables(changed: dict[str, Any], said: str) -> None:
+    assert said in message(lambda: count_table(table(**changed), TRAINING, "raw"))
+
+
+def test_what_is_no_table() -> None:
+    assert "or a table" in message(lambda: count_table({"record": [1]}, TRAINING, "raw"))
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", " 1e-1 ", "1/10", Decimal("0.1"), Fraction(1, 10)])
+@pytest.mark.parametrize("probability", ["0.01", "1"])
+def test_decimals_are_read_exactly(epsilon: Any, probability: str) -> None:
+    counts = count_array(np.full((9, 2), 0.5), Training(1, 1, probability), "raw")
+    found, same = individual_deltas(counts, epsilon), individual_deltas(counts, Fraction(1, 10))
+    assert found.lower.tolist() == same.lower.tolist() and found.upper.tolist() == same.upper.tolist()
+    assert 0 < found.lower[0] <= found.upper[0] <= 1
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({"epsilon": 0.1}, 'write "0.1" or Fraction(1, 10)'), ({"epsilon": "-0.1"}, "epsilon must be"),
+    ({"epsilon": float("nan")}, "epsilon must be"), ({"epsilon": "a lot"}, "epsilon must be"),
+    ({"epsilon": None}, "epsilon must be"), ({"epsilon": "0.1", "width": "0"}, "width must be"),
+    ({"epsilon": "0.1", "width": 1}, "width must be in (0, 1), as a share"),
+    ({"counts": np.ones((2, 2)), "epsilon": "0.1"}, "counts must be what count_array, count_table or count_parquet")])
+@pytest.mark.parametrize("ask", [individual_deltas, shared_deltas])
+def test_wrong_questions(ask: Callable[..., Any], given: dict[str, Any], said: str) -> None:
+    counts = count_array(np.full((9, 2), 0.5), TRAINING, "raw")
+    with pytest.raises(VerifiedDPError) as caught:
+        ask(**{"counts": counts} | given)
+    assert said in str(caught.value)
+
+
+def test_no_records_have_no_losses() -> None:
+    counts = count_array(np.full((9, 2), 0.5), TRAINING, "raw").take(np.arange(0))
+    assert individual_deltas(counts, "0.1").upper.shape == (0,)
+
+
+def test_a_record_without_any_of_some_steps_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where its readings are not among those that are checked at once."""
+    monkeypatch.setattr(readings, "STEPS_AT_ONCE", 62)
+    rows = [(record, step) for record in range(3) for step in range(70) if record < 2 or step < 62]
+    record, step = np.array(rows).T
+    short = {"record": record, "step": step, "norm": np.full(len(rows), 0.25)}
+    assert "record 2 has no step 62" in message(lambda: count_table(short, TRAINING, "raw"))
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -200,6 +284,27 @@ def test_spark_counts_the_same_integers(spark: Any, tmp_path: Path) -> None:
     assert ours.records.tolist() == theirs.records.tolist() and ours.clipped == theirs.clipped > 0
     assert all(np.array_equal(getattr(ours, name), getattr(theirs, name)) for name in ("steps", "high", "low"))
     assert theirs.steps.sum() == 30 * sum(1 + step % 3 for step in range(70))
+
+
+@pytest.mark.theorem("T118-individual-enclosure")
+@pytest.mark.parametrize(("rows", "cells"), [(1, 1), (5, 200), (40, 400), (10**6, 10**6)])
+def test_batches_are_gathered_without_cutting_records(monkeypatch: pytest.MonkeyPatch, rows: int, cells: int) -> None:
+    """What a worker of Spark does: however its rows come and are gathered, each record once, with the same doubles."""
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed: verified-dp[spark]")
+    norms = np.random.default_rng(3).uniform(0, 1.2, (6, 40))
+    counts = count_array(norms, TRAINING, "raw", 32, repeats=50)
+    tables = shared_epsilons(counts, "1e-5", width="1/2")
+    record, bucket = np.nonzero(counts.steps)
+    columns = {"record": [f"r{i:02}" for i in record], "bucket": bucket} | {
+        name: getattr(counts, name)[record, bucket] for name in ("steps", "high", "low")}
+    monkeypatch.setattr(spark_workers, "ROWS", rows)
+    monkeypatch.setattr(spark_workers, "CELLS", max(cells, counts.buckets))
+    for size in (1, 7, 1000):
+        batches = list(_enclosed(tables, arrow.table(columns).to_batches(max_chunksize=size)))
+        found = arrow.Table.from_batches(batches).to_pydict()
+        assert found["record"] == [f"r{i:02}" for i in range(40)]
+        lower, upper = tables.enclose(counts)
+        assert found["lower"] == lower.tolist() and found["upper"] == upper.tolist()
 
 
 @pytest.mark.long

@@ -155,3 +155,18 @@ def test_every_class_of_the_installed_version_is_known() -> None:
 
     here = {name for name in dir(peer.dp_event) if name.endswith("Event") and name != "DpEvent"}
     assert here <= {*(f"{name}DpEvent" for name in CLASSES), "ZCDpEvent"}
+
+
+@pytest.mark.theorem("T142-displaced-records")
+def test_truncated_batches_are_a_little_below_the_peer_s() -> None:
+    """Its pair at a full batch is a larger one; both are upper bounds, and Poisson accounting is far below."""
+    cut = peer.SelfComposedDpEvent(peer.TruncatedSubsampledGaussianDpEvent(
+        dataset_size=1000, sampling_probability=0.01, truncated_batch_size=16, noise_multiplier=1.1), 100)
+    neighbours = peer.NeighboringRelation
+    for relation, same in (("add-or-remove", neighbours.ADD_OR_REMOVE_ONE), ("replace", neighbours.REPLACE_ONE)):
+        spec = from_dp_event(cut, relation=relation, floats="shortest-decimal")
+        theirs = peer.pld.PLDAccountant(same).compose(cut).get_epsilon(1e-5)
+        found = privacy_profile(spec).epsilon("1e-5", digits=2)
+        assert 0.98 * theirs < found.lower_float <= found.upper_float < theirs
+    poisson = privacy_profile(from_dp_event(sampled(1.1), relation="add-or-remove")).epsilon("1e-5", digits=2)
+    assert poisson.upper_float < 1

@@ -24,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verified_dp.certificate import build_certificate
+from verified_dp.certificate import certify as certify_spec
 from verified_dp.core.certificate.check import verify as verify_trusted
 from verified_dp.core.certificate.document import canonical
 from verified_dp.core.composition import Claim, Relation, Spec, compose
@@ -37,7 +38,7 @@ from verified_dp.verifiers.independent import laws as independent_laws
 from verified_dp.verifiers.independent.allocation import approximate, put_and_below
 from verified_dp.verifiers.independent.atoms import DiscreteLaplaceLoss
 from verified_dp.verifiers.independent.balls import Ball, Unknown, precision
-from verified_dp.verifiers.independent.check import GUARD_BITS
+from verified_dp.verifiers.independent.check import MORE_BITS
 from verified_dp.verifiers.independent.contour import Bounds
 from verified_dp.verifiers.independent.document import Dyadic, Invalid, sealed
 from verified_dp.verifiers.independent.inputs import read_input
@@ -365,7 +366,7 @@ def evaluated(document: Document, index: int, witness: Any) -> Bounds:
         _, _, losses = read_pairs(read_input(document["input"]))
     if isinstance(witness, dict):
         witness = read_witness(witness, "witness")
-    with balls.precision(witness.prec + GUARD_BITS):
+    with balls.precision(witness.prec + MORE_BITS):
         found: Bounds = witness.evaluate(losses[entry["order"]]).enclose(Fraction(entry["at"]))
     return found
 
@@ -648,6 +649,17 @@ def test_little_noise_by_one_large_round(
     budget.update(dict.fromkeys(budget, "1.000e-300"))
     found = independent.verify(canonical(sealed(document)))
     assert not found.valid and "error_budget" in str(found)
+
+
+def test_more_bits_where_the_sum_cancels() -> None:
+    """delta is 10^-5 of put(K), which one contour for two strikes gives to 64 bits: more of them are asked for."""
+    found = certify_spec(parse_spec(
+        f'relation = "remove"\n{allocation(100, noise="1")}[claim]\nepsilon = "0.9"\ndelta = "1e-5"\n'), digits=4)
+    assert independent.verify(found.to_bytes()).valid
+    document = json.loads(found.to_bytes())
+    entry = next(e for e in document["evaluations"] if e["quantity"] == "epsilon")
+    entry["enclosure"] = {**entry["enclosure"], "lower": entry["enclosure"]["upper"]}
+    assert not independent.verify(canonical(sealed(document))).valid
 
 
 @pytest.mark.parametrize(("rounds", "noise", "place"), [

@@ -145,8 +145,11 @@ def all_powers(bases: Sequence[acb], count: int) -> list[list[acb]]:
 
 
 def powers(base: acb, count: int) -> list[acb]:
-    """Enclose base^0, ..., base^(count-1)."""
-    return [row[0] for row in all_powers([base], count)]
+    """Enclose base^0, ..., base^(count-1), as `all_powers`."""
+    table = [acb(1), base][:count]
+    for n in range(2, count):
+        table.append(table[n // 2] * table[n - n // 2])
+    return table
 
 
 def lower_dyadic(x: arb) -> Dyadic:

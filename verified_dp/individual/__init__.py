@@ -12,7 +12,7 @@ from verified_dp import adaptive, lazy
 __all__, __getattr__ = lazy(__name__, {
     **adaptive.HOMES,
     "verified_dp.individual.array_filter": "ArrayDecision ArrayGDPFilter",
-    "verified_dp.individual.input": "Recorder count_array count_parquet count_steps",
+    "verified_dp.individual.input": "Recorder count_array count_parquet count_steps count_table",
     "verified_dp.individual.losses": "IndividualLosses individual_deltas individual_epsilons",
     "verified_dp.individual.shared": "SharedTables shared_deltas shared_epsilons",
     "verified_dp.individual.spark": "count_spark enclose_spark",

@@ -85,6 +85,9 @@ from verified_dp.individual.input import (
 from verified_dp.individual.input import (
     count_steps as count_steps,
 )
+from verified_dp.individual.input import (
+    count_table as count_table,
+)
 from verified_dp.individual.losses import (
     IndividualLosses as IndividualLosses,
 )

@@ -120,9 +120,10 @@ class Counts:
 
     @cached_property
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """(rows, inverse): one row of each kind, and for each record the place of its kind in `rows`."""
+        """(rows, inverse): one row of each kind, in order, and for each record the place of its kind in `rows`."""
         every = np.arange(len(self.records))
-        _, first, inverse = np.unique(self._hashes(), return_index=True, return_inverse=True)
+        _, found, kind = np.unique(self._hashes(), return_index=True, return_inverse=True)
+        first, inverse = np.sort(found), found.argsort().argsort()[kind]  # in order copies are of neighbours
         if len(first) == len(every):
             return every, every
         twins = first[inverse]
@@ -140,6 +141,13 @@ class Counts:
                                    np.array_split(part.view(np.uint64), 1 + len(total) // PIECE), strict=True):
                 sums += ((words ^ (words >> np.uint64(29))) * factors).sum(axis=1, dtype=np.uint64)
         return total
+
+
+def checked_counts(counts: object) -> Counts:
+    """Raises InvalidInput for readings that have not been counted."""
+    if not isinstance(counts, Counts):
+        raise InvalidInput("counts", type(counts).__name__, "what count_array, count_table or count_parquet return")
+    return counts
 
 
 def square_ends(training: Training, parts: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Readings of per-record gradient norms as people have them: Parquet, arrays on disk, or step by step in a training.
 
     counts = count_parquet("norms.parquet", training, norms="raw")        # columns record, step, norm[, repeats]
+    counts = count_table(frame, training, norms="raw")                    # the same, of pandas, polars or pyarrow
     counts = count_array(np.load("norms.npy", mmap_mode="r"), training, norms="raw")      # (steps, records)
     recorder = Recorder(training, records=60000, norms="raw"); recorder.add(norms_of_this_step)
 
@@ -24,20 +25,20 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.individual.counts import Counts, Progress, nothing, split_sum
 from verified_dp.individual.squares import square_and_bucket
 from verified_dp.individual.statements import (
-    BLOCK,
+    WORD,
     above_row_sql,
     bad_row_sql,
     counting_sql,
     empty_row_sql,
     incomplete_sql,
     readings_sql,
-    summary_sql,
+    steps_sql,
 )
 from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count, checked_parts
 
 PARTS = 64
 """Parts of (0, 1] where the caller states none: eps_i then is known to a few parts in a thousand."""
-RECORDS_AT_ONCE = 200_000
+RECORDS_AT_ONCE, STEPS_AT_ONCE = 200_000, 16 * WORD
 INSTALL = "reading Parquet needs DuckDB: pip install 'verified-dp[individual]'"
 
 
@@ -111,10 +112,10 @@ def _one_each(repeats: int | Sequence[int]) -> Iterator[int]:
 
 def count_array(array: np.ndarray, training: Training, norms: str, parts: int = PARTS,
                 repeats: int | Sequence[int] = 1) -> Counts:
-    """Count an array (steps, records), which may be a memory map: it is read step by step."""
+    """Count an array (steps, records), a memory map that is read step by step, or a data frame of this shape."""
+    array = getattr(array, "to_numpy", lambda: array)()  # a data frame
     if np.ndim(array) != 2:
         raise InvalidInput("norms", str(np.shape(array)), "an array (steps, records)")
-
     counts = count_steps((array[i] for i in range(len(array))), training, norms, parts, repeats)
     return replace(counts, readings=ArrayReadings(array, training, norms, repeats))
 
@@ -148,26 +149,36 @@ def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, 
     In place of step and norm there may be a list column `norms`, one row per record. memory: DuckDB's limit; it uses
     the disk beyond. Raises InvalidInput with the row at fault (nothing is counted then), Unsupported without DuckDB.
     """
-    raw, files = is_raw(norms), _existing([paths] if isinstance(paths, str | Path) else paths)
-    statement = counting_sql(training.clipping_double, checked_parts(parts))
-    with _connected(memory, threads) as connection:
-        _open_readings(connection, files)
+    files = _existing([paths] if isinstance(paths, str | Path) else paths)
+    return _counted(SqlReadings(files, training, memory, threads), norms, parts, progress)
+
+
+def count_table(table: Any, training: Training, norms: str, parts: int = PARTS,
+                memory: str = "4GB", threads: int | None = None, progress: Progress = nothing) -> Counts:
+    """Count a table in memory, of pandas, polars, pyarrow or a dict of arrays, with the columns of `count_parquet`."""
+    return _counted(SqlReadings(table, training, memory, threads), norms, parts, progress)
+
+
+def _counted(readings: SqlReadings, norms: str, parts: int, progress: Progress) -> Counts:
+    raw, statement = is_raw(norms), counting_sql(readings.training.clipping_double, checked_parts(parts))
+    with _connected(readings.memory, readings.threads) as connection:
+        _open_readings(connection, readings.source)
         progress(0.0, "checking the readings")
-        clipped = check_readings(lambda sql: connection.execute(sql).fetchall(), training, raw)
+        _, clipped = check_readings(lambda sql: connection.execute(sql).fetchall(), readings.training, raw)
         progress(0.3, "counting per record and bucket")
         connection.execute(f"CREATE TEMP TABLE counted AS {statement}")
         progress(0.9, "collecting the counts")
-        counts = _collect(connection, training, parts, clipped)
+        counts = _collect(connection, readings.training, parts, clipped)
         progress(1.0, "counted")
 
-    return replace(counts, readings=ParquetReadings(files, training, memory, threads))
+    return replace(counts, readings=readings)
 
 
-@dataclass(frozen=True)
-class ParquetReadings:
-    """Files that have been checked and counted."""
+@dataclass(frozen=True, eq=False)
+class SqlReadings:
+    """Files or a table in memory that have been checked and counted."""
 
-    files: list[str]
+    source: Any
     training: Training
     memory: str
     threads: int | None
@@ -195,7 +206,7 @@ class ParquetReadings:
         """A connection whose view `readings` has only these records."""
         with _connected(self.memory, self.threads) as connection:
             connection.execute("CREATE TEMP TABLE picked AS SELECT UNNEST(?) AS record", [records])
-            _open_readings(connection, self.files, "WHERE record IN (SELECT record FROM picked)")
+            _open_readings(connection, self.source, "WHERE record IN (SELECT record FROM picked)")
             yield connection
 
 
@@ -227,17 +238,21 @@ def _connected(memory: str, threads: int | None) -> Iterator[Any]:
         raise Unsupported(f"DuckDB needs more than memory={memory!r}: give it more") from None
     except duckdb.Error as error:
         said = str(error).splitlines()[0]
-        raise InvalidInput("readings", said, "Parquet files that DuckDB can read and count") from None
+        raise InvalidInput("readings", said, "Parquet files that DuckDB can read and count, or a table") from None
 
 
 _INTEGERS = tuple(sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT"))
 _TYPES = {"step": _INTEGERS, "repeats": _INTEGERS, "norm": ("DOUBLE", "FLOAT"), "norms": ("DOUBLE[]", "FLOAT[]")}
 
 
-def _open_readings(connection: Any, files: list[str], where: str = "") -> None:
-    """A view `readings` on the files, whichever of the two layouts they have."""
-    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
-    source = f"read_parquet([{listed}])"
+def _open_readings(connection: Any, given: Any, where: str = "") -> None:
+    """A view `readings` on files or a table, whichever of the two layouts they have."""
+    source = "given"
+    if isinstance(given, list):
+        listed = ", ".join("'" + path.replace("'", "''") + "'" for path in given)
+        source = f"read_parquet([{listed}])"
+    else:
+        connection.register("given", given)
     columns = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
     long = {"record", "step", "norm"} <= columns.keys()
     if not long and not {"record", "norms"} <= columns.keys():
@@ -260,27 +275,24 @@ Ask = Callable[[str], list[Any]]
 """Runs a statement and returns its rows."""
 
 
-def check_readings(ask: Ask, training: Training, raw: bool) -> int:
-    """How many readings are clipped. Raises InvalidInput with the row for anything that is wrong."""
-    readings, bad, above = ask(summary_sql(training.clipping_double))[0]
-    if bad or not readings:
-        row = tuple(ask(bad_row_sql())[0]) if bad else "no rows"
+def check_readings(ask: Ask, training: Training, raw: bool) -> tuple[int, int]:
+    """How many records there are, and readings that are clipped. InvalidInput with the row for anything wrong."""
+    rows = ask(steps_sql(training.clipping_double))
+    above = sum(row[3] for row in rows)
+    if not rows or any(row[2] for row in rows):
+        row = tuple(ask(bad_row_sql())[0]) if rows else "no rows"
         raise InvalidInput("readings", str(row), "rows (record, step, norm >= 0 and finite, repeats >= 1)")
     if above and not raw:
         record, step, norm = ask(above_row_sql(training.clipping_double))[0]
         raise _above(record, step, norm, training)
-    steps = [row[0] for row in ask("SELECT DISTINCT step FROM readings ORDER BY step")]
-    records = ask("SELECT COUNT(*) FROM (SELECT record FROM readings GROUP BY record) AS grouped")[0][0]
-    for start in range(0, len(steps), BLOCK):
-        _check_block(ask, steps[start:start + BLOCK])
-    if readings != records * len(steps):
-        raise InvalidInput("readings", readings, f"{records} records times {len(steps)} steps")
-    return int(above)
+    for start in range(0, len(rows), STEPS_AT_ONCE):
+        _check_complete(ask, [row[0] for row in rows[start:start + STEPS_AT_ONCE]])
+    return int(rows[0][1]), int(above)
 
 
-def _check_block(ask: Ask, steps: list[int]) -> None:
-    for record, _, present in ask(incomplete_sql(steps)):
-        missing = [step for bit, step in enumerate(steps) if not present >> bit & 1]
+def _check_complete(ask: Ask, steps: list[int]) -> None:
+    for record, _, *words in ask(incomplete_sql(steps)):
+        missing = [step for place, step in enumerate(steps) if not words[place // WORD] >> place % WORD & 1]
         what = f"record {record} has no step {missing[0]}" if missing else f"record {record} has a step twice"
         raise InvalidInput("readings", what, "each step exactly once for every record")
 

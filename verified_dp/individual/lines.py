@@ -18,7 +18,7 @@ import numpy as np
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.exact import square_root
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.individual.counts import Counts
+from verified_dp.individual.counts import PIECE, Counts
 from verified_dp.individual.tables import TableWitness
 from verified_dp.individual.training import Training
 from verified_dp.search.line import choose_nodes, choose_tail_nodes, dyadic, tail_lines
@@ -136,8 +136,9 @@ class LineSearch:
         return self.masses.parts / self.parts
 
     @cached_property
-    def _steps(self) -> np.ndarray:
-        return self.coarse.steps.astype(float)
+    def _most(self) -> float:
+        """Steps of one record."""
+        return float(self.coarse.steps.sum(axis=1).max())
 
     @property
     def _target(self) -> np.ndarray:
@@ -156,7 +157,7 @@ class LineSearch:
         exponents, guess = c * SHARES, some.choice.epsilon
         values = some.masses.at(exponents)
         rise = np.diff(values, axis=0) * self._fineness
-        logs = some.coarse.weights() @ values + some._steps @ np.minimum(rise * rise / 8, rise)
+        logs = some.coarse.weights() @ values + some.coarse.steps @ np.minimum(rise * rise / 8, rise)
         worst = (logs + log_factor(exponents) - np.outer(guess, exponents) - some._target[:, None]).max(axis=0)
         periods = np.append(worst / np.abs(exponents - c), -some._target.min() / c)
         right = int(np.where(SHARES > 1, periods[:-1], np.inf).argmin())
@@ -166,13 +167,15 @@ class LineSearch:
 
     def cutoffs(self) -> np.ndarray:
         """For each record the smallest frequency past which its tail is below its target; else where it is least."""
-        c, steps = self.tilt, self._steps
-        logs, rates, _ = self._tails
-        above = self.coarse.weights_above()
-        size = steps @ logs + above @ rates
-        excess = size - c * self.choice.epsilon[:, None] - np.log(math.pi * c * OMEGAS) - self._target[:, None]
-        fits = excess < -2
-        return c * OMEGAS[np.where(fits.any(axis=1), fits.argmax(axis=1), excess.argmin(axis=1))] * 1.05
+        c, (logs, rates, _), found = self.tilt, self._tails, list[np.ndarray]()
+        level = c * self.choice.epsilon + self._target
+        for rows in np.array_split(np.arange(len(level)), -(-len(level) // PIECE)):
+            some = self.coarse.take(rows)
+            size = some.steps.astype(float) @ logs + some.weights_above() @ rates
+            excess = size - np.log(math.pi * c * OMEGAS) - level[rows, None]
+            fits = excess < -2
+            found.append(np.where(fits.any(axis=1), fits.argmax(axis=1), excess.argmin(axis=1)))
+        return c * OMEGAS[np.concatenate(found)] * 1.05
 
     @cached_property
     def _tails(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -180,7 +183,7 @@ class LineSearch:
 
         A bound from a smaller frequency on may grow less along v: the last array is its place among the cut-offs.
         """
-        c, low, most = self.tilt, self.masses.variances[1:-1], float(self._steps.sum(axis=1).max())
+        c, low, most = self.tilt, self.masses.variances[1:-1], self._most
         widths = np.diff(self.masses.variances)[:, None] * self._fineness
         growth = np.diff([0.0, *(law.cumulants(c)[0] for law in self.masses.laws)])[:, None] * self._fineness
         logs, angles, shift = np.zeros((3, len(widths), len(OMEGAS)))
@@ -206,7 +209,7 @@ class LineSearch:
 
     def choose_table(self, buckets: np.ndarray, omega: float) -> TableWitness:
         """Choose the witness of the line with this cut-off for the buckets, by number, of the tables' grid."""
-        c, log_steps = self.tilt, math.log2(2 + float(self._steps.sum(axis=1).max()))
+        c, log_steps = self.tilt, math.log2(2 + self._most)
         period, right, left = self._period
         step = dyadic(2 * math.pi / period, 20)
         count = min(max(1, math.ceil(omega / float(step))), MOST_FREQUENCIES)

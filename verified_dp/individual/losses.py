@@ -26,11 +26,11 @@ from verified_dp.core.exact import Number, non_negative, open_unit
 from verified_dp.core.locks import alone
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon
 from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
-from verified_dp.individual.counts import Counts, Progress, nothing
+from verified_dp.individual.counts import Counts, Progress, checked_counts, nothing
 from verified_dp.individual.evaluate import Rows
 from verified_dp.individual.full_batch import FullBatch, full_batch_deltas, full_batch_epsilons
 from verified_dp.individual.lines import Choice, LogMasses, best_lines, lines_at
-from verified_dp.individual.refine import ALONE, LEAST_DELTA, Question, Search, narrow
+from verified_dp.individual.refine import ALONE, LEAST_DELTA, Question, Search, checked_width, narrow
 from verified_dp.individual.training import Training
 
 WIDTH = Fraction(1, 100)
@@ -84,8 +84,8 @@ def individual_epsilons(counts: Counts, delta: Number, width: Number = WIDTH,
     Source: Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy" (2023),
     appendix D; the enclosures are T115 to T118.
     """
-    if counts.training.sampling_probability == 1:
-        asked = open_unit(width, "width")
+    if checked_counts(counts).training.sampling_probability == 1:
+        asked = checked_width(width)
         return _without_sampling(counts, "epsilon", str(delta), asked,
                                  full_batch_epsilons(counts, delta, asked, progress))
     target = open_unit(delta)
@@ -100,7 +100,7 @@ def individual_epsilons(counts: Counts, delta: Number, width: Number = WIDTH,
     def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
         return enclose_epsilon(steps, training, target, digits)
 
-    question = Question("epsilon", str(delta), choose, enclose, enclose_alone, open_unit(width, "width"),
+    question = Question("epsilon", str(delta), choose, enclose, enclose_alone, checked_width(width),
                          target < LEAST_DELTA)
     return _solve(counts, question, alone, progress)
 
@@ -112,8 +112,8 @@ def individual_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH,
 
     Args, Raises: as individual_epsilons; `width` is relative to the upper end.
     """
-    if counts.training.sampling_probability == 1:
-        asked = open_unit(width, "width")
+    if checked_counts(counts).training.sampling_probability == 1:
+        asked = checked_width(width)
         return _without_sampling(counts, "delta", str(epsilon), asked,
                                  full_batch_deltas(counts, epsilon, asked, progress))
     value = non_negative(epsilon, "epsilon")
@@ -129,7 +129,7 @@ def individual_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH,
     def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
         return enclose_delta(steps, training, value, digits)
 
-    question = Question("delta", str(epsilon), choose, enclose, enclose_alone, open_unit(width, "width"))
+    question = Question("delta", str(epsilon), choose, enclose, enclose_alone, checked_width(width))
     return _solve(counts, question, alone, progress)
 
 
@@ -138,7 +138,8 @@ def _without_sampling(counts: Counts, quantity: str, given: str, width: Fraction
     asked, records = float(width), len(counts.records)
     wide = int((~narrow(quantity, found.lower, found.upper, asked)).sum())
     reason = f"{wide} of {records} intervals are wider than asked: the numbers are too small or large" if wide else ""
-    return IndividualLosses(quantity, given, counts.records, found.lower, found.upper, asked,
+    upper = np.minimum(found.upper, 1.0) if quantity == "delta" else found.upper
+    return IndividualLosses(quantity, given, counts.records, found.lower, upper, asked,
                             np.full(records, counts.parts), reason, found.seconds, 0, found.solved)
 
 

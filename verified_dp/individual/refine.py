@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.exact import Number, positive
 from verified_dp.individual.alone import Steps, steps_of_counts, steps_of_readings
 from verified_dp.individual.boxes import UNIT, Corner, enclose_boxes, few_squares
 from verified_dp.individual.counts import Counts, Onward, Progress
@@ -76,7 +77,8 @@ class Search:
 
     def __post_init__(self) -> None:
         count = len(self.counts.records)
-        self.lower, self.upper = np.zeros(count), np.where(self.counts.steps.any(axis=1), np.inf, 0.0)
+        self._totals = self.counts.steps.sum(axis=1)
+        self.lower, self.upper = np.zeros(count), np.where(self._totals > 0, np.inf, 0.0)
         self.parts, self._tried = np.full(count, self.counts.parts), np.zeros(count, dtype=bool)
         self._onward = Onward(self.progress)
 
@@ -125,7 +127,8 @@ class Search:
 
     def _enclose_few(self, rows: np.ndarray, steps: int, limit: int) -> np.ndarray:
         """Many records of one or two steps by boxes with at most `limit` corners (T148); which of `rows` are left."""
-        places, least, most = few_squares(self.counts.take(rows), steps)
+        some = rows[self._totals[rows] == steps]
+        places, least, most = few_squares(self.counts.take(some), steps)
         if len(places) <= FEW:
             return rows
 
@@ -137,7 +140,7 @@ class Search:
         def enough(low: float, high: float) -> bool:
             return bool(self.question.narrow(np.array(low), np.array(high)))
 
-        found, (lower, upper) = rows[places], enclose_boxes(least, most, solve, enough, limit)
+        found, (lower, upper) = some[places], enclose_boxes(least, most, solve, enough, limit)
         self.lower[found] = np.maximum(self.lower[found], lower)
         self.upper[found] = np.minimum(self.upper[found], upper)
         return rows[self._wide(rows)]
@@ -242,3 +245,11 @@ def narrow(quantity: str, lower: np.ndarray, upper: np.ndarray, width: float) ->
     """Which intervals are as narrow as asked: relative to the upper end, or to a least size."""
     size = np.maximum(upper, LEAST_EPSILON if quantity == "epsilon" else float(LEAST_DELTA))
     return np.isfinite(upper) & (upper - lower <= width * size)
+
+
+def checked_width(width: Number) -> Fraction:
+    """The width asked of an interval, relative to its upper end."""
+    value = positive(width, "width")
+    if value >= 1:
+        raise InvalidInput("width", width, "in (0, 1), as a share of the interval's upper end")
+    return value

@@ -19,11 +19,11 @@ from verified_dp.core.errors import InvalidInput
 from verified_dp.core.exact import Number, non_negative, open_unit
 from verified_dp.core.locks import alone
 from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
-from verified_dp.individual.counts import Counts
+from verified_dp.individual.counts import Counts, checked_counts, square_ends
 from verified_dp.individual.evaluate import evaluate_rows
 from verified_dp.individual.lines import Choice, LineSearch, LogMasses, best_lines, lines_at
 from verified_dp.individual.losses import LARGEST_EPSILON, WIDTH
-from verified_dp.individual.refine import BITS, LEAST_DELTA, narrow
+from verified_dp.individual.refine import BITS, LEAST_DELTA, checked_width, narrow
 from verified_dp.individual.tables import Table, build_table
 from verified_dp.individual.training import Training, bucket_count
 
@@ -50,9 +50,9 @@ class SharedTables:
                                f"of {self.training} in {self.parts} parts, as the tables are")
         lower, upper = np.zeros((2, len(counts.records)))
         choice, lines = self.choose(counts), np.array([index for index, _ in self.tables])
-        nearest = np.abs(lines - choice.index[:, None]).argmin(axis=1)
+        own = np.maximum(np.searchsorted(lines, choice.index, side="right") - 1, 0)
         for line, (_, table) in enumerate(self.tables):
-            for rows in _blocks(np.flatnonzero(nearest == line)):
+            for rows in _blocks(np.flatnonzero(own == line)):
                 found = evaluate_rows(table, _padded(counts, rows))
                 guess = np.zeros(BLOCK)
                 guess[: len(rows)] = choice.epsilon[rows]
@@ -84,8 +84,7 @@ def shared_epsilons(counts: Counts, delta: Number, width: Number = WIDTH) -> Sha
     target = open_unit(delta)
     if target < LEAST_DELTA:
         raise InvalidInput("delta", delta, "at least 1e-280, for doubles to hold it")
-    return _build(counts, SharedTables(counts.training, counts.parts, "epsilon", target,
-                                       float(open_unit(width, "width")), ()))
+    return _build(counts, "epsilon", target, width)
 
 
 @alone
@@ -94,26 +93,38 @@ def shared_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH) -> Sha
     value = non_negative(epsilon, "epsilon")
     if value > LARGEST_EPSILON:
         raise InvalidInput("epsilon", value, "a number <= 2^40")
-    return _build(counts, SharedTables(counts.training, counts.parts, "delta", value,
-                                       float(open_unit(width, "width")), ()))
+    return _build(counts, "delta", value, width)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _build(counts: Counts, empty: SharedTables) -> SharedTables:
-    """One table for each tilt that some record wants, up to the largest cut-off, for all buckets."""
-    if counts.training.sampling_probability == 1:
+def _build(counts: Counts, quantity: str, given: Fraction, width: Number) -> SharedTables:
+    """One table for each tilt that some record wants, up to the largest cut-off, for the buckets it may have steps in.
+
+    More steps make the best tilt smaller: a record has none in buckets of which one step has its own further left.
+    """
+    training, parts = checked_counts(counts).training, counts.parts
+    empty = SharedTables(training, parts, quantity, given, float(checked_width(width)), ())
+    if training.sampling_probability == 1:
         raise InvalidInput("sampling_probability", 1, "below 1: without sampling no tables are needed")
     kinds = counts.take(np.flatnonzero(counts.steps.any(axis=1)))
     if not len(kinds.records):
         raise InvalidInput("counts", "no steps", "some records with steps")
-    masses, choice = LogMasses.of(counts.training, counts.parts), empty.choose(kinds)
+    masses, choice = LogMasses.of(training, parts), empty.choose(kinds)
     coarse, tables = kinds.coarser(masses.parts), list[tuple[int, Table]]()
-    for index in np.unique(choice.index):
-        places = np.flatnonzero(choice.index == index)
-        line = LineSearch(masses, coarse.take(places), choice.take(places), counts.parts, BITS)
-        witness = line.choose_table(np.arange(bucket_count(counts.parts)), float(line.cutoffs().max()))
-        tables.append((int(index), build_table(counts.training, counts.parts, witness)))
+    furthest = empty.choose(_single_steps(training, parts)).index
+    for place, index in enumerate(np.unique(choice.index)):
+        rows = np.flatnonzero(choice.index == index)
+        line = LineSearch(masses, coarse.take(rows), choice.take(rows), parts, BITS)
+        buckets = np.flatnonzero((furthest >= index) | (place == 0))
+        witness = line.choose_table(buckets, float(line.cutoffs().max()))
+        tables.append((int(index), build_table(training, parts, witness)))
     return replace(empty, tables=tuple(tables))
+
+
+def _single_steps(training: Training, parts: int) -> Counts:
+    """A record for each bucket, with one step at its lower end."""
+    steps = np.eye(bucket_count(parts), dtype=np.int64)
+    return Counts(training, np.arange(len(steps)), steps, steps * square_ends(training, parts)[:-1], 0 * steps)
 
 
 def _log(number: Fraction) -> float:

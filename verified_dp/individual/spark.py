@@ -13,6 +13,7 @@ these fit, the enclosing is done there too, with tables that a sample of the rec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from verified_dp.individual.shared import SharedTables
 from verified_dp.individual.statements import counting_sql
 from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count, checked_parts
 
+ROWS, CELLS = 2**19, 2**21
+"""So many counted rows are gathered before they are enclosed, so many counts (records times buckets) at once."""
 _INTEGERS = ("bigint", "int", "smallint", "tinyint")
 _TYPES = {"step": _INTEGERS, "norm": ("double", "float"), "repeats": _INTEGERS}
 
@@ -35,15 +38,12 @@ def count_spark(session: Any, training: Training, norms: str, parts: int = PARTS
     norms: "raw" or "clipped", as for count_parquet. sample: only about so many records, spread over all.
     Raises InvalidInput with the row at fault; nothing is counted then.
     """
-    statement, clipped = _checked(session, training, norms, parts)
-    ids: list[Any] = []
-    rows = _numbered(session.sql(f"{_sampled(session, statement, sample)} ORDER BY record, bucket").toLocalIterator(),
-                     ids)
-    table = np.fromiter(rows, dtype=[(name, np.int64) for name in ("place", "bucket", "steps", "high", "low")])
-    steps, high, low = dense = np.zeros((3, len(ids), bucket_count(parts)), dtype=np.int64)
-    for target, name in zip(dense, ("steps", "high", "low"), strict=True):
-        target[table["place"], table["bucket"]] = table[name]
-    return Counts(training, np.array(ids), steps, high, low, clipped)
+    records, clipped = _checked(session, training, norms)
+    share = max(1, records // count(sample, "sample")) if sample is not None else 1
+    table = _counting(session, training, parts, f"WHERE pmod(xxhash64(record), {share}) = 0").toArrow()
+    ids, place = _places(table)
+    counts = _dense(training, parts, np.array(ids.to_pylist()), place, table)
+    return replace(counts.take(np.argsort(counts.records)), clipped=clipped)
 
 
 def enclose_spark(session: Any, tables: SharedTables, norms: str) -> Any:
@@ -54,72 +54,75 @@ def enclose_spark(session: Any, tables: SharedTables, norms: str) -> Any:
     """
     from pyspark.sql.types import BooleanType, DoubleType, StructField, StructType
 
-    statement, _ = _checked(session, tables.training, norms, tables.parts)
-    split = session.sql(f"SELECT record, bucket, steps, CAST(squares DIV {2**SPLIT_BITS} AS BIGINT) AS high, "
-                        f"CAST(squares % {2**SPLIT_BITS} AS BIGINT) AS low FROM ({statement}) AS counted")
-    found = StructType([split.schema["record"], StructField("lower", DoubleType()), StructField("upper", DoubleType()),
-                        StructField("narrow", BooleanType())])
+    _checked(session, tables.training, norms)
+    counted = _counting(session, tables.training, tables.parts)
+    kinds = {"lower": DoubleType(), "upper": DoubleType(), "narrow": BooleanType()}
+    found = StructType([counted.schema["record"], *(StructField(name, kind) for name, kind in kinds.items())])
     shared = session.sparkContext.broadcast(tables)
-    together = split.repartition("record").sortWithinPartitions("record", "bucket")
+    together = counted.repartition("record").sortWithinPartitions("record")
     return together.mapInArrow(lambda batches: _enclosed(shared.value, batches), found)
 
 
 def _enclosed(tables: SharedTables, batches: Iterable[Any]) -> Iterator[Any]:
-    """Batches (record, lower, upper, narrow) from batches of counts in order, each record's next to each other."""
+    """Batches (record, lower, upper, narrow) from batches of counts, each record's next to each other."""
     import pyarrow
 
-    waiting: list[Any] = []
+    size = CELLS // bucket_count(tables.parts)
+    for table in _gathered(batches):
+        ids, place = _places(table)
+        for start in range(0, len(ids), size):
+            some, (first, end) = ids.slice(start, size), np.searchsorted(place, [start, start + size])
+            lower, upper = tables.enclose(_dense(tables.training, tables.parts, np.arange(len(some)),
+                                                 place[first:end] - start, table.slice(first, end - first)))
+            columns = [some, *(pyarrow.array(part) for part in (lower, upper, tables.narrow(lower, upper)))]
+            yield pyarrow.RecordBatch.from_arrays(columns, names=["record", "lower", "upper", "narrow"])
+
+
+def _gathered(batches: Iterable[Any]) -> Iterator[Any]:
+    """Tables of many batches each: few records on a line cost as much as a block of them. No record is in two."""
+    import pyarrow
+
+    waiting = list[Any]()
     for batch in batches:
-        ids = batch.column("record")
-        cut = len(ids)  # what follows here may belong to the next batch's first record
-        while cut and ids[cut - 1] == ids[-1]:
-            cut -= 1
-        if cut:
-            yield from _losses(tables, pyarrow.Table.from_batches([*waiting, batch.slice(0, cut)]))
-            waiting = []
-        waiting.append(batch.slice(cut))
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= ROWS:
+            ids = batch.column("record")
+            cut = len(ids)  # what follows here may belong to the next batch's first record
+            while cut and ids[cut - 1] == ids[-1]:
+                cut -= 1
+            if cut:
+                yield pyarrow.Table.from_batches([*waiting[:-1], batch.slice(0, cut)])
+                waiting = [batch.slice(cut)]
     if waiting:
-        yield from _losses(tables, pyarrow.Table.from_batches(waiting))
+        yield pyarrow.Table.from_batches(waiting)
 
 
-def _losses(tables: SharedTables, counted: Any) -> Iterator[Any]:
-    """The batches of some records."""
-    import pyarrow
+def _places(table: Any) -> tuple[Any, np.ndarray]:
+    """The records, and the place of each row's record among them."""
+    distinct = table.column("record").combine_chunks().dictionary_encode()
+    return distinct.dictionary, distinct.indices.to_numpy(zero_copy_only=False)
 
-    ids = counted.column("record").combine_chunks()
-    distinct = ids.dictionary_encode()
-    place = distinct.indices.to_numpy(zero_copy_only=False)
-    dense = np.zeros((3, len(distinct.dictionary), bucket_count(tables.parts)), dtype=np.int64)
+
+def _dense(training: Training, parts: int, records: np.ndarray, place: np.ndarray, table: Any) -> Counts:
+    """The counts of these records from the rows of a table."""
+    dense = np.zeros((3, len(records), bucket_count(parts)), dtype=np.int64)
     for target, name in zip(dense, ("steps", "high", "low"), strict=True):
-        target[place, counted.column("bucket").to_numpy()] = counted.column(name).to_numpy()
-    lower, upper = tables.enclose(Counts(tables.training, np.arange(dense.shape[1]), *dense))
-    columns = [distinct.dictionary, *(pyarrow.array(part) for part in (lower, upper, tables.narrow(lower, upper)))]
-    yield pyarrow.RecordBatch.from_arrays(columns, names=["record", "lower", "upper", "narrow"])
+        target[place, table.column("bucket").to_numpy()] = table.column(name).to_numpy()
+    return Counts(training, records, *dense)
 
 
-def _checked(session: Any, training: Training, norms: str, parts: int) -> tuple[str, int]:
-    """The statement that counts, and how many readings are clipped, if all of them are readings."""
+def _counting(session: Any, training: Training, parts: int, where: str = "") -> Any:
+    """A DataFrame (record, bucket, steps, high, low)."""
+    statement = counting_sql(training.clipping_double, checked_parts(parts))
+    return session.sql(f"SELECT record, bucket, steps, CAST(squares DIV {2**SPLIT_BITS} AS BIGINT) AS high, "
+                       f"CAST(squares % {2**SPLIT_BITS} AS BIGINT) AS low FROM ({statement}) AS counted {where}")
+
+
+def _checked(session: Any, training: Training, norms: str) -> tuple[int, int]:
+    """How many records there are, and clipped readings, if all of the table are readings."""
     raw, columns = is_raw(norms), dict(session.table("readings").dtypes)
     if missing := {"record", *_TYPES} - columns.keys():
         raise InvalidInput("columns", ", ".join(sorted(columns)), "record, step, norm, repeats: add "
                            + " and ".join(sorted(missing)))
     check_types(columns, _TYPES, tuple(_TYPES))
-    statement = counting_sql(training.clipping_double, checked_parts(parts))
-    return statement, check_readings(lambda sql: session.sql(sql).collect(), training, raw)
-
-
-def _sampled(session: Any, statement: str, sample: int | None) -> str:
-    """The statement for one record of so many, by their hashes."""
-    if sample is None:
-        return statement
-    records = session.sql("SELECT COUNT(DISTINCT record) FROM readings").collect()[0][0]
-    share = max(1, records // count(sample, "sample"))
-    return f"SELECT * FROM ({statement}) AS counted WHERE pmod(xxhash64(record), {share}) = 0"
-
-
-def _numbered(rows: Iterable[Any], ids: list[Any]) -> Iterator[tuple[int, int, int, int, int]]:
-    """(place of the record, bucket, steps, high, low) of each row; `ids` is filled with the records in order."""
-    for record, bucket, steps, squares in rows:
-        if not ids or record != ids[-1]:
-            ids.append(record)
-        yield len(ids) - 1, bucket, steps, int(squares) >> SPLIT_BITS, int(squares) & (2**SPLIT_BITS - 1)
+    return check_readings(lambda sql: session.sql(sql).collect(), training, raw)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from verified_dp.core.theorems import proved_by
 from verified_dp.individual.squares import bucket_sql, square_sql
 
-BLOCK = 62
-"""So many steps are checked at once, one bit each."""
+WORD = 62
+"""So many steps are checked in one integer, one bit each."""
 _BAD = ("record IS NULL OR step IS NULL OR norm IS NULL OR isnan(CAST(norm AS DOUBLE)) OR norm < 0 "
         "OR CAST(norm AS DOUBLE) = CAST('Infinity' AS DOUBLE) "
         "OR repeats IS NULL OR repeats < 1 OR repeats > 1000000000")
@@ -42,10 +42,11 @@ def empty_row_sql(source: str) -> str:
     return f"SELECT record, norms FROM {source} WHERE norms IS NULL OR len(norms) = 0 ORDER BY record LIMIT 1"
 
 
-def summary_sql(clipping: float) -> str:
-    """Rows, rows that are no readings, and rows above the clipping constant."""
-    return (f"SELECT COUNT(*) AS readings, COUNT(CASE WHEN {_BAD} THEN 1 END) AS bad, "
-            f"COUNT(CASE WHEN CAST(norm AS DOUBLE) > {_literal(clipping)} THEN 1 END) AS above FROM readings")
+def steps_sql(clipping: float) -> str:
+    """For every step its rows, those that are no readings, and those above the clipping constant."""
+    return (f"SELECT step, COUNT(*) AS readings, COUNT(CASE WHEN {_BAD} THEN 1 END) AS bad, "
+            f"COUNT(CASE WHEN CAST(norm AS DOUBLE) > {_literal(clipping)} THEN 1 END) AS above "
+            "FROM readings GROUP BY step ORDER BY step")
 
 
 def bad_row_sql() -> str:
@@ -60,14 +61,15 @@ def above_row_sql(clipping: float) -> str:
 
 
 def incomplete_sql(steps: Sequence[int]) -> str:
-    """Records that do not have each of these steps (at most 62) exactly once; columns record, found, present."""
-    pairs = " UNION ALL ".join(f"SELECT {step} AS step, {bit} AS place" for bit, step in enumerate(steps))
-    full = 2 ** len(steps) - 1
+    """One record that does not have each of these steps exactly once: record, found, and one integer per 62 steps."""
+    places = ", ".join(f"({step}, {place // WORD}, {2 ** (place % WORD)})" for place, step in enumerate(steps))
+    full = [2 ** len(steps[start:start + WORD]) - 1 for start in range(0, len(steps), WORD)]
+    words = ", ".join(f"BIT_OR(CASE WHEN word = {word} THEN bit ELSE 0 END) AS word{word}" for word in range(len(full)))
+    wrong = " OR ".join(f"word{word} <> {bits}" for word, bits in enumerate(full))
     return (
-        "SELECT record, found, present FROM (SELECT record, COUNT(*) AS found, BIT_OR(bit) AS present FROM ("
-        "SELECT record, CAST(POWER(2, place) AS BIGINT) AS bit FROM readings "
-        f"JOIN ({pairs}) AS numbered ON readings.step = numbered.step) AS marked GROUP BY record) AS checked "
-        f"WHERE found <> {len(steps)} OR present <> {full} ORDER BY record LIMIT 1")
+        f"SELECT * FROM (SELECT record, COUNT(bit) AS found, {words} FROM readings "
+        f"LEFT JOIN (VALUES {places}) AS numbered(step, word, bit) ON readings.step = numbered.step GROUP BY record) "
+        f"AS checked WHERE found <> {len(steps)} OR {wrong} ORDER BY record LIMIT 1")
 
 
 def _literal(value: float) -> str:

@@ -31,9 +31,10 @@ class Curve(Sequence[Enclosure]):
     given: what the points are values of, "epsilon" or "delta". points: they, exact. texts: as they were written.
     """
 
-    def __init__(self, given: str, texts: Sequence[str], enclosures: Sequence[Enclosure]) -> None:
+    def __init__(self, given: str, texts: Sequence[str], enclosures: Sequence[Enclosure],
+                 points: Sequence[Fraction] | None = None) -> None:
         self.given, self.texts, self._enclosures = given, tuple(texts), tuple(enclosures)
-        self.points = tuple(exact.exact(text, given) for text in texts)
+        self.points = tuple([exact.exact(text, given) for text in texts] if points is None else points)
 
     @overload
     def __getitem__(self, index: int) -> Enclosure: ...
@@ -168,7 +169,11 @@ def read_points(text: str, key: str) -> list[str]:
 
 def written(number: Number, key: str = "value") -> str:
     """A short decimal where that is exact, else the fraction; text as it stands."""
-    value = exact.exact(number, key)
+    return text_of(number, exact.exact(number, key))
+
+
+def text_of(number: Number, value: Fraction) -> str:
+    """The same, where the value was read before."""
     if isinstance(number, str):
         return number.strip()
     text = f"{float(value):.12g}" if abs(value) < 10**15 and "e" not in f"{float(value):.12g}" else ""

@@ -47,12 +47,18 @@ class LogSum:
         return found
 
 
+def _log_excess(variance: float) -> float:
+    """log(e^variance - 1)."""
+    return variance if variance > 30 else math.log(math.expm1(variance))
+
+
 def mesh(count: int, spread: float, reach: float) -> np.ndarray:
     """Places for log(S/count): fine around its bulk, geometric to where S has mass e^(-reach^2/2)."""
-    deviation = math.sqrt(math.log1p(math.expm1(spread**2) / count))
+    deviation = math.sqrt(float(np.logaddexp(0.0, _log_excess(spread**2) - math.log(count))))
     middle, step = -(deviation**2) / 2, deviation / _FINE
     low = -reach * spread / math.sqrt(count) - spread**2 / 2
-    high = math.log((count - 1 + math.exp(spread * reach - spread**2 / 2)) / count) + _WIDE * deviation
+    others = math.log(count - 1) if count > 1 else -math.inf
+    high = float(np.logaddexp(others, spread * reach - spread**2 / 2)) - math.log(count) + _WIDE * deviation
     fine = step * np.arange(-_WIDE * _FINE, _WIDE * _FINE + 1)
     needed = math.log1p((high - low) * (_GROWTH - 1) / step) / math.log(_GROWTH)
     outer = fine[-1] + step * np.cumsum(_GROWTH ** np.arange(1, math.ceil(needed) + 1))
@@ -109,8 +115,7 @@ class EpochModel:
 
     def __init__(self, law: RandomAllocationLoss) -> None:
         variance = 1 / float(square(law.noise_multiplier))
-        log_excess = variance if variance > 30 else math.log(math.expm1(variance))
-        self._together = float(np.logaddexp(0.0, log_excess - math.log(law.rounds)))
+        self._together = float(np.logaddexp(0.0, _log_excess(variance) - math.log(law.rounds)))
         self._rounds, self._alone = law.rounds, variance
         self._log_rounds = math.log(law.rounds) if law.order == "remove" else math.inf
 
@@ -125,24 +130,50 @@ class EpochModel:
         return total, mean, float(share @ (rows[:, 2] + (rows[:, 1] - mean) ** 2))
 
     def log_delta(self, epsilon: float) -> float:
-        """About log delta: all rounds together, or one large term above the others' mean; add: no large term at all."""
-        together = _log_call(epsilon, math.sqrt(self._together))
+        """About log delta: all rounds together, or one large term above the others' mean; add: by put's saddle."""
         if self._log_rounds == math.inf:
-            place = (math.log(self._rounds) - epsilon) / math.sqrt(self._alone) + math.sqrt(self._alone) / 2
-            return min(together, self._rounds * _log_tail(-place))
+            return self._put_saddle(0, epsilon)[1]
+        together = _log_call(epsilon, math.sqrt(self._together))
         more = math.log1p(math.exp(self._log_rounds) * math.expm1(epsilon)) if epsilon < 500 else (
             epsilon + self._log_rounds)
         return float(np.logaddexp(_log_call(more, math.sqrt(self._alone)), together))
 
     def start(self, goal: float) -> tuple[float, float]:
         """Where log delta is about the goal, by bisection, and how fast it falls there."""
+        if self._log_rounds == math.inf:
+            epsilon, _, fall = self._put_saddle(1, goal)
+            return max(epsilon, 1e-9), fall
         low, high = 0.0, 1.0
         while self.log_delta(high) > goal and high < 1e9:
             low, high = high, 2 * high
-        for _ in range(60):
+        while high - low > high / 2**14:
             middle = (low + high) / 2
             low, high = (middle, high) if self.log_delta(middle) > goal else (low, middle)
         return high, max((self.log_delta(high) - self.log_delta(1.001 * high)) / (0.001 * high), 1e-6)
+
+    def _put_saddle(self, index: int, value: float) -> np.ndarray:
+        """(eps, log delta, how fast that falls) of the add order where one of them is about the value."""
+        spread = math.sqrt(self._alone)
+        low, high = -40.0, 40 * (spread + 1) + self._alone
+        for _ in range(4):
+            grid = np.linspace(low, high, 33)
+            rows = self._put_along(grid, spread)
+            at = int(np.argmax(rows[index] > value) if index == 0 else np.argmax(rows[index] < value))
+            low, high = grid[max(at - 1, 0)], grid[max(at, 1)]
+        found: np.ndarray = rows[:, at]
+        return found
+
+    def _put_along(self, log_c: np.ndarray, spread: float) -> np.ndarray:
+        """Rows eps, log delta and fall for saddles c: K = 2/c + t E[X e^{-cX}] / E e^{-cX}, and so on."""
+        u, t = np.arange(-40.0, 12.0, 0.2), self._rounds
+        log_x = spread * u - spread**2 / 2
+        with np.errstate(over="ignore"):
+            sizes = -u * u / 2 - math.log(0.2**-1 * math.sqrt(2 * math.pi)) - np.exp(log_x + log_c[:, None])
+        logs = log_sums(sizes)
+        mean, second = (np.exp(log_sums(sizes + n * (log_x + log_c[:, None])) - logs) for n in (1, 2))
+        epsilon = math.log(t) + log_c - np.log(2 + t * mean)
+        put = 2 + t * mean + t * logs - log_c - np.log(2 * math.pi * (2 + t * np.maximum(second - mean**2, 0))) / 2
+        return np.array([epsilon, epsilon - math.log(t) + put, 1 + t * mean])
 
 
 def _log_call(log_strike: float, spread: float) -> float:
@@ -177,6 +208,7 @@ def one_round_tells(loss: ComposedLoss, epsilon: Fraction, prec: int) -> bool:
 class AllocationModel(LawModel):
     """The loss log(S/t), or its negative, as masses at points."""
 
+    few = 64
     law: RandomAllocationLoss
 
     def __init__(self, law: RandomAllocationLoss, floor: float) -> None:

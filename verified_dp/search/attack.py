@@ -40,7 +40,11 @@ def choose_corners(epoch: ShuffledEpoch, points: int = POINTS) -> tuple[Corner, 
 
 def choose_corner(epoch: ShuffledEpoch, threshold: Fraction) -> Corner:
     """The threshold with its rates rounded outward to few bits."""
-    without, with_it = epoch.enclose_rates(threshold)
+    return rounded(threshold, *epoch.enclose_rates(threshold))
+
+
+def rounded(threshold: Fraction, without: arb, with_it: arb) -> Corner:
+    """The rates (q, p), outward to few bits."""
     with ctx.workprec(_BITS):
         q, p = upper_dyadic(+without).as_fraction(), lower_dyadic(+with_it).as_fraction()
     return threshold, q, p

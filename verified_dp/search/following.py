@@ -1,21 +1,69 @@
 """One order asked at many eps: what does not depend on eps is computed once for a whole stretch of them.
 
-An evaluation's values give delta at any eps (`Answer.at`), sharp near the eps they were chosen for.
+An evaluation's values give delta at any eps (`Answer.at`), sharp near the eps they were chosen for; where all eps are
+known beforehand, `serve` chooses few that are sharp at every one of them.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
 
+import numpy as np
+
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines import Witness
+from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, width_bits
-from verified_dp.search.line import as_float
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import OutOfTime
+from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
+from verified_dp.search.magnitudes import why_no_floats
+from verified_dp.search.order import (
+    FAINTEST,
+    LARGEST_TILT,
+    MAX_TILT,
+    ROUGH,
+    ROUGHLY,
+    SLOW_LINE,
+    Budget,
+    SingleOrder,
+    path_seconds,
+)
+from verified_dp.search.path import choose_path, plan_path
+from verified_dp.search.saddle import Saddle, saddle_at
+from verified_dp.search.stretch import Stretch, Tilts, choose_tilts
+from verified_dp.search.transforms import geometric
 
 MARGIN = 24.0
 """More bits than asked, so that an evaluation stays sharp over a longer stretch."""
 MANY = 64
 """Evaluations that are kept."""
+LEAST, SAMPLES = 4, 5
+"""Fewer eps are asked one by one. At how many of a stretch delta is estimated."""
+LOST, SPARE, TRIES = 96.0, 4.0, 4
+"""Bits that a sum may lose before the stretch is halved, bits asked beyond those needed, and evaluations of one."""
+MOMENTS, NEARLY = 48, 1e-3
+"""Tilts tried for moments; by how much they have to be below, in logarithms."""
+PER_TERM = 2e-7
+"""Seconds for one term of a sum at one eps."""
+FARTHER = 30.0
+"""By how much less log delta is held to be where it was lost in its error."""
+
+
+class Served(NamedTuple):
+    """An evaluation for all eps from one to another."""
+
+    low: float
+    high: float
+    answer: Answer
 
 
 class Following(SingleOrder):
@@ -24,6 +72,7 @@ class Following(SingleOrder):
     def __init__(self, loss: ComposedLoss) -> None:
         super().__init__(loss)
         self._kept: list[Answer] = []
+        self._served: list[Served] = []
         self._here: tuple[Fraction, list[Answer]] | None = None  # the eps asked last, and what is kept at it
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
@@ -51,7 +100,9 @@ class Following(SingleOrder):
         return answer
 
     def kept(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
-        """The first kept evaluation that is sharp enough here, of the nearest ones."""
+        """The first kept evaluation that is sharp enough here: for a stretch around it, or of the nearest ones."""
+        if not self._kept and not self._served:
+            return None
         if self._here is None or self._here[0] != epsilon:
             self._here = epsilon, []
         nearest, known = list[Answer](), self._here[1]
@@ -67,7 +118,91 @@ class Following(SingleOrder):
 
     def _nearest(self, epsilon: Fraction) -> list[Answer]:
         """What is kept, the nearest first."""
-        if len(self._kept) < 2:
-            return self._kept
         at = as_float(epsilon)
-        return sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))
+        served = [one.answer for one in self._served if one.low <= at <= one.high]
+        if len(self._kept) < 2 or len(served) > 1:
+            return served + self._kept
+        return served + sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))
+
+    def moments_below(self, logs: Mapping[float, float]) -> Iterator[Answer]:
+        """Bounds by one moment each, which should show delta below e^log at as many of these eps as moments can."""
+        if not (self.has_contour and logs) or self.is_trivial or isinstance(self.model, EpochModel):
+            return
+        at, aims = np.array(list(logs)), np.array(list(logs.values()))
+        tilts = geometric(1e-2, min(30 * (1 - aims.min() / (at.max() + 1e-9)), LARGEST_TILT), MOMENTS)
+        factors = tilts * np.log(tilts) - (1 + tilts) * np.log1p(tilts)
+        shown = (self._float_model.log_masses(tilts) + factors)[:, None] - np.outer(tilts, at) < aims - NEARLY
+        while shown.any():
+            best = int(shown.sum(axis=1).argmax())
+            yield self.chernoff(dyadic(float(at[shown[best]][0])), float(tilts[best]))
+            shown = shown & ~shown[best]
+
+    def serve(self, epsilons: Sequence[Fraction], bits: float, method: str, budget: Budget) -> None:
+        """Make evaluations that answer these eps, in growing order and >= 0, where lines or paths are asked at all."""
+        if method not in ("auto", "contour") or not self.has_contour or self.is_trivial or (
+                has_closed_form(self.loss) or why_no_floats(self.loss) is not None):
+            return
+        below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
+        parts: list[Sequence[Fraction]] = [below]
+        with suppress(OutOfTime, Unsupported):
+            while parts and not budget.spent:
+                part = parts.pop()
+                if len(part) >= LEAST:
+                    parts += self._serve(part, bits, budget)
+
+    def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget) -> list[Sequence[Fraction]]:
+        """One evaluation for all of them; the halves where it would lose too much."""
+        stretch, wanted = self._stretch(part), bits + SPARE
+        for _ in range(TRIES):
+            if stretch is None:
+                break
+            tilts = choose_tilts(self._float_model, stretch, wanted)
+            if tilts.lost > LOST:
+                return [part[:len(part) // 2], part[len(part) // 2:]]
+            found = self._evaluated(part, stretch, tilts, wanted, budget)
+            if found is None:
+                break
+            bounds = [found.at(part[i]).bounds for i in stretch.places]
+            if min(map(width_bits, bounds)) >= bits:
+                self._served.append(Served(as_float(part[0]), as_float(part[-1]), found))
+                break
+            wanted += max(bits - min(map(width_bits, bounds)), 0.0) / 2
+            stretch = replace(stretch, logs=np.array([self._known(part[i], log, one) for i, log, one in zip(
+                stretch.places, stretch.logs.tolist(), bounds, strict=True)]))
+        return []
+
+    def _known(self, epsilon: Fraction, log: float, bounds: Bounds) -> float:
+        """About log delta(eps): of its bounds where these say it, else less than it was held to be."""
+        if width_bits(bounds) > 1:
+            return float(bounds.lower.log())
+        jump = self.log_jump(epsilon) if self.few else -math.inf
+        return jump if -math.inf < jump < log else log - FARTHER
+
+    def _stretch(self, part: Sequence[Fraction]) -> Stretch | None:
+        """The first, the last and some between; None where no line is tried."""
+        places = tuple(sorted({round(share * (len(part) - 1)) for share in np.linspace(0, 1, SAMPLES)}))
+        saddles = [self.saddle(part[i]) for i in places]
+        if saddles[-1].tilt > LARGEST_TILT or (self.loss.node_parts and saddles[-1].log_delta < FAINTEST):
+            return None
+        tilts, logs = [saddle.tilt for saddle in saddles], [saddle.log_delta - self._roughness(saddle)
+                                                            for saddle in saddles]
+        return Stretch(places, np.array([as_float(part[i]) for i in places]), np.array(logs), min(tilts), max(tilts))
+
+    @staticmethod
+    def _roughness(saddle: Saddle) -> float:
+        """By how much the estimate may exceed log delta."""
+        return ROUGHLY * math.log(2) if saddle.curvature * saddle.tilt**2 > ROUGH else 0.0
+
+    def _evaluated(self, part: Sequence[Fraction], stretch: Stretch, tilts: Tilts, bits: float,
+                   budget: Budget) -> Answer | None:
+        """By a line or a path for the whole stretch; None where there is no time."""
+        model, start = self._float_model, as_float(part[0])
+        saddles = [stretch.saddle(tilt, saddle_at(model, start, tilt).curvature) for tilt in (tilts.line, tilts.path)]
+        line = plan_line(model, start, saddles[0], bits, length=stretch.length)
+        choose: Callable[[], Witness] = partial(choose_line, model, line)
+        seconds = line.seconds + len(part) * line.count * PER_TERM
+        if line.seconds > SLOW_LINE and saddles[1].tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
+            path = plan_path(model, start, saddles[1], bits, stretch.others(saddles[1]))
+            if path is not None and path_seconds(path) + len(part) * path.count * PER_TERM < seconds:
+                choose, seconds = partial(choose_path, path), path_seconds(path)
+        return self.evaluate(part[len(part) // 2], choose()) if budget.allows(seconds) else None

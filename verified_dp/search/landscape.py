@@ -1,6 +1,7 @@
 """The landscape of |M(z) e^{-z eps} / z^2| over the plane, in floating point, for the choice of a bent path."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -235,11 +236,22 @@ def _first(ends: np.ndarray, accepted: np.ndarray) -> float:
 
 @dataclass
 class Landscape:
-    """log |M e^{-z eps} / z^2| bounded over the plane, for a composition."""
+    """log |M e^{-z eps} / z^2| bounded over the plane, for a composition.
+
+    others: more eps, each with how far its own values may exceed those of eps (`search.stretch`).
+    """
 
     loss: FloatLoss
     epsilon: float
     tables: list[LawTable]
+    others: Sequence[tuple[float, float]] = ()
+
+    def turned(self, x: np.ndarray) -> np.ndarray:
+        """log |e^{-z eps}|, of all eps the largest."""
+        found = -x * self.epsilon
+        for epsilon, room in self.others:
+            found = np.maximum(found, -x * epsilon - room)
+        return found
 
     @property
     def spread(self) -> float:
@@ -249,7 +261,7 @@ class Landscape:
     def rest(self, x: np.ndarray, w: np.ndarray | float, reach: np.ndarray | float) -> np.ndarray:
         """Everything but the laws: Gaussian steps, e^{-z eps}, 1/z^2."""
         gaussian = self.loss.mean_shift_squared / 2 * (x * (x + 1) - np.square(np.maximum(w, 0.0)))
-        return gaussian - x * self.epsilon - 2 * np.log(reach)
+        return gaussian + self.turned(x) - 2 * np.log(reach)
 
     def values(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The least over all lines, at each point."""
@@ -265,7 +277,7 @@ class Landscape:
         reach = np.maximum(left, low)
         kernel = np.sqrt(np.maximum(reach, 1e-300) * np.maximum(np.maximum(left + 1, low), 1e-300))
         gaussian = np.maximum((x * (x + 1)).max(axis=1), 0) - np.square(np.maximum(low, 0))
-        totals = self.loss.mean_shift_squared / 2 * gaussian[:, None] - x * self.epsilon - 2 * np.log(kernel)[:, None]
+        totals = self.loss.mean_shift_squared / 2 * gaussian[:, None] + self.turned(x) - 2 * np.log(kernel)[:, None]
         heights = np.zeros((len(corners), len(self.tables)), dtype=int)
         for i, table in enumerate(self.tables):
             logs = table.logs(x.ravel(), w.ravel(), lines).reshape(*x.shape, -1)

@@ -8,15 +8,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball, kept
+from verified_dp.core.laws.atomic import AtomicLaw
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.search.deadline import check_time, timed
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle, choose_saddle
@@ -26,14 +29,18 @@ _MOST_ATOMS = 3
 """A law's atoms that a grid is put on: its heaviest."""
 _FINEST = 40
 """The coarse model's cells are at least 2^-40 of the range."""
-_FLOOR = -80.0
+FLOOR = -80.0
 """log of the tail masses that the coarse model leaves out at first."""
 DEEPEST = 20_000.0
 """No smaller delta than e^-20000 is looked for."""
 FEW_CELLS = 4000
-"""So many cells are not worth being made wider."""
+"""So many cells of most laws are not worth being made wider."""
+_RARE = 20.0
+"""-log of a share of a law that a first grid need not tell apart."""
 _FREQUENCIES = 1500
 """Of the sum that estimates delta."""
+_NEXT_TO, _FAINTEST = 1e-6, 1e-12
+"""Steps by which an atom's place may be wrong in floating point; a loss that counts as one."""
 
 
 def anchors(law: Law) -> list[Fraction]:
@@ -61,10 +68,11 @@ def _known_sticks(law: Law, floor: float) -> dict[int, arb]:
 class LawModel:
     """One law as masses at points, from values of its profile on a mesh that is finer where it matters.
 
-    one_grid: whether every loss lies on the grid of its anchors.
+    one_grid: whether every loss lies on the grid of its anchors. few: so many cells are not worth being made wider.
     """
 
     one_grid: ClassVar[bool] = False
+    few: ClassVar[int] = FEW_CELLS
 
     def __init__(self, law: Law, floor: float) -> None:
         self.law, self.anchors, self.seconds = law, anchors(law), 1e-4  # seconds: of one cell's masses
@@ -125,6 +133,19 @@ class LawModel:
         mean = float(weights @ self.points)
         return total, mean, float(weights @ (self.points - mean) ** 2)
 
+    def window(self, tilt: float) -> tuple[float, float]:
+        """Outside of it, of a dear law only, losses are a share of e^-20 of the tilted mass, the low ones moved there.
+
+        All of the law where values are cheap.
+        """
+        if self.few == FEW_CELLS:
+            return -math.inf, math.inf
+        tilted = self.log_masses + tilt * self.points
+        small = log_sum(tilted) - _RARE
+        low = np.argmin(np.logaddexp.accumulate(self.log_masses) + tilt * self.points < small)
+        high = len(tilted) - np.argmin(np.logaddexp.accumulate(tilted[::-1]) < small)
+        return float(self.points[max(int(low) - 1, 0)]), float(self.points[min(int(high), len(tilted) - 1)])
+
     def turned(self, tilt: float, frequencies: np.ndarray) -> np.ndarray:
         """M(c + iw) / M(c)."""
         logs = self.log_masses + tilt * self.points
@@ -134,7 +155,7 @@ class LawModel:
     def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int,
                 most: int = 10**12) -> tuple[tuple[int, int], ...]:
         """Cells of 1, 2, 4, ... grid steps: the rarer the loss, the wider; of 1 where they are few, or past `most`."""
-        if last - first <= FEW_CELLS:
+        if last - first <= self.few:
             return ((last - first, 1),)
         logs = self.log_masses + tilt * self.points
         density = np.logaddexp(logs[:-1], logs[1:]) - np.log(np.diff(self.points))
@@ -236,7 +257,7 @@ class Progression(LawModel):
 
     def __init__(self, law: DiscreteGaussianLoss, floor: float) -> None:
         self.law, self.anchors, self.seconds, self.infinity = law, anchors(law), 2e-5, -math.inf
-        reach, square = _outcomes(law, floor), float(law.sigma_squared)
+        reach, square = farthest_outcome(law, floor), float(law.sigma_squared)
         outcomes = np.arange(reach, -reach - 1, -1)
         self.points = law.sensitivity * (law.sensitivity - 2.0 * outcomes) / (2 * square)
         self.log_masses = -(outcomes**2) / (2 * square)
@@ -248,20 +269,84 @@ class Progression(LawModel):
         """All masses are there."""
 
 
-def _outcomes(law: DiscreteGaussianLoss, floor: float) -> int:
+def farthest_outcome(law: DiscreteGaussianLoss, floor: float) -> int:
     """How far from 0 the outcomes reach, all but about e^floor of them."""
     return math.ceil(math.sqrt(-2 * floor * min(float(law.sigma_squared), 1e12))) + 2 * law.sensitivity
 
 
 @model_of.register(DiscreteGaussianLoss)
 def _(law: DiscreteGaussianLoss, floor: float) -> LawModel:
-    return Progression(law, floor) if _outcomes(law, floor) < FEW_CELLS // 2 else LawModel(law, floor)
+    return Progression(law, floor) if farthest_outcome(law, floor) < FEW_CELLS // 2 else LawModel(law, floor)
+
+
+class Outcomes(LawModel):
+    """A law of atoms alone: its masses at its losses, and grids with no vertices but around them.
+
+    Between two atoms the curve is a line, so that a cell there is exact however wide it is.
+    """
+
+    def __init__(self, law: Law, points: np.ndarray, log_masses: np.ndarray) -> None:
+        order = np.argsort(points)
+        self.law, self.anchors, self.seconds = law, anchors(law), 1e-4
+        self.infinity = _log(_enclosed(law.enclose_infinity_mass))
+        self.points, self.log_masses = points[order], log_masses[order]
+        self.low, self.high = (Fraction(float(end)) + sign * Fraction(max(abs(end), _FAINTEST)) / 10**9
+                               for end, sign in ((self.points[0], -1), (self.points[-1], 1)))
+
+    def refine(self, tilt: float, share: float = 1e-6) -> None:
+        """All masses are there."""
+
+    def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int,
+                most: int = 10**12) -> tuple[tuple[int, int], ...]:
+        """The grid points next to each atom, and one cell from there to the next."""
+        shift = shift_of(self, step)
+        places = self.points / float(step) - float(shift)
+        near = np.unique(np.concatenate([np.floor(places + move) for move in (-_NEXT_TO, 1 - _NEXT_TO, 1 + _NEXT_TO)]))
+        inner = [int(place) for place in near if first < place < last]
+        blocks: list[list[int]] = []
+        for left, right in pairwise([first, *inner, last]):
+            if blocks and blocks[-1][1] == right - left:
+                blocks[-1][0] += 1
+            else:
+                blocks.append([1, right - left])
+        return tuple((cells, stride) for cells, stride in blocks)
+
+
+def shift_of(law: LawModel, step: Fraction) -> Fraction:
+    """Where the grid must lie for the law's first atom to be 2^-50 of a step right of a place of it, to 60 bits.
+
+    A place right of the largest atom, by however little, would leave the lower law nothing of that atom.
+    """
+    if not law.anchors:
+        return Fraction(0)
+    place = law.anchors[0] / step - Fraction(1, 2**50)
+    return Fraction(math.floor((place - math.floor(place)) * 2**60), 2**60)
+
+
+@model_of.register(AtomicLaw)
+def _(law: AtomicLaw, floor: float) -> LawModel:
+    with ctx.workprec(200):
+        atoms = [(float(loss), _log(mass)) for loss, mass in law.enclose_loss_atoms() or [] if mass > 0]
+    table = np.array(atoms)
+    return Outcomes(law, table[:, 0], table[:, 1]) if atoms else LawModel(law, floor)
+
+
+@model_of.register(SampledLoss)
+def _(law: SampledLoss, floor: float) -> LawModel:
+    """With the base's loss l at mass p1 = e^l p0 that of the sample is log(1-q+q e^l), at (1-q) p0 + q p1 or p0."""
+    base = model_of(law.base, floor)
+    if not isinstance(base, Progression | Outcomes) or base.infinity > -math.inf:
+        return LawModel(law, floor)
+    q = float(law.probability)
+    losses = np.logaddexp(math.log1p(-q), math.log(q) + base.points)
+    without = base.log_masses - base.points
+    return (Outcomes(law, losses, without + losses) if law.order == "remove" else Outcomes(law, -losses, without))
 
 
 class LatticeModel:
     """The composition in floating point, with the interface of search.transforms.FloatLoss."""
 
-    def __init__(self, loss: ComposedLoss, floor: float = _FLOOR) -> None:
+    def __init__(self, loss: ComposedLoss, floor: float = FLOOR) -> None:
         self.loss, self._floor = loss, floor
         self.laws = loss.laws
         self.parts = [(model_of(law, floor), float(count)) for law, count in timed(self.laws)]

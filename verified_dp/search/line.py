@@ -103,9 +103,14 @@ class Shape:
     cancelled: float
 
 
-def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, beside: float = math.inf) -> LinePlan:
-    """Choose the tilt and the period by the alias bounds, the cut-off, and nodes; beside: see `choose_shape`."""
-    shape, target = choose_shape(loss, epsilon, saddle, bits, beside=beside), log_error(saddle, bits)
+def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, beside: float = math.inf,
+              length: float | None = None) -> LinePlan:
+    """Choose the tilt and the period by the alias bounds, the cut-off, and nodes.
+
+    beside, length: see `choose_shape`.
+    """
+    shape = choose_shape(loss, epsilon, saddle, bits, beside=beside, length=length)
+    target = log_error(saddle, bits)
     c, left, right = shape.tilt, shape.left, shape.right
     wanted = bits + shape.excess + 4 + math.log2(len(loss.families) or 1)
     nodes = tuple(choose_family_nodes(family, c, wanted, (left, right) if left else (right,))
@@ -124,15 +129,16 @@ def log_error(saddle: Saddle, bits: float) -> float:
 
 
 def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, most: float = math.inf,
-                 beside: float = math.inf) -> Shape:
+                 beside: float = math.inf, length: float | None = None) -> Shape:
     """The tilt and the right exponent where frequencies times nodes are fewest; most: bits that may be lost.
 
     beside: log of the error that delta(-eps) may have, if the line is read there too, where that costs little.
+    length: how far beyond eps the line is used too, at the saddle's own tilt (`search.stretch`).
     """
-    c, target = saddle.tilt, log_error(saddle, bits)
+    c, target, shares = saddle.tilt, log_error(saddle, bits), _SHARES if length is None else _SHARES[-1:]
     below = np.array([]) if loss.direct else (1 + c) * _BELOW
-    above = np.concatenate([c * _SHARES, c + _RIGHT / math.sqrt(loss.cumulants(c)[2])])
-    tilts, exponents = above[:len(_SHARES)], np.concatenate([above, -1 - below])
+    above = np.concatenate([c * shares, c + _RIGHT / math.sqrt(loss.cumulants(c)[2])])
+    tilts, exponents = above[:len(shares)], np.concatenate([above, -1 - below])
     logs = loss.log_masses(above)
     sizes = logs[:len(tilts)] - tilts * epsilon - np.log(tilts * (1 + tilts))
     excess = np.maximum(sizes - sizes[-1] + saddle_at(loss, epsilon, c).log_delta - saddle.log_delta, 0) / math.log(2)
@@ -146,7 +152,8 @@ def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, m
     if len(below) and loss.parts:
         ends = _far_ends(loss, below, logs[len(above):], 0.0, below=True)
         periods[:, len(above):][ends > window[:, :1]] = np.inf
-    at_zero, each = -target / tilts, (lost * np.sqrt(lost))[:, None] * window
+    periods, at_zero = np.where(distances < 0, periods + (length or 0.0), periods), -target / tilts + (length or 0.0)
+    each = (lost * np.sqrt(lost))[:, None] * window
     lefts, period, cost = _periods(distances, periods, at_zero, np.where(allowed[:, None], each, np.inf))
     i, j = np.unravel_index(int(cost.argmin()), cost.shape)
     if beside < math.inf:
@@ -160,7 +167,8 @@ def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, m
             i, j = np.unravel_index(int(cost.argmin()), cost.shape)
     best, at_left = max(float(period[i, j]), 1e-6), lefts[i] <= max(float(period[i, j]), 1e-6)
     left = float(np.append(exponents, 0.0)[at_left].max())
-    at, known = float(tilts[i]), -math.log(math.expm1(min(float(tilts[i]) * best, 700.0)))
+    at = float(tilts[i])
+    known = at * (length or 0.0) - math.log(math.expm1(min(at * best, 700.0)))
     gone = [(size - saddle.log_delta) / math.log(2) for size in (saddle_at(loss, epsilon, at).log_delta, known)]
     return Shape(at, best, float(above[j]), left, max(0.0, gone[0]), max(0.0, *gone) if left < 0 else max(0.0, gone[0]))
 

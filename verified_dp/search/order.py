@@ -36,10 +36,12 @@ from verified_dp.search.line import as_float, choose_family_nodes, choose_line, 
 from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.moment_engine import MomentEngine
+from verified_dp.search.outcomes import has_listed, plan_outcomes
 from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.rays import choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.sketch import Sketch, choose_sketch
+from verified_dp.search.steps import step_of_all_atoms
 
 COARSE = 14.0
 """Where the contour gives fewer bits than this, the lattice is asked for as many."""
@@ -60,6 +62,8 @@ FEW_BITS, ROUGHLY = 16.0, 4.0
 """So few bits are not worth a better estimate, but some more."""
 LEAST_GAP = 0.02
 """By how much two orders' logarithms are taken to differ at least."""
+_OUTCOMES_SECONDS, _FEWEST_BITS = 20.0, 6.0
+"""For one sum over the outcomes of laws on no grid; what it must promise."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
 _FAR = (1000, 100)
@@ -161,6 +165,8 @@ class SingleOrder:
             return self.moments.log_bound(epsilon)
         if self.is_trivial or epsilon >= self.model.largest:
             return -math.inf
+        if isinstance(self.model, EpochModel):
+            return self.model.log_delta(as_float(epsilon))
         return self.saddle(epsilon).log_delta
 
     @property
@@ -207,6 +213,8 @@ class SingleOrder:
             if not answers:
                 raise
             return intersect(answers)
+        if not answers and method in ("auto", "contour") and has_listed(self.loss):
+            answers += self._by_outcomes(epsilon, bits, budget)
         if method == "lattice" or not answers:
             answers.append(self._lattice_or_moment(epsilon, bits, method, budget))
         elif method == "auto" and not (self.is_trivial or budget.spent or isinstance(self._model, EpochModel)) and (
@@ -214,6 +222,23 @@ class SingleOrder:
             with suppress(Unsupported):  # what the contour proved remains
                 answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
         return intersect(answers)
+
+    def _by_outcomes(self, epsilon: Fraction, bits: float, budget: Budget) -> list[Answer]:
+        """By the sums of a few atoms' transforms, where no grid holds all of them; no answer where that is no help."""
+        model, answers, asked = self.lattice.model, list[Answer](), bits + 1
+        saddle = model.saddle(as_float(epsilon))
+        if not 0 < saddle.tilt < MAX_TILT or step_of_all_atoms(model, saddle.tilt, 2.0**-bits) is not None:
+            return []
+        for _ in range(3):
+            plan = plan_outcomes(model, as_float(epsilon), saddle, asked, min(0.4 * budget.left, _OUTCOMES_SECONDS))
+            if plan is None or plan.bits < min(bits, _FEWEST_BITS) or not budget.allows(plan.seconds):
+                break
+            answers.append(self.evaluate(epsilon, plan.witness))
+            reached = width_bits(answers[-1].bounds)
+            if reached >= bits or plan.bits < asked - 1.5:
+                break
+            asked += bits - reached + 1
+        return answers[-1:]
 
     def _by_moments(self, epsilon: Fraction, method: str) -> Answer:
         """From above by one Renyi order: all that is possible where a step is known by its moments alone."""
@@ -352,17 +377,19 @@ class SingleOrder:
     def _closed(self, epsilon: Fraction, bits: float) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation."""
         check_time()
-        plain = math.ceil(2 * bits + 40)
+        plain = math.ceil(2 * bits + 20)
         few = epoch_model(self.loss) is not None and one_round_tells(self.loss, epsilon, plain)
-        more = 0 if few else math.ceil(bits + 32 + self._cancelled(epsilon))
+        more = 0 if few else math.ceil(bits + 20 + self._cancelled(epsilon))
         return self.evaluate(epsilon, ClosedFormWitness(max(plain, more)))
 
     def _cancelled(self, epsilon: Fraction) -> float:
         """Bits of put that random allocation's delta loses: put / t - e^eps + 1, in the remove order."""
-        if epsilon <= 0 or self.loss.order != "remove" or epoch_model(self.loss) is None:
+        model = epoch_model(self.loss)
+        if epsilon <= 0 or self.loss.order != "remove" or model is None:
             return 0.0
         with suppress(Unsupported, ValueError):
-            return min(max(as_float(epsilon) - self.log_estimate(epsilon), 0.0), 1e5) / math.log(2)
+            where = as_float(epsilon)
+            return min(max(where - model.log_delta(where), 0.0), 1e5) / math.log(2)
         return 0.0
 
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:

@@ -1,6 +1,7 @@
 """Choose a bent path for few compositions: near the valley of |M e^{-z eps}|, cut into panels, with node rules."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -195,13 +196,14 @@ def predicted_cost(plan: PathPlan) -> float:
     return nodes * sum(s.panels * s.points + 6.5 * s.points + 3.5 * s.panels + 80 for s in plan.shapes)
 
 
-def plan_path(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> PathPlan | None:
-    """Choose a path and its panels for a relative error 2^-bits; None where no path was found."""
+def plan_path(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
+              others: Sequence[tuple[float, float]] = ()) -> PathPlan | None:
+    """Choose a path and its panels for a relative error 2^-bits; None where no path was found. others: `Landscape`."""
     if not loss.parts:
         return None
     target = saddle.log_delta - bits * math.log(2) - 3
     with np.errstate(all="ignore"):
-        landscape = Landscape(loss, epsilon, [law_table(law, count) for law, count in loss.parts])
+        landscape = Landscape(loss, epsilon, [law_table(law, count) for law, count in loss.parts], others)
         corners = climb(landscape, saddle, target)
         if corners is None:
             return None

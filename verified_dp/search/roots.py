@@ -22,6 +22,7 @@ from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.magnitudes import why_no_floats
 from verified_dp.search.order import FEW_STEPS, Budget, SingleOrder
+from verified_dp.search.outcomes import has_listed
 
 FARTHEST = 10**250
 """No larger eps is guessed."""
@@ -166,7 +167,7 @@ def _bracket(asked: Question) -> Bracket:
         at_zero = asked.enclose(Fraction(0), 1.0)
         return Bracket(None, at_zero) if asked.met(at_zero) else bracket_by_moments(order, target, asked.method)
     if asked.method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
-        return _bracket_on_lattice(replace(asked, method="lattice"))
+        return _bracket_by_one(asked if has_listed(order.loss) else replace(asked, method="lattice"))
     blind = why_no_floats(order.loss) is not None
     if blind or order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
         at_zero = _compare_at_zero(asked)
@@ -190,7 +191,7 @@ def bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bra
     return Bracket(None, None)
 
 
-def _bracket_on_lattice(asked: Question) -> Bracket:
+def _bracket_by_one(asked: Question) -> Bracket:
     """One composition near the answer serves every eps: bisect its upper and its lower bounds."""
     if asked.order.log_estimate(Fraction(0)) < float(log_of(asked.target)) + 2:
         at_zero = asked.enclose(Fraction(0), 12.0)
@@ -332,8 +333,10 @@ def _refine(asked: Question, epsilon: Fraction, tilt: float, bits: float) -> tup
 def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
     """Come near the answer at little cost: secant steps on log delta, kept between the ends known so far.
 
-    Few steps come near enough by the guess of one large loss.
+    An epoch's model, or where steps are few the guess of one large loss, comes near enough.
     """
+    if isinstance(asked.order.model, EpochModel):
+        return epsilon
     if asked.order.few and asked.order.log_jump(epsilon) > -math.inf and asked.order.sketch(epsilon) is None:
         return epsilon
     asked.order.saddle(epsilon, tilt)  # known from here on

@@ -18,8 +18,10 @@ from verified_dp.search.saddle import Saddle
 
 _CHUNK = 64
 """Frequencies that are evaluated at once."""
-_MOST_CELLS = 20_000
+_MOST_CELLS = 60_000
 """A cover of more cells takes longer than it is worth."""
+_LONGEST_RUN = 256
+"""Cells of equal width that are tried at once."""
 _SAFETY = 2.0
 """What estimates in floating point may miss, in the exponent."""
 
@@ -37,11 +39,11 @@ class StepCurve:
         self.rest = 1.0 - sum(cut.values())
         self.variation = sum(abs(w - cut.get(n - 1, 0.0)) + (w if n + 1 not in cut else 0.0) for n, w in cut.items())
 
-    def at(self, angle: float) -> tuple[float, float]:
-        """|M|^2 and its slope."""
-        turns = np.exp(1j * angle * self.indices)
+    def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|M|^2 and its slope at each angle."""
+        turns = np.exp(1j * np.multiply.outer(angles, self.indices))
         value, slope = turns @ self.weights, turns @ (self.weights * self.indices)
-        return float(abs(value)) ** 2, 2 * float(slope.real * value.imag - slope.imag * value.real)
+        return np.abs(value) ** 2, 2 * (slope.real * value.imag - slope.imag * value.real)
 
     def run(self, first: float, angle: float) -> np.ndarray:
         """|M|^2 at first, first + angle, ..., as many as a chunk."""
@@ -49,10 +51,11 @@ class StepCurve:
             self._turns = angle, np.exp(1j * angle * np.multiply.outer(np.arange(_CHUNK), self.indices))
         return np.abs(self._turns[1] @ (self.weights * np.exp(1j * first * self.indices))) ** 2
 
-    def bound(self, angle: float, square: float, slope: float, widths: np.ndarray) -> np.ndarray:
-        """What the kernel will find for |M| on [angle, angle + width]."""
+    def bound(self, angles: np.ndarray, widths: np.ndarray) -> np.ndarray:
+        """What the kernel will find for |M| on [angle, angle + width], each angle with each width or with its own."""
+        square, slope = self.at(angles)
         near = np.sqrt(np.maximum(square, square + slope * widths + self.bend * widths**2))
-        return np.minimum(np.minimum(near, 1.0), self.rest + self.variation / (2 * math.sin(angle / 2)))
+        return np.minimum(np.minimum(near, 1.0), self.rest + self.variation / (2 * np.sin(angles / 2)))
 
 
 def step_curves(law: Law, grid: LawGrid, step: Fraction, tilt: Fraction, bits: int, prec: int) -> list[StepCurve]:
@@ -134,33 +137,40 @@ def _sizes(curves: Curves, first: int, angle: float) -> np.ndarray:
     return sizes.max(axis=0)
 
 
-def _bounds(curves: Curves, angle: float, widths: np.ndarray) -> np.ndarray:
-    """log of the larger bound of the composed |M| on [angle, angle + width]."""
-    logs = np.zeros((2, len(widths)))
+def _costs(curves: Curves, period: int, firsts: np.ndarray, strides: np.ndarray) -> np.ndarray:
+    """log of what the cells [first, first + stride] add at most: the larger composed |M| there, times the kernel."""
+    angles, widths = 2 * math.pi * firsts / period, 2 * math.pi * strides / period
+    logs = np.zeros((2, np.broadcast(firsts, strides).size))
     for sides, count in curves:
         for n, curve in enumerate(sides):
-            bound = curve.bound(angle, *curve.at(angle), widths)
-            logs[n] += count * np.log(np.maximum(bound, 1e-300))
-    return logs.max(axis=0)
+            logs[n] += count * np.log(np.maximum(curve.bound(angles, widths), 1e-300))
+    return logs.max(axis=0) + np.log(strides) + math.log(2) - np.log(period * 2 * np.sin(angles / 2))
 
 
 def _cover_from(curves: Curves, period: int, first: int, goal: float) -> tuple[Cover | None, int]:
-    """Cells from `first` to half the period, as wide as they may be, or None, and where no cell could be found."""
-    half, cells = period // 2, 0
+    """Cells from `first` to half the period, as wide as they may be, or None, and where no cell could be found.
+
+    While the widest cell is less than twice as wide as the last one, more and more of the last width are tried at once.
+    """
+    half, cells, run = period // 2, 0, 1
     blocks: list[tuple[int, int]] = []
     while first < half:
         widths = np.unique(np.round(np.geomspace(1, half - first, 60)).astype(int))
-        angle = 2 * math.pi * first / period
-        kernel = math.log(2) - math.log(period * 2 * math.sin(angle / 2))
-        adds = _bounds(curves, angle, 2 * math.pi * widths / period) + np.log(widths) + kernel
-        fits = np.nonzero(adds < goal - 2 * math.log(cells + 2))[0]
-        cells += 1
+        share = goal - 2 * math.log(cells + 2)
+        fits = np.nonzero(_costs(curves, period, np.array([first]), widths) < share)[0]
         if not len(fits) or cells > _MOST_CELLS:
             return None, first
-        stride = int(widths[fits[-1]])
-        if blocks and blocks[-1][1] == stride:
-            blocks[-1] = blocks[-1][0] + 1, stride
+        stride, number = int(widths[fits[-1]]), 1
+        before, held = blocks[-1] if blocks else (0, 0)
+        run = min(2 * run, _LONGEST_RUN, (half - first) // held) if held <= stride < 2 * held else 1
+        if run > 1:
+            firsts = first + held * np.arange(run)
+            fit = _costs(curves, period, firsts, np.array([held])) < goal - 2 * np.log(cells + 2 + np.arange(run))
+            fitting = run if fit.all() else int(fit.argmin())
+            stride, number, run = (held, fitting, run if fit.all() else 1) if fitting else (stride, 1, 1)
+        if stride == held:
+            blocks[-1] = before + number, stride
         else:
-            blocks.append((1, stride))
-        first += stride
+            blocks.append((number, stride))
+        first, cells = first + number * stride, cells + number
     return tuple(blocks), half

@@ -13,7 +13,7 @@ from verified_dp.core.balls import ball
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.errors import Unsupported
 from verified_dp.search.deadline import check_time, timed
-from verified_dp.search.lattice_model import LatticeModel, LawModel
+from verified_dp.search.lattice_model import LatticeModel, LawModel, shift_of
 from verified_dp.search.line import dyadic
 
 MAX_CELLS = 8_000_000
@@ -56,17 +56,6 @@ def align(model: LatticeModel, step: float) -> Fraction:
     return base / int(parts[close[0] if len(close) else near.argmin()])
 
 
-def shift_of(law: LawModel, step: Fraction) -> Fraction:
-    """Where the grid must lie for the law's first atom to be 2^-50 of a step right of a place of it, to 60 bits.
-
-    A place right of the largest atom, by however little, would leave the lower law nothing of that atom.
-    """
-    if not law.anchors:
-        return Fraction(0)
-    place = law.anchors[0] / step - Fraction(1, 2**50)
-    return Fraction(math.floor((place - math.floor(place)) * 2**60), 2**60)
-
-
 def grid_ends(law: LawModel, step: Fraction, high: int = 10**12) -> tuple[int, int]:
     """The first and last index of a law's range, the last one at most `high`, the first one left of the finite mass."""
     first, last = math.floor(law.low / step) - 1, min(math.ceil(law.high / step), high)
@@ -82,14 +71,16 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
     total = 0.0
     with ctx.workprec(112 + 2 * max(math.ceil(-math.log2(step)), 0)):
         for law, count in timed(model.parts):
-            first, last = grid_ends(law, step)
-            strides = law.strides(tilt, step, first, last, first, _MOST_VERTICES)
+            low, high = (edge / step for edge in law.window(tilt))
+            first, last = grid_ends(law, step, math.ceil(min(high, 1e12)))
+            start = max(first, min(math.floor(max(low, first)), last))
+            strides = law.strides(tilt, step, first, last, start, _MOST_VERTICES)
             grid = LawGrid(first, strides, shift=shift_of(law, step))
             if grid.size > _MOST_VERTICES:
                 return math.nan
-            start = time.process_time()
+            begun = time.process_time()
             masses = enclose_step(law.law, grid, step, 100, check_time)
-            taken = (time.process_time() - start) / len(masses.vertices)
+            taken = (time.process_time() - begun) / len(masses.vertices)
             law.seconds = taken if taken > _KEPT else law.seconds
             weights = [(ball(step * i) * arb(tilt)).exp() for i in masses.vertices]
             above = sum((m * w for m, w in zip(masses.above, weights, strict=True)), arb(0))
@@ -108,13 +99,21 @@ def choose_step(model: LatticeModel, tilt: float, width: float) -> Fraction:
     step = math.sqrt(8e-2 / (count * tilt * (tilt + 1)))
     spread = min(max(math.sqrt(law.cumulants(tilt)[2]), 1e-12) for law, _ in model.parts)
     step = min(step, spread, math.sqrt(variance) / 4)
-    close = spacings(model)
-    if close and all(law.anchors for law, _ in model.parts):
-        coarse = align(model, float(close[0]) * 1.5)
-        if (len(close) == 1 and all(law.one_grid for law, _ in model.parts)) or gap_at(model, tilt, coarse) < width / 4:
-            return coarse
+    whole = step_of_all_atoms(model, tilt, width)
+    if whole is not None:
+        return whole
     gap, aligned = _measured(model, tilt, step, max(0.02, width))
     return align(model, min(float(aligned), float(aligned) * math.sqrt(0.7 * width / max(gap, 1e-300))))
+
+
+def step_of_all_atoms(model: LatticeModel, tilt: float, width: float) -> Fraction | None:
+    """The step of a grid which all atoms lie on, or so near that the gap is small; None where there is none."""
+    close = spacings(model)
+    if not close or not all(law.anchors for law, _ in model.parts):
+        return None
+    coarse = align(model, float(close[0]) * 1.5)
+    alone = len(close) == 1 and all(law.one_grid for law, _ in model.parts)
+    return coarse if alone or gap_at(model, tilt, coarse) < width / 4 else None
 
 
 def _measured(model: LatticeModel, tilt: float, step: float, width: float) -> tuple[float, Fraction]:

@@ -11,7 +11,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.powers import Column, enclose_power, enclose_products
+from verified_dp.core.engines.powers import Column, cut, enclose_power, enclose_products, turned_sum
 
 
 def exact_power(x: Fraction, y: Fraction, count: int) -> tuple[Fraction, Fraction]:
@@ -133,3 +133,12 @@ def test_columns_of_one_count_are_multiplied_first() -> None:
             logs = sum((k * acb(row[i]).log() for row, k in zip(rows, counts, strict=True)), acb(0))
             assert product.overlaps((logs + (acb(0), acb("0.5", 1))[i]).exp())
             assert product.real.rad() <= product.abs_upper() * arb(2) ** -95
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 16, 17, 100, 1001])
+def test_turned_sums(count: int) -> None:
+    """Of unit terms at a unit turn: the geometric series, with radii that grow as those of the powers do."""
+    with ctx.workprec(128):
+        turn = acb(0, arb(1) / 3).exp()
+        found, true = turned_sum(cut([acb(1)] * count), turn), (1 - turn**count) / (1 - turn)
+        assert found.overlaps(true) and float(found.rad()) < 3e-38 * count**2

@@ -119,6 +119,21 @@ def test_against_monte_carlo(t: int, sigma: str) -> None:
         assert float(found.lower) - error < value.mean() < float(found.upper) + error or value.max() > 1e3 * value.std()
 
 
+def compare_checkers(t: int, sigma: str, order: str, target: str) -> None:
+    """delta at the epsilon of a target by both; the remove order's delta is what cancels from e^epsilon."""
+    profile = privacy_profile(RandomAllocation(Gaussian(sigma), t), relation=order)
+    near = profile.epsilon(target, digits=3).upper
+    epsilon = Fraction(math.ceil(near * 2**40), 2**40)
+    found = profile.delta(epsilon, digits=10)
+    assert found.upper <= Fraction(target) and (epsilon == 0 or found.lower > Fraction(target) / 100)
+    assert found.upper - found.lower <= found.lower / 10**9
+    cancelled = float(epsilon) / math.log(2) if order == "remove" else 0.0
+    with balls.precision(128 + 2 * round(cancelled - math.log2(float(found.lower)))):
+        mine = RandomAllocationLoss(t, Fraction(sigma), order).stick(balls.ball(epsilon))
+        low, high = (Fraction(end) * Fraction(2) ** mine.e for end in (mine.m - mine.r, mine.m + mine.r))
+    assert low <= found.upper and found.lower <= high and high - low <= found.lower / 10**6
+
+
 @pytest.mark.long
 @allocation
 @pytest.mark.parametrize("t", [10, 100, 10**4, 10**6])
@@ -126,12 +141,11 @@ def test_against_monte_carlo(t: int, sigma: str) -> None:
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("target", ["0.01", "1e-6", "1e-20"])
 def test_many_rounds_against_the_second_checker(t: int, sigma: str, order: str, target: str) -> None:
-    profile = privacy_profile(RandomAllocation(Gaussian(sigma), t), relation=order)
-    near = profile.epsilon(target, digits=3).upper
-    epsilon = Fraction(math.ceil(near * 2**40), 2**40)
-    found = profile.delta(epsilon, digits=10)
-    assert found.upper - found.lower <= found.lower / 10**9
-    with balls.precision(128 + 2 * round(-math.log2(float(found.lower)))):
-        mine = RandomAllocationLoss(t, Fraction(sigma), order).stick(balls.ball(epsilon))
-        low, high = (Fraction(end) * Fraction(2) ** mine.e for end in (mine.m - mine.r, mine.m + mine.r))
-    assert low <= found.upper and found.lower <= high and high - low <= found.lower / 10**6
+    compare_checkers(t, sigma, order, target)
+
+
+@pytest.mark.long
+@allocation
+@pytest.mark.parametrize(("t", "sigma", "order"), [(10, "1", "remove"), (10, "1", "add"), (100, "1", "add")])
+def test_tiny_deltas_against_the_second_checker(t: int, sigma: str, order: str) -> None:
+    compare_checkers(t, sigma, order, "1e-100")

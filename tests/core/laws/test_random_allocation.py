@@ -11,22 +11,34 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, upper_end
+from verified_dp.core.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.exact import SquareRoot
 from verified_dp.core.laws.allocation_contour import (
+    Arm,
     PutValues,
     choose_end,
     choose_plan,
+    choose_scale,
+    enclose_put,
     evaluate_put,
     expand,
     power_table,
     put_values,
+    sharp_hats,
     start_of,
 )
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.lognormal import Majorant, choose_majorant, enclose_hats, enclose_line, enclose_nodes
+from verified_dp.core.laws.lognormal import (
+    Majorant,
+    choose_majorant,
+    enclose_centred,
+    enclose_hats,
+    enclose_line,
+    enclose_nodes,
+)
+from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
 
 F = Fraction
@@ -36,9 +48,9 @@ allocation = pytest.mark.theorem("T133-random-allocation")
 one_round = pytest.mark.theorem("T162-one-large-round")
 
 
-def phi(z: complex, s: float) -> complex:
-    """E e^{-zX} by quadrature on the line where zX turns to the positive axis."""
-    turn = np.angle(z) / s
+def phi(z: complex, s: float, angle: float | None = None) -> complex:
+    """E e^{-zX} by quadrature on the line where X is turned by an angle, that of z where none is given."""
+    turn = (np.angle(z) if angle is None else angle) / s
     u = np.linspace(-14.0, 14.0, 20001) - 1j * turn
     values = np.exp(-u * u / 2 - z * np.exp(s * u - s * s / 2))
     return complex(values.sum() * (28.0 / 20000) / np.sqrt(2 * np.pi))
@@ -130,6 +142,24 @@ def test_hats_bound_convex_functions_closely(s: float) -> None:
 
 
 @transform
+@pytest.mark.parametrize("s", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("turn", [0.0, 0.6, 1.4])
+def test_few_moments_tell_the_transform_near_0(s: float, turn: float) -> None:
+    """Within what is stated at every angle, and somewhere missed by a share of it."""
+    centred, nearest = enclose_centred(arb(s)), math.inf
+    for size in (1e-3, 1e-2, 0.05):
+        for angle in np.linspace(0, np.pi / 2 + turn - 1e-6, 9):
+            z = size * math.exp(-s * s) * np.exp(1j * angle)
+            ball_of_z, truth = acb(z.real, z.imag), phi(z, s, max(0.0, angle - np.pi / 2)) * np.exp(z)
+            away = abs(truth - complex(1 + ball_of_z**2 * (centred.second + ball_of_z * centred.third)))
+            assert abs(truth) <= float(centred.bound(ball_of_z, arb(turn))) + 1e-12
+            stated = float(centred.remainder(ball_of_z, arb(turn)))
+            assert away <= stated + 1e-12
+            nearest = min(nearest, stated / max(away, 1e-13))
+    assert nearest < 2000 * math.exp((turn / s) ** 2 / 2)
+
+
+@transform
 @pytest.mark.parametrize("s", [0.4, 1.0, 3.0])
 def test_majorants_are_above_everywhere(s: float) -> None:
     """Random turns and cuts at random points of the sector."""
@@ -212,13 +242,35 @@ def test_bad_hyperbolas_still_enclose(seed: int) -> None:
             hats = enclose_hats(1 / ball(noise), 8, rng.randrange(9, 16))
             aim = lower_end(ball(strike) * arb(rng.uniform(0.5, 2.0)))
             chosen = start_of(t, hats, aim).plan(rng.choice([F(3, 4), F(1, 2), F(1, 8)]))
-            end = arb(rng.randrange(4, 60)) / 8
-            values = put_values(chosen, noise, lower_end(arb(rng.uniform(0.02, 0.6))), end, rng.randrange(10, 50))
+            bits = rng.randrange(10, 50)
+            end = chosen.end_at(arb(rng.randrange(4, 60)) / 8, bits)
+            values = put_values(chosen, noise, lower_end(arb(rng.uniform(0.02, 0.6))), end, bits)
             for power, exact in zip((2, 1, 0), truth, strict=True):
                 found = values.enclose(ball(strike), power)
                 assert found.overlaps(exact)
                 finite += found.is_finite() and float(found.rad()) < float(ball(strike))
     assert finite
+
+
+@hyperbola
+@pytest.mark.parametrize(("t", "s", "order"), [(10**6, 1.0, 1), (10**6, 1.0, -1), (10**4, 0.5, 1), (10**5, 0.7, -1)])
+def test_parts_near_0_bound_the_integrand(t: int, s: float, order: int) -> None:
+    """By few moments: above |phi^t e^{Kz}| at random places of random parts of random arms, and near it."""
+    rng, near = random.Random(t + order), 0
+    with ctx.workprec(64):
+        hats, strike = enclose_hats(arb(s), 8, 14), arb(t) * (1 + order * arb("4.5") * arb(s) / arb(t).sqrt())
+        for _ in range(30):
+            angle, v, wide = (arb(rng.uniform(*ends)) for ends in ((0.05, 1.3), (0, 3), (0.05, 0.5)))
+            scale = arb(rng.uniform(1, 4) / (s * math.sqrt(t)))
+            arm = Arm(scale * 2, scale, angle, t, hats)
+            bound = largest([size + strike * right for size, right in arm.sizes_near_0(v, v + wide)])
+            values = []
+            for share in (0.0, rng.random(), 1.0):
+                z = arm.point(v + wide * share)
+                values.append(float(t * (math.log(abs(phi(complex(z), s)))) + strike * z.real))
+            assert max(values) <= float(bound) + 1e-6
+            near += float(bound) < max(values) + 2
+    assert near >= 5
 
 
 @hyperbola
@@ -473,3 +525,95 @@ def test_the_width_has_its_sources(order: str, epsilon: str, sources: set[str]) 
         ComposedLoss(order, ((RandomAllocationLoss(10, noise, order), 1),), F(0))).delta(F(epsilon))
     assert set(bounds.budget) == sources
     assert bounds.upper - bounds.lower <= 2 * sum(bounds.budget.values(), arb(0)) * (1 + arb("1e-9"))
+
+
+@one_round
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_tails_by_one_round_are_those_of_the_contour(order: str) -> None:
+    """Both are narrow here: t = 30, noise 1/8, strikes of 0 to 2 deviations of the placed round."""
+    law = RandomAllocationLoss(30, F(1, 8), order)
+    spread = 1 / ball(F(1, 8))
+    with ctx.workprec(256):
+        for loss in (28, 36, 44):
+            x = arb(loss if order == "remove" else -loss)
+            found, strike = law._shared(x), law._strike(x)
+            assert found is not None
+            put, below = (enclose_put(30, F(1, 8), strike, power, found[1]) for power in (2, 1))
+            excess = (put + 30 - strike) / 30
+            one = OneRound.at(30, spread, strike)
+            assert one is not None
+            placed, above = one.enclose_tails()
+            least, more = one.enclose_excess()
+            assert least <= excess <= least + more
+            assert above.overlaps(1 - below) and above.rad() < arb("1e-2") * above
+            assert placed.overlaps(excess + strike / 30 * (1 - below)) and placed.rad() < arb("1e-2") * placed
+
+
+@one_round
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_curves_and_tails_join_where_one_round_begins_to_tell(order: str) -> None:
+    """t = 100, noise 1/10: on both sides of that place, each with the bits of the other side."""
+    law = RandomAllocationLoss(100, F(1, 10), order)
+    with ctx.workprec(512):
+        sharp = [law.enclose_hockey_stick(arb(x if order == "remove" else -x)) for x in (30, 40, 52)]
+    with ctx.workprec(112):
+        for x, truth in zip((30, 40, 52), sharp, strict=True):
+            place = arb(x if order == "remove" else -x)
+            assert law.enclose_hockey_stick(place).overlaps(truth)
+            first, second = law.enclose_tails(place)
+            assert (first - place.exp() * second).overlaps(truth)
+            least = truth if order == "remove" else truth + place.expm1()
+            assert law.enclose_hockey_stick(place).rad() < arb("1e-8") * least
+
+
+@hyperbola
+def test_hats_are_fine_enough_for_deltas_below_all_doubles() -> None:
+    """Add, t = 10^4, noise 1/10, delta about 1e-300: phi(c)^t bounded within a factor of e, and by coarse ones not."""
+    with ctx.workprec(64):
+        spread, strike = arb(10), 10**4 * (arb("-39.4415")).exp()
+        coarse = enclose_hats(spread, 8, 14)
+        fine = sharp_hats(10**4, coarse, strike)
+        scale = choose_scale(10**4, fine, strike)
+        truth = evaluate_transform(scale)
+        assert truth <= fine.bound(scale) and 10**4 * (fine.bound(scale) / truth).log() < 1
+        assert 10**4 * (coarse.bound(scale) / truth).log() > 100
+
+
+def evaluate_transform(rate: arb) -> arb:
+    """phi at s = 10 by nodes."""
+    line = enclose_line(arb(10), arb(0), arb(1) / 2, 50)
+    return enclose_nodes(line, rate / 2, 2 * rate, 50).enclose(acb(rate)).real
+
+
+@hyperbola
+def test_delta_of_1e_300_against_another_contour() -> None:
+    """The vertical line through the saddle, in doubles with logarithms of phi."""
+    rounds, s, epsilon = 10**4, 10.0, 39.4415
+    law = RandomAllocationLoss(rounds, F(1, 10), "add")
+    with ctx.workprec(128):
+        value, errors = law.itemise_hockey_stick(arb(str(epsilon)))
+        assert sum(errors.values(), arb(0)) < arb("1e-12") * value
+        found = float(value.log())
+    assert abs(found - log_add_delta(rounds, s, epsilon)) < 1e-6
+
+
+def log_add_delta(rounds: int, s: float, epsilon: float) -> float:
+    """log of e^eps put(K) / t, put(K) = (1/2 pi) int phi(c+iw)^t e^{(c+iw)K} / (c+iw)^2 dw, by w = c sinh v."""
+    u = np.linspace(-12.0, 12.0, 60001)
+    density = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+    strike, log_ratio = rounds * math.exp(-epsilon), s * u - s * s / 2
+
+    def log_phi(z: complex) -> complex:
+        ratio = np.exp(np.minimum(log_ratio, 700.0 - abs(np.log(abs(z)))))
+        return complex(np.log((density * np.exp(-z * ratio)).sum()))
+
+    places = np.linspace(0.0, 120.0, 481)
+    c = math.exp(places[int(np.argmin([math.exp(y) * strike + rounds * log_phi(math.exp(y)).real - 2 * y
+                                       for y in places if math.exp(y) * strike < 1e4]))])
+    top = rounds * log_phi(c).real + c * strike
+    v = np.arange(0.0, 0.8, 0.0025)
+    z = c + 1j * c * np.sinh(v)
+    terms = [(np.exp(rounds * log_phi(w) + w * strike - top) / w**2 * c * math.cosh(x)).real
+             for w, x in zip(z, v, strict=True)]
+    total = (sum(terms) - terms[0] / 2) * 0.0025 / math.pi
+    return top + math.log(total) + epsilon - math.log(rounds)

@@ -6,12 +6,13 @@ import json
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
-from flint import ctx
+from flint import arb, ctx
 
 from verified_dp import CyclicPoisson, Gaussian, PoissonSampled, RandomAllocation, compose, privacy_profile
 from verified_dp.certificate import build_certificate
-from verified_dp.core.balls import ball
+from verified_dp.core.balls import ball, normal_tail
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import CONTENT, Document, sealed
 from verified_dp.core.composition import Composition, Relation
@@ -27,6 +28,7 @@ from verified_dp.spec import parse_spec
 F = Fraction
 patterns = pytest.mark.theorem("T130-participation-patterns")
 allocation = pytest.mark.theorem("T133-random-allocation")
+one_round = pytest.mark.theorem("T162-one-large-round")
 ONE = Gaussian("1")
 
 
@@ -229,3 +231,29 @@ def test_ten_epochs_can_be_certified() -> None:
 def test_the_search_for_epsilon_starts_near(order: str, rounds: int, noise: str, known: float) -> None:
     model = EpochModel(RandomAllocationLoss(rounds, F(noise), order))
     assert 0.9 < model.start(math.log(1e-6))[0] / known < 1.1
+
+
+@one_round
+def test_epochs_with_little_noise_are_about_gaussian() -> None:
+    """Noise 1/20: the placed rounds' product alone is a lower bound, and nearly all of it."""
+    noise, rounds, epochs, epsilon = F(1, 20), 100, 2, F(524)
+    found = privacy_profile(compose((RandomAllocation(Gaussian(noise), rounds), epochs)), relation="remove").delta(
+        epsilon, digits=3)
+    with ctx.workprec(128):
+        place, spread = ball(epsilon) + epochs * arb(rounds).log(), ball(epochs).sqrt() / ball(noise)
+        alone = normal_tail(place / spread - spread / 2) - place.exp() * normal_tail(place / spread + spread / 2)
+        assert alone <= ball(found.upper.as_fraction()) and ball(found.lower.as_fraction()) <= alone * arb("1.001")
+
+
+@one_round
+def test_epochs_with_little_noise_against_samples() -> None:
+    """Add, t = 20, noise 1/8, two epochs: E (1 - e^(eps - L))_+ under Q, within five standard errors."""
+    rounds, s, epsilon = 20, 8.0, 44.0
+    found = privacy_profile(compose((RandomAllocation(Gaussian(F(1, 8)), rounds), 2)), relation="add").delta(
+        F(44), digits=2)
+    u = np.random.default_rng(7).normal(size=(2, 200_000, rounds))
+    loss = (math.log(rounds) - np.logaddexp.reduce(s * u - s * s / 2, axis=2)).sum(axis=0)
+    shares = -np.expm1(np.minimum(epsilon - loss, 0.0))
+    room = 5 * shares.std() / math.sqrt(len(shares))
+    assert found.lower <= F(float(shares.mean() + room)) and F(float(shares.mean() - room)) <= found.upper
+    assert 0.05 < shares.mean() < 0.95 and found.upper - found.lower < found.upper / 50

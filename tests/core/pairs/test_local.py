@@ -17,11 +17,13 @@ from scipy.stats import binom
 from verified_dp import RandomizedResponse, ShuffledLocal, compose, privacy_profile
 from verified_dp.certificate import certify, verify
 from verified_dp.core.balls import ball
-from verified_dp.core.composition import Relation
+from verified_dp.core.composition import Claim, Relation, Spec
 from verified_dp.core.errors import InexactInput, InvalidInput, Unsupported
 from verified_dp.core.laws.clones import CloneOddsLoss
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.questions.shuffled import difference_rates, difference_tails, local_attack
 from verified_dp.spec import parse_spec
+from verified_dp.verifiers import independent
 
 F = Fraction
 Multisets = dict[tuple[int, ...], Any]
@@ -249,3 +251,72 @@ def test_rounds_compose() -> None:
     one, three = (privacy_profile(compose((ShuffledLocal(5, 1), k)), relation="replace") for k in (1, 3))
     assert one.delta("0.8").upper < three.delta("0.8", digits=2).lower
     assert three.delta(3).upper == 0
+
+
+below = pytest.mark.theorem("T139-messages-from-below")
+
+
+def attacked(users: int, odds: Fraction, rounds: int = 1) -> tuple[list[Multisets], list[Multisets]]:
+    """The attack's pair and that of ternary randomised response, all others with the third input; of all rounds."""
+    composition = local_attack(users, odds=odds, rounds=rounds)
+    (pair, count), = composition.parts
+    R = response(3, odds)
+    singles = ([{(i,): mass for i, mass in enumerate(side)} for side in (pair.P, pair.Q)],
+               [multisets([R[x], *[R[2]] * (users - 1)]) for x in (0, 1)])
+    assert count == rounds
+    products: list[list[Multisets]] = [[{(): F(1)}, {(): F(1)}] for _ in singles]
+    for _ in range(rounds):
+        products = [[{(*a, *b): x * y for a, x in whole.items() for b, y in one.items()}
+                     for whole, one in zip(both, single, strict=True)]
+                    for both, single in zip(products, singles, strict=True)]
+    return products[0], products[1]
+
+
+@below
+@pytest.mark.parametrize(("users", "odds", "rounds"), [
+    (1, F(3), 1), (2, F(3), 1), (2, F(9, 2), 2), (3, F(6, 5), 1), (4, F(20), 1), (7, F(3), 1)])
+def test_the_attack_is_below_the_messages_that_it_is_about(users: int, odds: Fraction, rounds: int) -> None:
+    """In fractions, at every odds of the attack's own pair and between; and it sees most of them."""
+    (P, Q), (messages, others) = attacked(users, odds, rounds)
+    places = sorted({P[key] / Q[key] for key in P} | {F(1), odds ** rounds * F(9, 10), F(1, 3)})
+    for z in [*places, *((a + b) / 2 for a, b in itertools.pairwise(places))]:
+        assert stick(P, Q, z) <= stick(messages, others, z) and stick(Q, P, z) <= stick(others, messages, z)
+    assert stick(P, Q, F(1)) > F(9, 10) * stick(messages, others, F(1))
+
+
+@below
+@pytest.mark.parametrize(("users", "odds"), [(1, F(2)), (2, F(3)), (6, F(13, 10)), (9, F(40))])
+def test_rates_of_the_difference_are_enumerated_ones(users: int, odds: Fraction) -> None:
+    R = response(3, odds)
+    laws = [multisets([R[x], *[R[2]] * (users - 1)]) for x in (1, 0)]
+    with ctx.workprec(160):
+        tails = difference_tails(users - 1, odds)
+        for threshold in range(-users - 1, users + 1):
+            found = difference_rates(tails, odds, threshold)
+            for rate, law in zip(found, laws, strict=True):
+                known = sum((mass for (one, two, _), mass in law.items() if one - two > threshold), F(0))
+                assert rate.overlaps(ball(known)) and abs(rate - ball(known)) < 1e-40
+
+
+@below
+@pytest.mark.parametrize(("epsilon0", "response"), [("1", 0.0380), ("4", 0.4066)])
+def test_the_attack_is_near_the_response_and_the_bound_is_above(epsilon0: str, response: float) -> None:
+    attack = privacy_profile(local_attack(10_000, epsilon0), relation="replace").epsilon("1e-6", digits=3)
+    bound = privacy_profile(ShuffledLocal(10_000, epsilon0), relation="replace").epsilon("1e-6", digits=3)
+    assert 0.96 * response < attack.lower_float <= attack.upper_float < response + 5e-5 < bound.lower_float
+
+
+@below
+def test_a_claim_is_refuted_and_the_certificate_is_checked_by_both() -> None:
+    claim = Claim("", "", F(12, 100), F(1, 10**6), "0.12", "1e-6")
+    found = certify(Spec(Relation.REPLACE, local_attack(1000, 1), claim), digits=2)
+    assert found.verdict == "refuted" and found.verify().valid and independent.verify(found.to_bytes()).valid
+
+
+@pytest.mark.parametrize(("numbers", "key"), [
+    ({"users": 10**6 + 1, "odds": 2}, "users"), ({"users": 5, "odds": 1}, "epsilon0"), ({"users": 5}, "epsilon0"),
+    ({"users": 5, "epsilon0": 0}, "epsilon0"), ({"users": 5, "odds": 2, "rounds": 0}, "rounds")])
+def test_attacks_on_no_messages_are_refused(numbers: dict[str, Any], key: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        local_attack(**numbers)
+    assert error.value.key == key

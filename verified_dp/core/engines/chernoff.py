@@ -83,6 +83,11 @@ class ChernoffValues:
     def delta(self, epsilon: Fraction) -> Bounds:
         """P(S = inf) <= delta(eps) <= P(S = inf) + C(l) M(l) e^{-l eps}."""
         with ctx.workprec(self.witness.prec):
-            upper = self.mass * (-ball(self.witness.exponent * epsilon)).exp()
+            upper = self.moment_beyond(ball(epsilon))
             bound = upper_end(self.infinity_mass + upper).min(arb(1))
             return Bounds(lower_end(self.infinity_mass).max(arb(0)), bound, {"chernoff": upper_end(upper).min(arb(1))})
+
+    @proved_by("T03-chernoff")
+    def moment_beyond(self, epsilon: arb) -> arb:
+        """C(l) M(l) e^{-l eps}, which bounds delta(eps) less the mass at infinity."""
+        return self.mass * (-(ball(self.witness.exponent) * epsilon)).exp()

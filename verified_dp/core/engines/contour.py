@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar
 
-from flint import acb, acb_poly, arb, ctx
+from flint import acb, acb_mat, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, ball, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum, reverse_bounds
@@ -265,7 +265,7 @@ class LineValues:
             return ball(self.witness.tilt), step, step / (2 * arb.pi())
 
     @cached_property
-    def pieces(self) -> list[acb_poly]:
+    def pieces(self) -> acb_mat:
         """The terms, for `turned_sum`."""
         return cut(self.terms)
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar
 
-from flint import acb, acb_mat, arb, ctx
+from flint import acb, acb_mat, arb, arb_mat, ctx
 
 from verified_dp.core.balls import BOUND_BITS, all_powers, ball, gauss_rule, largest, smallest, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum
@@ -72,13 +72,17 @@ class Block:
 
 @dataclass(frozen=True)
 class BlockValues:
-    """A block before eps is known: terms = weight * M / (z(z+1)) dz at points z, their errors; corner bounds."""
+    """A block before eps is known: terms = weight * M / (z(z+1)) dz at points z, their errors; corner bounds.
 
-    points: list[acb]
-    terms: list[acb]
+    terms, quadrature, node_tail: a row for each panel, a column for each Gauss point. z = middle + offset.
+    """
+
+    middles: list[acb]
+    offsets: list[acb]
+    terms: acb_mat
     ends: list[acb]
-    quadrature: list[arb]
-    node_tail: list[arb]
+    quadrature: arb_mat
+    node_tail: arb_mat
     corners: list[acb]
     corner_masses: list[arb]
 
@@ -97,16 +101,19 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
         gauss = gauss_rule(block.points)
         middles = [first + half * (2 * i + 1) for i in range(block.panels)]
         offsets = [half * x for x, _ in gauss]
-        points = [middle + offset for middle in middles for offset in offsets]
         columns = [_enclose_transforms(enclose_nodes(law, rule), middles[0], 2 * half, block.panels, offsets)
                    for (law, _), rule in zip(loss.node_parts, block.nodes, strict=True)]
         weights = [half * weight for _ in middles for _, weight in gauss]
-        return _assemble(loss, points, weights, columns, errors, ends, corners, masses)
+        sums = _assemble(loss, [z + offset for z in middles for offset in offsets], weights, columns, errors)
+        shape = block.panels, block.points
+        return BlockValues(middles, offsets, acb_mat(*shape, sums[0]), ends, arb_mat(*shape, sums[1]),
+                           arb_mat(*shape, sums[2]), corners, masses)
 
 
 @proved_by("T12-powers")
 def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns: list[list[acb]],
-              errors: list[tuple[arb, arb]], ends: list[acb], corners: list[acb], masses: list[arb]) -> BlockValues:
+              errors: list[tuple[arb, arb]]) -> tuple[list[acb], list[arb], list[arb]]:
+    """The terms at the points, and what the transforms' errors add to each, by source."""
     terms, quadrature, node_tail = [], [], []
     products = enclose_products(
         [Column(column, *error, count)
@@ -118,7 +125,7 @@ def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns
         terms.append(product * factor)
         quadrature.append(by_quadrature * size)
         node_tail.append(by_tail * size)
-    return BlockValues(points, terms, ends, quadrature, node_tail, corners, masses)
+    return terms, quadrature, node_tail
 
 
 @proved_by("T20-panel-enclosure")
@@ -212,13 +219,13 @@ def bound_gauss(ends: list[acb], corners: list[acb], masses: list[arb], ellipse:
 @proved_by("T12-powers")
 def _sum_block(values: BlockValues, epsilon: arb) -> tuple[acb, arb, arb]:
     """(sum of the terms times e^{-z eps}, the sums of their quadrature errors and node tails times |e^{-z eps}|)."""
-    turns = [(-z * epsilon).exp() for z in values.points]
-    total = sum((term * turn for turn, term in zip(turns, values.terms, strict=True)), acb(0))
+    sides = [[(-z * epsilon).exp() for z in places] for places in (values.middles, values.offsets)]
+    total = acb_mat([sides[0]]) * values.terms * acb_mat([[turn] for turn in sides[1]])
     with ctx.workprec(BOUND_BITS):
-        sizes = [turn.abs_upper() for turn in turns]
-        quadrature, node_tail = (sum((error * size for error, size in zip(errors, sizes, strict=True)), arb(0))
-                                 for errors in (values.quadrature, values.node_tail))
-    return total, quadrature, node_tail
+        rows, columns = ([turn.abs_upper() for turn in turns] for turns in sides)
+        left, right = arb_mat([rows]), arb_mat([[size] for size in columns])
+        quadrature, node_tail = ((left * errors * right)[0, 0] for errors in (values.quadrature, values.node_tail))
+    return total[0, 0], quadrature, node_tail
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from flint import acb, acb_mat, acb_poly, arb, ctx
+from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, all_powers, disc, upper_end
+from verified_dp.core.balls import BOUND_BITS, all_powers, disc, powers, upper_end
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import nothing, paced, words
 
@@ -105,22 +105,20 @@ def turn_sums(rows: Sequence[Sequence[acb]], turns: Sequence[acb], count: int,
 
 _LONG = 2 * 10**7
 """Units of work of a product, about two seconds, from which on it is made in parts of an eighth of that."""
-PIECE = 8
-"""Terms that are summed by Horner's rule: a turning box grows by less than the root of 2 at each."""
 
 
-def cut(terms: Sequence[acb]) -> list[acb_poly]:
-    """The terms in pieces, as polynomials: what `turned_sum` takes."""
-    return [acb_poly(terms[start:start + PIECE]) for start in range(0, len(terms), PIECE)]
+def cut(terms: Sequence[acb]) -> acb_mat:
+    """The terms in rows of about as many as there are rows, filled up with zeros: what `turned_sum` takes."""
+    babies = _split(len(terms) - 1, 1)
+    giants = -(-len(terms) // babies)
+    return acb_mat(giants, babies, [*terms, *[acb(0)] * (giants * babies - len(terms))])
 
 
-def turned_sum(pieces: Sequence[acb_poly], turn: acb) -> acb:
-    """Enclose sum_m term_m turn^m, |turn| = 1, where `pieces` are the cut terms."""
-    found = [piece(turn) for piece in pieces]
-    while len(found) > 1:
-        turn = turn**PIECE
-        found = [piece(turn) for piece in cut(found)]
-    return found[0]
+def turned_sum(rows: acb_mat, turn: acb) -> acb:
+    """Enclose sum_m term_m turn^m, |turn| = 1, where `rows` are the cut terms, by baby and giant steps."""
+    babies = powers(turn, rows.ncols())
+    giants = powers(babies[-1] * turn, rows.nrows())
+    return (acb_mat([giants]) * (rows * acb_mat([[baby] for baby in babies])))[0, 0]
 
 
 def _split(count: int, rows: int) -> int:

@@ -7,6 +7,7 @@ the line of integration may be turned to Im u = -A, where -zX has its argument t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 
 from flint import acb, acb_poly, arb, arb_poly, ctx
@@ -150,6 +151,36 @@ def _chains(line: Line, first: int, last: int) -> list[tuple[acb, list[acb]]]:
 
 
 @dataclass(frozen=True)
+class Centred:
+    """|phi(z) e^z - 1 - second z^2 - third z^3| <= fourth e^{A^2/2 + max(0, Re z)} |z|^4 where |arg z - sA| <= pi/2.
+
+    second, third: E (1 - X)^n / n!; fourth: E (1 + X)^4 / 4!.
+    """
+
+    spread: arb
+    second: arb
+    third: arb
+    fourth: arb
+
+    def remainder(self, z: acb, turn: arb) -> arb:
+        """What the terms that are left out amount to at most, sA = turn."""
+        growth = (turn / self.spread) ** 2 / 2 + z.real.max(arb(0))
+        return upper_end(self.fourth * growth.exp() * abs(z) ** 4)
+
+    @proved_by("T131-lognormal-transform")
+    def bound(self, z: acb, turn: arb) -> arb:
+        """Bound |phi(z) e^z| on the box, |arg z - turn| <= pi/2."""
+        return upper_end(abs(1 + z * z * (self.second + z * self.third)) + self.remainder(z, turn))
+
+
+@proved_by("T131-lognormal-transform")
+def enclose_centred(spread: arb) -> Centred:
+    """By E X^n = e^{n(n-1)s^2/2}."""
+    m2, m3, m4 = ((n * (n - 1) * spread**2 / 2).exp() for n in (2, 3, 4))
+    return Centred(spread, (spread**2).expm1() / 2, -(m3 - 3 * m2 + 2) / 6, (m4 + 4 * m3 + 6 * m2 + 5) / 24)
+
+
+@dataclass(frozen=True)
 class Hats:
     """E[f(X); u < cuts[i]] <= sum of f(places) with weights full up to i and right[i] after it, for convex f >= 0.
 
@@ -164,6 +195,11 @@ class Hats:
     full: list[arb]
     beyond: list[arb]
 
+    @cached_property
+    def centred(self) -> Centred:
+        """phi near 0."""
+        return enclose_centred(self.spread)
+
     @proved_by("T131-lognormal-transform")
     def bound(self, rate: arb) -> arb:
         """Bound E e^{-rate X}, rate >= 0."""
@@ -174,19 +210,33 @@ class Hats:
         sizes = [weight * (-rate * place).exp() for weight, place in zip(self.full, self.places, strict=True)]
         return sum((size * place for size, place in zip(sizes, self.places, strict=True)), arb(0)) / sum(sizes, arb(0))
 
+    def excess(self, index: int, rate: arb) -> arb:
+        """About how much too much bin `index` >= 1 adds to E e^{-rate X}: only to choose by."""
+        start, end = self.places[index:index + 2]
+        low, high = (-rate * start).exp(), (-rate * end).exp()
+        middle = (start * end).sqrt()
+        chord = low + (high - low) * (middle - start) / (end - start)
+        return (self.beyond[index - 1] - self.beyond[index]) * (chord - (-rate * middle).exp())
+
     @proved_by("T131-lognormal-transform")
     def bound_below(self, rate: arb, cut: int) -> arb:
         """Bound E[e^{-rate X}; u < cuts[cut]], any rate."""
-        shares = (weight * (-rate * place).exp()
-                  for weight, place in zip(self.full[:cut + 1], self.places[:cut + 1], strict=True))
-        return sum(shares, self.right[cut] * (-rate * self.places[cut + 1]).exp())
+        rise, last = -rate, cut + 1  # exact: an integer
+        total = self.right[cut] * (rise * self.places[last]).exp()
+        for weight, place in zip(self.full[:last], self.places[:last], strict=True):
+            total += weight * (rise * place).exp()
+        return total
 
 
-@proved_by("T131-lognormal-transform")
 def enclose_hats(spread: arb, depth: int, reach: int) -> Hats:
     """Hats between u = -depth and u = reach, half a unit wide, a whole one far out."""
     halves = [n for n in range(-2 * depth, 2 * reach + 1) if -6 <= n <= 10 or n % 2 == 0]  # exact: integers
-    cuts = [arb(n) / 2 for n in halves]
+    return hats_between(spread, [arb(n) / 2 for n in halves])
+
+
+@proved_by("T131-lognormal-transform")
+def hats_between(spread: arb, cuts: list[arb]) -> Hats:
+    """Hats with these cuts, which rise."""
     places = [arb(0), *((spread * u - spread**2 / 2).exp() for u in cuts)]
     below = [arb(0), *map(normal_tail, (-u for u in cuts))]
     means = [arb(0), *map(normal_tail, (spread - u for u in cuts))]
@@ -198,6 +248,23 @@ def enclose_hats(spread: arb, depth: int, reach: int) -> Hats:
         right.append(upper_end(share))
     full = [left[0], *(a + b for a, b in zip(right, [*left[1:], arb(0)], strict=True))]
     return Hats(spread, cuts, places, right, full, [normal_tail(u) for u in cuts])
+
+
+def refined(hats: Hats, rates: list[arb], small: arb) -> Hats:
+    """The hats with bins halved until at each rate every one adds about `small` at most to E e^{-rate X}."""
+    for _ in range(_HALVINGS):
+        cuts = hats.cuts[:1]
+        for i in range(1, len(hats.cuts)):
+            if any(not hats.excess(i, rate) <= small for rate in rates):
+                cuts.append((hats.cuts[i - 1] + hats.cuts[i]) / 2)
+            cuts.append(hats.cuts[i])
+        if len(cuts) == len(hats.cuts):
+            break
+        hats = hats_between(hats.spread, cuts)
+    return hats
+
+
+_HALVINGS = 8
 
 
 @dataclass(frozen=True)

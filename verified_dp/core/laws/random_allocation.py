@@ -19,18 +19,20 @@ from verified_dp.core.balls import (
     kept,
     lower_dyadic,
     lower_end,
-    normal_tail,
     upper_dyadic,
     upper_end,
 )
 from verified_dp.core.exact import SquareRoot, square
 from verified_dp.core.laws.allocation_contour import Band, enclose_put, itemise_put, own_bits
 from verified_dp.core.laws.law import Priced, Unbounded
+from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import words
 
 _FINE = 4
 """Polynomials cover cells of 2^-4 at most."""
+_SPREAD_OUT = Fraction(1, 16)
+"""The loss under less noise is so spread out that hardly two strikes of a grid meet in a cell."""
 _HALF_AND_MORE = Fraction(17, 32)
 _FARTHEST = 10**6
 _HIGHEST = 48
@@ -53,15 +55,16 @@ class RandomAllocationLoss(Unbounded, Priced):
         """K = t e^x in the remove order, t e^-x in the add order: S < K where the remove order's loss is below x."""
         return self.rounds * (x if self.order == "remove" else -x).exp()
 
-    def _shared(self, x: arb) -> tuple[arb, Band] | None:
-        """K and the band of strikes that it lies in; None where it is out of reach."""
+    def _shared(self, x: arb, halvings: int = 0) -> tuple[arb, Band] | None:
+        """K and the band of strikes that it lies in, or a part of it; None where it is out of reach."""
         strike, place = self._strike(x), lower_end(x if self.order == "remove" else -x)
         if not strike.is_finite() or not abs(place) < _FARTHEST:
             return None
         with ctx.workprec(BOUND_BITS):
-            level = _level(self.noise_multiplier, self.rounds, integer_below(8 * place))
+            level = _level(self.noise_multiplier, self.rounds, integer_below(8 * place)) + halvings  # exact: integers
             finer = max(level, _FINE)  # exact: integers
-            return strike, _band(self.rounds, level, finer, integer_below(place * arb((1, finer))))
+            band = _band(self.rounds, level, finer, integer_below(place * arb((1, finer))))
+            return strike, replace(band, reach=Fraction(0)) if square(self.noise_multiplier) < _SPREAD_OUT else band
 
     def _enclose(self, x: arb, power: int) -> arb:
         """put, its first or second derivative (power 2, 1, 0) at K, by what a band of strikes shares."""
@@ -80,7 +83,7 @@ class RandomAllocationLoss(Unbounded, Priced):
         single = self.enclose_by_one_round(epsilon)
         if single is not None and self.is_sharp(*single):
             return single[0], {"other_rounds": single[1]}
-        found = self._shared(epsilon)
+        found = self._shared(epsilon, 1)
         if found is None:
             return arb(0).union(arb(1)), {}
         put, errors = itemise_put(self.rounds, self.noise_multiplier, found[0], found[1].near)
@@ -93,6 +96,10 @@ class RandomAllocationLoss(Unbounded, Priced):
     @proved_by("T133-random-allocation")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
         """Enclose (put(K) + t - K) / t, K = t e^eps; add e^eps put(K) / t, K = t e^-eps; at least 1 - e^eps."""
+        single = self._if_one_round_tells(epsilon)
+        if single is not None:
+            stick = single[1] if self.order == "remove" else epsilon.exp() * single[1] - epsilon.expm1()
+            return self._within(stick, epsilon)
         return self._within(self._stick(epsilon, self._enclose(epsilon, 2)), epsilon)
 
     def _within(self, stick: arb, epsilon: arb) -> arb:
@@ -111,30 +118,28 @@ class RandomAllocationLoss(Unbounded, Priced):
 
         None in the add order, and where K is not large.
         """
-        strike = self.rounds * epsilon.exp()
-        if self.order == "add" or self.rounds == 1 or not (strike.is_finite() and strike > 2):
+        found = None if self.order == "add" else self._one_round(epsilon)
+        return None if found is None else found.enclose_excess()
+
+    def _one_round(self, x: arb) -> OneRound | None:
+        """What one large round tells at K."""
+        return OneRound.at(self.rounds, 1 / ball(self.noise_multiplier), self._strike(x))
+
+    def _if_one_round_tells(self, x: arb) -> tuple[OneRound, arb] | None:
+        """One large round, and what it tells of E (S - K)_+ / t, if that is a quarter of the bits or more."""
+        found = self._one_round(x)
+        if found is None:
             return None
-        spread, others = 1 / ball(self.noise_multiplier), self.rounds - 1
-
-        def beyond(x: arb) -> arb:
-            return normal_tail((x.log() + spread**2 / 2) / spread)
-
-        def excess(x: arb) -> arb:
-            return normal_tail((x.log() - spread**2 / 2) / spread) - x * beyond(x)
-
-        def lost(halvings: int) -> tuple[arb, arb]:
-            rest = strike * arb((1, -halvings))
-            return rest * beyond(strike - rest), others * beyond(rest / others)
-
-        halvings = 1
-        for step in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1):
-            by_shift, by_others = lost(halvings + step)
-            halvings += step if by_others <= by_shift else 0
-        return excess(strike), upper_end(sum(lost(halvings), arb(0)))
+        least, more = found.enclose_excess()
+        return (found, least.union(least + more)) if more <= least * arb((1, -ctx.prec // 4)) else None
 
     @proved_by("T133-random-allocation")
     def enclose_tails(self, x: arb) -> tuple[arb, arb]:
         """Enclose P(L > x) and Q(L > x): remove H + e^x (1 - F), 1 - F; add F, e^-x (F - H); F = P(S < K)."""
+        single = self._if_one_round_tells(x)
+        if single is not None:
+            placed, above = single[0].enclose_tails()
+            return (placed, above) if self.order == "remove" else (1 - above, 1 - placed)
         stick, below = self.enclose_hockey_stick(x), self._enclose(x, 1)
         if self.order == "add":
             return below, (below - stick) * (-x).exp()
@@ -203,7 +208,7 @@ def _level(noise: Fraction | SquareRoot, rounds: int, eighth: int) -> int:
 def _band(rounds: int, level: int, finer: int, index: int) -> Band:
     """Around the cell `index` of level `finer`, with the hyperbola of the cell of `level` that holds it."""
     start, end = (rounds * (arb(n) * arb((1, -finer))).exp() for n in (index, index + 1))
-    near = rounds * (arb(index >> finer - level) * arb((1, -level))).exp()
+    near = rounds * ((arb(index >> finer - level) + arb(1) / 2) * arb((1, -level))).exp()
     middle = lower_dyadic((start + end) / 2).as_fraction()
     reach = upper_dyadic((end - start) * ball(_HALF_AND_MORE)).as_fraction()
     return Band(lower_dyadic(near).as_fraction(), middle, reach)

@@ -6,7 +6,8 @@ It imports Python's standard library and mpmath, and nothing of the rest of this
     laws, atoms, shifts, pieces        the laws of the privacy loss        pairs, losses    from what was run to laws
     nodes, quadrature, contour         lines, bent paths, Chernoff, one Renyi order
     divergences                        several powers, in both directions
-    grid, lattice, sparse              lattices                            witnesses, check the whole check
+    grid, lattice, sparse              lattices
+    outcomes                           atoms on no grid                    witnesses, check the whole check
 """
 
 from .balls import OutOfTime

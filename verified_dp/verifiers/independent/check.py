@@ -31,8 +31,8 @@ from .verdict import Statement, judge
 from .witnesses import KINDS, check_size, read_witness, values_of
 from .words import assumptions
 
-GUARD_BITS = 64
-"""More than the witness asks for: what is recorded leaves little room for rounding."""
+GUARD_BITS, MORE_BITS = 64, 128
+"""More than the witness asks for: what is recorded leaves little room for rounding, and none where terms cancel."""
 MAX_ENTRIES = 16
 _BUDGET = re.compile(r"([1-9])\.([0-9]{3})e(0|-?[1-9][0-9]{0,30})")
 
@@ -80,11 +80,10 @@ def _check(document: Document, progress: Callable[[int, int], object]) -> int:
     check_rest(document)
     for _, witness in entries:
         check_size(witness)
-    known: dict[tuple[str, Any], Any] = {}
+    known: Known = {}
     for index, (statement, witness) in enumerate(entries):
         progress(index, len(entries))
-        bounds = _bounds(statement, witness, losses[statement.order], known)
-        _check_entry(found[index], statement, bounds, f"evaluations[{index}]")
+        _confirm(found[index], statement, witness, losses[statement.order], known, f"evaluations[{index}]")
     progress(len(entries), len(entries))
     return len(entries)
 
@@ -118,11 +117,25 @@ def _check_budget_form(table: Any, path: str) -> None:
             raise Invalid(f"{path}.{key}", "must be a decimal such as 1.234e-9")
 
 
-def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: dict[tuple[str, Any], Any]) -> Bounds | str:
-    """What the witness proves; or why it proves nothing. Equal witnesses of one order are evaluated once."""
-    key = statement.order, witness
+Known = dict[tuple[str, Any, int], Any]
+
+
+def _confirm(table: Document, statement: Statement, witness: Any, loss: ComposedLoss, known: Known, path: str) -> None:
+    """Raises Invalid where the evaluation is not what the witness proves, nor by more bits."""
     try:
-        with precision(witness.prec + GUARD_BITS):
+        _check_entry(table, statement, _bounds(statement, witness, loss, known, GUARD_BITS), path)
+    except Invalid as missed:
+        try:
+            _check_entry(table, statement, _bounds(statement, witness, loss, known, MORE_BITS), path)
+        except Invalid:
+            raise missed from None
+
+
+def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: Known, more: int) -> Bounds | str:
+    """What the witness proves; or why it proves nothing. Equal witnesses of one order are evaluated once."""
+    key = statement.order, witness, more
+    try:
+        with precision(witness.prec + more):
             if key not in known:
                 known[key] = values_of(witness, loss)
             bounds: Bounds = known[key].enclose(statement.at)

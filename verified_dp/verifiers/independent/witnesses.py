@@ -20,6 +20,7 @@ from .lattice import Lattice
 from .laws import SampledLoss
 from .losses import ComposedLoss
 from .nodes import Rule
+from .outcomes import Outcomes
 from .pieces import AtomicProduct, ClosedForm, ClosedFormLaw
 from .rays import Rays
 from .sparse import Sparse
@@ -252,6 +253,7 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "endless": (Endless, "closed-form"),
     "renyi": (RenyiOrder, "renyi"),
     "divergences": (Divergences, "renyi"),
+    "outcomes": (Outcomes, "contour"),
     "attack": (Attack, "attack"),
 }
 """Kind -> (class, name of the method)."""
@@ -336,6 +338,10 @@ def check_size(witness: Any) -> None:
         atoms = sum(_cells(grid) for grid in witness.grids)
         lengths += [atoms, abs(witness.count), sum(abs(cells) for cells, _ in witness.cover)]
         cells = atoms * (lengths[2] + 2 * lengths[3])
+    elif isinstance(witness, Outcomes):
+        lengths += [abs(reach) for reach in witness.reaches] + [abs(cells) for cells, _ in witness.cover]
+        lengths += [abs(witness.count), sum(lengths)]
+        cells = 8 * (8 + max(witness.reaches, default=0)) * (lengths[-1] + abs(witness.count))
     elif isinstance(witness, Chernoff | RenyiOrder):
         lengths += [_nodes(witness.nodes)]
     if max(lengths) > MAX_LENGTH or cells > MAX_CELLS:

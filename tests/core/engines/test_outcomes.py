@@ -1,0 +1,168 @@
+"""Atoms on no grid: sums of transforms on a line against enumeration, the lattice, and hostile witnesses."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from flint import arb, ctx
+
+from verified_dp.certificate import certify
+from verified_dp.core.balls import ball, ball_of
+from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec, compose
+from verified_dp.core.engines import evaluate
+from verified_dp.core.engines.outcomes import OutcomesWitness, Tilted, enclose_listed, is_listed
+from verified_dp.core.errors import InvalidInput
+from verified_dp.core.laws.atomic import FiniteLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.mechanisms import DiscreteGaussian
+from verified_dp.profile import privacy_profile
+from verified_dp.search.lattice_model import LatticeModel, Outcomes
+from verified_dp.search.outcomes import plan_outcomes
+from verified_dp.verifiers import independent
+
+
+def finite(rng: random.Random, atoms: int, infinite: bool) -> FiniteLoss:
+    """Random rational masses; the last outcome may be one that Q never gives."""
+    sides = []
+    for side in range(2):
+        parts = [rng.randint(1, 30) for _ in range(atoms)] + [rng.randint(1, 3) if infinite and not side else 0]
+        sides.append([Fraction(part, sum(parts)) for part in parts])
+    return FiniteLoss(tuple((p, q) for p, q in zip(*sides, strict=True) if p or q), "remove")
+
+
+def enumerated(parts: list[tuple[FiniteLoss, int]], epsilon: Fraction) -> arb:
+    """sum (p - e^eps q)_+ over all outcomes of all steps."""
+    with ctx.workprec(200):
+        total = arb(0)
+        for row in product(*(law.masses for law, count in parts for _ in range(count))):
+            p, q = Fraction(1), Fraction(1)
+            for one, other in row:
+                p, q = p * one, q * other
+            total += (ball(p) - ball(epsilon).exp() * ball(q)).max(arb(0))
+        return total
+
+
+def planned(loss: ComposedLoss, epsilon: Fraction, bits: float = 14) -> OutcomesWitness:
+    model = LatticeModel(loss)
+    plan = plan_outcomes(model, float(epsilon), model.saddle(float(epsilon)), bits, 5.0)
+    assert plan is not None
+    return plan.witness
+
+
+PLAIN = OutcomesWitness(Fraction(1, 2), Fraction(1, 8), 4000, (40,), (), Fraction(2), Fraction(1, 16), 100)
+"""Many frequencies, no cells."""
+
+
+def noise(order: str, variance: Fraction = Fraction(2), q: Fraction = Fraction(1, 10)) -> SampledLoss:
+    return SampledLoss(DiscreteGaussianLoss(variance, 1), q, order)
+
+
+@pytest.mark.theorem("T160-listed-outcomes")
+@pytest.mark.parametrize("seed", range(12))
+def test_products_of_finite_laws(seed: int) -> None:
+    """Whatever the line and its cells, and with many frequencies closely."""
+    rng = random.Random(seed)
+    parts = [(finite(rng, 3, seed % 2 == 0), rng.randint(2, 3)), (finite(rng, 2, False), rng.randint(1, 2))]
+    loss, epsilon = ComposedLoss("remove", tuple(parts), Fraction(0)), Fraction(rng.randint(1, 9), 10)
+    truth = enumerated(parts, epsilon)
+    wild = OutcomesWitness(Fraction(rng.randint(1, 40), 8), Fraction(rng.randint(1, 30), 16), rng.randint(1, 40),
+                           (0, 0), ((rng.randint(1, 9), rng.randint(1, 5)), (rng.randint(1, 9), rng.randint(1, 50))),
+                           Fraction(rng.randint(41, 99), 8), Fraction(rng.choice([0, 1]), 16), 80)
+    narrow = evaluate(loss, replace(PLAIN, reaches=(0, 0))).delta(epsilon)
+    for bounds in (evaluate(loss, wild).delta(epsilon), narrow):
+        assert not truth < bounds.lower
+        assert not truth > bounds.upper
+    assert narrow.upper - narrow.lower < arb(1) / 40
+
+
+@pytest.mark.theorem("T160-listed-outcomes")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_sampled_discrete_gaussian_meets_the_lattice(order: str) -> None:
+    loss, epsilon = ComposedLoss(order, ((noise(order), 1000),), Fraction(0)), Fraction(6)
+    ours = evaluate(loss, planned(loss, epsilon)).delta(epsilon)
+    profile = privacy_profile(compose((PoissonSampled(DiscreteGaussian(2, 1), "0.1"), 1000)), order)
+    lattice = profile.delta(6, digits=2, method="lattice")
+    assert ball_of(lattice.lower) < ours.upper
+    assert ours.lower < ball_of(lattice.upper)
+    assert ours.upper - ours.lower < ours.upper / 2**10
+
+
+@pytest.mark.theorem("T160-listed-outcomes")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_listed_outcomes_are_all_but_the_rest(order: str) -> None:
+    """Their masses, and those times e^-loss, are 1 but for the rest; fewer of them widen the enclosure, both ways."""
+    with ctx.workprec(100):
+        for law in (noise(order), noise(order).base):
+            listed = enclose_listed(law, 9)
+            assert listed is not None
+            for missing in (1 - sum((p for _, p in listed.atoms), arb(0)),
+                            1 - sum((p * (-loss).exp() for loss, p in listed.atoms), arb(0))):
+                assert 0 < missing < listed.rest
+    loss, epsilon = ComposedLoss(order, ((noise(order), 5),), Fraction(0)), Fraction(1, 2)
+    good, poor = (evaluate(loss, replace(PLAIN, reaches=(reach,))).delta(epsilon) for reach in (40, 4))
+    assert poor.lower < good.upper
+    assert good.lower < poor.upper
+    assert poor.budget["truncation"] > good.budget["truncation"]
+
+
+@pytest.mark.theorem("T160-listed-outcomes", "T78-lattice-frequency-tail")
+def test_cells_bound_the_transform() -> None:
+    with ctx.workprec(80):
+        losses, weights = [arb(-1), arb(2).sqrt() / 3, arb(1)], [arb(3) / 7, arb(1) / 5, arb(2) / 7]
+        tilted, width = Tilted(losses, weights), arb(3) / 10
+        for n, bound in enumerate(tilted.bound_cells(arb(2), width, 8)):
+            points = [arb(2) + width * (n + arb(j) / 20) for j in range(21)]
+            sizes = [abs(tilted.sums([weights], point, arb(1), 1)[0][0]) for point in points]
+            assert not any(size > bound for size in sizes)
+            assert bound < max(float(size) for size in sizes) + 0.1
+
+
+@pytest.mark.theorem("T160-listed-outcomes")
+@pytest.mark.parametrize("change", [
+    {"tilt": Fraction(0)}, {"step": Fraction(0)}, {"count": 0}, {"reaches": ()}, {"reaches": (1,)},
+    {"cover": ((1, 0),)}, {"cover": ((-1, 1),)}, {"right": Fraction(1, 100)}, {"left": Fraction(100)}])
+def test_side_conditions(change: dict[str, object]) -> None:
+    loss = ComposedLoss("remove", ((noise("remove"), 5),), Fraction(0))
+    assert evaluate(loss, PLAIN).delta(Fraction(1)).upper < 1
+    with pytest.raises(InvalidInput):
+        evaluate(loss, replace(PLAIN, **change))  # type: ignore[arg-type]
+
+
+def test_other_laws_are_not_listed() -> None:
+    assert not is_listed(LaplaceLoss(Fraction(1)), 100)
+    assert not is_listed(SampledLoss(LaplaceLoss(Fraction(1)), Fraction(1, 2), "remove"), 100)
+    assert enclose_listed(LaplaceLoss(Fraction(1)), 5) is None
+
+
+def test_a_million_sampled_steps_are_narrow() -> None:
+    """The lattice left them wide, and no certificate could be written."""
+    steps = compose((PoissonSampled(DiscreteGaussian(1, 1), "0.001"), 10**6))
+    found = privacy_profile(steps, "add-or-remove").delta(5)
+    assert (found.status, found.method) == ("certified", "contour")
+    claim = Claim("", "", "5", "0.0003", "5", "0.0003")
+    certificate = certify(Spec(Relation.of("remove"), steps, claim), digits=3)
+    assert certificate.verify().valid
+    assert certificate.verdict == "proved"
+    assert {one["witness"]["kind"] for one in certificate["evaluations"]} == {"outcomes"}
+    assert independent.verify(certificate.to_bytes()).valid
+
+
+def test_models_of_atoms_are_their_own_points() -> None:
+    """Masses of P in the remove and the add order, from the noise's."""
+    for order in ("remove", "add"):
+        law = noise(order)
+        model = LatticeModel(ComposedLoss(order, ((law, 1),), Fraction(0))).parts[0][0]
+        assert isinstance(model, Outcomes)
+        with ctx.workprec(80):
+            moment = float(law.base.enclose_moment(arb(1)))
+        total, mean, _ = model.cumulants(0.0)
+        assert abs(total) < 1e-12
+        assert mean > 0
+        assert moment > 1
