@@ -110,10 +110,10 @@ def check_tails(one: Random) -> None:
 
 
 def check_growth(one: Random) -> None:
-    """N bounds both lines at every w >= 0, N' the continued modulus, over M(c)."""
+    """N bounds both lines at every w >= 0, N' the continued modulus, over M(c); N at -1 - c too, w = 0 (T157)."""
     rng, s = one.rng, one.s
     c, w = rng.choice((rng.uniform(0.01, 2), rng.uniform(0, 9))), rng.choice((0.0, rng.uniform(0, 6)))
-    reach = 10 * s + (c + 1) * one.far
+    reach = 10 * s + (c + 2) * one.far
     step = min(s, s * s / one.distance) / 6
     tau = np.arange(-reach, reach, step)
     mass = log_integral(one.log_size(c, tau, 0.0), step)
@@ -123,6 +123,10 @@ def check_growth(one: Random) -> None:
         growth_of_modulus = float(one.law.enclose_modulus_factor(arb(c), arb(half), arb(height)).log())
     for line in (height + half, height - half):
         assert log_integral(one.log_size(complex(c, w), tau, line), step) <= mass + growth + 1e-9
+    with ctx.workprec(64):
+        below = float(one.law.enclose_strip_factor(arb(-1 - c), arb(height), arb(half)).log())
+    below += log_integral(one.log_size(-1 - c, tau, 0.0), step)
+    assert all(log_integral(one.log_size(-1 - c, tau, height + side), step) <= below + 1e-9 for side in (half, -half))
     for beta in (height, -height):
         (p, q), (r, t) = one.logs(tau, beta + half), one.logs(tau, beta - half)
         sizes = ((p + r + c * (p - q + r - t) + 1j * w * (p - q - r + t)) / 2).real
