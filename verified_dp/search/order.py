@@ -68,6 +68,9 @@ NEAR = 1.5
 """How far, in log delta, one sketch is used."""
 _FAR = (1000, 100)
 """How much farther from the largest loss than eps a grid is chosen: one for eps itself would be too fine."""
+EPOCH_SECONDS, EPOCHS_TRIED, FEWEST_BITS = 6e-8, 3, 128
+"""Of an epoch of random allocation by one bit, growing with the power 5/2 of them; how many may be asked for in one
+question; bits that always are."""
 DEFAULT_SECONDS = 120.0
 """The budget of one question where none is stated."""
 
@@ -325,7 +328,7 @@ class SingleOrder:
             raise Unsupported("no closed form: it exists for Gaussian steps alone and for one sampled step alone")
         closed = closed and (method != "auto" or is_quick(self.loss) or not self._is_easy_line(epsilon, bits))
         if closed and method in ("auto", "closed-form"):
-            yield lambda bits: self._closed(epsilon, bits)
+            yield lambda bits: self._closed(epsilon, bits, budget)
         beside = method == "auto" and self.has_contour and not self.is_trivial and not (closed and self.loss.parts)
         beside = beside and why_no_floats(self.loss) is None
         if method == "contour" or beside:
@@ -374,13 +377,15 @@ class SingleOrder:
             jump = sum(jumps, arb(0)).mid()
             return float(jump.log()) if jump > 0 else -math.inf
 
-    def _closed(self, epsilon: Fraction, bits: float) -> Answer:
-        """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation."""
+    def _closed(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
+        """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation, if there is time."""
         check_time()
-        plain = math.ceil(2 * bits + 20)
-        few = epoch_model(self.loss) is not None and one_round_tells(self.loss, epsilon, plain)
-        more = 0 if few else math.ceil(bits + 20 + self._cancelled(epsilon))
-        return self.evaluate(epsilon, ClosedFormWitness(max(plain, more)))
+        plain, epoch = math.ceil(2 * bits + 20), epoch_model(self.loss) is not None
+        if epoch and not one_round_tells(self.loss, epsilon, plain):
+            wanted = max(plain, math.ceil(bits + 20 + self._cancelled(epsilon)))
+            most = (budget.left / EPOCHS_TRIED / EPOCH_SECONDS) ** 0.4
+            return self.evaluate(epsilon, ClosedFormWitness(max(min(wanted, math.ceil(most)), FEWEST_BITS)))
+        return self.evaluate(epsilon, ClosedFormWitness(plain))
 
     def _cancelled(self, epsilon: Fraction) -> float:
         """Bits of put that random allocation's delta loses: put / t - e^eps + 1, in the remove order."""
