@@ -54,7 +54,7 @@ from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
 from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Budget, SingleOrder
-from verified_dp.search.roots import Bracket, guess_epsilon, is_below, log_of
+from verified_dp.search.roots import Bracket, first_guess, guess_epsilon, is_below, log_of
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
 CURVE_DIGITS = 6
@@ -451,9 +451,7 @@ class PrivacyProfile:
         if eps < 0:
             return [(order.loss.order, self._reversed(order, eps, bits, method, budget)) for order in self._orders]
         one_law = all(order.loss.equals_in_law(self._orders[0].loss) for order in self._orders)
-        orders = list(self._orders) if one_law else sorted(
-            self._orders, key=lambda order: _log_estimate(order, eps), reverse=True)
-        larger, *others = orders
+        larger, *others = self._orders if one_law else _by_estimate(self._orders, eps)
         if others and not one_law:
             larger.look_beside(others[0], eps)
         first = larger.enclose(eps, bits, method, budget)
@@ -622,19 +620,28 @@ _words.register(Fraction, exact.fraction_text)
 _words.register(Composition, summary)
 
 
-def _log_estimate(order: SingleOrder, eps: Fraction) -> float:
+def _log_estimate(order: SingleOrder, eps: Fraction, start: float | None = None) -> float:
     """The first-order estimate; -inf past the deadline: it only says which order comes first."""
     try:
-        return order.log_estimate(eps)
+        return order.log_estimate(eps, start)
     except OutOfTime:
         return -math.inf
+
+
+def _by_estimate(orders: Sequence[SingleOrder], eps: Fraction) -> list[SingleOrder]:
+    """The largest first; each saddle point is looked for from the last one's tilt on."""
+    found, start = list[tuple[float, SingleOrder]](), None
+    for order in orders:
+        found.append((_log_estimate(order, eps, start), order))
+        start = order.tilt
+    return [order for _, order in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
 
 def _look_beside(order: SingleOrder, other: SingleOrder, target: Fraction) -> None:
     """Ask of lines near delta = target that they show the other order as well."""
     with suppress(Unsupported, ValueError, OutOfTime):
         if order.has_contour and not order.is_trivial and not order.loss.equals_in_law(other.loss):
-            order.look_beside(other, guess_epsilon(order, target)[0])
+            order.look_beside(other, first_guess(order, target)[0])
 
 
 def _chernoff(order: SingleOrder, eps: Fraction, goal: arb) -> Answer | None:

@@ -10,7 +10,7 @@ import pytest
 
 from verified_dp import DiscreteGaussian, Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.search.order import SingleOrder
-from verified_dp.search.roots import _first_guess, guess_epsilon
+from verified_dp.search.roots import first_guess, guess_epsilon
 from verified_dp.search.saddle import choose_saddle, saddle_at
 
 SAMPLED = [("0.01", "1", 1000, 2.1), ("0.01", "2", 5000, 16.0), ("0.001", "10", 2000, 0.02),
@@ -49,7 +49,7 @@ def test_the_predicted_bound_of_one_moment_is_the_one_that_is_proved(q: str, s: 
 def test_first_guess_is_where_the_estimate_meets_the_target(q: str, s: str, count: int, epsilon: float,
                                                             target: str) -> None:
     one = order_of(q, s, count)
-    found, tilt = _first_guess(one, Fraction(target))
+    found, tilt = first_guess(one, Fraction(target))
     assert saddle_at(one.model, float(found), tilt).log_delta == pytest.approx(math.log(Fraction(target)), abs=0.02)
 
 

@@ -130,7 +130,7 @@ class MeanRatio:
 def _term(factor: arb, slope: arb, points: list[acb], step: arb | None) -> list[acb]:
     """Enclose factor e^{slope t} at each point t; by powers of e^{slope step} where they are equally spaced."""
     if step is None or not points:
-        return [factor * (t * slope).exp() for t in points]
+        return [(t * slope).exp() * factor for t in points]
     start, ratio = factor * (points[0] * slope).exp(), acb((step * slope).exp())
     return [start * power for power in powers(ratio, len(points))]
 
@@ -208,7 +208,7 @@ class MixtureLines:
         """Enclose (log phi_s(t) + u(t), v(t)) at each point t; step: from each to the next, where it is the same."""
         (above, below), placed = self._ratios(), list(points)
         bend, log_norm = -1 / above.twice, -(above.sigma * (2 * arb.pi()).sqrt()).log()
-        gauss = [log_norm + t * t * bend for t in placed]
+        gauss = [t * t * bend + log_norm for t in placed]
         turned = placed if self.side > 0 else [-t for t in placed]
         pace = step if step is None else self.side * step
         if above.is_one:

@@ -53,6 +53,8 @@ _FAR, _FINE = geometric(0.5, 32, 9), np.arange(1, 9) / 8
 """Cut-offs tried, as multiples of a Gaussian's, and between two of these."""
 _WIDTHS = geometric(1e-3, 1, 40)
 """Half-widths of strips about the line of a tail."""
+_FEW_BITS, _FEW_SHARE = 80.0, 0.5
+"""Below so many bits a line costs about as the nodes times this power of the frequencies; above, times these."""
 _FEW_NODES = 5000
 """So many nodes are made in no time."""
 
@@ -112,7 +114,7 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, besi
     wanted = bits + shape.excess + 4 + math.log2(len(loss.families) or 1)
     nodes = tuple(choose_family_nodes(family, c, wanted, (left, right) if left else (right,))
                   for family in loss.families)
-    lines = [tail_lines(family, c) for family in loss.families]
+    lines = _all_lines(loss, c)
     omega = _choose_cutoff(loss, epsilon, c, target, lines)
     direct = sum(law.nodes(c, omega) for law, _ in loss.direct)
     laws = tuple(family.laws for family in loss.families)
@@ -133,16 +135,14 @@ def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, m
     length: how far beyond eps the line is used too, with the saddle's own tilt (`search.stretch`).
     """
     c, target = saddle.tilt, log_error(saddle, bits)
-    below = np.array([]) if loss.direct else (1 + c) * _BELOW
-    above = np.concatenate([c * _SHARES, c + _RIGHT / math.sqrt(loss.cumulants(c)[2])])
+    above, below, logs, logs_below = loss.kept("masses", c, lambda: _masses_about(loss, c))
     tilts, exponents = above[:len(_SHARES)], np.concatenate([above, -1 - below])
-    logs = loss.log_masses(above)
     sizes = logs[:len(tilts)] - tilts * epsilon - np.log(tilts * (1 + tilts))
     excess = np.maximum(sizes - sizes[-1] + saddle_at(loss, epsilon, c).log_delta - saddle.log_delta, 0) / math.log(2)
     allowed, lost = np.maximum(excess, excess[-1]) <= max(most, excess[-1]), bits + excess
     window = _window(loss, above, logs, np.concatenate([lost, np.full(len(above) - len(lost), 0.0)]), lost)
     if len(below):
-        logs = np.concatenate([logs, loss.log_masses_below(below)])
+        logs = np.concatenate([logs, logs_below])
     distances = exponents - tilts[:, None]
     with np.errstate(divide="ignore"):
         periods = (logs - exponents * epsilon - target) / np.abs(distances)
@@ -151,15 +151,16 @@ def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, m
         periods[:, len(above):][ends > window[:, :1]] = np.inf
     if length:
         periods, allowed = periods + np.where(distances < 0, length, 0.0), tilts == c
-    at_zero, each = length - target / tilts, (lost * np.sqrt(lost))[:, None] * window
-    lefts, period, cost = _periods(distances, periods, at_zero, np.where(allowed[:, None], each, np.inf))
+    share = _FEW_SHARE if bits < _FEW_BITS else 1.0
+    at_zero, each = length - target / tilts, (lost * lost ** (share / 2))[:, None] * window
+    lefts, period, cost = _periods(distances, periods, at_zero, np.where(allowed[:, None], each, np.inf), share)
     i, j = np.unravel_index(int(cost.argmin()), cost.shape)
     if beside < math.inf:
         with np.errstate(divide="ignore"):
             reversed_periods = (logs + exponents * epsilon - beside) / np.abs(distances)
         allowed &= log_error(saddle, bits) + 2 * tilts * epsilon < beside
         found = _periods(distances, np.maximum(periods, reversed_periods), np.maximum(at_zero, -beside / tilts),
-                         np.where(allowed[:, None], each, np.inf))
+                         np.where(allowed[:, None], each, np.inf), share)
         if found[2].min() < _SECOND_LINE * cost[i, j]:
             lefts, period, cost = found
             i, j = np.unravel_index(int(cost.argmin()), cost.shape)
@@ -170,13 +171,20 @@ def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, m
     return Shape(at, best, float(above[j]), left, max(0.0, gone[0]), max(0.0, *gone) if left < 0 else max(0.0, gone[0]))
 
 
-def _periods(distances: np.ndarray, periods: np.ndarray, at_zero: np.ndarray, each: np.ndarray) -> tuple[
-        np.ndarray, np.ndarray, np.ndarray]:
+def _masses_about(loss: FloatLoss, c: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Exponents about the tilt, first those tried as tilts, then to its right; x where -1 - x is tried; K at both."""
+    above = np.concatenate([c * _SHARES, c + _RIGHT / math.sqrt(loss.cumulants(c)[2])])
+    below = np.array([]) if loss.direct else (1 + c) * _BELOW
+    return above, below, loss.log_masses(above), loss.log_masses_below(below) if len(below) else below
+
+
+def _periods(distances: np.ndarray, periods: np.ndarray, at_zero: np.ndarray, each: np.ndarray, share: float
+             ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What each left exponent asks for; the periods for each tilt and right exponent; what they cost."""
     lefts = np.concatenate([np.where(distances < 0, periods, np.inf), at_zero[:, None]], axis=1)
     rights = np.where(distances > 0, periods, np.inf)[:, :each.shape[1]]
     period = np.maximum(rights, lefts.min(axis=1)[:, None])
-    return lefts, period, np.maximum(period, 1e-6) * each
+    return lefts, period, np.maximum(period, 1e-6) ** share * each
 
 
 def _window(loss: FloatLoss, exponents: np.ndarray, logs: np.ndarray, bits: np.ndarray, lost: np.ndarray) -> np.ndarray:
@@ -251,7 +259,11 @@ def tail_lines(family: FloatFamily, c: float, count: float | None = None) -> Lin
 
 def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> float:
     """The smallest frequency beyond which the sum is negligible, e^target at most; 1e15 where there is none."""
-    return _choose_cutoff(loss, epsilon, c, target, [tail_lines(family, c) for family in loss.families])
+    return _choose_cutoff(loss, epsilon, c, target, _all_lines(loss, c))
+
+
+def _all_lines(loss: FloatLoss, c: float) -> list[Lines]:
+    return loss.kept("lines", c, lambda: [tail_lines(family, c) for family in loss.families])
 
 
 def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lines: Sequence[Lines]) -> float:

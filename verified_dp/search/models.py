@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.search.direct import DirectModel
 from verified_dp.search.transforms import FloatLaw, float_law
 
+Made = TypeVar("Made")
 _FEW = 6
 """So many laws of a family are all kept."""
 _CELLS = 4
@@ -81,6 +83,7 @@ class FloatLoss:
     largest: float
     direct: list[tuple[DirectModel, float]] = field(default_factory=list)
     _cache: dict[float, tuple[float, float, float]] = field(default_factory=dict)
+    _last: dict[str, tuple[float, Any]] = field(default_factory=dict)
 
     @property
     def parts(self) -> list[tuple[FloatLaw, float]]:
@@ -96,6 +99,12 @@ class FloatLoss:
             rows.append((half * c * (c + 1), half * (2 * c + 1), 2 * half))
             self._cache[c] = (sum(r[0] for r in rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
         return self._cache[c]
+
+    def kept(self, name: str, c: float, make: Callable[[], Made]) -> Made:
+        """What was made last under this name, if that was for this c."""
+        if self._last.get(name, (None,))[0] != c:
+            self._last[name] = c, make()
+        return cast(Made, self._last[name][1])
 
     def log_masses(self, xs: np.ndarray) -> np.ndarray:
         """K of the composition at each of xs, increasing and > 0."""

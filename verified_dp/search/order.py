@@ -150,11 +150,15 @@ class SingleOrder:
         """Whether the contour method applies: every law has a transform, and their product decays."""
         return self.loss.has_transform and self.loss.decays
 
+    @property
+    def tilt(self) -> float | None:
+        """Of the last saddle point."""
+        return self._saddle[1].tilt if self._saddle else None
+
     def saddle(self, epsilon: Fraction, start: float | None = None) -> Saddle:
         """The saddle point at eps, from the last one on; needs at least one step with noise."""
         if self._saddle is None or self._saddle[0] != epsilon:
-            near = start or (self._saddle[1].tilt if self._saddle else 1.0)
-            self._saddle = epsilon, self._find_saddle(epsilon, near)
+            self._saddle = epsilon, self._find_saddle(epsilon, start or self.tilt or 1.0)
         return self._saddle[1]
 
     def _find_saddle(self, epsilon: Fraction, start: float) -> Saddle:
@@ -162,15 +166,15 @@ class SingleOrder:
             return self.model.saddle(as_float(epsilon))
         return choose_saddle(self.model, as_float(epsilon), start)
 
-    def log_estimate(self, epsilon: Fraction) -> float:
-        """log of a first-order estimate of delta(eps), -inf past the support."""
+    def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
+        """log of a first-order estimate of delta(eps), -inf past the support; start: a tilt to begin with."""
         if self.loss.only_moments:
             return self.moments.log_bound(epsilon)
         if self.is_trivial or epsilon >= self.model.largest:
             return -math.inf
         if isinstance(self.model, EpochModel):
             return self.model.log_delta(as_float(epsilon))
-        return self.saddle(epsilon).log_delta
+        return self.saddle(epsilon, self.tilt or start).log_delta
 
     @property
     def is_trivial(self) -> bool:
@@ -286,7 +290,8 @@ class SingleOrder:
         if not (epsilon > 0 and self.has_contour and not self.is_trivial and self._is_swapped(other)):
             return
         with suppress(OutOfTime):
-            largest, below = self.log_estimate(epsilon), other.log_estimate(epsilon)
+            largest = self.log_estimate(epsilon)
+            below = other.log_estimate(epsilon, self.tilt)
             if below > -math.inf:
                 self._beside = largest + math.log(-math.expm1(min(below - largest, -LEAST_GAP))) - as_float(epsilon) - 2
 

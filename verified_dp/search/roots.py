@@ -24,6 +24,8 @@ from verified_dp.search.magnitudes import why_no_floats
 from verified_dp.search.order import FEW_STEPS, Budget, SingleOrder
 from verified_dp.search.outcomes import has_listed
 
+_CLEARLY = 4.0
+"""Where the tilt times eps is more, eps is not 0."""
 FARTHEST = 10**250
 """No larger eps is guessed."""
 
@@ -169,13 +171,19 @@ def _bracket(asked: Question) -> Bracket:
     if asked.method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
         return _bracket_by_one(asked if has_listed(order.loss) else replace(asked, method="lattice"))
     blind = why_no_floats(order.loss) is not None
-    if blind or order.is_trivial or order.log_estimate(Fraction(0)) < float(log_of(target)) + 2:
+    if blind or order.is_trivial or _is_near_zero(order, target):
         at_zero = _compare_at_zero(asked)
         if not asked.exceeded(at_zero):
             return Bracket(None, at_zero if asked.met(at_zero) else None)
         if blind:
             return Bracket(at_zero, None)
     return _bracket_positive(asked)
+
+
+def _is_near_zero(order: SingleOrder, target: Fraction) -> bool:
+    """Whether delta(0) may meet the target, by first-order estimates."""
+    epsilon, tilt = first_guess(order, target)
+    return tilt * as_float(epsilon) < _CLEARLY and order.log_estimate(Fraction(0)) < float(log_of(target)) + 0.5
 
 
 def bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bracket:
@@ -250,7 +258,7 @@ def _compare_at_zero(asked: Question) -> Answer:
 
 
 def _bracket_positive(asked: Question) -> Bracket:
-    epsilon, tilt = _first_guess(asked.order, asked.target)
+    epsilon, tilt = _jump_start(asked.order, asked.target, *first_guess(asked.order, asked.target))
     best = Bracket(None, None)
     for attempt in range(8):
         bits = asked.digits * math.log2(10) + 3 - math.log2(min(1.0, tilt * as_float(epsilon))) + 2 * attempt
@@ -271,7 +279,7 @@ def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
     return None
 
 
-def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
+def first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
     """Where the first-order estimate equals the target: it falls with the tilt, about as -bend tilt^2 / 2."""
     goal, low, tilt, high, before = float(log_of(target)), 1e-6, 1.0, 1e9, math.inf
     if isinstance(order.model, EpochModel):
@@ -288,14 +296,14 @@ def _first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]
         falls, before = abs(gap) < before / 10, abs(gap)
         tilt = moved if falls and max(low, tilt / 30) < moved < min(high, 30 * tilt) else math.sqrt(
             max(low, tilt / 16) * min(high, 16 * tilt))
-    epsilon = dyadic(max(where, 1e-9), 40)
-    steps = sum(count for _, count in order.loss.parts)
-    few = 0 < steps <= FEW_STEPS and not order.loss.mean_shift_squared and order.loss.order != "add"
-    return _jump_start(order, target, epsilon, tilt) if few else (epsilon, tilt)
+    return dyadic(max(where, 1e-9), 40), tilt
 
 
 def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
+    few = 0 < sum(count for _, count in order.loss.parts) <= FEW_STEPS and not order.loss.mean_shift_squared
+    if not few or order.loss.order == "add" or isinstance(order.model, EpochModel):
+        return above, tilt
     if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
         return above, tilt
     epsilon = _jump_guess(order, target, Fraction(0), above)

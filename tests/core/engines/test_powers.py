@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import random
+from dataclasses import replace
 from fractions import Fraction
 from types import ModuleType
 
@@ -68,7 +69,7 @@ def test_error_of_a_power_is_bounded_by_the_extremal_phase(size: float, error: f
     """sup over |d| = e of |(v+d)^k - v^k| is attained at d = e v/|v|; no random d may exceed the bound."""
     value = size * cmath.exp(1.1j)
     with ctx.workprec(200):
-        _, quadrature, tails = enclose_products([Column([acb(value)], arb(error), arb(0), count)], [acb(0)])[0]
+        quadrature, tails = enclose_products([Column([acb(value)], arb(error), arb(0), count)]).bound_errors([arb(1)])
         extremal = (arb(size) + arb(error)) ** count - arb(size) ** count
         assert tails == 0 and quadrature >= extremal * (1 - arb("1e-14"))
         rng = random.Random(2)
@@ -91,7 +92,8 @@ def test_error_of_a_product_is_bounded_and_split_by_source() -> None:
     with ctx.workprec(150):
         parts = [Column([acb(v)], arb(a), arb(b), k)
                  for v, (a, b), k in zip(values, errors, counts, strict=True)]
-        (product, quadrature, tails), = enclose_products(parts, [exponent])
+        products = enclose_products(parts, [exponent])
+        product, (quadrature, tails) = products.values[0], products.bound_errors([arb(1)])
         expected = acb(values[0]) ** 20 * acb(values[1]) ** 3 * exponent.exp()
         assert product.overlaps(expected) and product.real.rad() < arb(2) ** -130
 
@@ -110,15 +112,33 @@ def test_error_of_a_product_is_bounded_and_split_by_source() -> None:
 @pytest.mark.theorem("T12-powers")
 def test_no_error_is_no_error() -> None:
     with ctx.workprec(100):
-        _, quadrature, tails = enclose_products([Column([acb("0.5")], arb(0), arb(0), 10**6)], [acb(0)])[0]
+        column = Column([acb("0.5")], arb(0), arb(0), 10**6)
+        quadrature, tails = enclose_products([column], [acb(0)]).bound_errors([arb(1)])
         assert quadrature == 0 and tails == 0
 
 
 @pytest.mark.theorem("T12-powers")
 def test_unknown_transform_is_an_infinite_error() -> None:
     with ctx.workprec(100):
-        _, quadrature, _ = enclose_products([Column([acb("0.5")], arb.pos_inf(), arb(0), 2)], [acb(0)])[0]
+        quadrature, _ = enclose_products([Column([acb("0.5")], arb.pos_inf(), arb(0), 2)]).bound_errors([arb(1)])
         assert not quadrature.is_finite()
+
+
+@pytest.mark.theorem("T12-powers")
+def test_errors_of_a_weighted_sum_are_those_at_its_points() -> None:
+    """Three points, two laws: the weighted errors one by one, and their sum."""
+    with ctx.workprec(100):
+        columns = [Column([acb("0.5"), acb("0.9", "0.1"), acb("0.1")], arb("1e-9"), arb("1e-7"), 40),
+                   Column([acb("0.7"), acb("0.2"), acb("-0.4")], arb("1e-8"), arb(0), 3)]
+        weights = [arb(1), arb(2), arb("0.25")]
+        products = enclose_products(columns)
+        each, total = products.bound_each_error(weights), products.bound_errors(weights)
+        for i, weight in enumerate(weights):
+            alone = enclose_products([replace(column, values=column.values[i:i + 1]) for column in columns])
+            for found, expected in zip(each, alone.bound_errors([weight]), strict=True):
+                assert abs(found[i] / expected - 1) < arb("1e-15")
+        for found, expected in zip(each, total, strict=True):
+            assert abs(sum(found, arb(0)) / expected - 1) < arb("1e-15")
 
 
 @pytest.mark.theorem("T12-powers")
@@ -129,7 +149,7 @@ def test_columns_of_one_count_are_multiplied_first() -> None:
     counts = [rng.choice([1, 1, 1, 4]) for _ in rows]
     with ctx.workprec(120):
         columns = [Column([acb(x) for x in row], arb(0), arb(0), k) for row, k in zip(rows, counts, strict=True)]
-        for i, (product, *_) in enumerate(enclose_products(columns, [acb(0), acb("0.5", 1)])):
+        for i, product in enumerate(enclose_products(columns, [acb(0), acb("0.5", 1)]).values):
             logs = sum((k * acb(row[i]).log() for row, k in zip(rows, counts, strict=True)), acb(0))
             assert product.overlaps((logs + (acb(0), acb("0.5", 1))[i]).exp())
             assert product.real.rad() <= product.abs_upper() * arb(2) ** -95

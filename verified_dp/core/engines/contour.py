@@ -62,6 +62,15 @@ def _enclose_direct_on_line(law: DirectLaw, tilt: arb, step: arb, count: int) ->
     return turn_sums([weights], turns, count)[0], rule.error
 
 
+@proved_by("T12-powers", "T156-one-loss")
+def _enclose_exponents(loss: ComposedLoss, node_sets: Sequence[tuple[NodeSet, int]], points: list[acb]) -> list[acb]:
+    """Enclose what the Gaussian steps and the moved losses add to log M at each point; none where that is 0."""
+    if loss.parts and not loss.mean_shift_squared and all(nodes.place is None for nodes, _ in node_sets):
+        return []
+    shift = sum((count * nodes.shift for nodes, count in node_sets), arb(0))
+    return [loss.enclose_gaussian_exponent(z) + acb(0, z.imag * shift) for z in points]
+
+
 def enclose_direct_transforms(loss: ComposedLoss, z: acb) -> list[Column]:
     """Enclose the transforms at z that need no nodes: their only error is rounding."""
     return [Column([law.enclose_transform(z)], arb(0), arb(0), count) for law, count in loss.direct_parts]
@@ -183,31 +192,25 @@ class LineWitness:
             with ctx.workprec(BOUND_BITS):
                 errors = [bound_line_error(nodes, tilt, upper_end(column[0].abs_upper()))
                           for (nodes, _), column in paced(zip(node_sets, columns, strict=True), between)]
-            shift = sum((count * nodes.shift for nodes, count in node_sets), arb(0))
-            points = [acb(tilt, m * step) for m in range(self.count + 1)]
             by_nodes = [Column(column, *error, count)
                         for column, error, (_, count) in zip(columns, errors, node_sets, strict=True)]
             by_rule = [Column(column, error, arb(0), count)
                        for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
-            exponents = [loss.enclose_gaussian_exponent(z) + acb(0, z.imag * shift) for z in points]
-            terms: list[acb] = []
-            quadrature, node_tail = arb(0), arb(0)
-            products = enclose_products(by_nodes + by_rule, exponents)
-            for z, (product, by_quadrature, by_tail) in paced(zip(points, products, strict=True), between):
-                kernel, sides = z * (z + 1), 2 if terms else 1
-                terms.append(sides * product / kernel)
-                size = kernel.abs_lower()
-                quadrature += sides * by_quadrature / size
-                node_tail += sides * by_tail / size
+            points = [acb(tilt, m * step) for m in range(self.count + 1)]
+            products = enclose_products(by_nodes + by_rule, _enclose_exponents(loss, node_sets, points))
+            kernels, sides = [z * (z + 1) for z in paced(points, between)], [1] + [2] * self.count
+            terms = [side * product / kernel
+                     for side, product, kernel in zip(sides, products.values, kernels, strict=True)]
         with ctx.workprec(BOUND_BITS):
+            quadrature, node_tail = products.bound_errors([
+                side / kernel.abs_lower() for side, kernel in zip(sides, kernels, strict=True)])
             right = bound_mass(loss, node_sets, self.right, between)
             left = bound_mass(loss, node_sets, self.left, between) if self.left else arb(1)
             frequency = ball(self.step * self.count)
             beyond = bound_composed_beyond(loss, self.tail_nodes, ball(self.tilt), frequency, between)
         with ctx.workprec(self.prec):
             infinity_mass = loss.enclose_infinity_mass()
-        return LineValues(
-            self, terms, upper_end(quadrature), upper_end(node_tail), beyond, right, left, infinity_mass)
+        return LineValues(self, terms, quadrature, node_tail, beyond, right, left, infinity_mass)
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of all nodes at all frequencies; a law without nodes is one sum over its atoms or integers at each."""

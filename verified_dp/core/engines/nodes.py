@@ -148,9 +148,10 @@ def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet
     log (h phi_s)(a t + b) = -(a^2 t^2 + 2ab t + b^2)/(2s^2) + log(a h/(s sqrt(2 pi))): one matrix product.
     """
     leader, *others = laws
-    first, points = enclose_nodes(leader, rule), _points(leader, rule)
+    first = enclose_nodes(leader, rule)
     if not others:
         return [first]
+    points = _points(leader, rule)
     places, log_norm = [law.place(leader) for law in others], (ball(rule.step) / (2 * arb.pi()).sqrt()).log()
     twice = [2 * ball(law.sigma) ** 2 for law in others]
     rows = [[-a * a / v, -2 * a * b / v, log_norm + (a * (2 / v).sqrt()).log() - b * b / v + law.loss_share * shift,

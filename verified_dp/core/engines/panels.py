@@ -114,18 +114,13 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
 def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns: list[list[acb]],
               errors: list[tuple[arb, arb]]) -> tuple[list[acb], list[arb], list[arb]]:
     """The terms at the points, and what the transforms' errors add to each, by source."""
-    terms, quadrature, node_tail = [], [], []
     products = enclose_products(
         [Column(column, *error, count)
          for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)],
         [loss.enclose_gaussian_exponent(z) for z in points])
-    for z, weight, (product, by_quadrature, by_tail) in zip(points, weights, products, strict=True):
-        factor = weight / (z * (z + 1))
-        size = factor.abs_upper()
-        terms.append(product * factor)
-        quadrature.append(by_quadrature * size)
-        node_tail.append(by_tail * size)
-    return terms, quadrature, node_tail
+    factors = [weight / (z * (z + 1)) for z, weight in zip(points, weights, strict=True)]
+    quadrature, node_tail = products.bound_each_error([factor.abs_upper() for factor in factors])
+    return [x * factor for x, factor in zip(products.values, factors, strict=True)], quadrature, node_tail
 
 
 @proved_by("T20-panel-enclosure")

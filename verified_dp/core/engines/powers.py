@@ -30,39 +30,71 @@ def enclose_power(x: acb, count: int) -> acb:
     """Enclose x^count: few factors multiplied; else exp(count log x), the branch cut turned away, or a disc about 0."""
     if count <= FEW:
         return x**count
-    largest, smallest = x.abs_upper(), x.abs_lower()
-    if not count * (largest - smallest) < largest:
-        return disc(largest**count)
+    if x.rel_accuracy_bits() <= count.bit_length() + 1 or x.is_zero():
+        return disc(x.abs_upper() ** count)
     if x.real < 0:
         power = ((-x).log() * count).exp()
         return -power if count % 2 else power
     return (x.log() * count).exp()
 
 
-@proved_by("T12-powers")
-def enclose_products(columns: Sequence[Column], exponents: Sequence[acb]) -> list[tuple[acb, arb, arb]]:
-    """Enclose prod value_i^{k_i} e^exponent at each point; bound what the transforms' errors e_i can add, by source.
-
-    |prod (M_i + d_i)^{k_i} - prod M_i^{k_i}| <= sum_i k_i e_i / (|M_i| + e_i) * prod_j (|M_j| + e_j)^{k_j}.
+@dataclass(frozen=True)
+class Products:
+    """values: prod value_i^{k_i} e^exponent at some points. sizes, reaches: bounds of their moduli, and rho_i of each
+    column, with the transforms' errors.
     """
-    products = [exponent.exp() for exponent in exponents]
+
+    values: Sequence[acb]
+    sizes: Sequence[arb]
+    reaches: Sequence[tuple[Column, Sequence[arb]]]
+
+    @proved_by("T12-powers")
+    def bound_errors(self, weights: Sequence[arb]) -> tuple[arb, arb]:
+        """Bound what the transforms' errors e_i add to the sum of weight * product, by source.
+
+        |prod (M_i + d_i)^{k_i} - prod M_i^{k_i}| <= sum_i k_i e_i / (|M_i| + e_i) * prod_j (|M_j| + e_j)^{k_j}.
+        """
+        with ctx.workprec(BOUND_BITS):
+            quadrature = node_tail = arb(0)
+            for column, shares in self._shares(weights):
+                share = sum(shares, arb(0))
+                quadrature, node_tail = quadrature + column.quadrature * share, node_tail + column.node_tail * share
+            return upper_end(quadrature), upper_end(node_tail)
+
+    @proved_by("T12-powers")
+    def bound_each_error(self, weights: Sequence[arb]) -> tuple[list[arb], list[arb]]:
+        """The same at each point."""
+        with ctx.workprec(BOUND_BITS):
+            quadratures = node_tails = [arb(0)] * len(weights)
+            for column, shares in self._shares(weights):
+                quadratures = [x + column.quadrature * share for x, share in zip(quadratures, shares, strict=True)]
+                node_tails = [x + column.node_tail * share for x, share in zip(node_tails, shares, strict=True)]
+            return [upper_end(x) for x in quadratures], [upper_end(x) for x in node_tails]
+
+    @proved_by("T12-powers")
+    def _shares(self, weights: Sequence[arb]) -> list[tuple[Column, list[arb]]]:
+        """Of each column: what an error 1 adds at each point."""
+        scaled = [size * weight for size, weight in zip(self.sizes, weights, strict=True)]
+        return [(column, [column.count * x / y for x, y in zip(scaled, reach, strict=True)])
+                for column, reach in self.reaches]
+
+
+@proved_by("T12-powers")
+def enclose_products(columns: Sequence[Column], exponents: Sequence[acb] = ()) -> Products:
+    """Enclose prod value_i^{k_i} e^exponent at each point, no exponents where all are 0."""
+    products, reaches = [exponent.exp() for exponent in exponents], list[tuple[Column, Sequence[arb]]]()
     with ctx.workprec(BOUND_BITS):
         sizes = [exponent.real.exp() for exponent in exponents]
-        quadratures = tails = [arb(0)] * len(sizes)
     for count, equal in _by_count(columns).items():
-        merged = _multiplied([column.values for column in equal])
-        products = [x * enclose_power(y, count) for x, y in zip(products, merged, strict=True)]
+        factors = [enclose_power(value, count) for value in _multiplied([column.values for column in equal])]
+        products = [x * y for x, y in zip(products, factors, strict=True)] if products else factors
         with ctx.workprec(BOUND_BITS):
-            reaches = [[value.abs_upper() + column.quadrature + column.node_tail for value in column.values]
-                       for column in equal]
-            sizes = [size * reach**count for size, reach in zip(sizes, _multiplied(reaches), strict=True)]
-            for column, reach in zip(equal, reaches, strict=True):
-                quadrature, tail = count * column.quadrature, count * column.node_tail
-                quadratures = [x + quadrature / y for x, y in zip(quadratures, reach, strict=True)]
-                tails = [x + tail / y for x, y in zip(tails, reach, strict=True)]
-    with ctx.workprec(BOUND_BITS):
-        return [(product, upper_end(quadrature * size), upper_end(tail * size))
-                for product, quadrature, tail, size in zip(products, quadratures, tails, sizes, strict=True)]
+            rows = [[value.abs_upper() + error for value in column.values]
+                    for column in equal for error in [column.quadrature + column.node_tail]]
+            powers = [reach**count for reach in _multiplied(rows)]
+            sizes = [x * y for x, y in zip(sizes, powers, strict=True)] if sizes else powers
+        reaches += zip(equal, rows, strict=True)
+    return Products(products, sizes, reaches)
 
 
 def _by_count(columns: Sequence[Column]) -> dict[int, list[Column]]:
@@ -92,15 +124,22 @@ def turn_sums(rows: Sequence[Sequence[acb]], turns: Sequence[acb], count: int,
     babies = _split(count, len(rows))
     giants = -(-(count + 1) // babies)
     baby = all_powers(turns, babies)
-    leaps = all_powers([x * y for x, y in zip(baby[-1], turns, strict=True)], giants)
-    giant = [[weight * leap for weight, leap in zip(row, column, strict=True)] if r else list(row)
-             for row in rows for r, column in enumerate(leaps)]
+    leaps = all_powers([x * y for x, y in zip(baby[-1], turns, strict=True)], giants // 2 + 1)
+    giant = [leapt for row in rows for leapt in _leap(row, leaps, giants)]
     work, right = len(turns) * babies * words(ctx.prec), acb_mat(baby).transpose()
     pause, part = (between, 1 + _LONG // (8 * work)) if work * len(giant) >= _LONG else (nothing, len(giant))
     found = [row for i in paced(range(0, len(giant), part), pause)
              for row in (acb_mat(giant[i:i + part]) * right).tolist()]
     return [[value for part in found[i * giants:(i + 1) * giants] for value in part][: count + 1]
             for i in range(len(rows))]
+
+
+def _leap(row: Sequence[acb], leaps: Sequence[Sequence[acb]], count: int) -> list[Sequence[acb]]:
+    """Enclose the products of a row and the leaps to the powers 0, ..., count - 1, as `all_powers`."""
+    found = [row]
+    for r in range(1, count):
+        found.append([x * y for x, y in zip(found[r // 2], leaps[r - r // 2], strict=True)])
+    return found
 
 
 _LONG = 2 * 10**7

@@ -244,11 +244,11 @@ def _sum_terms(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Sam
         z = acb(tilt, r * eta)
         values = [Column([column[r]], alias, rest, count) for column, alias, rest, (_, count)
                   in zip(columns, aliases, outside, loss.sampled_parts, strict=True)]
-        product, by_aliases, by_outside = enclose_products(values, [loss.enclose_gaussian_exponent(z)])[0]
+        product = enclose_products(values, [loss.enclose_gaussian_exponent(z)])
         sides, kernel = (2 if r else 1), z * (z + 1)
-        terms.append(sides * product / kernel)
-        from_aliases += sides * by_aliases / kernel.abs_lower()
-        from_outside += sides * by_outside / kernel.abs_lower()
+        terms.append(sides * product.values[0] / kernel)
+        by_aliases, by_outside = product.bound_errors([sides / kernel.abs_lower()])
+        from_aliases, from_outside = from_aliases + by_aliases, from_outside + by_outside
     return terms, upper_end(from_aliases), upper_end(from_outside)
 
 

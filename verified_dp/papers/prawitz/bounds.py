@@ -148,7 +148,8 @@ def _enclose_transform(loss: ComposedLoss, node_sets: list[NodeSet], errors: lis
                        z: acb) -> tuple[acb, arb, arb]:
     by_nodes = [Column([sum(nodes.weights(z), acb(0))], *error, count)
                 for nodes, error, (_, count) in zip(node_sets, errors, loss.node_parts, strict=True)]
-    return enclose_products(by_nodes + enclose_direct_transforms(loss, z), [loss.enclose_gaussian_exponent(z)])[0]
+    found = enclose_products(by_nodes + enclose_direct_transforms(loss, z), [loss.enclose_gaussian_exponent(z)])
+    return found.values[0], *found.bound_errors([arb(1)])
 
 
 @proved_by("T102-prawitz-quadrature", "T17-gauss-legendre")
