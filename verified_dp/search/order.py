@@ -60,6 +60,8 @@ ROUGH, STEEP = 60.0, 10.0
 that at 0.7 of it, first-order estimates of delta may be rough."""
 FEW_BITS, ROUGHLY = 16.0, 4.0
 """So few bits are not worth a better estimate, but some more."""
+_SPARE_BITS = 1.0
+"""Asked beyond what is wanted; plans mostly reach two more."""
 LEAST_GAP = 0.02
 """By how much two orders' logarithms are taken to differ at least."""
 _OUTCOMES_SECONDS, _FEWEST_BITS = 20.0, 6.0
@@ -323,7 +325,7 @@ class SingleOrder:
 
     def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
         """Whether the contour is faster than a long sum."""
-        return self.has_contour and self._plan(epsilon, self.saddle(epsilon), bits + 3)[1] < SLOW_LINE
+        return self.has_contour and self._plan(epsilon, self.saddle(epsilon), bits + _SPARE_BITS)[1] < SLOW_LINE
 
     def _attempts(self, epsilon: Fraction, bits: float, method: str,
                   budget: Budget) -> Iterator[Callable[[float], Answer]]:
@@ -341,7 +343,7 @@ class SingleOrder:
 
     def _climb(self, attempt: Callable[[float], Answer], bits: float, budget: Budget) -> Answer:
         """Ask for more bits until the width is reached, nothing is gained, or the time is over."""
-        asked, best, best_bits = bits + 3.0 + self._shortfall, None, -math.inf
+        asked, best, best_bits = bits + _SPARE_BITS + self._shortfall, None, -math.inf
         answer: Answer | None = None
         for _ in range(12):
             try:
@@ -355,7 +357,7 @@ class SingleOrder:
                 break  # more bits change nothing
             if best is None or reached > best_bits:
                 best, best_bits = answer, reached
-                self._shortfall = min(max(asked - 3.0 - reached, 0.0), 40.0)
+                self._shortfall = min(max(asked - _SPARE_BITS - reached, 0.0), 40.0)
             if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness | SupportWitness):
                 break
             if reached > 0:

@@ -24,6 +24,8 @@ from verified_dp.search.magnitudes import why_no_floats
 from verified_dp.search.order import FEW_STEPS, Budget, SingleOrder
 from verified_dp.search.outcomes import has_listed
 
+_STEEPEST = 8.0
+"""Where log delta falls fast in log eps, delta is needed to fewer digits than eps; by no more than this factor."""
 _CLEARLY = 4.0
 """Where the tilt times eps is more, eps is not 0."""
 FARTHEST = 10**250
@@ -261,7 +263,7 @@ def _bracket_positive(asked: Question) -> Bracket:
     epsilon, tilt = _jump_start(asked.order, asked.target, *first_guess(asked.order, asked.target))
     best = Bracket(None, None)
     for attempt in range(8):
-        bits = asked.digits * math.log2(10) + 3 - math.log2(min(1.0, tilt * as_float(epsilon))) + 2 * attempt
+        bits = asked.digits * math.log2(10) + 3 - math.log2(min(_STEEPEST, tilt * as_float(epsilon))) + 2 * attempt
         epsilon, answer = _refine(asked, epsilon, tilt, bits)
         best = _certify_around(asked, answer, epsilon, bits, best)
         lower, upper = best.ends
