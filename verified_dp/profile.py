@@ -560,7 +560,7 @@ class PrivacyProfile:
         """Those asked for; else 12, or the lattice method's few where no other applies or it is asked for."""
         if asked is not None:
             return exact.digits(asked)
-        sharp = all(order.has_contour or has_closed_form(order.loss) for order in self._orders)
+        sharp = all(order.is_sharp for order in self._orders)
         return DEFAULT_DIGITS if sharp and method != "lattice" else LATTICE_DIGITS
 
     def _budget(self, method: str, max_seconds: float | None) -> Budget:
