@@ -27,7 +27,6 @@ from verified_dp.core.composition import Claim, Composition, Mechanism, Relation
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values
 from verified_dp.core.engines.attack import shuffled_epochs
-from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
 from verified_dp.core.evaluation import Ends, Evaluation, largest_delta, largest_epsilon
 from verified_dp.core.laws.composed import ComposedLoss

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from flint import ctx
 
+from verified_dp.core.engines.closed import has_closed_form, is_quick
 from verified_dp.core.engines.halves import HalvesWitness, Window, count_items
+from verified_dp.core.engines.pieces import count_pieces
 from verified_dp.core.laws.atomic import AtomicLaw
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import Law
@@ -35,10 +37,13 @@ class HalvesPlan:
 
 
 def has_halves(loss: ComposedLoss) -> bool:
-    """Whether all steps have so few outcomes that all their counts can be listed, in two halves."""
+    """Whether all steps have so few outcomes that their counts can be listed, in two halves; fewer than all sums."""
     few = 0 < len(loss.parts) <= _MOST_PARTS and not loss.mean_shift_squared and all(
         isinstance(law, AtomicLaw) and law.outcomes <= _MOST_OUTCOMES for law, _ in loss.parts)
-    return few and sum(count_items(_split(_cuts(loss, 0.0, _USUAL)))) <= MOST_ITEMS
+    if not few or (has_closed_form(loss) and is_quick(loss)):
+        return False
+    most = count_pieces(loss) or MOST_ITEMS if has_closed_form(loss) else MOST_ITEMS
+    return sum(count_items(_split(_cuts(loss, 0.0, _USUAL)))) <= min(most, MOST_ITEMS)
 
 
 def plan_halves(model: LatticeModel, epsilon: float, saddle: Saddle, bits: float) -> HalvesPlan | None:

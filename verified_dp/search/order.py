@@ -238,11 +238,10 @@ class SingleOrder:
     @cached_property
     def has_halves(self) -> bool:
         """Whether all counts of the steps' outcomes can be listed, and there is no shorter sum."""
-        quick = has_closed_form(self.loss) and is_quick(self.loss)
-        return not quick and has_halves(self.loss) and why_no_floats(self.loss) is None
+        return why_no_floats(self.loss) is None and has_halves(self.loss)
 
     def _by_halves(self, epsilon: Fraction, bits: float, budget: Budget) -> list[Answer]:
-        """By two halves of all counts of outcomes, those of the last question where they suffice; where they are few."""
+        """By two halves of all counts of outcomes, those of the last question where they suffice; if they are few."""
         if not self.has_halves:
             return []
         answers, asked = [one.at(epsilon) for one in self._halves], bits + 2

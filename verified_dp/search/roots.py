@@ -11,7 +11,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.core.engines.closed import ClosedFormWitness, is_quick
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.theorems import proved_by

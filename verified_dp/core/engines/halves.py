@@ -117,7 +117,7 @@ class Ladder:
     @classmethod
     def of(cls, items: list[Item]) -> Ladder:
         """Sorted and summed."""
-        items = sorted(items, key=itemgetter(0))
+        items = sorted(items, key=itemgetter(0))  # exact: integers
         above, below = (list(accumulate(map(itemgetter(side), items), initial=arb(0))) for side in (1, 2))
         return cls([place for place, _, _ in items], above, below)
 
@@ -179,8 +179,8 @@ class HalvesWitness:
     def work(self, loss: ComposedLoss) -> Work:
         """Of both halves' items, and of one look at the second half for each of the first."""
         items, wide = sum(count_items(self.windows)), words(self.prec + EXTRA)
-        tables = sum(EXPONENTIAL + 4 * abs(window.size) for windows in self.windows for window in windows)
-        return Work((_ITEM * items + tables) * wide, (items + tables) * entry_bytes(self.prec))
+        tables = sum(EXPONENTIAL + 2 * _ITEM * abs(window.size) for windows in self.windows for window in windows)
+        return Work((_ITEM * items + tables) * wide, (items + tables // _ITEM) * entry_bytes(self.prec))
 
 
 def count_items(windows: Sequence[Sequence[Window]]) -> tuple[int, int]:
@@ -195,7 +195,8 @@ def count_items(windows: Sequence[Sequence[Window]]) -> tuple[int, int]:
 
 def _count(sizes: list[int], alone: bool) -> int:
     """Of one law: where all outcomes are in this half, its steps fix the count of the longest window."""
-    products = list(accumulate(sorted(sizes)[:-1] if alone else sorted(sizes), mul))
+    sizes = sorted(sizes)  # exact: integers
+    products = list(accumulate(sizes[:-1] if alone else sizes, mul))
     return sum(products) + 1 if alone else sum(products) or 1
 
 
@@ -220,15 +221,14 @@ class HalvesValues:
     def delta(self, epsilon: Fraction) -> Bounds:
         """P(S = inf) + P(E) - e^eps Q(E), and above it what is left out and what was decided wrongly."""
         with ctx.workprec(self.witness.prec + EXTRA):
-            place = -ball(epsilon) * arb(2) ** self.scale
-            target, above, below = integer_below(place), arb(0), arb(0)
+            target, above, below = -epsilon * 2**self.scale // 1, arb(0), arb(0)
             for items, ladder in self.halves:
                 for own, p, q in items:
                     rung = bisect_left(ladder.places, target - own)
                     above += p * ladder.above[rung]
                     below += q * ladder.below[rung]
             total = self.infinity + self.ways * (above - ball(epsilon).exp() * below)
-            lost, wrong = self._bound_rest(ball(epsilon), upper_end(self.gap + (place - target)))
+            lost, wrong = self._bound_rest(ball(epsilon), self.gap + 1)
             budget = {"truncation": lost, "rounding": upper_end(total.rad() + wrong)}
             return Bounds(lower_end(total).max(arb(0)), upper_end(total + lost + wrong).min(arb(1)), budget)
 
@@ -261,7 +261,7 @@ def prepare_outcomes(law: Law, windows: Sequence[Window], scale: int) -> tuple[l
         gap = gap.max(upper_end(abs(exact - place)))
         powers = [enclose_powers(one, window) for one in (mass, mass * (-loss).exp())]
         found.append((window.half, Outcome(place, window.low, window.high, *powers)))
-    return sorted(found, key=lambda one: one[1].high - one[1].low), gap
+    return sorted(found, key=lambda one: one[1].high - one[1].low), gap  # exact: integers
 
 
 @proved_by("T163-halves")
