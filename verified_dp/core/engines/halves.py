@@ -31,6 +31,9 @@ from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced
 Item = tuple[int, arb, arb]
 """Some counts: minus their loss in units of 2^-scale, and their masses under P and under Q."""
 
+Columns = tuple[list[int], list[arb], list[arb]]
+"""The same of several, as three lists."""
+
 _UNIT: list[Item] = [(0, arb(1), arb(1))]
 EXTRA = 64
 """Bits of a sum over all items beside those that are asked for."""
@@ -106,6 +109,10 @@ def _product(first: list[Item], second: list[Item]) -> list[Item]:
     return second if first is _UNIT else [(x + y, p * r, q * s) for x, p, q in first for y, r, s in second]
 
 
+def _columns(items: list[Item]) -> Columns:
+    return [place for place, _, _ in items], [p for _, p, _ in items], [q for _, _, q in items]
+
+
 @dataclass(frozen=True)
 class Ladder:
     """The second half: its places in growing order, and the masses of the first n of them."""
@@ -117,9 +124,8 @@ class Ladder:
     @classmethod
     def of(cls, items: list[Item]) -> Ladder:
         """Sorted and summed."""
-        items = sorted(items, key=itemgetter(0))  # exact: integers
-        above, below = (list(accumulate(map(itemgetter(side), items), initial=arb(0))) for side in (1, 2))
-        return cls([place for place, _, _ in items], above, below)
+        places, above, below = _columns(sorted(items, key=itemgetter(0)))  # exact: integers
+        return cls(places, list(accumulate(above, initial=arb(0))), list(accumulate(below, initial=arb(0))))
 
 
 @proved_by("T163-halves", "T135-binomial-sums")
@@ -171,7 +177,7 @@ class HalvesWitness:
                 pairs = [(_product(a, c), _product(b, d)) for a, b in pairs
                          for c, d in enclose_pairs(outcomes, count, between)]
             infinity = loss.enclose_infinity_mass()
-            halves = [(first, Ladder.of(second)) for first, second in paced(pairs, between)]
+            halves = [(_columns(first), Ladder.of(second)) for first, second in paced(pairs, between)]
         with ctx.workprec(BOUND_BITS + 2 * steps.bit_length()):
             return HalvesValues(self, halves, ways, infinity, scale, upper_end(gap),
                                 *bound_left_out(loss, self.windows, ball(self.tilt)))
@@ -209,7 +215,7 @@ class HalvesValues:
     """
 
     witness: HalvesWitness
-    halves: list[tuple[list[Item], Ladder]]
+    halves: list[tuple[Columns, Ladder]]
     ways: arb
     infinity: arb
     scale: int
@@ -222,11 +228,10 @@ class HalvesValues:
         """P(S = inf) + P(E) - e^eps Q(E), and above it what is left out and what was decided wrongly."""
         with ctx.workprec(self.witness.prec + EXTRA):
             target, above, below = -epsilon * 2**self.scale // 1, arb(0), arb(0)
-            for items, ladder in self.halves:
-                for own, p, q in items:
-                    rung = bisect_left(ladder.places, target - own)
-                    above += p * ladder.above[rung]
-                    below += q * ladder.below[rung]
+            for (owns, ps, qs), ladder in self.halves:
+                rungs = [bisect_left(ladder.places, target - own) for own in owns]
+                above += sum(map(mul, ps, map(ladder.above.__getitem__, rungs)), arb(0))
+                below += sum(map(mul, qs, map(ladder.below.__getitem__, rungs)), arb(0))
             total = self.infinity + self.ways * (above - ball(epsilon).exp() * below)
             lost, wrong = self._bound_rest(ball(epsilon), self.gap + 1)
             budget = {"truncation": lost, "rounding": upper_end(total.rad() + wrong)}
