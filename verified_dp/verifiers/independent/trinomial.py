@@ -11,8 +11,12 @@ from math import isqrt
 
 from .atoms import AtomicLaw
 from .balls import Ball, Unknown, ball, between, bits, exp, expm1, log, precision, tick, total
+from .document import TooMuch
 from .laws import log_factorial
 from .losses import ComposedLoss
+
+MAX_BITS = 2**29
+"""Steps that are followed times bits of each: some minutes."""
 
 
 def is_trinomial(loss: ComposedLoss) -> bool:
@@ -34,6 +38,8 @@ def enclose_trinomial(loss: ComposedLoss, epsilon: Fraction) -> Ball:
             raise Unknown("losses that are not told apart")
         whole = total(p for _, p, _ in rows)
         reach = isqrt(k * bits() // 2) + 3
+        if min(reach, k) * bits() > MAX_BITS:
+            raise TooMuch("takes more work or memory than this checker spends")
         large, small = (_units(row[1] * k / whole, 0) for row in (rows[0], rows[2]))
         target = epsilon * 2**scale // 1
         path = []
