@@ -425,7 +425,7 @@ def test_many_mutated_witnesses_prove_nothing_false(
     assert check_mutants(document, kind, mutants, 500) > 50
 
 
-@pytest.mark.parametrize("name", ["line", "Laplace", "zCDP", "sampled finite"])
+@pytest.mark.parametrize("name", ["line", "Laplace", "zCDP", "sampled finite", "halves"])
 def test_both_checkers_agree_on_mutants(name: str, certificates: Callable[[str], Document]) -> None:
     """Random digits of resealed certificates: what this checker accepts the trusted one does.
 

@@ -12,6 +12,7 @@ from flint import arb, ctx
 
 from verified_dp import ApproximateDP, Finite, compose, privacy_profile
 from verified_dp.core.balls import ball
+from verified_dp.core.engines import binomial
 from verified_dp.core.engines.binomial import (
     _sum_terms,
     enclose_binomial,
@@ -143,6 +144,21 @@ def test_three_losses_against_the_power_of_the_polynomial(epsilon: str, prec: in
     with ctx.workprec(300):
         truth = enclose_exactly(loss, arb(epsilon))
     assert found.contains(truth) and found.rad() < arb(2) ** (8 - prec)
+
+
+@pytest.mark.theorem("T135-binomial-sums")
+@pytest.mark.parametrize("reach", [2, 4, 7])
+def test_what_three_losses_leave_out(monkeypatch: pytest.MonkeyPatch, reach: int) -> None:
+    """Numbers of steps are followed a few steps from their means alone: the rest is counted."""
+    law = FiniteLoss(tuple((Fraction(p, 90), Fraction(q, 90)) for p, q in ((30, 20), (31, 30), (29, 40))), "remove")
+    loss, truths = many(law, 40), list[arb]()
+    points = [arb(n) / 4 for n in range(-8, 30)]
+    with ctx.workprec(100):
+        truths = [enclose_trinomial(loss, point) for point in points]
+        monkeypatch.setattr(binomial, "reach_of", lambda *_: reach)
+        for point, truth in zip(points, truths, strict=True):
+            found = enclose_trinomial(loss, point)
+            assert found.contains(truth) and found.rad() > 1e-4
 
 
 @pytest.mark.theorem("T135-binomial-sums")

@@ -111,6 +111,18 @@ def test_eps_at_a_sum_of_losses_is_enclosed(epsilon: Fraction) -> None:
 
 
 @pytest.mark.theorem("T163-halves")
+@pytest.mark.parametrize("prec", [2, 3, 5, 8])
+def test_rounded_losses_of_many_steps(prec: int) -> None:
+    """Every loss is rounded by nearly a unit, seventy times: the event is wrong far around eps, and that is counted."""
+    parts = [(OddsLoss(Fraction(n, 1021), Fraction(0), 0), count) for n, count in ((100, 40), (305, 30))]
+    loss, witness = composed(parts), replace(whole(parts, random.Random(2)), prec=prec, tilt=Fraction(0))
+    for n in range(-20, 120, 3):
+        truth = evaluate(loss, ClosedFormWitness(150)).delta(Fraction(n, 29))
+        bounds = evaluate(loss, witness).delta(Fraction(n, 29))
+        assert bounds.lower <= truth.upper and truth.lower <= bounds.upper
+
+
+@pytest.mark.theorem("T163-halves")
 def test_what_is_left_out_is_added_above_only() -> None:
     """The lower end falls by what the lost counts hold, the upper one rises: by windows of one outcome alone."""
     rng = random.Random(5)
