@@ -27,7 +27,6 @@ from verified_dp.core.composition import Claim, Composition, Mechanism, Relation
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values
 from verified_dp.core.engines.attack import shuffled_epochs
-from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
 from verified_dp.core.evaluation import Ends, Evaluation, largest_delta, largest_epsilon
 from verified_dp.core.laws.composed import ComposedLoss
@@ -558,7 +557,7 @@ class PrivacyProfile:
         """Those asked for; else 12, or the lattice method's few where no other applies or it is asked for."""
         if asked is not None:
             return exact.digits(asked)
-        sharp = all(order.has_contour or has_closed_form(order.loss) for order in self._orders)
+        sharp = all(order.is_sharp for order in self._orders)
         return DEFAULT_DIGITS if sharp and method != "lattice" else LATTICE_DIGITS
 
     def _budget(self, method: str, max_seconds: float | None) -> Budget:

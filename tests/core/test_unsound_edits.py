@@ -33,6 +33,19 @@ class Edit:
 
 
 EDITS = [
+    # sums over counts of outcomes
+    Edit("HalvesValues.delta", "upper_end(total + lost + wrong)", "upper_end(total + wrong)", "T163-halves",
+         seen_by="test_what_is_left_out_is_added_above_only"),
+    Edit("HalvesValues._bound_rest", "reach.expm1()", "reach.expm1() * 0", "T163-halves",
+         seen_by="test_eps_at_a_sum_of_losses_is_enclosed"),
+    Edit("bound_missed", "rest, share, count - window.low", "rest, share, count", "T163-halves",
+         seen_by="test_what_a_window_misses"),
+    Edit("enclose_trinomial", "(gap * unit).expm1() + lost", "(gap * unit).expm1()", "T135-binomial-sums",
+         seen_by="test_what_three_losses_leave_out"),
+    Edit("HalvesWitness.evaluate", "gap + count * error", "gap", "T163-halves",
+         seen_by="test_rounded_losses_of_many_steps"),
+    Edit("enclose_event", "both * inner + p * term", "both * inner", "T135-binomial-sums",
+         seen_by="test_events_of_three_outcomes"),
     # balls: every bound goes through these
     Edit("normal_tail", "erfc() / 2", "erfc() / 6", "T15-gaussian", seen_by="test_normal_tail_keeps_relative_accuracy"),
     Edit("normal_density", "/ (2 * variance)).exp()", "/ variance).exp()", "T60-tails",

@@ -104,6 +104,10 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "group of answers": (
         "replace", "group_size = 2\n" + step("randomized-response", categories=3, epsilon="1/2", count=3), *CLAIM),
     "finite": ("add-or-remove", step("finite", P=["0.5", "0.3", "0.2"], Q=["0.4", "0.4", "0.2"], count=6), *CLAIM),
+    "three losses": (
+        "remove", step("finite", P=["0.5", "0.3", "0.2"], Q=["0.41", "0.37", "0.22"], count=500), "9", "0.5"),
+    "halves": ("remove", step("finite", P=["0.5", "0.3", "0.2"], Q=["0.41", "0.37", "0.22"], count=40)
+               + step("approximate-dp", epsilon="0.1234", delta="1e-7", count=30), "2", "0.5"),
     "sampled finite": ("add-or-remove", step(
         "finite", P=["0.5", "0.3", "0.2", "0"], Q=["0.4", "0.4", "0", "0.2"], count=6, q="0.1"), *CLAIM),
     "guarantee": ("remove", step("approximate-dp", epsilon="1/10", delta="1e-7", count=10), *CLAIM),
@@ -171,7 +175,7 @@ def test_certificates_are_confirmed(name: str, certificates: Callable[[str], Doc
 def test_every_kind_of_witness_is_seen(certificates: Callable[[str], Document]) -> None:
     kinds = {entry["witness"]["kind"] for name in SPECS for entry in certificates(name)["evaluations"]}
     assert kinds >= {"line", "panels", "rays", "lattice", "chernoff", "closed-form", "exact", "renyi", "divergences",
-                     "support", "end", "endless", "outcomes"}
+                     "support", "end", "endless", "outcomes", "halves"}
 
 
 @pytest.mark.parametrize("name", ["no pure epsilon", "no finite epsilon"])
@@ -329,7 +333,7 @@ def test_what_carries_no_trust_may_change(certificates: Callable[[str], Document
 
 
 ENGINES = {"line": "line", "panels": "panels", "rays": "rays", "lattice": "sampled Laplace", "chernoff": "far line",
-           "renyi": "Renyi", "divergences": "zCDP", "closed-form": "Laplace"}
+           "renyi": "Renyi", "divergences": "zCDP", "closed-form": "Laplace", "halves": "halves"}
 
 
 def entries_of(document: Document, kind: str) -> list[int]:
@@ -402,7 +406,7 @@ def number_of(text: str) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-MUTABLE = ("line", "panels", "rays", "lattice", "chernoff", "renyi", "divergences")
+MUTABLE = ("line", "panels", "rays", "lattice", "chernoff", "renyi", "divergences", "halves")
 
 
 @pytest.mark.parametrize("kind", MUTABLE)
@@ -421,7 +425,7 @@ def test_many_mutated_witnesses_prove_nothing_false(
     assert check_mutants(document, kind, mutants, 500) > 50
 
 
-@pytest.mark.parametrize("name", ["line", "Laplace", "zCDP", "sampled finite"])
+@pytest.mark.parametrize("name", ["line", "Laplace", "zCDP", "sampled finite", "halves"])
 def test_both_checkers_agree_on_mutants(name: str, certificates: Callable[[str], Document]) -> None:
     """Random digits of resealed certificates: what this checker accepts the trusted one does.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 from flint import arb, ctx
 
@@ -30,6 +30,7 @@ from verified_dp.core.laws.renyi import ONLY_MOMENTS
 from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime, check_time, grace, hurrying, is_stopped
+from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import as_float, choose_family_nodes, choose_line, dyadic, plan_line
@@ -129,6 +130,7 @@ class SingleOrder:
         self._model: FloatLoss | LatticeModel | EpochModel | None = None
         self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
+        self._halves: list[Answer] = []  # the last one
         self._shortfall = 0.0  # bits by which the last width missed its prediction
         self._beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
 
@@ -156,6 +158,11 @@ class SingleOrder:
     def tilt(self) -> float | None:
         """Of the last saddle point."""
         return self._saddle[1].tilt if self._saddle else None
+
+    @property
+    def is_sharp(self) -> bool:
+        """Whether more digits cost little: everything but the lattice."""
+        return self.has_contour or has_closed_form(self.loss) or self.has_halves
 
     def saddle(self, epsilon: Fraction, start: float | None = None) -> Saddle:
         """The saddle point at eps, from the last one on; needs at least one step with noise."""
@@ -214,7 +221,9 @@ class SingleOrder:
             return past
         if self.loss.parts and not is_single(self.loss):
             require_floats(self.loss)
-        answers: list[Answer] = []
+        answers = self._by_halves(epsilon, bits, budget) if method in ("auto", "closed-form") else []
+        if answers and width_bits(answers[-1].bounds) >= min(bits, COARSE):
+            return answers[-1]
         try:
             for attempt in self._attempts(epsilon, bits, method, budget):
                 answers.append(self._climb(attempt, bits, budget))
@@ -231,6 +240,27 @@ class SingleOrder:
             with suppress(Unsupported):  # what the contour proved remains
                 answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
         return intersect(answers)
+
+    @cached_property
+    def has_halves(self) -> bool:
+        """Whether all counts of the steps' outcomes can be listed, and there is no shorter sum."""
+        return why_no_floats(self.loss) is None and has_halves(self.loss)
+
+    def _by_halves(self, epsilon: Fraction, bits: float, budget: Budget) -> list[Answer]:
+        """By two halves of all counts of outcomes, those of the last question where they suffice; if they are few."""
+        if not self.has_halves:
+            return []
+        answers, asked = [one.at(epsilon) for one in self._halves], bits + 2
+        for _ in range(3):
+            if answers and width_bits(answers[0].bounds) >= bits:
+                break
+            saddle = self.saddle(epsilon)
+            plan = plan_halves(self.lattice.model, as_float(epsilon), saddle, asked)
+            if plan is None or saddle.tilt > MAX_TILT or not budget.allows(plan.seconds):
+                break
+            answers = self._halves = [self.evaluate(epsilon, plan.witness)]
+            asked += max(bits - width_bits(answers[0].bounds), 0.0) + 1
+        return answers
 
     def _by_outcomes(self, epsilon: Fraction, bits: float, budget: Budget) -> list[Answer]:
         """By the sums of a few atoms' transforms, where no grid holds all of them; no answer where that is no help."""

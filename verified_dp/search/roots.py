@@ -11,7 +11,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.core.engines.closed import ClosedFormWitness, is_quick
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.theorems import proved_by
@@ -170,7 +170,7 @@ def _bracket(asked: Question) -> Bracket:
     if order.loss.only_moments:
         at_zero = asked.enclose(Fraction(0), 1.0)
         return Bracket(None, at_zero) if asked.met(at_zero) else bracket_by_moments(order, target, asked.method)
-    if asked.method == "lattice" or not (order.has_contour or has_closed_form(order.loss)):
+    if asked.method == "lattice" or not order.is_sharp:
         return _bracket_by_one(asked if has_listed(order.loss) else replace(asked, method="lattice"))
     blind = why_no_floats(order.loss) is not None
     if blind or order.is_trivial or _is_near_zero(order, target):

@@ -23,6 +23,7 @@ from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.halves import HalvesWitness, Window
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.errors import InvalidCertificate
@@ -218,6 +219,9 @@ DEAR: dict[str, tuple[ComposedLoss, Witness]] = {
     "a discrete Gaussian at very many bits on a grid": (
         one(DiscreteGaussianLoss(F(16_000), 1)),
         LatticeWitness(F(1), F(0), 40, (LawGrid(-1000, ((20_000, 1),)),), (), 20_000)),
+    "many counts of outcomes": (
+        one(FiniteLoss(tuple((F(n, 10), F(5 - n, 10)) for n in range(1, 5)), "remove"), 10**6),
+        HalvesWitness(F(1), (tuple(Window(n % 2, 0, 10**6) for n in range(4)),), 80)),
     "many pieces at many bits": (one(LaplaceLoss(F(1)), 600), ClosedFormWitness(40_000)),
     "a mixture at many bits": (
         one(MixtureLoss(F(1), MANY, ((F(0), F(1)),), "remove")), ClosedFormWitness(40_000)),

@@ -11,7 +11,14 @@ from flint import arb, ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds, bounds_from_sum
-from verified_dp.core.engines.binomial import count_terms, enclose_binomial, is_binomial
+from verified_dp.core.engines.binomial import (
+    count_terms,
+    enclose_binomial,
+    enclose_trinomial,
+    is_binomial,
+    is_trinomial,
+    reach_of,
+)
 from verified_dp.core.engines.pieces import (
     MAX_EASY_WORK,
     MAX_WORK,
@@ -29,14 +36,19 @@ from verified_dp.core.work import EXPONENTIAL, VALUE, Work, nothing, words
 
 def has_closed_form(loss: ComposedLoss) -> bool:
     """Gaussian steps alone, one step of any law alone, or few enough steps made of atoms and uniform pieces."""
-    return not loss.parts or is_single(loss) or is_binomial(loss) or is_exact(loss) or is_truncated(loss)
+    sums = is_binomial(loss) or is_trinomial(loss)
+    return not loss.parts or is_single(loss) or sums or is_exact(loss) or is_truncated(loss)
 
 
 def is_quick(loss: ComposedLoss) -> bool:
     """Whether the closed form takes no time: no sum, or a short one."""
+    return not loss.parts or is_single(loss) or is_easy(loss) or is_binomial(loss) or is_trinomial(loss)
+
+
+def is_easy(loss: ComposedLoss) -> bool:
+    """Whether the sum over all pieces is short."""
     work = count_pieces(loss)
-    easy = work is not None and work <= MAX_EASY_WORK
-    return not loss.parts or is_single(loss) or easy or is_binomial(loss)
+    return work is not None and work <= MAX_EASY_WORK
 
 
 def is_single(loss: ComposedLoss) -> bool:
@@ -57,6 +69,8 @@ def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
         return ComposedLoss.enclose_alone
     if is_binomial(loss):
         return enclose_binomial
+    if is_trinomial(loss) and not is_easy(loss):
+        return enclose_trinomial
     return enclose_exactly if is_exact(loss) else enclose_truncated
 
 
@@ -87,6 +101,8 @@ class ClosedFormWitness:
             return Work(own + law.value_work(self.prec) + law.table_work(self.prec))
         if is_binomial(loss):
             return Work(own + 2 * _PIECE * count_terms(loss.parts[0][1], self.prec) * words(self.prec))
+        if is_trinomial(loss):
+            return Work(own + 12 * _PIECE * reach_of(loss.parts[0][1], self.prec + 100) * words(self.prec))
         return Work(own + _PIECE * (count_pieces(loss) or MAX_WORK) * words(self.prec + spare_bits(loss)))
 
 

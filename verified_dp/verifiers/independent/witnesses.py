@@ -16,6 +16,7 @@ from .contour import Bounds, Chernoff, Line, Path, RenyiOrder, require
 from .divergences import Divergences
 from .document import Invalid, TooMuch, check_keys, read_number
 from .grid import Grid
+from .halves import Halves, count_lists
 from .lattice import Lattice
 from .laws import SampledLoss
 from .losses import ComposedLoss
@@ -254,6 +255,7 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "renyi": (RenyiOrder, "renyi"),
     "divergences": (Divergences, "renyi"),
     "outcomes": (Outcomes, "contour"),
+    "halves": (Halves, "closed-form"),
     "attack": (Attack, "attack"),
 }
 """Kind -> (class, name of the method)."""
@@ -342,6 +344,8 @@ def check_size(witness: Any) -> None:
         lengths += [abs(reach) for reach in witness.reaches] + [abs(cells) for cells, _ in witness.cover]
         lengths += [abs(witness.count), sum(lengths)]
         cells = 8 * (8 + max(witness.reaches, default=0)) * (lengths[-1] + abs(witness.count))
+    elif isinstance(witness, Halves):
+        lengths += [count_lists(witness), sum(abs(one.high - one.low) for row in witness.windows for one in row)]
     elif isinstance(witness, Chernoff | RenyiOrder):
         lengths += [_nodes(witness.nodes)]
     if max(lengths) > MAX_LENGTH or cells > MAX_CELLS:
