@@ -124,7 +124,8 @@ class Many:
         self._budget: tuple[Mapping[str, arb], Mapping[str, Dyadic]] = {}, {}  # the last one, which many points share
         self.bits = digits * math.log2(10) + 1  # of a delta
 
-    def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, asked: float = 0.7) -> None:
+    def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, asked: float = 0.7,
+              end: float = 0.0) -> None:
         """Evaluations that answer these eps to so many bits, of the orders whose delta seems the largest somewhere."""
         wanted = sorted((one for one in epsilons if one.numerator >= 0), key=as_float)
         if len(wanted) < FEW or not self._orders:
@@ -132,7 +133,7 @@ class Many:
         with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end, budget.last):
             largest = self._orders[:1] if len(self._orders) < 2 else self._largest(wanted)
             for order in largest:
-                order.serve(wanted, bits, self._method, budget, asked)
+                order.serve(wanted, bits, self._method, budget, asked, end)
             for order in self._orders if len(largest) == 1 else ():
                 if order is not largest[0]:
                     self._bound_smaller(order, largest[0], wanted, budget)
@@ -211,8 +212,9 @@ class Many:
         found = []
         with suppress(OutOfTime, Unsupported):
             for target, factor in ((targets[-1], FACTOR), (targets[0], 1 / FACTOR)):
-                found.append(max(as_float(guess_epsilon(order, min(target * factor, Fraction(1, 2)))[0])
-                                 for order in self._orders))
+                goal = min(target * factor, Fraction(1, 2))
+                found.append(max(as_float(guess_epsilon(order, goal)[0]) if order.log_estimate(Fraction(0)) > float(
+                    log_of(goal)) else 0.0 for order in self._orders))
         return (found[0], found[1]) if len(found) == 2 and 0 < found[1] < math.inf else None
 
     @proved_by("T13-epsilon-of-delta", "T16-reversal")
@@ -226,13 +228,17 @@ class Many:
 
     def guesses(self, targets: Sequence[Fraction], low: float, high: float, budget: Budget) -> list[Guess | None]:
         """About eps(target) for each target, between low and high; None where it lies outside."""
-        knots = [dyadic(float(at), 40) for at in low + (high - low) * (1 + chebpts2(KNOTS)) / 2]
-        bits = (self._digits + 1) * math.log2(10) + math.log2(high / low)
-        self.serve([Fraction(0), *knots], budget, bits, 2 * len(targets) / KNOTS)
+        scale = Scale(min(order.least for order in self._orders))
+        first, last = scale.places(np.array([low, high]))
+        places = first + (last - first) * (1 + chebpts2(KNOTS)) / 2
+        knots = [dyadic(float(at), 40) for at in scale.epsilons(places)]
+        between = [dyadic(low * (high / low) ** (i / KNOTS), 40) for i in range(1, KNOTS)]
+        bits = (self._digits + 1) * math.log2(10)
+        self.serve([Fraction(0), *knots, *between], budget, bits, len(targets) / KNOTS, high)
         logs = {i: self._log_delta(knots[i], budget) for i in middle_first(KNOTS)}
         if not all(map(math.isfinite, logs.values())):
             return [None] * len(targets)
-        return _inverse(np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]),
+        return _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]),
                         np.array([float(log_of(target)) for target in targets]))
 
     def _log_delta(self, epsilon: Fraction, budget: Budget) -> float:
@@ -298,15 +304,37 @@ def _scaled(number: float, places: int) -> int:
     return whole << shift if shift >= 0 else whole >> -shift
 
 
-def _inverse(at: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> list[Guess | None]:
+@dataclass(frozen=True)
+class Scale:
+    """Where log delta is smooth: in eps, or where its size `least` is small in log(1 + eps / least)."""
+
+    least: float
+
+    def places(self, epsilons: np.ndarray) -> np.ndarray:
+        """Of eps on the scale."""
+        return np.log1p(epsilons / self.least) if 0 < self.least < math.inf else epsilons
+
+    def epsilons(self, places: np.ndarray) -> np.ndarray:
+        """The eps of places."""
+        return self.least * np.expm1(places) if 0 < self.least < math.inf else places
+
+    def slopes(self, epsilons: np.ndarray) -> np.ndarray:
+        """Of the places over eps."""
+        return 1 / (self.least + epsilons) if 0 < self.least < math.inf else np.ones(len(epsilons))
+
+
+def _inverse(scale: Scale, epsilons: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> list[Guess | None]:
     """Where the polynomial through falling values takes the wanted ones, by Newton's steps, and its slopes there."""
+    at = scale.places(epsilons)
     curve = Chebyshev.fit(at, values, len(at) - 1)
     slope, found = curve.deriv(), np.interp(-wanted, -values, at)
     for _ in range(8):
         found = np.clip(found - (curve(found) - wanted) / slope(found), at[0], at[-1])
     error, inside = float(np.abs(curve.coef[-3:]).max()), (wanted < values[0]) & (wanted > values[-1])
+    places = scale.epsilons(found)
+    falls = slope(found) * scale.slopes(places)
     return [Guess(one, fall, -error / fall / one) if known and fall < 0 else None
-            for one, fall, known in zip(found.tolist(), slope(found).tolist(), inside.tolist(), strict=True)]
+            for one, fall, known in zip(places.tolist(), falls.tolist(), inside.tolist(), strict=True)]
 
 
 def deltas_along(many: Many, epsilons: Sequence[Fraction], ask: Ask, shown: Shown, budget: Budget) -> list[Enclosure]:

@@ -22,7 +22,7 @@ from flint import arb
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines import Witness
-from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.allocation import EpochModel
@@ -60,7 +60,7 @@ MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
 PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
-RATIO = 10.0
+RATIO = 6.0
 """How many times the first eps the last one may be for one pair of rays."""
 FARTHER = 30.0
 """By how much less log delta is held to be where it was lost in its error."""
@@ -111,12 +111,16 @@ class Following(SingleOrder):
         return float(near.bounds.upper.log())
 
     def _afresh(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        smooth = self.has_contour and not self.loss.direct_parts and (
-            not self.few or (epsilon < self.model.largest and self._is_easy_line(epsilon, bits + MARGIN)))
+        smooth = self.has_contour and not self.loss.direct_parts and (not self.few or self._has_line(epsilon, bits))
         answer = super().enclose(epsilon, bits + MARGIN if smooth else bits, method, budget)
         if all(one.values is not None for _, one in answer.by_side()):
             self._kept, self._here = [*self._kept[-MANY + 1:], answer], None
         return answer
+
+    def _has_line(self, epsilon: Fraction, bits: float) -> bool:
+        """Whether a line takes little time; no closed form is sharper for being asked for more."""
+        return epsilon < self.model.largest and not has_closed_form(self.loss) and plan_line(
+            self._float_model, as_float(epsilon), self.saddle(epsilon), bits + MARGIN).seconds < SLOW_LINE
 
     def kept(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
         """The first kept evaluation that is sharp enough here: for a stretch around it, or of the nearest ones."""
@@ -164,13 +168,21 @@ class Following(SingleOrder):
             yield self.chernoff(dyadic(float(at[shown[best]][0])), float(tilts[best]))
             shown = shown & ~shown[best]
 
-    def serve(self, epsilons: Sequence[Fraction], bits: float, method: str, budget: Budget, asked: float = 1.0) -> None:
+    def serve(self, epsilons: Sequence[Fraction], bits: float, method: str, budget: Budget, asked: float = 1.0,
+              end: float = 0.0) -> None:
         """Make evaluations that answer these eps, in growing order and >= 0, where lines or paths are asked at all.
 
-        asked: how often, for each of these eps, one near it will be.
+        asked: how often, for each of these eps, one near it will be. end: where given, eps themselves shall be known to
+        that precision, which takes log2(end / eps) bits more.
         """
-        if method not in ("auto", "contour") or not self.has_contour or self.is_trivial or (
-                has_closed_form(self.loss) or why_no_floats(self.loss) is not None):
+        if method not in ("auto", "contour") or self.is_trivial or why_no_floats(self.loss) is not None:
+            return
+        if has_closed_form(self.loss):
+            quick = method == "auto" and is_quick(self.loss) and len(epsilons) >= LEAST
+            if quick and (self.has_contour or end):  # else some are known exactly
+                self._serve_closed(epsilons, bits)
+            return
+        if not self.has_contour:
             return
         below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
         parts = self._groups(below)
@@ -178,18 +190,31 @@ class Following(SingleOrder):
             while parts and not budget.spent:
                 part = parts.pop()
                 if len(part) >= LEAST:
-                    parts += self._serve(part, bits, budget, asked)
+                    more = math.log2(max(end / as_float(part[0] or part[1]), 1.0))
+                    parts += self._serve(part, bits + more, budget, asked)
+
+    def _serve_closed(self, epsilons: Sequence[Fraction], bits: float) -> None:
+        """One that computes each eps on its own."""
+        answer = self.evaluate(epsilons[0], ClosedFormWitness(math.ceil(2 * bits) + 40))
+        self._served.append(Served(as_float(epsilons[0]), as_float(epsilons[-1]), answer))
 
     def _groups(self, epsilons: Sequence[Fraction]) -> list[Sequence[Fraction]]:
         """Few steps apart by the size of eps, from the sum of the least losses on: one pair of rays for each."""
-        if not (self.few and epsilons) or self.loss.order == "add" or len(self.loss.node_parts) < len(self.loss.parts):
+        least = self.least
+        if not (self.few and epsilons and least < math.inf) or self.loss.order == "add":
             return [epsilons]
-        least = float(sum((-count * ball(law.above[0][1]).log() for law, count in self.loss.node_parts), arb(0)))
         ends, most = [0.0, *map(as_float, epsilons)], as_float(epsilons[-1])
         many = max(math.ceil(math.log(max(most / least, 1.0)) / math.log(RATIO)), 1) if least > 0 else 0
         cuts = [bisect_left(ends, most * (least / most) ** (i / many)) - 1 for i in range(many, -1, -1)] if many else []
         places = [0, *(max(cut, 0) for cut in cuts[:-1]), len(epsilons)]
-        return [epsilons[low:high] for low, high in pairwise(places) if low < high]
+        return [epsilons[low:high + 1] for low, high in pairwise(places) if low < high]
+
+    @property
+    def least(self) -> float:
+        """The size of the sum of the least losses in the order remove, next to which delta is not smooth; or inf."""
+        if not self.loss.parts or self.loss.mean_shift_squared or len(self.loss.node_parts) < len(self.loss.parts):
+            return math.inf
+        return float(sum((-count * ball(law.above[0][1]).log() for law, count in self.loss.node_parts), arb(0)))
 
     def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget, asked: float) -> list[Sequence[Fraction]]:
         """One evaluation for all of them; the halves where it would lose too much."""
