@@ -15,7 +15,7 @@ from contextlib import nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property, partial, singledispatch
 from typing import Self, TypeGuard, cast, overload
 
 from flint import arb, ctx
@@ -39,7 +39,7 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.core.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
 from verified_dp.questions.attained import Guaranteed
-from verified_dp.questions.curve import Curve, text_of
+from verified_dp.questions.curve import Curve
 from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
 from verified_dp.questions.many import Found, Many, deltas_along, epsilons_along
@@ -283,20 +283,19 @@ class PrivacyProfile:
         quantity, read = ("delta", exact.exact) if given == "epsilon" else ("epsilon", exact.probability)
         stated, along, budget = list(points), self.following(), Budget(max_seconds)
         values, digits = [read(point, given) for point in stated], self._digits(digits, method)
-        texts = [text_of(point, value) for point, value in zip(stated, values, strict=True)]
         many = Many(along._orders, digits, method)
         solve = along.delta if given == "epsilon" else along.epsilon
 
         def ask(i: int) -> Enclosure:
-            return solve(texts[i], digits, method, None if max_seconds is None else budget.left / 2)
+            return solve(values[i], digits, method, None if max_seconds is None else budget.left / 2)
+
+        made = self._enclosing(quantity, digits)
 
         def shown(found: Found) -> Enclosure:
-            return self.enclosure(quantity, found.ends, order=found.order, method=found.answer.method,
-                                  sources=found.answer.budget(), digits=digits, spent=Budget(None))
+            return made(*found.ends, order=found.order, method=found.answer.method, budget=found.budget)
 
-        if quantity == "delta":
-            return Curve(given, texts, deltas_along(many, values, ask, shown, budget), values)
-        return Curve(given, texts, epsilons_along(many, values, ask, shown, budget), values)
+        answered = deltas_along if quantity == "delta" else epsilons_along
+        return Curve(given, stated, answered(many, values, ask, shown, budget), values)
 
     @alone
     def tradeoff(self, digits: int | None = None, max_seconds: float | None = None) -> TradeOff:
@@ -577,10 +576,13 @@ class PrivacyProfile:
     def enclosure(self, quantity: str, ends: Ends, *, order: str, method: str, sources: Mapping[str, Dyadic],
                   digits: int, spent: Budget, methods: tuple[str, ...] = ()) -> Enclosure:
         """Ends of delta or epsilon with what this profile says of them; sources: the errors on delta."""
-        return Enclosure(
-            *ends, budget=sources, quantity=quantity, method=method, methods=methods, order=order,
-            relation=self.relation.value, convention=self._convention, digits=digits,
-            seconds=spent.elapsed, tight=self._tight, proven=self.proven)
+        return self._enclosing(quantity, digits)(
+            *ends, budget=sources, method=method, methods=methods, order=order, seconds=spent.elapsed)
+
+    def _enclosing(self, quantity: str, digits: int) -> Callable[..., Enclosure]:
+        """An enclosure of one quantity with what this profile says of all of them."""
+        return partial(Enclosure, quantity=quantity, relation=self.relation.value, convention=self._convention,
+                       digits=digits, tight=self._tight, proven=self.proven)
 
     @cached_property
     def _convention(self) -> str:

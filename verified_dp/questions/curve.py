@@ -9,6 +9,7 @@ import importlib
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -28,13 +29,18 @@ PICTURES = (".svg", ".pdf", ".png")
 class Curve(Sequence[Enclosure]):
     """Enclosures in the order of the points asked for.
 
-    given: what the points are values of, "epsilon" or "delta". points: they, exact. texts: as they were written.
+    given: what the points are values of, "epsilon" or "delta". points: they, exact.
     """
 
-    def __init__(self, given: str, texts: Sequence[str], enclosures: Sequence[Enclosure],
+    def __init__(self, given: str, stated: Sequence[Number], enclosures: Sequence[Enclosure],
                  points: Sequence[Fraction] | None = None) -> None:
-        self.given, self.texts, self._enclosures = given, tuple(texts), tuple(enclosures)
-        self.points = tuple([exact.exact(text, given) for text in texts] if points is None else points)
+        self.given, self._stated, self._enclosures = given, tuple(stated), tuple(enclosures)
+        self.points = tuple([exact.exact(one, given) for one in stated] if points is None else points)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The points as they were written."""
+        return tuple(text_of(one, value) for one, value in zip(self._stated, self.points, strict=True))
 
     @overload
     def __getitem__(self, index: int) -> Enclosure: ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +21,6 @@ from numpy.polynomial.chebyshev import Chebyshev, chebpts2
 
 from verified_dp.core.balls import ball, lower_end, upper_end
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.ends import end_of
 from verified_dp.core.engines.chernoff import ChernoffValues
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.evaluation import Ends
@@ -44,17 +43,20 @@ FEW = 8
 """Fewer eps are not planned for."""
 PLACES = 16
 """Eps at which orders are compared beforehand."""
+ROUGH = 8.0
+"""Bits of an order that only has to be smaller."""
 STEPS, SURE = 8, 4
 """Of the secant in balls. To so few digits the interpolant is tried before."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Ends of what was asked, the order that has it, and its answer there."""
+    """Ends of what was asked, the order that has it, its answer there, and the errors on delta."""
 
     ends: Ends
     order: str
     answer: Answer
+    budget: Mapping[str, Dyadic]
 
 
 Ask = Callable[[int], Enclosure]
@@ -119,9 +121,11 @@ class Many:
         self._orders, self._digits, self._method = orders[:1] if self._same else orders, digits, method
         self._above = {order: Above() for order in self._orders}
         self._known = dict[tuple[Following, Fraction], Answer]()  # sharp, but not seen to be the largest
+        self._budget: tuple[Mapping[str, arb], Mapping[str, Dyadic]] = {}, {}  # the last one, which many points share
         self.bits = digits * math.log2(10) + 1  # of a delta
 
-    def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float) -> None:
+    def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, asked: float = 0.7,
+              end: float = 0.0) -> None:
         """Evaluations that answer these eps to so many bits, of the orders whose delta seems the largest somewhere."""
         wanted = sorted((one for one in epsilons if one.numerator >= 0), key=as_float)
         if len(wanted) < FEW or not self._orders:
@@ -129,21 +133,28 @@ class Many:
         with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end, budget.last):
             largest = self._orders[:1] if len(self._orders) < 2 else self._largest(wanted)
             for order in largest:
-                order.serve(wanted, bits, self._method, budget)
+                order.serve(wanted, bits, self._method, budget, asked, end)
             for order in self._orders if len(largest) == 1 else ():
                 if order is not largest[0]:
-                    self._bound_by_moments(order, largest[0], wanted)
+                    self._bound_smaller(order, largest[0], wanted, budget)
 
-    def _bound_by_moments(self, order: Following, larger: Following, epsilons: Sequence[Fraction]) -> None:
-        """Few moments that show this order smaller at as many of the eps as moments can."""
+    def _bound_smaller(self, order: Following, larger: Following, epsilons: Sequence[Fraction],
+                       budget: Budget) -> None:
+        """Few moments that show this order smaller at as many of the eps as moments can; few bits at some others."""
         if self._method not in ("auto", "contour"):
             return
-        places = [epsilons[len(epsilons) * i // PLACES] for i in range(PLACES)]
-        known = [(at, self._kept(larger, at)) for at in places]
+        inner = [epsilon for epsilon in epsilons if epsilon]
+        places = [inner[(len(inner) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
+        known = {at: one.bounds.lower for at in places if (one := self._kept(larger, at)) and one.bounds.lower > 0}
         with suppress(OutOfTime, Unsupported):
-            for answer in order.moments_below({as_float(at): float(one.bounds.lower.log()) for at, one in known
-                                               if one is not None and one.bounds.lower > 0}):
+            for answer in order.moments_below({as_float(at): float(low.log()) for at, low in known.items()}):
                 self._above[order].add(answer.epsilon, answer)
+            rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
+            order.serve(rest, ROUGH, self._method, budget, 0.0)
+            for at in rest:
+                near = self._kept(order, at)
+                if near is not None:
+                    self._above[order].add(at, near)
 
     def _largest(self, epsilons: Sequence[Fraction]) -> list[Following]:
         """The orders that have the largest estimate at one of some eps."""
@@ -160,8 +171,12 @@ class Many:
         known = self._known.pop((order, epsilon), None) if self._known else None
         return known or order.kept(epsilon, self.bits, self._method)
 
-    def _named(self, order: Following) -> str:
-        return "both" if self._same else order.loss.order
+    def _found(self, ends: Ends, order: Following, answer: Answer, alike: bool = False) -> Found:
+        """alike: whether the other orders have the same."""
+        if self._budget[0] is not answer.bounds.budget:
+            self._budget = answer.bounds.budget, answer.budget()
+        both = self._same or (alike and len(self._orders) > 1)
+        return Found(ends, "both" if both else order.loss.order, answer, self._budget[1])
 
     def _are_below(self, others: Sequence[Following], epsilon: Fraction, least: arb) -> bool:
         """Whether all these orders' delta(eps) are known to be at most this, or by what is kept are seen to be."""
@@ -185,8 +200,7 @@ class Many:
                 if answer is None:
                     return None
                 if self._are_below(others, epsilon, answer.bounds.lower):
-                    alike = not epsilon and len(self._orders) > 1
-                    return Found(answer.bounds.ends(), "both" if alike else self._named(order), answer)
+                    return self._found(answer.bounds.ends(), order, answer, not epsilon)
                 self._known[order, epsilon] = answer
         return None
 
@@ -198,8 +212,9 @@ class Many:
         found = []
         with suppress(OutOfTime, Unsupported):
             for target, factor in ((targets[-1], FACTOR), (targets[0], 1 / FACTOR)):
-                found.append(max(as_float(guess_epsilon(order, min(target * factor, Fraction(1, 2)))[0])
-                                 for order in self._orders))
+                goal = min(target * factor, Fraction(1, 2))
+                found.append(max(as_float(guess_epsilon(order, goal)[0]) if order.log_estimate(Fraction(0)) > float(
+                    log_of(goal)) else 0.0 for order in self._orders))
         return (found[0], found[1]) if len(found) == 2 and 0 < found[1] < math.inf else None
 
     @proved_by("T13-epsilon-of-delta", "T16-reversal")
@@ -208,101 +223,125 @@ class Many:
         for order in self._orders:
             answer = self._kept(order, Fraction(0))
             if answer is not None and is_below(answer, target):
-                return Found((Dyadic(0), Dyadic(0)), "both" if len(self._orders) > 1 else self._named(order), answer)
+                return self._found((Dyadic(0), Dyadic(0)), order, answer, True)
         return None
 
     def guesses(self, targets: Sequence[Fraction], low: float, high: float, budget: Budget) -> list[Guess | None]:
         """About eps(target) for each target, between low and high; None where it lies outside."""
-        knots = [dyadic(float(at), 40) for at in low + (high - low) * (1 + chebpts2(KNOTS)) / 2]
-        bits = (self._digits + 1) * math.log2(10) + math.log2(high / low)
-        self.serve([Fraction(0), *knots], budget, bits)
+        scale = Scale(min(order.least for order in self._orders))
+        first, last = scale.places(np.array([low, high]))
+        places = first + (last - first) * (1 + chebpts2(KNOTS)) / 2
+        knots = [dyadic(float(at), 40) for at in scale.epsilons(places)]
+        between = [dyadic(low * (high / low) ** (i / KNOTS), 40) for i in range(1, KNOTS)]
+        bits = (self._digits + 1) * math.log2(10)
+        self.serve([Fraction(0), *knots, *between], budget, bits, len(targets) / KNOTS, high)
         logs = {i: self._log_delta(knots[i], budget) for i in middle_first(KNOTS)}
         if not all(map(math.isfinite, logs.values())):
             return [None] * len(targets)
-        return _inverse(np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]),
+        return _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]),
                         np.array([float(log_of(target)) for target in targets]))
 
     def _log_delta(self, epsilon: Fraction, budget: Budget) -> float:
-        """log of the largest delta, about; an order whose estimate is far smaller is not asked."""
-        found = -math.inf
-        for estimate, order in sorted(((one.log_estimate(epsilon), one) for one in self._orders),
-                                      key=lambda pair: -pair[0]):
-            if estimate > found - 1:
-                answer = order.kept(epsilon, COARSE, self._method) or order.enclose(
-                    epsilon, SHARP, self._method, budget)
-                self._above[order].add(epsilon, answer)
-                found = max(found, float(((answer.bounds.lower + answer.bounds.upper) / 2).mid().log()))
+        """log of the largest delta, about; an order that is known to be smaller, or by far seems so, is not asked."""
+        found, least = -math.inf, arb(0)
+        for order in self._orders:
+            if least > 0 and (self._above[order].is_below(epsilon, least) or order.log_estimate(epsilon) < found - 1):
+                continue
+            answer = order.kept(epsilon, COARSE, self._method) or order.enclose(epsilon, SHARP, self._method, budget)
+            self._above[order].add(epsilon, answer)
+            least = answer.bounds.lower.max(least)
+            found = max(found, float(((answer.bounds.lower + answer.bounds.upper) / 2).mid().log()))
         return found
 
     def epsilon(self, target: Fraction, guess: Guess) -> Found | None:
-        """eps(target) to the digits, from about where it is and how log delta falls there: by secant steps in balls."""
-        bits, at, slope = math.ceil(self._digits * math.log2(10)) + 8, _short(Fraction(guess.epsilon), 60), guess.slope
-        near, known = (guess.error < 0.3 * 10.0**-self._digits or self._digits <= SURE), list[tuple[Fraction, float]]()
+        """eps(target) to the digits, from about where it is and how log delta falls there, of the order that has it."""
         with ctx.workprec(4 * self._digits + 64):
-            for _ in range(STEPS):
-                if near:
-                    half = at / (3 * 10**self._digits)
-                    found = self._between(target, _short(at - half, bits), _short(at + half, bits))
-                    if found is not None:
-                        return found
-                gap = self._gap(target, at)
-                if gap is None:
-                    break
-                if known and at != known[0][0]:
-                    slope = min((gap - known[0][1]) / as_float(at - known[0][0]), 0.5 * slope)
-                known[:] = [(at, gap)]
-                move = -gap / slope
-                near, at = abs(move) < 10.0 ** (-0.5 * self._digits - 1) * guess.epsilon, at + Fraction(move)
-                if not 0 < at < 2 * guess.epsilon:
-                    break
-                at = _short(at, 2 * bits)
+            for order in self._orders:
+                near = self._kept(order, Fraction(guess.epsilon))
+                found = None if near is None else self._around(order, near, target, guess)
+                if found is not None:
+                    return found
+        return None
+
+    def _around(self, order: Following, near: Answer, target: Fraction, guess: Guess) -> Found | None:
+        """The same of one order, by secant steps in balls on what is known near; eps is at / 2^places."""
+        places = math.ceil(self._digits * math.log2(10)) + 16 - math.frexp(guess.epsilon)[1]
+        at, slope, known = _scaled(guess.epsilon, places), guess.slope, list[tuple[int, float]]()
+        sure = guess.error < 0.3 * 10.0**-self._digits or self._digits <= SURE
+        for _ in range(STEPS):
+            if sure:
+                half = at // (3 * 10**self._digits)
+                found = self._between(order, near, target, (Dyadic(at - half, -places), Dyadic(at + half, -places)))
+                if found is not None:
+                    return found
+            bounds = near.at(Dyadic(at, -places)).bounds
+            if not bounds.lower > 0:
+                break
+            gap = float((bounds.lower / ball(target)).log())
+            if known and at != known[0][0]:
+                slope = min((gap - known[0][1]) / math.ldexp(float(at - known[0][0]), -places), 0.5 * slope)
+            known[:] = [(at, gap)]
+            sure = abs(gap / slope) < 10.0 ** (-0.5 * self._digits - 1) * guess.epsilon
+            at += _scaled(-gap / slope, places)
+            if not 0 < at < _scaled(2 * guess.epsilon, places):
+                break
         return None
 
     @proved_by("T13-epsilon-of-delta", "T25-composition")
-    def _between(self, target: Fraction, low: Fraction, high: Fraction) -> Found | None:
-        """low <= eps(target) <= high, where below `low` one order's delta exceeds the target, and at `high` none's."""
-        for order in self._orders:
-            below, above = self._kept(order, low), self._kept(order, high)
-            if below is None or above is None or not is_below(above, target):
-                return None
-            if is_above(below, target):
-                others = [other for other in self._orders if other is not order]
-                met = self._are_below(others, high, lower_end(ball(target)))
-                return Found((end_of(low), end_of(high)), self._named(order), below) if met else None
-        return None
-
-    def _gap(self, target: Fraction, epsilon: Fraction) -> float | None:
-        """log of the largest delta that is known over the target; None where nothing is."""
-        answers = [self._kept(order, epsilon) for order in self._orders]
-        sizes = [(one.bounds.lower + one.bounds.upper).mid() / 2 for one in answers if one is not None]
-        return max((float((size / ball(target)).log()) for size in sizes if size > 0), default=None)
+    def _between(self, order: Following, near: Answer, target: Fraction, ends: tuple[Dyadic, Dyadic]) -> Found | None:
+        """low <= eps(target) <= high, where below `low` this order's delta exceeds the target, and at `high` none's."""
+        below, above = (near.at(end) for end in ends)
+        others = [other for other in self._orders if other is not order]
+        shown = is_above(below, target) and is_below(above, target) and self._are_below(
+            others, ends[1], lower_end(ball(target)))
+        return self._found(ends, order, below) if shown else None
 
 
-def _short(number: Fraction, bits: int) -> Fraction:
-    """A dyadic number near a positive one, to so many bits."""
-    top, bottom = number.numerator, number.denominator
-    places = bits - top.bit_length() + bottom.bit_length()
-    if places < 0:
-        return Fraction(round(number / 2**-places) * 2**-places)
-    return Fraction((2 * (top << places) + bottom) // (2 * bottom), 1 << places)
+def _scaled(number: float, places: int) -> int:
+    """number * 2^places as an integer, about."""
+    top, exponent = math.frexp(number)
+    shift, whole = exponent + places - 53, int(math.ldexp(top, 53))
+    return whole << shift if shift >= 0 else whole >> -shift
 
 
-def _inverse(at: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> list[Guess | None]:
+@dataclass(frozen=True)
+class Scale:
+    """Where log delta is smooth: in eps, or where its size `least` is small in log(1 + eps / least)."""
+
+    least: float
+
+    def places(self, epsilons: np.ndarray) -> np.ndarray:
+        """Of eps on the scale."""
+        return np.log1p(epsilons / self.least) if 0 < self.least < math.inf else epsilons
+
+    def epsilons(self, places: np.ndarray) -> np.ndarray:
+        """The eps of places."""
+        return self.least * np.expm1(places) if 0 < self.least < math.inf else places
+
+    def slopes(self, epsilons: np.ndarray) -> np.ndarray:
+        """Of the places over eps."""
+        return 1 / (self.least + epsilons) if 0 < self.least < math.inf else np.ones(len(epsilons))
+
+
+def _inverse(scale: Scale, epsilons: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> list[Guess | None]:
     """Where the polynomial through falling values takes the wanted ones, by Newton's steps, and its slopes there."""
+    at = scale.places(epsilons)
     curve = Chebyshev.fit(at, values, len(at) - 1)
     slope, found = curve.deriv(), np.interp(-wanted, -values, at)
     for _ in range(8):
         found = np.clip(found - (curve(found) - wanted) / slope(found), at[0], at[-1])
     error, inside = float(np.abs(curve.coef[-3:]).max()), (wanted < values[0]) & (wanted > values[-1])
+    places = scale.epsilons(found)
+    falls = slope(found) * scale.slopes(places)
     return [Guess(one, fall, -error / fall / one) if known and fall < 0 else None
-            for one, fall, known in zip(found.tolist(), slope(found).tolist(), inside.tolist(), strict=True)]
+            for one, fall, known in zip(places.tolist(), falls.tolist(), inside.tolist(), strict=True)]
 
 
 def deltas_along(many: Many, epsilons: Sequence[Fraction], ask: Ask, shown: Shown, budget: Budget) -> list[Enclosure]:
     """delta at each eps: by few evaluations for all of them; ask(i) for the others, the middle of each gap first."""
     found: dict[int, Enclosure] = {}
     many.serve(epsilons, budget, many.bits)
-    for i in sorted(range(len(epsilons)), key=lambda i: -as_float(epsilons[i])):
+    for i in np.argsort([-as_float(epsilon) for epsilon in epsilons]).tolist():
         near = many.delta(epsilons[i])
         if near is not None:
             found[i] = shown(near)

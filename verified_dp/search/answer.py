@@ -73,6 +73,12 @@ def width_bits(bounds: Bounds) -> float:
         return -float((width / size).log()) / math.log(2)
 
 
+def is_narrow(bounds: Bounds, bits: float) -> bool:
+    """Whether the relative width is at most 2^-bits, about: as `width_bits`, in less time."""
+    width = bounds.upper - bounds.lower
+    return bool((bounds.lower > 0 and width * 2.0**min(bits, 1000.0) <= bounds.upper) or width == 0)
+
+
 def intersect(answers: Sequence[Answer]) -> Answer:
     """The intersection of enclosures of one number: the narrowest where that is inside of all others.
 

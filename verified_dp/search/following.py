@@ -7,22 +7,27 @@ known beforehand, `serve` chooses few that are sharp at every one of them.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from flint import arb
 
+from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines import Witness
-from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.allocation import EpochModel
-from verified_dp.search.answer import Answer, width_bits
+from verified_dp.search.answer import Answer, is_narrow, width_bits
+from verified_dp.search.between import interpolate
 from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
 from verified_dp.search.magnitudes import why_no_floats
@@ -38,6 +43,7 @@ from verified_dp.search.order import (
     path_seconds,
 )
 from verified_dp.search.path import choose_path, plan_path
+from verified_dp.search.rays import RaysPlan, choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.stretch import Stretch, Tilts, choose_tilts
 from verified_dp.search.transforms import geometric
@@ -54,6 +60,8 @@ MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
 PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
+RATIO = 6.0
+"""How many times the first eps the last one may be for one pair of rays."""
 FARTHER = 30.0
 """By how much less log delta is held to be where it was lost in its error."""
 
@@ -64,6 +72,16 @@ class Served(NamedTuple):
     low: float
     high: float
     answer: Answer
+
+
+def smoothed(answer: Answer, epsilons: Sequence[Fraction], bits: float, most: float) -> Answer:
+    """The same with a polynomial in the place of its values from the first of these eps to the last, if it has to be
+    of no higher degree than `most`.
+    """
+    tilt = getattr(answer.witness, "tilt", Fraction(0))
+    logs = [float((answer.at(epsilon).bounds.lower * (ball(tilt * epsilon)).exp()).log()) for epsilon in epsilons]
+    values = interpolate(answer.values, epsilons[0], epsilons[-1], bits, min(logs), int(most))
+    return replace(answer, values=values)
 
 
 class Following(SingleOrder):
@@ -93,64 +111,112 @@ class Following(SingleOrder):
         return float(near.bounds.upper.log())
 
     def _afresh(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        smooth = self.has_contour and not self.loss.direct_parts
+        smooth = self.has_contour and not self.loss.direct_parts and (not self.few or self._has_line(epsilon, bits))
         answer = super().enclose(epsilon, bits + MARGIN if smooth else bits, method, budget)
         if all(one.values is not None for _, one in answer.by_side()):
             self._kept, self._here = [*self._kept[-MANY + 1:], answer], None
         return answer
 
+    def _has_line(self, epsilon: Fraction, bits: float) -> bool:
+        """Whether a line takes little time; no closed form is sharper for being asked for more."""
+        return epsilon < self.model.largest and not has_closed_form(self.loss) and plan_line(
+            self._float_model, as_float(epsilon), self.saddle(epsilon), bits + MARGIN).seconds < SLOW_LINE
+
     def kept(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
         """The first kept evaluation that is sharp enough here: for a stretch around it, or of the nearest ones."""
-        if not self._kept and not self._served:
+        at = as_float(epsilon)
+        for one in self._served:
+            if one.low <= at <= one.high and method in ("auto", one.answer.method):
+                found = one.answer.at(epsilon)
+                if is_narrow(found.bounds, bits):
+                    return found
+        if not self._kept:
             return None
         if self._here is None or self._here[0] != epsilon:
             self._here = epsilon, []
         nearest, known = list[Answer](), self._here[1]
         for i in range(2):
             if i == len(known):
-                nearest = nearest or self._nearest(epsilon)
+                nearest = nearest or self._nearest(at)
                 if i == len(nearest):
                     break
                 known.append(nearest[i].at(epsilon))
-            if method in ("auto", known[i].method) and width_bits(known[i].bounds) >= bits:
+            if method in ("auto", known[i].method) and is_narrow(known[i].bounds, bits):
                 return known[i]
         return None
 
-    def _nearest(self, epsilon: Fraction) -> list[Answer]:
+    def _nearest(self, at: float) -> list[Answer]:
         """What is kept, the nearest first."""
-        at = as_float(epsilon)
-        served = [one.answer for one in self._served if one.low <= at <= one.high]
-        if len(self._kept) < 2 or len(served) > 1:
-            return served + self._kept
-        return served + sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))
+        return sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))
 
     def moments_below(self, logs: Mapping[float, float]) -> Iterator[Answer]:
-        """Bounds by one moment each, which should show delta below e^log at as many of these eps as moments can."""
+        """Bounds by one moment each, which should show delta below e^log at these eps.
+
+        None where moments cannot at all of them, since a line for the others does so for all; but lines of few steps
+        are slow.
+        """
         if not (self.has_contour and logs) or self.is_trivial or isinstance(self.model, EpochModel):
             return
         at, aims = np.array(list(logs)), np.array(list(logs.values()))
         tilts = geometric(1e-2, min(30 * (1 - aims.min() / (at.max() + 1e-9)), LARGEST_TILT), MOMENTS)
         factors = tilts * np.log(tilts) - (1 + tilts) * np.log1p(tilts)
         shown = (self._float_model.log_masses(tilts) + factors)[:, None] - np.outer(tilts, at) < aims - NEARLY
+        if not (self.few or shown.any(axis=0).all()):
+            return
         while shown.any():
             best = int(shown.sum(axis=1).argmax())
             yield self.chernoff(dyadic(float(at[shown[best]][0])), float(tilts[best]))
             shown = shown & ~shown[best]
 
-    def serve(self, epsilons: Sequence[Fraction], bits: float, method: str, budget: Budget) -> None:
-        """Make evaluations that answer these eps, in growing order and >= 0, where lines or paths are asked at all."""
-        if method not in ("auto", "contour") or not self.has_contour or self.is_trivial or (
-                has_closed_form(self.loss) or why_no_floats(self.loss) is not None):
+    def serve(self, epsilons: Sequence[Fraction], bits: float, method: str, budget: Budget, asked: float = 1.0,
+              end: float = 0.0) -> None:
+        """Make evaluations that answer these eps, in growing order and >= 0, where lines or paths are asked at all.
+
+        asked: how often, for each of these eps, one near it will be. end: where given, eps themselves shall be known to
+        that precision, which takes log2(end / eps) bits more.
+        """
+        if method not in ("auto", "contour") or self.is_trivial or why_no_floats(self.loss) is not None:
+            return
+        if has_closed_form(self.loss):
+            quick = method == "auto" and is_quick(self.loss) and len(epsilons) >= LEAST
+            if quick and (self.has_contour or end):  # else some are known exactly
+                self._serve_closed(epsilons, bits)
+            return
+        if not self.has_contour:
             return
         below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
-        parts: list[Sequence[Fraction]] = [below]
+        parts = self._groups(below)
         with suppress(OutOfTime, Unsupported):
             while parts and not budget.spent:
                 part = parts.pop()
                 if len(part) >= LEAST:
-                    parts += self._serve(part, bits, budget)
+                    more = math.log2(max(end / as_float(part[0] or part[1]), 1.0))
+                    parts += self._serve(part, bits + more, budget, asked)
 
-    def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget) -> list[Sequence[Fraction]]:
+    def _serve_closed(self, epsilons: Sequence[Fraction], bits: float) -> None:
+        """One that computes each eps on its own."""
+        answer = self.evaluate(epsilons[0], ClosedFormWitness(math.ceil(2 * bits) + 40))
+        self._served.append(Served(as_float(epsilons[0]), as_float(epsilons[-1]), answer))
+
+    def _groups(self, epsilons: Sequence[Fraction]) -> list[Sequence[Fraction]]:
+        """Few steps apart by the size of eps, from the sum of the least losses on: one pair of rays for each."""
+        least = self.least
+        if not (self.few and epsilons and least < math.inf) or self.loss.order == "add":
+            return [epsilons]
+        ends, most = [0.0, *map(as_float, epsilons)], as_float(epsilons[-1])
+        many = max(math.ceil(math.log(max(most / least, 1.0)) / math.log(RATIO)), 1) if least > 0 else 0
+        cuts = [bisect_left(ends, most * (least / most) ** (i / many)) - 1 for i in range(many, -1, -1)] if many else []
+        places = [0, *(max(cut, 0) for cut in cuts[:-1]), len(epsilons)]
+        return [epsilons[low:high + 1] for low, high in pairwise(places) if low < high]
+
+    @property
+    def least(self) -> float:
+        """The size of the sum of the least losses in the order remove, next to which delta is not smooth; or inf."""
+        if not self.loss.parts or self.loss.mean_shift_squared or len(self.loss.node_parts) < len(self.loss.parts):
+            return math.inf
+        return float(sum((-count * ball(law.above[0][1]).log() for law, count in self.loss.node_parts), arb(0)))
+
+    def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget, asked: float) -> list[Sequence[Fraction]]:
         """One evaluation for all of them; the halves where it would lose too much."""
         stretch, wanted = self._stretch(part), bits + SPARE
         for _ in range(TRIES):
@@ -164,7 +230,8 @@ class Following(SingleOrder):
                 break
             bounds = [found.at(part[i]).bounds for i in stretch.places]
             if min(map(width_bits, bounds)) >= bits:
-                self._served.append(Served(as_float(part[0]), as_float(part[-1]), found))
+                self._served.append(Served(as_float(part[0]), as_float(part[-1]), smoothed(
+                    found, [part[i] for i in stretch.places], bits, asked * len(part))))
                 break
             wanted += max(bits - min(map(width_bits, bounds)), 0.0) / 2
             stretch = replace(stretch, logs=np.array([self._known(part[i], log, one) for i, log, one in zip(
@@ -202,7 +269,18 @@ class Following(SingleOrder):
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds + len(part) * line.count * PER_TERM
         if line.seconds > SLOW_LINE and saddles[1].tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
-            path = plan_path(model, start, saddles[1], bits, stretch.others(saddles[1]))
-            if path is not None and path_seconds(path) + len(part) * path.count * PER_TERM < seconds:
+            rays = self._rays(part, stretch, bits)
+            path = plan_path(model, start, saddles[1], bits, stretch.others(saddles[1])) if rays is None else None
+            if rays is not None and rays.seconds < seconds:
+                choose, seconds = partial(choose_rays, rays), rays.seconds
+            elif path is not None and path_seconds(path) + len(part) * path.count * PER_TERM < seconds:
                 choose, seconds = partial(choose_path, path), path_seconds(path)
         return self.evaluate(part[len(part) // 2], choose()) if budget.allows(seconds) else None
+
+    def _rays(self, part: Sequence[Fraction], stretch: Stretch, bits: float) -> RaysPlan | None:
+        """Two rays for the whole stretch, by the size of delta if one large loss decides."""
+        known = [self._jumping(part[i], Saddle(stretch.low, log, 0.0)).log_delta
+                 for i, log in zip(stretch.places, stretch.logs.tolist(), strict=True)]
+        first = Saddle(stretch.low, known[0], 0.0)
+        return plan_rays(self._float_model, as_float(part[0]), first, bits,
+                         replace(stretch, logs=np.array(known)).others(first))

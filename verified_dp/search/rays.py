@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,15 +65,23 @@ class RuleTable:
 
 @dataclass(frozen=True)
 class Sums:
-    """log of T158's bounds of what each ray integrates, for some cuts."""
+    """log of T158's bounds of what each ray integrates, for some cuts, over the errors allowed at some eps.
+
+    epsilons, targets: the least eps first, and log of the error allowed at each.
+    """
 
     tables: list[RuleTable]
     numbers: list[np.ndarray]
-    epsilon: float
+    epsilons: np.ndarray
+    targets: np.ndarray
+
+    def decay(self, x: np.ndarray) -> np.ndarray:
+        """log of |e^{-z eps}| over the error allowed, at the eps where it is largest, Re z = x."""
+        return np.asarray((-np.multiply.outer(x, self.epsilons) - self.targets).max(axis=-1))
 
     def logs(self, z: np.ndarray, high: bool) -> np.ndarray:
         """Without the kernel; one row per point, one column per cut."""
-        total, parts = -z.real[:, None] * self.epsilon, []
+        total, parts = self.decay(z.real)[:, None], []
         for table, numbers in zip(self.tables, self.numbers, strict=True):
             low, rest, whole = table.sums(z, numbers)
             total = total + table.count * (whole if high else low)
@@ -82,7 +91,7 @@ class Sums:
     def reach(self, slopes: np.ndarray) -> np.ndarray:
         """Re(d v) at most in excess of that of eps, per direction and cut: the low sums decay where it is negative."""
         right, up = np.cos(slopes)[:, None], np.sin(slopes)[:, None]
-        excess = -right * self.epsilon
+        excess = -right * self.epsilons[0]
         for table, numbers in zip(self.tables, self.numbers, strict=True):
             turned = np.maximum.accumulate(right * table.loss - up * table.angle, axis=1)
             excess = excess + table.count * turned[:, numbers - 1]
@@ -90,7 +99,7 @@ class Sums:
 
     def only(self, index: int) -> Sums:
         """With one cut."""
-        return Sums(self.tables, [numbers[index:index + 1] for numbers in self.numbers], self.epsilon)
+        return Sums(self.tables, [numbers[index:index + 1] for numbers in self.numbers], self.epsilons, self.targets)
 
 
 @dataclass(frozen=True)
@@ -133,13 +142,18 @@ class RaysPlan:
         return 1e-6 * work * max(1.0, self.prec / 150)
 
 
-def plan_rays(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float) -> RaysPlan | None:
-    """Choose the start, the nodes' line and both rays for a relative error 2^-bits; None where none is found."""
+def plan_rays(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
+              others: Sequence[tuple[float, float]] = ()) -> RaysPlan | None:
+    """Choose the start, the nodes' line and both rays for a relative error 2^-bits; None where none is found.
+
+    others: larger eps, and how far log of their errors may exceed that of the first one.
+    """
     if loss.mean_shift_squared or loss.direct or not loss.parts:
         return None
-    target = saddle.log_delta - (bits + 3) * math.log(2)
+    epsilons, excess = np.array([(epsilon, 0.0), *others]).T
+    targets = saddle.log_delta - (bits + 3) * math.log(2) + excess
     with np.errstate(all="ignore"):
-        plans = (_plan_at(loss, epsilon, saddle.tilt * share, height, target) for share, height in _TRIED)
+        plans = (_plan_at(loss, saddle.tilt * share, height, epsilons, targets) for share, height in _TRIED)
         return next((plan for plan in plans if plan is not None), None)
 
 
@@ -151,9 +165,9 @@ def _rule(law: FloatLaw, c: float, want: float, share: float) -> NodeRule:
     return node_rule(height, height, step, float(low), float(high))
 
 
-def _plan_at(loss: FloatLoss, epsilon: float, c: float, share: float, target: float) -> RaysPlan | None:
-    size = loss.cumulants(c)[0] - c * epsilon - math.log(c)
-    want = size - target + math.log(4 * sum(count for _, count in loss.parts))
+def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targets: np.ndarray) -> RaysPlan | None:
+    size = loss.cumulants(c)[0] + float((-c * epsilons - targets).max()) - math.log(c)
+    want = size + math.log(4 * sum(count for _, count in loss.parts))
     rules = [_rule(law, c, want, share) for law, _ in loss.parts]
     if max(rule.last - rule.first for rule in rules) > _MOST_NODES:
         return None
@@ -161,13 +175,13 @@ def _plan_at(loss: FloatLoss, epsilon: float, c: float, share: float, target: fl
     lead = tables[0]
     ends = np.searchsorted(lead.angle, [0.02 * lead.angle[-1], 0.98 * lead.angle[-1]])
     tried = lead.highest[np.unique(np.linspace(ends[0], ends[1], _CUTS).astype(int).clip(1, len(lead.loss) - 1))]
-    sums = Sums(tables, [table.below(tried) for table in tables], epsilon)
-    chosen = _choose_cut(sums, c, target)
+    sums = Sums(tables, [table.below(tried) for table in tables], epsilons, targets)
+    chosen = _choose_cut(sums, c)
     if chosen is None:
         return None
     sums, slope, low_end, high_end = chosen
-    low = _cut_ray(sums, c, slope, low_end, False, target)
-    up = None if low is None else _cut_ray(sums, c, math.pi / 2, high_end, True, target)
+    low = _cut_ray(sums, c, slope, low_end, False)
+    up = None if low is None else _cut_ray(sums, c, math.pi / 2, high_end, True)
     if low is None or up is None:
         return None
     start = np.array([c + 0j])
@@ -175,18 +189,18 @@ def _plan_at(loss: FloatLoss, epsilon: float, c: float, share: float, target: fl
         max(low.half, up.half))
     extra = sum(math.log2(table.count) for table in tables) + math.log2(1 + c + max(low_end, high_end)) + max(
         len(low.levels), len(up.levels))
-    return RaysPlan(c, sums, low, up, math.ceil((most - target) / math.log(2) + extra + 16))
+    return RaysPlan(c, sums, low, up, math.ceil(most / math.log(2) + extra + 16))
 
 
-def _choose_cut(sums: Sums, c: float, target: float) -> tuple[Sums, float, float, float] | None:
+def _choose_cut(sums: Sums, c: float) -> tuple[Sums, float, float, float] | None:
     """The cut and the slope with the shortest rays; their lengths."""
     reach = sums.reach(_SLOPES)
-    scale = (float(sums.logs(np.array([c + 0j]), False).max()) - target) / max(
-        sums.epsilon - sum(table.count * table.loss[0] for table in sums.tables), 1e-300)
+    scale = float(sums.logs(np.array([c + 0j]), False).max()) / max(
+        sums.epsilons[0] - sum(table.count * table.loss[0] for table in sums.tables), 1e-300)
     tried = scale * _REACHES
-    rays = np.stack([_lengths(sums, c, slope, tried, False, target) for slope in _SLOPES])
-    rays = np.where(reach < -_SPARE * np.cos(_SLOPES)[:, None] * sums.epsilon, rays, np.inf)
-    up = _lengths(sums, c, math.pi / 2, tried, True, target)
+    rays = np.stack([_lengths(sums, c, slope, tried, False) for slope in _SLOPES])
+    rays = np.where(reach < -_SPARE * np.cos(_SLOPES)[:, None] * sums.epsilons[0], rays, np.inf)
+    up = _lengths(sums, c, math.pi / 2, tried, True)
     total = rays + up
     slope, cut = np.unravel_index(int(total.argmin()), total.shape)
     if not math.isfinite(total[slope, cut]):
@@ -194,10 +208,10 @@ def _choose_cut(sums: Sums, c: float, target: float) -> tuple[Sums, float, float
     return sums.only(int(cut)), float(_SLOPES[slope]), float(rays[slope, cut]), float(up[cut])
 
 
-def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool, target: float) -> np.ndarray:
+def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool) -> np.ndarray:
     """How far a ray must go until the rest is negligible, for each cut."""
     z = c + tried * complex(math.cos(slope), math.sin(slope))
-    logs = sums.logs(z, high) - math.log(2) - np.log(np.abs(z))[:, None] - target
+    logs = sums.logs(z, high) - math.log(2) - np.log(np.abs(z))[:, None]
     rows = np.arange(logs.shape[1])
     first = (logs < 0).argmax(axis=0)
     before = np.maximum(first - 1, 0)
@@ -207,21 +221,21 @@ def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool, 
     return np.where((logs < 0).any(axis=0), 1.05 * found, np.inf)
 
 
-def _cut_ray(sums: Sums, c: float, slope: float, length: float, high: bool, target: float) -> RayShape | None:
+def _cut_ray(sums: Sums, c: float, slope: float, length: float, high: bool) -> RayShape | None:
     """Levels of panels whose length doubles, as few as the errors of each allow."""
     turn = complex(math.cos(slope), math.sin(slope))
-    need = float(sums.logs(np.array([c + 0j]), high)[0, 0]) - target
+    need = float(sums.logs(np.array([c + 0j]), high)[0, 0])
     points = min(max(12, math.ceil(0.28 * need)), 128)
     tried = _FIRST * length / 2
-    errors, _ = _errors(sums, c, turn, np.zeros(len(tried)), tried, np.ones(len(tried)), high, points, target)
+    errors, _ = _errors(sums, c, turn, np.zeros(len(tried)), tried, np.ones(len(tried)), high, points)
     for half in tried[errors < _ROOM][::-1][:_BACKINGS]:
-        levels = _levels(sums, c, turn, length, high, points, target, float(half))
+        levels = _levels(sums, c, turn, length, high, points, float(half))
         if levels is not None:
             return RayShape(slope, float(half), points, levels)
     return None
 
 
-def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, points: int, target: float,
+def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, points: int,
             half: float) -> list[tuple[int, float]] | None:
     """Panels and ellipses from a first half-length on: at every level the fewest after which panels may be doubled."""
     place, levels = 0.0, list[tuple[int, float]]()
@@ -231,7 +245,7 @@ def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, poin
         ends = place + 2 * half * panels
         errors, ellipses = _errors(sums, c, turn, np.append(np.full(len(panels), place), ends),
                                    np.append(np.full(len(panels), half), np.full(len(panels), 2 * half)),
-                                   np.append(panels, np.ones(len(panels))), high, points, target)
+                                   np.append(panels, np.ones(len(panels))), high, points)
         fits, next_fits = np.split(errors < np.repeat([0, _ROOM], len(panels)), 2)
         good = np.flatnonzero(fits & (next_fits | (panels >= rest)))
         if not len(good) or rest > _MOST_PANELS:
@@ -245,8 +259,8 @@ def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, poin
 
 
 def _errors(sums: Sums, c: float, turn: complex, places: np.ndarray, halves: np.ndarray, panels: np.ndarray, high: bool,
-            points: int, target: float) -> tuple[np.ndarray, np.ndarray]:
-    """log of the Gauss-Legendre errors of panels along a ray over e^target, with the best ellipses."""
+            points: int) -> tuple[np.ndarray, np.ndarray]:
+    """log of the Gauss-Legendre errors of panels along a ray over those allowed, with the best ellipses."""
     rho = _ELLIPSES[None, :]
     along, across = halves[:, None] * ((rho + 1 / rho) / 2 - 1), halves[:, None] * (rho - 1 / rho) / 2
     near, far = places[:, None] - along, (places + 2 * halves * panels)[:, None] + along
@@ -256,7 +270,7 @@ def _errors(sums: Sums, c: float, turn: complex, places: np.ndarray, halves: np.
     kernel = np.log(nearest) + np.log(np.maximum(left + 1, low))
     logs = sums.logs(z.ravel(), high)[:, 0].reshape(z.shape).max(axis=-1) - kernel
     errors = logs + np.log((halves * panels)[:, None] * 64 / 15 / (1 - rho**-2)) - 2 * points * np.log(rho)
-    errors = np.where(nearest > 0, errors, np.inf) - target + math.log(8)
+    errors = np.where(nearest > 0, errors, np.inf) + math.log(8)
     best = np.nanargmin(np.where(np.isnan(errors), np.inf, errors), axis=1)
     return errors[np.arange(len(errors)), best], _ELLIPSES[best]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 from flint import arb, ctx
@@ -117,10 +118,14 @@ class ClosedFormValues:
     def delta(self, epsilon: Fraction) -> Bounds:
         """Enclose delta(eps); the only error is rounding, but for a single law that is an integral itself."""
         with ctx.workprec(self.witness.prec):
-            law = self.loss.parts[0][0] if is_single(self.loss) else None
-            if is_itemised(law):
-                return bounds_from_sum(*law.itemise_hockey_stick(ball(epsilon)), {})
-            return bounds_from_sum(way(self.loss)(self.loss, ball(epsilon)), {}, {})
+            return bounds_from_sum(*self._terms(ball(epsilon)), {})
+
+    @cached_property
+    @proved_by("T33-sum-and-errors")
+    def _terms(self) -> Callable[[arb], tuple[arb, dict[str, arb]]]:
+        """A ball for delta, and the errors beside it."""
+        law, found = self.loss.parts[0][0] if is_single(self.loss) else None, way(self.loss)
+        return law.itemise_hockey_stick if is_itemised(law) else lambda epsilon: (found(self.loss, epsilon), {})
 
 
 _PIECE = 60

@@ -101,10 +101,13 @@ class Share:
 
 @dataclass(frozen=True)
 class LevelValues:
-    """A level before eps is known: points z, terms = weight * integrand * e^{z eps}; bounds at corners around it."""
+    """A level before eps is known: terms = weight * integrand * e^{z eps}; bounds at corners around it.
 
-    points: list[acb]
-    terms: list[acb]
+    terms: a row for each panel, whose middle is given, a column for each Gauss point.
+    """
+
+    middles: list[acb]
+    terms: acb_mat
     ends: list[acb]
     corners: list[acb]
     corner_masses: list[arb]
@@ -112,12 +115,14 @@ class LevelValues:
 
 @dataclass(frozen=True)
 class RayValues:
-    """A ray before eps is known. beyond: bound of the products at its end `top`.
+    """A ray before eps is known. offsets: of the first level's Gauss points; they double from level to level.
 
+    beyond: bound of the products at its end `top`.
     reach: Re(direction * v), at most, of what is integrated; it decays past the top if that is below right * eps.
     """
 
     levels: list[LevelValues]
+    offsets: list[acb]
     top: acb
     beyond: arb
     reach: arb
@@ -178,7 +183,7 @@ def _evaluate_ray(shares: Sequence[Share], tilt: Fraction, ray: Ray, high: bool,
                   between: Callable[[], None]) -> RayValues:
     corners = [acb(ball(x), ball(y)) for x, y in ray.corners(tilt)]
     gauss, stride = gauss_rule(ray.points), acb(*map(ball, ray.stride))
-    offsets = [stride * x / 2 for x, _ in gauss]
+    offsets = first_offsets = [stride * x / 2 for x, _ in gauss]
     used = [(share, [share.low, share.high] if high else [share.low]) for share in shares]
     turns = [[turns_of(nodes, offsets) for nodes in halves] for _, halves in used]
     levels = []
@@ -197,10 +202,11 @@ def _evaluate_ray(shares: Sequence[Share], tilt: Fraction, ray: Ray, high: bool,
             points, weights, _multiplied(shares, sums, len(points)), strict=True)]
         with ctx.workprec(BOUND_BITS):
             around = rectangle(corners[n:n + 2], level.panels, level.ellipse)
-            levels.append(LevelValues(points, terms, corners[n:n + 2], around, _bound_integrand(shares, around, high)))
+            levels.append(LevelValues(middles, acb_mat(level.panels, ray.points, terms), corners[n:n + 2], around,
+                                      _bound_integrand(shares, around, high)))
     with ctx.workprec(BOUND_BITS):
         top = corners[-1]
-        return RayValues(levels, top, _bound_sizes(shares, [top], high)[0],
+        return RayValues(levels, first_offsets, top, _bound_sizes(shares, [top], high)[0],
                          _bound_reach(shares, acb(*map(ball, ray.stride)), high), ray.stride[0])
 
 
@@ -293,13 +299,20 @@ class RaysValues:
     quadrature: arb
     node_tail: arb
 
-    @proved_by("T158-two-rays", "T17-gauss-legendre", "T20-panel-enclosure")
+    @proved_by("T158-two-rays")
     def delta(self, epsilon: Fraction) -> Bounds:
         """Enclose D(eps): panel errors, node errors and what lies beyond both rays on both sides."""
         with ctx.workprec(self.witness.prec):
-            at = ball(epsilon)
-            total = sum((term * (-z * at).exp() for ray in self.rays for level in ray.levels
-                         for z, term in zip(level.points, level.terms, strict=True)), acb(0)).imag / arb.pi()
+            return bounds_from_sum(self.enclose_sum(ball(epsilon)), self.bound_errors(epsilon), {"aliasing": arb(0)})
+
+    @proved_by("T158-two-rays")
+    def enclose_sum(self, epsilon: arb) -> arb:
+        """Enclose (1/pi) Im of both rays' panel sums, for every point of a ball."""
+        return sum((_sum_ray(ray, epsilon) for ray in self.rays), acb(0)).imag / arb.pi()
+
+    @proved_by("T158-two-rays", "T17-gauss-legendre", "T20-panel-enclosure")
+    def bound_errors(self, epsilon: Fraction) -> dict[str, arb]:
+        """Bound |D - sum| by source: sums and maxima of exponentials that fall in eps."""
         with ctx.workprec(BOUND_BITS):
             at = ball(epsilon)
             scale = (-ball(self.witness.tilt) * at).exp()
@@ -307,11 +320,20 @@ class RaysValues:
             panels = sum((bound_gauss(values.ends, values.corners, values.corner_masses, level.ellipse, ray.points, at)
                           for found, ray in both
                           for values, level in zip(found.levels, ray.levels, strict=True)), arb(0))
-            errors = {"quadrature": scale * self.quadrature, "node_tail": scale * self.node_tail,
-                      "panels": panels / arb.pi(),
-                      "frequency_tail": sum((_bound_beyond(ray, at) for ray in self.rays), arb(0))}
-        with ctx.workprec(self.witness.prec):
-            return bounds_from_sum(total, errors, {"aliasing": arb(0)})
+            return {"quadrature": scale * self.quadrature, "node_tail": scale * self.node_tail,
+                    "panels": panels / arb.pi(),
+                    "frequency_tail": sum((_bound_beyond(ray, at) for ray in self.rays), arb(0))}
+
+
+@proved_by("T158-two-rays")
+def _sum_ray(ray: RayValues, epsilon: arb) -> acb:
+    """Enclose the sum of a ray's terms times e^{-z eps}: the offsets' turns of a level are squares of the last's."""
+    turns, total = [(-offset * epsilon).exp() for offset in ray.offsets], acb(0)
+    for n, level in enumerate(ray.levels):
+        turns = [turn * turn for turn in turns] if n else turns
+        middles = acb_mat([[(-z * epsilon).exp() for z in level.middles]])
+        total += (middles * (level.terms * acb_mat([[turn] for turn in turns])))[0, 0]
+    return total
 
 
 @proved_by("T158-two-rays")
