@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -35,9 +36,8 @@ from verified_dp.core.laws.lognormal import (
     choose_majorant,
     enclose_centred,
     enclose_hats,
-    enclose_line,
-    enclose_nodes,
 )
+from verified_dp.core.laws.lognormal_nodes import Nodes, Rules, choose_strip, enclose_nodes
 from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
 
@@ -56,72 +56,84 @@ def phi(z: complex, s: float, angle: float | None = None) -> complex:
     return complex(values.sum() * (28.0 / 20000) / np.sqrt(2 * np.pi))
 
 
+def nodes_of(s: str, sector: tuple[str, str], sizes: tuple[str, str], bits: int) -> Nodes:
+    """A rule for arguments within `half` of the centre and for |z| between two sizes."""
+    spread = arb(s)
+    strip = choose_strip(spread, arb(sector[0]), arb(sector[1]), bits * arb.const_log2())
+    low, high = (arb(size).log() / spread for size in sizes)
+    return enclose_nodes(spread, strip, (lower_end(low), upper_end(high)), bits)
+
+
 @transform
-@pytest.mark.parametrize("s", [0.3, 1.0, 3.0])
-def test_nodes_enclose_the_transform(s: float) -> None:
+@pytest.mark.parametrize("s", ["0.3", "1", "3"])
+def test_nodes_enclose_the_transform(s: str) -> None:
     rng = random.Random(5)
-    with ctx.workprec(120):
-        for centre, half in [(arb(0), arb(1) / 2), (arb(1), arb(1) / 2), (arb(7) / 4, arb(1) / 4)]:
-            line = enclose_line(arb(s), centre, half, 50)
-            for near in 10 ** np.linspace(-4, 1, 6):
-                nodes = enclose_nodes(line, arb(near), arb(4 * near), 50)
-                radius, angle = near * rng.uniform(1, 4), float(centre) + float(half) * rng.uniform(-0.99, 0.99)
-                z = radius * np.exp(1j * angle)
-                found, truth = nodes.enclose(acb(z.real, z.imag)), phi(z, s)
-                assert abs(complex(found) - truth) < 1e-10 * np.exp((angle / s) ** 2 / 2)
+    with ctx.workprec(160):
+        for centre, half in [("0", "0.5"), ("1", "0.5"), ("1.75", "0.25")]:
+            for sizes in [("1e-4", "1e-3"), ("0.01", "2"), ("2", "50")]:
+                nodes = nodes_of(s, (centre, half), sizes, 50)
+                angle = float(centre) + float(half) * rng.uniform(-0.99, 0.99)
+                z = math.exp(rng.uniform(*map(math.log, map(float, sizes)))) * np.exp(1j * angle)
+                found, truth = nodes.enclose(acb(z.real, z.imag)), phi(z, float(s))
+                assert abs(complex(found) - truth) < 1e-10 * np.exp((angle / float(s)) ** 2 / 2)
                 assert float(found.rad()) < 1e-11
 
 
 @transform
-def test_nodes_enclose_at_few_bits() -> None:
+@pytest.mark.parametrize(("s", "sector"), [("1", ("1", "0.5")), ("0.3", ("1.5", "0.2")), ("3", ("0.9", "0.9"))])
+def test_nodes_enclose_at_few_bits(s: str, sector: tuple[str, str]) -> None:
     """A rule with an error that can be seen: the finer rule lies within it, nearly at its edge somewhere."""
-    with ctx.workprec(100):
-        s, centre, half = arb(1), arb(1), arb(1) / 2
-        coarse, fine = (enclose_nodes(enclose_line(s, centre, half, bits), arb(1) / 2, arb(2), bits)
-                        for bits in (4, 60))
+    with ctx.workprec(160):
+        coarse, fine = (nodes_of(s, sector, ("0.5", "2"), bits) for bits in (4, 60))
         worst = arb(0)
         for n in range(-9, 10):
-            z = acb(0, 1 + arb(n) / 20).exp()
-            error = (coarse.sum_at(z) - fine.enclose(z)).abs_upper()
-            assert error <= coarse.error
-            worst = worst.max(error)
-        assert worst > coarse.error / 1000 > 1e-7
+            for size in ("0.51", "1", "1.99"):
+                z = arb(size) * acb(0, arb(sector[0]) + arb(n) / 10 * arb(sector[1])).exp()
+                [(value, error)] = coarse.at([z.log()])
+                away = (value - fine.enclose(z)).abs_upper()
+                assert away <= error
+                worst = worst.max(away)
+        assert worst > coarse.error / 5000 > 1e-7
 
 
 @transform
-@pytest.mark.parametrize("depth", [0, 1, 3, 6])
-@pytest.mark.parametrize("bits", [10, 40])
-def test_the_sum_of_a_line_s_weights_is_1_but_for_its_error(depth: int, bits: int) -> None:
-    """phi(0) = 1; the error that is stated is nearly there."""
-    with ctx.workprec(200):
-        spread = arb("0.001")
-        line = enclose_line(spread, spread * depth, arb("0.2"), bits)
-        away = abs(sum(line.weights, acb(0)) - 1)
-        assert away < line.error < 1.1 * away
-
-
-@transform
-def test_series_and_dropped_nodes_cost_what_is_stated() -> None:
-    """A rule whose series is short and whose last nodes are missing, beside its own line: near its bound somewhere."""
-    with ctx.workprec(120):
-        line = enclose_line(arb(1), arb(1), arb(1) / 2, 60)
-        rough, full = (enclose_nodes(line, arb(1), arb(4), bits) for bits in (6, 70))
-        stated = rough.error - line.error
-        assert len(rough.series) < len(full.series)
-        assert sum(len(w) for _, w in rough.chains) < sum(len(w) for _, w in full.chains)
-        angles = [acb(0, 1 + arb(n) / 20).exp() for n in range(-9, 10)]
-        points = [r * z for z in angles for r in (arb("1.01"), arb(2), arb("3.99"))]
-        errors = [abs(rough.sum_at(z) - full.sum_at(z)) for z in points]
-        assert all(error <= stated for error in errors) and any(error > stated / 1000 for error in errors)
+@pytest.mark.parametrize("what", ["ends", "step"])
+def test_what_a_rule_leaves_out_costs_what_is_stated(what: str) -> None:
+    """Few nodes for one |z|, or steps of 1/2, beside a sharp rule: near the bound somewhere."""
+    with ctx.workprec(160):
+        spread, nearest, sharp = arb(1), math.inf, nodes_of("1", ("1", "0.5"), ("0.05", "5"), 80)
+        strip = choose_strip(spread, arb(1), arb("0.5"), 60 * arb.const_log2())
+        strip, bits = (strip, 6) if what == "ends" else (replace(strip, step=arb(1) / 2), 60)
+        for size in (0.1, 0.3, 1.0, 3.0):
+            place = lower_end(arb(size).log())
+            rough = enclose_nodes(spread, strip, (place, place), bits)
+            for angle in (0.51, 0.8, 1.0, 1.2, 1.49):
+                [(value, error)] = rough.at([acb(place, angle)])
+                away = float((value - sharp.enclose(acb(place, angle).exp())).abs_upper())
+                assert away <= float(error)
+                nearest = min(nearest, float(error) / max(away, 1e-60))
+        assert nearest < 1e3
 
 
 @transform
 def test_nodes_know_nothing_outside_of_their_sector_or_their_octaves() -> None:
-    nodes = enclose_nodes(enclose_line(arb(1), arb(1), arb(1) / 4, 30), arb(1) / 2, arb(2), 30)
+    nodes = nodes_of("1", ("1", "0.25"), ("0.5", "2"), 30)
     assert not nodes.enclose(acb(1, 0)).is_finite()
     inside = acb(0, 1).exp()
     assert nodes.enclose(inside).is_finite()
     assert not nodes.enclose(3 * inside).is_finite() and not nodes.enclose(inside / 3).is_finite()
+
+
+@transform
+@pytest.mark.parametrize("noise", [F(1, 3), F(1), F(10)])
+def test_sectors_and_octaves_cover_every_point(noise: Fraction) -> None:
+    """Points in any number of sectors, from tiny to large: a finite error each, and it holds."""
+    with ctx.workprec(400):
+        rough, sharp = Rules(noise, F(5, 2), 20), Rules(noise, F(5, 2), 60)
+        points = [arb(2) ** (n - 30) * acb(0, arb(n) / 16).exp() for n in range(40)]
+        for (one, error), (other, less) in zip(rough.at(points), sharp.at(points), strict=True):
+            assert (one - other).abs_upper() <= error + less < arb("1e-5")
+        assert len(rough.strips) == {F(1, 3): 1, F(1): 1, F(10): 5}[noise]
 
 
 @transform
@@ -581,8 +593,8 @@ def test_hats_are_fine_enough_for_deltas_below_all_doubles() -> None:
 
 def evaluate_transform(rate: arb) -> arb:
     """phi at s = 10 by nodes."""
-    line = enclose_line(arb(10), arb(0), arb(1) / 2, 50)
-    return enclose_nodes(line, rate / 2, 2 * rate, 50).enclose(acb(rate)).real
+    size = float(rate)
+    return nodes_of("10", ("0", "0.5"), (str(size / 2), str(2 * size)), 50).enclose(acb(rate)).real
 
 
 @hyperbola

@@ -21,25 +21,16 @@ from verified_dp.core.balls import (
     integer_below,
     kept,
     largest,
-    lower_dyadic,
     lower_end,
     normal_tail,
     plus_minus,
+    upper_dyadic,
     upper_end,
 )
 from verified_dp.core.engines.powers import enclose_power
 from verified_dp.core.exact import SquareRoot
-from verified_dp.core.laws.lognormal import (
-    Hats,
-    Line,
-    Majorant,
-    Nodes,
-    choose_majorant,
-    enclose_hats,
-    enclose_line,
-    enclose_nodes,
-    refined,
-)
+from verified_dp.core.laws.lognormal import Hats, Majorant, choose_majorant, enclose_hats, refined
+from verified_dp.core.laws.lognormal_nodes import Rules
 from verified_dp.core.theorems import proved_by
 
 CELL = Fraction(1, 2)
@@ -113,10 +104,6 @@ class Arm:
     def point(self, v: arb) -> acb:
         """z(v)."""
         return self.centre + self.scale * acb(-self.angle, v).sin()
-
-    def speed(self, v: arb) -> acb:
-        """z'(v)."""
-        return acb(0, self.scale) * acb(-self.angle, v).cos()
 
     @proved_by("T132-hyperbola")
     def cell(self, start: arb, end: arb) -> Piece:
@@ -481,8 +468,6 @@ def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
 
 _SPARE = 32
 """Bits for squarings in a row and for long sums."""
-_BLOCKS = 2
-_OCTAVES = 3
 _SHARP = 56
 """Bits of put where tails and densities are asked for."""
 
@@ -567,7 +552,7 @@ def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, end: End, 
         count = integer_above(end.v / step)
         above = log_size(path.rounds, path.hats, chosen.strike, path.scale) - chosen.log_size
         deeper = _whole(_bits_of(path.rounds / path.hats.bound(path.scale) * above.exp()) + 4)
-        rules = Rules(noise, lower_dyadic(path.angle).as_fraction(), bits + deeper)
+        rules = Rules(noise, upper_dyadic(arb.pi() / 2 + path.angle).as_fraction(), bits + deeper)
         spare = _whole(integer_above(rules.growth / arb.const_log2()) + deeper + _SPARE)
         share = upper_end(step / ball(CELL))
     with ctx.workprec(bits + spare):
@@ -575,63 +560,15 @@ def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, end: End, 
     return PutValues(terms, chosen.aliases, damping, end.dropped, share)
 
 
-@dataclass(frozen=True)
-class Rules:
-    """Rules for phi from the real axis to the argument pi/2 + angle, each for a sector and two octaves of |z|."""
-
-    noise: Fraction | SquareRoot
-    angle: Fraction
-    bits: int
-
-    @property
-    def sectors(self) -> list[tuple[arb, arb]]:
-        """(centre, half) of each; where little noise leaves room, the line is turned no further than its strip asks."""
-        return _sectors(self)
-
-    @property
-    def growth(self) -> arb:
-        """A^2/2 of the line that is turned the farthest: the log of its weights' sum."""
-        return (self.sectors[-1][0] * ball(self.noise)) ** 2 / 2
-
-    def at(self, z: acb) -> Nodes:
-        """The rule for z, whose argument is not negative."""
-        turn, sectors = z.arg(), self.sectors
-        index = next((i for i, (centre, half) in enumerate(sectors) if turn <= centre + half), len(sectors) - 1)
-        return _rule(self, index, integer_below(abs(z).log() / (_OCTAVES * arb.const_log2())))
-
-
-@kept(8)
-def _sectors(rules: Rules) -> list[tuple[arb, arb]]:
-    with ctx.workprec(BOUND_BITS):
-        spread, widest, found = 1 / ball(rules.noise), arb.pi() / 2 + ball(rules.angle), list[tuple[arb, arb]]()
-        half = widest / (2 * _BLOCKS) + arb((1, -30))
-        for i in range(_BLOCKS):
-            middle = widest * (2 * i + 1) / (2 * _BLOCKS)
-            least = middle + half - arb.pi() / 2 + arb(2 * rules.bits).sqrt() * spread
-            centre = lower_end(middle.min(least.max(arb(0))))
-            found.append((centre, upper_end(half + middle - centre)))
-    return found
-
-
-@kept(8)
-def _line(rules: Rules, index: int) -> Line:
-    return enclose_line(1 / ball(rules.noise), *rules.sectors[index], rules.bits)
-
-
-@kept(256)
-def _rule(rules: Rules, index: int, band: int) -> Nodes:
-    far = arb((1, _OCTAVES * (band + 1))) * (1 + arb((1, -20)))
-    return enclose_nodes(_line(rules, index), arb((1, _OCTAVES * band)), far, rules.bits)
-
-
 @proved_by("T132-hyperbola")
 def sum_terms(path: Arm, rules: Rules, step: arb, count: int) -> list[Term]:
     """The terms at z(jh), half of that at j = 0, j = 0..count; blur: |(M + e)^t - M^t| <= t e (|M| + e)^{t-1}."""
-    terms, t = [], path.rounds
-    for j in range(count + 1):
-        z = path.point(j * step)
-        share = step * path.speed(j * step) / arb.pi() / (1 if j else 2)
-        value, error = rules.at(z).at(z)
+    t, scale, terms, (sine, cosine) = path.rounds, path.scale, list[Term](), path.angle.sin_cos()
+    grown = [(j * step).exp() for j in range(count + 1)]
+    turns = [((x + 1 / x) / 2, (x - 1 / x) / 2) for x in grown]  # cosh v, sinh v
+    points = [acb(path.centre - scale * sine * c, scale * cosine * d) for c, d in turns]
+    for (c, d), z, (value, error) in zip(turns, points, rules.at(points), strict=True):
+        share = step / arb.pi() * scale * acb(-sine * d, cosine * c) / (1 if terms else 2)
         with ctx.workprec(BOUND_BITS):
             size = value.abs_upper() + error
             blur = upper_end(share.abs_upper() * t * error * size ** (t - 1))
