@@ -15,29 +15,26 @@ from flint import acb, arb, ctx
 from verified_dp.core.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.exact import SquareRoot
+from verified_dp.core.laws.allocation_arms import Arm
 from verified_dp.core.laws.allocation_contour import (
-    Arm,
     PutValues,
-    choose_end,
-    choose_plan,
-    choose_scale,
     enclose_put,
     evaluate_put,
     expand,
     power_table,
     put_values,
-    sharp_hats,
-    start_of,
 )
+from verified_dp.core.laws.allocation_plan import choose_end, choose_hats, choose_plan, choose_scale, start_of
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.lognormal import (
+    Hats,
     Majorant,
     choose_majorant,
     enclose_centred,
     enclose_hats,
 )
-from verified_dp.core.laws.lognormal_nodes import Nodes, Rules, choose_strip, enclose_nodes
+from verified_dp.core.laws.lognormal_nodes import Nodes, Rules, choose_strip, enclose_axis, enclose_nodes
 from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
 
@@ -136,21 +133,44 @@ def test_sectors_and_octaves_cover_every_point(noise: Fraction) -> None:
         assert len(rough.strips) == {F(1, 3): 1, F(1): 1, F(10): 5}[noise]
 
 
+def hats_of(spread: arb, depth: int, reach: int) -> Hats:
+    """Hats with an axis from e^-12 to e^8, or to 10 deviations."""
+    low, high = (end / spread for end in (arb(-12) - spread**2, arb(8) + 10 * spread))
+    return enclose_hats(enclose_axis(spread, (lower_end(low), upper_end(high)), 50), depth, reach)
+
+
+@transform
+@pytest.mark.parametrize("s", [0.1, 1.0, 3.3])
+@pytest.mark.parametrize("bits", [6, 50])
+def test_the_axis_bounds_the_transform_closely(s: float, bits: int) -> None:
+    """Within its range nearly equal at many bits and above at few; outside of it above."""
+    spread = arb(s)
+    axis = enclose_axis(spread, (arb(-2), arb(3)), bits)
+    for place in (-40.0, -6.0, -1.9, -0.3, 1.0, 2.9, 3.1, 9.0):
+        rate = math.exp(s * place)
+        found, truth = float(axis.bound((spread * arb(place)).exp())), phi(rate, s).real
+        assert found >= truth - 1e-13
+        assert not -2 <= place <= 3 or found < truth + 3 * 2.0**-bits + 1e-13
+        step = 1e-4 * rate
+        slope = (phi(rate - step, s).real - phi(rate + step, s).real) / (2 * step * truth)
+        mean = float(axis.mean((spread * arb(place)).exp()))
+        assert bits == 6 or not -2 <= place <= 3 or abs(mean / slope - 1) < 1e-5
+    assert float(axis.bound(arb(0))) == 1
+
+
 @transform
 @pytest.mark.parametrize("s", [0.1, 1.0, 3.3])
 def test_hats_bound_convex_functions_closely(s: float) -> None:
-    hats = enclose_hats(arb(s), 8, 14)
+    hats = hats_of(arb(s), 8, 14)
     u = np.linspace(-12.0, 14.0, 200001)
     weights = np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * (u[1] - u[0])
     x = np.exp(s * u - s * s / 2)
     for rate in (1e-3, 0.05, 0.7, 3.0):
-        truth = float(weights @ np.exp(-rate * x))
-        found = float(hats.bound(arb(rate)))
-        assert truth * (1 - 1e-9) < found < truth + 0.1 * (1 - truth) + 1e-12
-        cut = next(i for i, end in enumerate(hats.cuts) if float(end) == 1.5)
-        below = weights[u < 1.5] @ np.exp(rate * x[u < 1.5])
-        above = float(hats.bound_below(arb(-rate), cut))
-        assert below * (1 - 1e-4) < above and (rate > 0.1 or above < below * 1.01)
+        for sign, end, share in ((1, 1.5, 0.01), (-1, 1.5, 0.1), (-1, 4.0, 0.1)):
+            cut = next(i for i, found in enumerate(hats.cuts) if float(found) == end)
+            below = weights[u < end] @ np.exp(sign * rate * x[u < end])
+            above = float(hats.bound_below(arb(-sign * rate), cut))
+            assert below * (1 - 1e-4) < above and ((sign > 0 and rate > 0.1) or above < below + share * abs(1 - below))
 
 
 @transform
@@ -175,7 +195,7 @@ def test_few_moments_tell_the_transform_near_0(s: float, turn: float) -> None:
 @pytest.mark.parametrize("s", [0.4, 1.0, 3.0])
 def test_majorants_are_above_everywhere(s: float) -> None:
     """Random turns and cuts at random points of the sector."""
-    rng, hats = random.Random(11), enclose_hats(arb(s), 8, 14)
+    rng, hats = random.Random(11), hats_of(arb(s), 8, 14)
     for _ in range(150):
         angle = rng.uniform(0.05, 1.05)
         z = 10 ** rng.uniform(-3, 1) * np.exp(1j * rng.uniform(0, np.pi / 2 + angle))
@@ -190,7 +210,7 @@ def test_majorants_are_above_everywhere(s: float) -> None:
 
 @transform
 def test_majorants_are_near_where_it_matters() -> None:
-    hats = enclose_hats(arb(1), 8, 14)
+    hats = hats_of(arb(1), 8, 14)
     z = 0.05 * np.exp(1j * (np.pi / 2 + 0.3))
     bound = choose_majorant(hats, arb(0.6), arb(0.05), [acb(z.real, z.imag)]).log_bound(acb(z.real, z.imag))
     assert float(bound) < np.log(abs(phi(z, 1.0))) + 1e-3
@@ -251,7 +271,7 @@ def test_bad_hyperbolas_still_enclose(seed: int) -> None:
     finite = 0
     for _ in range(6):
         with ctx.workprec(64):
-            hats = enclose_hats(1 / ball(noise), 8, rng.randrange(9, 16))
+            hats = hats_of(1 / ball(noise), 8, rng.randrange(9, 16))
             aim = lower_end(ball(strike) * arb(rng.uniform(0.5, 2.0)))
             chosen = start_of(t, hats, aim).plan(rng.choice([F(3, 4), F(1, 2), F(1, 8)]))
             bits = rng.randrange(10, 50)
@@ -270,7 +290,7 @@ def test_parts_near_0_bound_the_integrand(t: int, s: float, order: int) -> None:
     """By few moments: above |phi^t e^{Kz}| at random places of random parts of random arms, and near it."""
     rng, near = random.Random(t + order), 0
     with ctx.workprec(64):
-        hats, strike = enclose_hats(arb(s), 8, 14), arb(t) * (1 + order * arb("4.5") * arb(s) / arb(t).sqrt())
+        hats, strike = hats_of(arb(s), 8, 14), arb(t) * (1 + order * arb("4.5") * arb(s) / arb(t).sqrt())
         for _ in range(30):
             angle, v, wide = (arb(rng.uniform(*ends)) for ends in ((0.05, 1.3), (0, 3), (0.05, 0.5)))
             scale = arb(rng.uniform(1, 4) / (s * math.sqrt(t)))
@@ -289,13 +309,13 @@ def test_parts_near_0_bound_the_integrand(t: int, s: float, order: int) -> None:
 def test_errors_are_not_far_from_what_is_stated() -> None:
     """The alias bound is reached within some orders of magnitude: a step twice as wide breaks a bound for the half."""
     with ctx.workprec(64):
-        hats, strike = enclose_hats(arb(1), 8, 12), arb(6)
+        hats, strike = hats_of(arb(1), 8, 12), arb(6)
         chosen = choose_plan(4, hats, strike, 40)
         truth = evaluate_put(4, F(1), F(6), 56).enclose(strike, 2)
         end = choose_end(chosen, 40)
         coarse = put_values(chosen, F(1), arb(1) / 4, end, 60)
         half = put_values(chosen, F(1), arb(1) / 8, end, 60)
-        pretended = PutValues(coarse.terms, half.aliases, half.damping, half.dropped, half.share)
+        pretended = PutValues(coarse.terms, half.aliases, half.damping, half.dropped, half.share, half.prec)
         assert coarse.enclose(strike, 2).overlaps(truth) and half.enclose(strike, 2).overlaps(truth)
         assert not pretended.enclose(strike, 2).overlaps(truth)
 
@@ -517,7 +537,7 @@ def test_a_sum_misses_by_no_more_than_its_kinds_of_error(power: int) -> None:
 def test_blurred_transforms_are_accounted_for() -> None:
     """A rule of a few bits alone, against a sharp one on the same path: the sum moves by less than `quadrature`."""
     with ctx.workprec(80):
-        hats, strike = enclose_hats(arb(1), 8, 12), arb(30)
+        hats, strike = hats_of(arb(1), 8, 12), arb(30)
         chosen = choose_plan(20, hats, strike, 40)
         end = choose_end(chosen, 40)
         rough, sharp = (put_values(chosen, F(1), arb(1) / 16, end, bits) for bits in (1, 60))
@@ -579,16 +599,14 @@ def test_curves_and_tails_join_where_one_round_begins_to_tell(order: str) -> Non
 
 
 @hyperbola
-def test_hats_are_fine_enough_for_deltas_below_all_doubles() -> None:
-    """Add, t = 10^4, noise 1/10, delta about 1e-300: phi(c)^t bounded within a factor of e, and by coarse ones not."""
+def test_bounds_are_fine_enough_for_deltas_below_all_doubles() -> None:
+    """Add, t = 10^4, noise 1/10, delta about 1e-300: phi(c)^t bounded within a factor of e."""
     with ctx.workprec(64):
-        spread, strike = arb(10), 10**4 * (arb("-39.4415")).exp()
-        coarse = enclose_hats(spread, 8, 14)
-        fine = sharp_hats(10**4, coarse, strike)
-        scale = choose_scale(10**4, fine, strike)
+        strike = 10**4 * (arb("-39.4415")).exp()
+        hats = choose_hats(10**4, F(1, 10), strike)
+        scale = choose_scale(10**4, hats, strike)
         truth = evaluate_transform(scale)
-        assert truth <= fine.bound(scale) and 10**4 * (fine.bound(scale) / truth).log() < 1
-        assert 10**4 * (coarse.bound(scale) / truth).log() > 100
+        assert truth <= hats.bound(scale) and 10**4 * (hats.bound(scale) / truth).log() < 1
 
 
 def evaluate_transform(rate: arb) -> arb:

@@ -12,6 +12,7 @@ from functools import cached_property
 from flint import acb, arb
 
 from verified_dp.core.balls import normal_tail, smallest, upper_end
+from verified_dp.core.laws.lognormal_nodes import Axis
 from verified_dp.core.theorems import proved_by
 
 
@@ -50,7 +51,8 @@ class Hats:
     """E[f(X); u < cuts[i]] <= sum of f(places) with weights full up to i and right[i] after it, for convex f >= 0.
 
     Bin i lies between places[i] and places[i+1] = X(cuts[i]), places[0] = 0; right: the share of E[.; bin] that falls
-    to its right end where f is replaced by its chord; full: both shares of a place. beyond: P(u > cuts[i]).
+    to its right end where f is replaced by its chord; full: both shares of a place. beyond: P(u > cuts[i]). axis: E f
+    for the falling f(x) = e^{-rx}.
     """
 
     spread: arb
@@ -59,29 +61,16 @@ class Hats:
     right: list[arb]
     full: list[arb]
     beyond: list[arb]
+    axis: Axis
 
     @cached_property
     def centred(self) -> Centred:
         """phi near 0."""
         return enclose_centred(self.spread)
 
-    @proved_by("T131-lognormal-transform")
     def bound(self, rate: arb) -> arb:
         """Bound E e^{-rate X}, rate >= 0."""
-        return self.bound_below(rate, len(self.cuts) - 1) + self.beyond[-1] * (-rate * self.places[-1]).exp()
-
-    def mean(self, rate: arb) -> arb:
-        """About E[X e^{-rate X}] / E e^{-rate X}: only to choose by."""
-        sizes = [weight * (-rate * place).exp() for weight, place in zip(self.full, self.places, strict=True)]
-        return sum((size * place for size, place in zip(sizes, self.places, strict=True)), arb(0)) / sum(sizes, arb(0))
-
-    def excess(self, index: int, rate: arb) -> arb:
-        """About how much too much bin `index` >= 1 adds to E e^{-rate X}: only to choose by."""
-        start, end = self.places[index:index + 2]
-        low, high = (-rate * start).exp(), (-rate * end).exp()
-        middle = (start * end).sqrt()
-        chord = low + (high - low) * (middle - start) / (end - start)
-        return (self.beyond[index - 1] - self.beyond[index]) * (chord - (-rate * middle).exp())
+        return self.axis.bound(rate)
 
     @proved_by("T131-lognormal-transform")
     def bound_below(self, rate: arb, cut: int) -> arb:
@@ -93,18 +82,15 @@ class Hats:
         return total
 
 
-def enclose_hats(spread: arb, depth: int, reach: int) -> Hats:
-    """Hats between u = -depth and u = reach, half a unit wide, a whole one far out."""
-    halves = [n for n in range(-2 * depth, 2 * reach + 1) if -6 <= n <= 10 or n % 2 == 0]  # exact: integers
-    return hats_between(spread, [arb(n) / 2 for n in halves])
-
-
 @proved_by("T131-lognormal-transform")
-def hats_between(spread: arb, cuts: list[arb]) -> Hats:
-    """Hats with these cuts, which rise."""
+def enclose_hats(axis: Axis, depth: int, reach: int) -> Hats:
+    """Hats between u = -depth and u = reach, half a unit wide, a whole one far out."""
+    spread, halves = axis.nodes.spread, [n for n in range(-2 * depth, 2 * reach + 1) if -6 <= n <= 10 or n % 2 == 0]
+    cuts = [arb(n) / 2 for n in halves]  # exact: integers
     places = [arb(0), *((spread * u - spread**2 / 2).exp() for u in cuts)]
-    below = [arb(0), *map(normal_tail, (-u for u in cuts))]
-    means = [arb(0), *map(normal_tail, (spread - u for u in cuts))]
+    beyond = [normal_tail(u) for u in cuts]
+    below, means = ([arb(0), *(normal_tail(-u) if u < 0 else 1 - normal_tail(u) for u in found)]
+                    for found in (cuts, [u - spread for u in cuts]))
     left, right = [], []
     for i in range(len(cuts)):
         mass, mean = below[i + 1] - below[i], means[i + 1] - means[i]
@@ -112,24 +98,7 @@ def hats_between(spread: arb, cuts: list[arb]) -> Hats:
         left.append(upper_end(mass - share))
         right.append(upper_end(share))
     full = [left[0], *(a + b for a, b in zip(right, [*left[1:], arb(0)], strict=True))]
-    return Hats(spread, cuts, places, right, full, [normal_tail(u) for u in cuts])
-
-
-def refined(hats: Hats, rates: list[arb], small: arb) -> Hats:
-    """The hats with bins halved until at each rate every one adds about `small` at most to E e^{-rate X}."""
-    for _ in range(_HALVINGS):
-        cuts = hats.cuts[:1]
-        for i in range(1, len(hats.cuts)):
-            if any(not hats.excess(i, rate) <= small for rate in rates):
-                cuts.append((hats.cuts[i - 1] + hats.cuts[i]) / 2)
-            cuts.append(hats.cuts[i])
-        if len(cuts) == len(hats.cuts):
-            break
-        hats = hats_between(hats.spread, cuts)
-    return hats
-
-
-_HALVINGS = 8
+    return Hats(spread, cuts, places, right, full, beyond, axis)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import acb, acb_mat, arb, ctx
+from flint import acb, acb_mat, arb, arb_poly, ctx
 
 from verified_dp.core.balls import (
     BOUND_BITS,
@@ -131,6 +131,38 @@ def enclose_nodes(spread: arb, strip: Strip, ends: tuple[arb, arb], bits: int) -
     coefficients = [share * (-(first + j * step) ** 2 / 2 - place * power.real).exp()
                     for j, power in enumerate(powers(ratio, count))]
     return Nodes(spread, strip, low, high, first, cut(coefficients), error)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """phi(r) = E e^{-rX} for r >= 0, by a rule for the positive axis: a sum of positive terms."""
+
+    nodes: Nodes
+    polynomial: arb_poly
+
+    @proved_by("T131-lognormal-transform")
+    def bound(self, rate: arb) -> arb:
+        """Bound phi(r): 1 - r + r^2 e^{s^2} / 2 below the rule's range, where that is enough; beyond it phi falls."""
+        rule, place = self.nodes, rate.log() / self.nodes.spread
+        if not place >= rule.low:
+            return upper_end((1 - rate + rate**2 * (rule.spread**2).exp() / 2).min(arb(1)))
+        place = place.min(rule.high)
+        total = self.polynomial((rule.strip.step * place).exp())
+        return upper_end((place * (rule.first.real - place / 2)).exp() * total + rule.error)
+
+    def mean(self, rate: arb) -> arb:
+        """About -phi'(r) / phi(r): only to choose by."""
+        rule, place = self.nodes, (rate.log() / self.nodes.spread).max(self.nodes.low).min(self.nodes.high)
+        turn = (rule.strip.step * place).exp()
+        rise = rule.strip.step * turn * self.polynomial.derivative()(turn) / self.polynomial(turn)
+        return (place - rule.first.real - rise) / (rule.spread * rate.max((rule.spread * rule.low).exp()))
+
+
+def enclose_axis(spread: arb, ends: tuple[arb, arb], bits: int) -> Axis:
+    """For log(r)/s between the ends."""
+    strip = choose_strip(spread, arb(0), arb(0), (bits + 2) * arb.const_log2())
+    nodes = enclose_nodes(spread, strip, ends, bits)
+    return Axis(nodes, arb_poly([coefficient.real for coefficient in nodes.rows.entries()]))
 
 
 @dataclass(frozen=True)
