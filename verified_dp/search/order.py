@@ -71,9 +71,11 @@ NEAR = 1.5
 """How far, in log delta, one sketch is used."""
 _FAR = (1000, 100)
 """How much farther from the largest loss than eps a grid is chosen: one for eps itself would be too fine."""
-EPOCH_SECONDS, EPOCHS_TRIED, FEWEST_BITS = 6e-8, 3, 128
+EPOCH_SECONDS, EPOCHS_TRIED, FEWEST_BITS = 6e-8, 3, 64
 """Of an epoch of random allocation by one bit, growing with the power 5/2 of them; how many may be asked for in one
 question; bits that always are."""
+_WIDER = 1 / 16
+"""Of the bits that cancel, by how many terms may be larger still: hyperbolas are wider by as many."""
 DEFAULT_SECONDS = 120.0
 """The budget of one question where none is stated."""
 
@@ -419,7 +421,7 @@ class SingleOrder:
         check_time()
         plain, epoch = math.ceil(2 * bits + 20), epoch_model(self.loss) is not None
         if epoch and not one_round_tells(self.loss, epsilon, plain):
-            wanted = max(plain, math.ceil(bits + 20 + self._cancelled(epsilon)))
+            wanted = max(plain, math.ceil(bits + 20 + (1 + _WIDER) * self._cancelled(epsilon)))
             most = (budget.left / EPOCHS_TRIED / EPOCH_SECONDS) ** 0.4
             return self.evaluate(epsilon, ClosedFormWitness(max(min(wanted, math.ceil(most)), FEWEST_BITS)))
         return self.evaluate(epsilon, ClosedFormWitness(plain))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -14,30 +15,26 @@ from flint import acb, arb, ctx
 from verified_dp.core.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.exact import SquareRoot
+from verified_dp.core.laws.allocation_arms import Arm
 from verified_dp.core.laws.allocation_contour import (
-    Arm,
     PutValues,
-    choose_end,
-    choose_plan,
-    choose_scale,
     enclose_put,
     evaluate_put,
     expand,
     power_table,
     put_values,
-    sharp_hats,
-    start_of,
 )
+from verified_dp.core.laws.allocation_plan import choose_end, choose_hats, choose_plan, choose_scale, start_of
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.lognormal import (
+    Hats,
     Majorant,
     choose_majorant,
     enclose_centred,
     enclose_hats,
-    enclose_line,
-    enclose_nodes,
 )
+from verified_dp.core.laws.lognormal_nodes import Nodes, Rules, choose_strip, enclose_axis, enclose_nodes
 from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
 
@@ -56,68 +53,68 @@ def phi(z: complex, s: float, angle: float | None = None) -> complex:
     return complex(values.sum() * (28.0 / 20000) / np.sqrt(2 * np.pi))
 
 
+def nodes_of(s: str, sector: tuple[str, str], sizes: tuple[str, str], bits: int) -> Nodes:
+    """A rule for arguments within `half` of the centre and for |z| between two sizes."""
+    spread = arb(s)
+    strip = choose_strip(spread, arb(sector[0]), arb(sector[1]), bits * arb.const_log2())
+    low, high = (arb(size).log() / spread for size in sizes)
+    return enclose_nodes(spread, strip, (lower_end(low), upper_end(high)), bits)
+
+
 @transform
-@pytest.mark.parametrize("s", [0.3, 1.0, 3.0])
-def test_nodes_enclose_the_transform(s: float) -> None:
+@pytest.mark.parametrize("s", ["0.3", "1", "3"])
+def test_nodes_enclose_the_transform(s: str) -> None:
     rng = random.Random(5)
-    with ctx.workprec(120):
-        for centre, half in [(arb(0), arb(1) / 2), (arb(1), arb(1) / 2), (arb(7) / 4, arb(1) / 4)]:
-            line = enclose_line(arb(s), centre, half, 50)
-            for near in 10 ** np.linspace(-4, 1, 6):
-                nodes = enclose_nodes(line, arb(near), arb(4 * near), 50)
-                radius, angle = near * rng.uniform(1, 4), float(centre) + float(half) * rng.uniform(-0.99, 0.99)
-                z = radius * np.exp(1j * angle)
-                found, truth = nodes.enclose(acb(z.real, z.imag)), phi(z, s)
-                assert abs(complex(found) - truth) < 1e-10 * np.exp((angle / s) ** 2 / 2)
+    with ctx.workprec(160):
+        for centre, half in [("0", "0.5"), ("1", "0.5"), ("1.75", "0.25")]:
+            for sizes in [("1e-4", "1e-3"), ("0.01", "2"), ("2", "50")]:
+                nodes = nodes_of(s, (centre, half), sizes, 50)
+                angle = float(centre) + float(half) * rng.uniform(-0.99, 0.99)
+                z = math.exp(rng.uniform(*map(math.log, map(float, sizes)))) * np.exp(1j * angle)
+                found, truth = nodes.enclose(acb(z.real, z.imag)), phi(z, float(s))
+                assert abs(complex(found) - truth) < 1e-10 * np.exp((angle / float(s)) ** 2 / 2)
                 assert float(found.rad()) < 1e-11
 
 
 @transform
-def test_nodes_enclose_at_few_bits() -> None:
+@pytest.mark.parametrize(("s", "sector"), [("1", ("1", "0.5")), ("0.3", ("1.5", "0.2")), ("3", ("0.9", "0.9"))])
+def test_nodes_enclose_at_few_bits(s: str, sector: tuple[str, str]) -> None:
     """A rule with an error that can be seen: the finer rule lies within it, nearly at its edge somewhere."""
-    with ctx.workprec(100):
-        s, centre, half = arb(1), arb(1), arb(1) / 2
-        coarse, fine = (enclose_nodes(enclose_line(s, centre, half, bits), arb(1) / 2, arb(2), bits)
-                        for bits in (4, 60))
+    with ctx.workprec(160):
+        coarse, fine = (nodes_of(s, sector, ("0.5", "2"), bits) for bits in (4, 60))
         worst = arb(0)
         for n in range(-9, 10):
-            z = acb(0, 1 + arb(n) / 20).exp()
-            error = (coarse.sum_at(z) - fine.enclose(z)).abs_upper()
-            assert error <= coarse.error
-            worst = worst.max(error)
-        assert worst > coarse.error / 1000 > 1e-7
+            for size in ("0.51", "1", "1.99"):
+                z = arb(size) * acb(0, arb(sector[0]) + arb(n) / 10 * arb(sector[1])).exp()
+                [(value, error)] = coarse.at([z.log()])
+                away = (value - fine.enclose(z)).abs_upper()
+                assert away <= error
+                worst = worst.max(away)
+        assert worst > coarse.error / 5000 > 1e-7
 
 
 @transform
-@pytest.mark.parametrize("depth", [0, 1, 3, 6])
-@pytest.mark.parametrize("bits", [10, 40])
-def test_the_sum_of_a_line_s_weights_is_1_but_for_its_error(depth: int, bits: int) -> None:
-    """phi(0) = 1; the error that is stated is nearly there."""
-    with ctx.workprec(200):
-        spread = arb("0.001")
-        line = enclose_line(spread, spread * depth, arb("0.2"), bits)
-        away = abs(sum(line.weights, acb(0)) - 1)
-        assert away < line.error < 1.1 * away
-
-
-@transform
-def test_series_and_dropped_nodes_cost_what_is_stated() -> None:
-    """A rule whose series is short and whose last nodes are missing, beside its own line: near its bound somewhere."""
-    with ctx.workprec(120):
-        line = enclose_line(arb(1), arb(1), arb(1) / 2, 60)
-        rough, full = (enclose_nodes(line, arb(1), arb(4), bits) for bits in (6, 70))
-        stated = rough.error - line.error
-        assert len(rough.series) < len(full.series)
-        assert sum(len(w) for _, w in rough.chains) < sum(len(w) for _, w in full.chains)
-        angles = [acb(0, 1 + arb(n) / 20).exp() for n in range(-9, 10)]
-        points = [r * z for z in angles for r in (arb("1.01"), arb(2), arb("3.99"))]
-        errors = [abs(rough.sum_at(z) - full.sum_at(z)) for z in points]
-        assert all(error <= stated for error in errors) and any(error > stated / 1000 for error in errors)
+@pytest.mark.parametrize("what", ["ends", "step"])
+def test_what_a_rule_leaves_out_costs_what_is_stated(what: str) -> None:
+    """Few nodes for one |z|, or steps of 1/2, beside a sharp rule: near the bound somewhere."""
+    with ctx.workprec(160):
+        spread, nearest, sharp = arb(1), math.inf, nodes_of("1", ("1", "0.5"), ("0.05", "5"), 80)
+        strip = choose_strip(spread, arb(1), arb("0.5"), 60 * arb.const_log2())
+        strip, bits = (strip, 6) if what == "ends" else (replace(strip, step=arb(1) / 2), 60)
+        for size in (0.1, 0.3, 1.0, 3.0):
+            place = lower_end(arb(size).log())
+            rough = enclose_nodes(spread, strip, (place, place), bits)
+            for angle in (0.51, 0.8, 1.0, 1.2, 1.49):
+                [(value, error)] = rough.at([acb(place, angle)])
+                away = float((value - sharp.enclose(acb(place, angle).exp())).abs_upper())
+                assert away <= float(error)
+                nearest = min(nearest, float(error) / max(away, 1e-60))
+        assert nearest < 1e3
 
 
 @transform
 def test_nodes_know_nothing_outside_of_their_sector_or_their_octaves() -> None:
-    nodes = enclose_nodes(enclose_line(arb(1), arb(1), arb(1) / 4, 30), arb(1) / 2, arb(2), 30)
+    nodes = nodes_of("1", ("1", "0.25"), ("0.5", "2"), 30)
     assert not nodes.enclose(acb(1, 0)).is_finite()
     inside = acb(0, 1).exp()
     assert nodes.enclose(inside).is_finite()
@@ -125,20 +122,55 @@ def test_nodes_know_nothing_outside_of_their_sector_or_their_octaves() -> None:
 
 
 @transform
+@pytest.mark.parametrize("noise", [F(1, 3), F(1), F(10)])
+def test_sectors_and_octaves_cover_every_point(noise: Fraction) -> None:
+    """Points in any number of sectors, from tiny to large: a finite error each, and it holds."""
+    with ctx.workprec(400):
+        rough, sharp = Rules(noise, F(5, 2), 20), Rules(noise, F(5, 2), 60)
+        points = [arb(2) ** (n - 30) * acb(0, arb(n) / 16).exp() for n in range(40)]
+        for (one, error), (other, less) in zip(rough.at(points), sharp.at(points), strict=True):
+            assert (one - other).abs_upper() <= error + less < arb("1e-5")
+        assert len(rough.strips) == {F(1, 3): 1, F(1): 1, F(10): 5}[noise]
+
+
+def hats_of(spread: arb, depth: int, reach: int) -> Hats:
+    """Hats with an axis from e^-12 to e^8, or to 10 deviations."""
+    low, high = (end / spread for end in (arb(-12) - spread**2, arb(8) + 10 * spread))
+    return enclose_hats(enclose_axis(spread, (lower_end(low), upper_end(high)), 50), depth, reach)
+
+
+@transform
+@pytest.mark.parametrize("s", [0.1, 1.0, 3.3])
+@pytest.mark.parametrize("bits", [6, 50])
+def test_the_axis_bounds_the_transform_closely(s: float, bits: int) -> None:
+    """Within its range nearly equal at many bits and above at few; outside of it above."""
+    spread = arb(s)
+    axis = enclose_axis(spread, (arb(-2), arb(3)), bits)
+    for place in (-40.0, -6.0, -1.9, -0.3, 1.0, 2.9, 3.1, 9.0):
+        rate = math.exp(s * place)
+        found, truth = float(axis.bound((spread * arb(place)).exp())), phi(rate, s).real
+        assert found >= truth - 1e-13
+        assert not -2 <= place <= 3 or found < truth + 3 * 2.0**-bits + 1e-13
+        step = 1e-4 * rate
+        slope = (phi(rate - step, s).real - phi(rate + step, s).real) / (2 * step * truth)
+        mean = float(axis.mean((spread * arb(place)).exp()))
+        assert bits == 6 or not -2 <= place <= 3 or abs(mean / slope - 1) < 1e-5
+    assert float(axis.bound(arb(0))) == 1
+
+
+@transform
 @pytest.mark.parametrize("s", [0.1, 1.0, 3.3])
 def test_hats_bound_convex_functions_closely(s: float) -> None:
-    hats = enclose_hats(arb(s), 8, 14)
+    hats = hats_of(arb(s), 8, 14)
     u = np.linspace(-12.0, 14.0, 200001)
     weights = np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * (u[1] - u[0])
     x = np.exp(s * u - s * s / 2)
     for rate in (1e-3, 0.05, 0.7, 3.0):
-        truth = float(weights @ np.exp(-rate * x))
-        found = float(hats.bound(arb(rate)))
-        assert truth * (1 - 1e-9) < found < truth + 0.1 * (1 - truth) + 1e-12
-        cut = next(i for i, end in enumerate(hats.cuts) if float(end) == 1.5)
-        below = weights[u < 1.5] @ np.exp(rate * x[u < 1.5])
-        above = float(hats.bound_below(arb(-rate), cut))
-        assert below * (1 - 1e-4) < above and (rate > 0.1 or above < below * 1.01)
+        for sign, end, share in ((1, 1.5, 0.01), (-1, 1.5, 0.1), (-1, 4.0, 0.1)):
+            cut = next(i for i, found in enumerate(hats.cuts) if float(found) == end)
+            below = weights[u < end] @ np.exp(sign * rate * x[u < end])
+            above = float(hats.bound_below(arb(-sign * rate), cut))
+            assert below * (1 - 1e-4) < above and ((sign > 0 and rate > 0.1) or above < below + share * abs(1 - below))
 
 
 @transform
@@ -163,7 +195,7 @@ def test_few_moments_tell_the_transform_near_0(s: float, turn: float) -> None:
 @pytest.mark.parametrize("s", [0.4, 1.0, 3.0])
 def test_majorants_are_above_everywhere(s: float) -> None:
     """Random turns and cuts at random points of the sector."""
-    rng, hats = random.Random(11), enclose_hats(arb(s), 8, 14)
+    rng, hats = random.Random(11), hats_of(arb(s), 8, 14)
     for _ in range(150):
         angle = rng.uniform(0.05, 1.05)
         z = 10 ** rng.uniform(-3, 1) * np.exp(1j * rng.uniform(0, np.pi / 2 + angle))
@@ -178,7 +210,7 @@ def test_majorants_are_above_everywhere(s: float) -> None:
 
 @transform
 def test_majorants_are_near_where_it_matters() -> None:
-    hats = enclose_hats(arb(1), 8, 14)
+    hats = hats_of(arb(1), 8, 14)
     z = 0.05 * np.exp(1j * (np.pi / 2 + 0.3))
     bound = choose_majorant(hats, arb(0.6), arb(0.05), [acb(z.real, z.imag)]).log_bound(acb(z.real, z.imag))
     assert float(bound) < np.log(abs(phi(z, 1.0))) + 1e-3
@@ -239,7 +271,7 @@ def test_bad_hyperbolas_still_enclose(seed: int) -> None:
     finite = 0
     for _ in range(6):
         with ctx.workprec(64):
-            hats = enclose_hats(1 / ball(noise), 8, rng.randrange(9, 16))
+            hats = hats_of(1 / ball(noise), 8, rng.randrange(9, 16))
             aim = lower_end(ball(strike) * arb(rng.uniform(0.5, 2.0)))
             chosen = start_of(t, hats, aim).plan(rng.choice([F(3, 4), F(1, 2), F(1, 8)]))
             bits = rng.randrange(10, 50)
@@ -258,7 +290,7 @@ def test_parts_near_0_bound_the_integrand(t: int, s: float, order: int) -> None:
     """By few moments: above |phi^t e^{Kz}| at random places of random parts of random arms, and near it."""
     rng, near = random.Random(t + order), 0
     with ctx.workprec(64):
-        hats, strike = enclose_hats(arb(s), 8, 14), arb(t) * (1 + order * arb("4.5") * arb(s) / arb(t).sqrt())
+        hats, strike = hats_of(arb(s), 8, 14), arb(t) * (1 + order * arb("4.5") * arb(s) / arb(t).sqrt())
         for _ in range(30):
             angle, v, wide = (arb(rng.uniform(*ends)) for ends in ((0.05, 1.3), (0, 3), (0.05, 0.5)))
             scale = arb(rng.uniform(1, 4) / (s * math.sqrt(t)))
@@ -277,13 +309,13 @@ def test_parts_near_0_bound_the_integrand(t: int, s: float, order: int) -> None:
 def test_errors_are_not_far_from_what_is_stated() -> None:
     """The alias bound is reached within some orders of magnitude: a step twice as wide breaks a bound for the half."""
     with ctx.workprec(64):
-        hats, strike = enclose_hats(arb(1), 8, 12), arb(6)
+        hats, strike = hats_of(arb(1), 8, 12), arb(6)
         chosen = choose_plan(4, hats, strike, 40)
         truth = evaluate_put(4, F(1), F(6), 56).enclose(strike, 2)
         end = choose_end(chosen, 40)
         coarse = put_values(chosen, F(1), arb(1) / 4, end, 60)
         half = put_values(chosen, F(1), arb(1) / 8, end, 60)
-        pretended = PutValues(coarse.terms, half.aliases, half.damping, half.dropped, half.share)
+        pretended = PutValues(coarse.terms, half.aliases, half.damping, half.dropped, half.share, half.prec)
         assert coarse.enclose(strike, 2).overlaps(truth) and half.enclose(strike, 2).overlaps(truth)
         assert not pretended.enclose(strike, 2).overlaps(truth)
 
@@ -505,7 +537,7 @@ def test_a_sum_misses_by_no_more_than_its_kinds_of_error(power: int) -> None:
 def test_blurred_transforms_are_accounted_for() -> None:
     """A rule of a few bits alone, against a sharp one on the same path: the sum moves by less than `quadrature`."""
     with ctx.workprec(80):
-        hats, strike = enclose_hats(arb(1), 8, 12), arb(30)
+        hats, strike = hats_of(arb(1), 8, 12), arb(30)
         chosen = choose_plan(20, hats, strike, 40)
         end = choose_end(chosen, 40)
         rough, sharp = (put_values(chosen, F(1), arb(1) / 16, end, bits) for bits in (1, 60))
@@ -567,22 +599,20 @@ def test_curves_and_tails_join_where_one_round_begins_to_tell(order: str) -> Non
 
 
 @hyperbola
-def test_hats_are_fine_enough_for_deltas_below_all_doubles() -> None:
-    """Add, t = 10^4, noise 1/10, delta about 1e-300: phi(c)^t bounded within a factor of e, and by coarse ones not."""
+def test_bounds_are_fine_enough_for_deltas_below_all_doubles() -> None:
+    """Add, t = 10^4, noise 1/10, delta about 1e-300: phi(c)^t bounded within a factor of e."""
     with ctx.workprec(64):
-        spread, strike = arb(10), 10**4 * (arb("-39.4415")).exp()
-        coarse = enclose_hats(spread, 8, 14)
-        fine = sharp_hats(10**4, coarse, strike)
-        scale = choose_scale(10**4, fine, strike)
+        strike = 10**4 * (arb("-39.4415")).exp()
+        hats = choose_hats(10**4, F(1, 10), strike)
+        scale = choose_scale(10**4, hats, strike)
         truth = evaluate_transform(scale)
-        assert truth <= fine.bound(scale) and 10**4 * (fine.bound(scale) / truth).log() < 1
-        assert 10**4 * (coarse.bound(scale) / truth).log() > 100
+        assert truth <= hats.bound(scale) and 10**4 * (hats.bound(scale) / truth).log() < 1
 
 
 def evaluate_transform(rate: arb) -> arb:
     """phi at s = 10 by nodes."""
-    line = enclose_line(arb(10), arb(0), arb(1) / 2, 50)
-    return enclose_nodes(line, rate / 2, 2 * rate, 50).enclose(acb(rate)).real
+    size = float(rate)
+    return nodes_of("10", ("0", "0.5"), (str(size / 2), str(2 * size)), 50).enclose(acb(rate)).real
 
 
 @hyperbola
