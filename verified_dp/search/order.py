@@ -148,7 +148,7 @@ class SingleOrder:
     @property
     def has_contour(self) -> bool:
         """Whether the contour method applies: every law has a transform, and their product decays."""
-        return self.loss.has_transform and self.loss.decays
+        return self.loss.has_line and self.loss.decays
 
     def saddle(self, epsilon: Fraction, start: float | None = None) -> Saddle:
         """The saddle point at eps, from the last one on; needs at least one step with noise."""
@@ -480,8 +480,8 @@ class SingleOrder:
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
         """A cheap upper bound on delta(eps); the exponent is kept so small that a few thousand nodes do."""
         model = self._float_model
-        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in model.parts])
-        rules = tuple(choose_family_nodes(family, tilt, 8.0) for family in model.families)
+        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in model.laws])
+        rules = tuple(choose_family_nodes(family, tilt, 8.0) for family in model.ruled)
         if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
             return self.evaluate(epsilon, SupportWitness(256))  # 0 <= delta <= 1 is all that is cheap
         prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)

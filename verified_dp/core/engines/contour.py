@@ -21,6 +21,7 @@ from verified_dp.core.balls import BOUND_BITS, ball, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum, reverse_bounds
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.nodes import (
+    AnyNodes,
     NodeRule,
     NodeSet,
     bound_line_error,
@@ -44,7 +45,7 @@ def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int,
 
 
 @proved_by("T06-trapezoidal-enclosure", "T156-one-loss")
-def _enclose_family_on_line(family: Sequence[tuple[NodeSet, int]], tilt: arb, step: arb, count: int,
+def _enclose_family_on_line(family: Sequence[tuple[AnyNodes, int]], tilt: arb, step: arb, count: int,
                             between: Callable[[], None] = nothing) -> list[list[acb]]:
     """The same for each law of a family, without the turns e^{i m eta shift} of those whose losses are moved."""
     turns = [(loss * acb(0, step)).exp() for loss in family[0][0].losses]
@@ -156,7 +157,7 @@ class LineWitness:
             return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
         ordered = self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1
         ordered = ordered and (self.left >= 0 or (self.left < -1 and not loss.direct_parts))
-        return loss.has_transform and ordered and loss.suits(len(self.nodes)) and loss.suits(len(self.tail_nodes))
+        return loss.has_line and ordered and loss.suits(len(self.nodes)) and loss.suits(len(self.tail_nodes))
 
     @property
     def _swapped(self) -> LineWitness:

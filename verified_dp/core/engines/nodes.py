@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import NamedTuple
 
 from flint import acb, acb_mat, arb, arb_mat
@@ -128,6 +128,38 @@ class NodeSet:
         return arb(0) if self.place is None else self.place.shift
 
 
+@dataclass(frozen=True)
+class RevealedNodes:
+    """The nodes of several laws, of which one holds and is known to hold, and their chances (T166)."""
+
+    shares: tuple[arb, ...]
+    parts: tuple[NodeSet, ...]
+
+    @cached_property
+    def losses(self) -> list[acb]:
+        """Of all."""
+        return [loss for nodes in self.parts for loss in nodes.losses]
+
+    @proved_by("T166-revealed-laws")
+    def weights(self, z: acb) -> list[acb]:
+        """Enclose W_j(z) times the chance of its law."""
+        return [share * weight for share, nodes in zip(self.shares, self.parts, strict=True)
+                for weight in nodes.weights(z)]
+
+    @property
+    def shift(self) -> arb:
+        """They have no leader."""
+        return arb(0)
+
+    @proved_by("T166-revealed-laws")
+    def average(self, values: Iterable[arb]) -> arb:
+        """Bound what the laws' bounds come to."""
+        return upper_end(sum((share * value for share, value in zip(self.shares, values, strict=True)), arb(0)))
+
+
+AnyNodes = NodeSet | RevealedNodes
+
+
 @proved_by("T08-shifted-line")
 def enclose_nodes(law: MixtureLines, rule: NodeRule) -> NodeSet:
     """Enclose the nodes of a rule at the current precision; an inadmissible rule gives infinite error bounds later."""
@@ -162,14 +194,19 @@ def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet
 
 
 def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule],
-                     between: Callable[[], None] = nothing) -> list[list[tuple[NodeSet, int]]]:
+                     between: Callable[[], None] = nothing) -> list[list[tuple[AnyNodes, int]]]:
     """The nodes of every law with its count, family by family: of each law alone, or of those that share a loss.
 
-    rules: one for each law or one for each family.
+    rules: one for each law or one for each family; then those of the laws that are one of several.
     """
-    families = loss.ruled(len(rules))
-    return [list(zip(enclose_family([law for law, _ in family], rule), (count for _, count in family), strict=True))
-            for family, rule in paced(zip(families, rules, strict=True), between)]
+    families, rest = loss.ruled(len(rules)), iter(rules[len(rules) - loss.revealed_rules:])
+    found: list[list[tuple[AnyNodes, int]]] = [
+        list(zip(enclose_family([law for law, _ in family], rule), (count for _, count in family), strict=True))
+        for family, rule in paced(zip(families, rules, strict=False), between)]
+    for law, count in paced(loss.revealed_parts, between):
+        nodes = tuple(enclose_nodes(one, next(rest)) for one in law.alternatives)
+        found.append([(RevealedNodes(law.enclose_shares(), nodes), count)])
+    return found
 
 
 @proved_by("T08-shifted-line")
@@ -178,6 +215,7 @@ def _geometric(rule: NodeRule) -> arb:
     return (2 * arb.pi() * ball(rule.half_width / rule.step)).expm1()
 
 
+@singledispatch
 @proved_by("T08-shifted-line", "T09-total-mass")
 def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
     """Bound |M(tilt+iw) - sum_j W_j| for every w >= 0 by (quadrature, node tails), both upper ends.
@@ -196,12 +234,21 @@ def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tup
     return upper_end(kappa * mass / (1 - kappa)), tails
 
 
+@bound_line_error.register
+@proved_by("T166-revealed-laws")
+def _bound_revealed_error(nodes: RevealedNodes, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
+    """Both errors, averages of the laws' own."""
+    errors = [bound_line_error(part, tilt) for part in nodes.parts]
+    return nodes.average([quadrature for quadrature, _ in errors]), nodes.average([tails for _, tails in errors])
+
+
 @proved_by("T09-total-mass")
-def bound_total(nodes: NodeSet, exponent: arb) -> arb:
+def bound_total(nodes: AnyNodes, exponent: arb) -> arb:
     """Bound |sum_j W_j(exponent)|."""
     return upper_end(sum(nodes.weights(acb(exponent)), acb(0)).abs_upper())
 
 
+@singledispatch
 @proved_by("T11-tail-for-free")
 def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     """Bound |M(tilt+iw)| for every w >= frequency >= 0 by int |integrand| along the nodes' line, which falls in w.
@@ -220,6 +267,13 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
         return arb.pos_inf()
     quadrature = kappa * at_rest / (1 - kappa)
     return upper_end(beyond + quadrature + tails)
+
+
+@bound_transform_beyond.register
+@proved_by("T166-revealed-laws")
+def _bound_revealed_beyond(nodes: RevealedNodes, tilt: arb, frequency: arb) -> arb:
+    """The average of the laws' bounds."""
+    return nodes.average([bound_transform_beyond(part, tilt, frequency) for part in nodes.parts])
 
 
 @proved_by("T08-shifted-line")
