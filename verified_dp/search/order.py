@@ -118,20 +118,24 @@ def path_seconds(plan: PathPlan) -> float:
     return 0.02 + 2.5e-7 * predicted_cost(plan) * max(1.0, plan.bits / 100)
 
 
+FloatModel = FloatLoss | LatticeModel | EpochModel
+"""What guesses come from."""
+
+
 class SingleOrder:
     """delta(eps) of one composed loss, with its floating-point model kept between questions."""
 
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
         self.lattice, self.moments = LatticeEngine(loss), MomentEngine(loss)
-        self._model: FloatLoss | LatticeModel | EpochModel | None = None
+        self._model: FloatModel | None = None
         self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
         self._shortfall = 0.0  # bits by which the last width missed its prediction
         self._beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
 
     @property
-    def model(self) -> FloatLoss | LatticeModel | EpochModel:
+    def model(self) -> FloatModel:
         if self._model is None:
             require_floats(self.loss)
             self._model = float_loss(self.loss, shared=True) if self.has_contour else (

@@ -15,7 +15,6 @@ from verified_dp.core.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
-    bound_line_error,
     bound_total,
     enclose_families,
     work_of_moment,
@@ -38,7 +37,7 @@ def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]], ex
         log_mass += count * law.enclose_moment(point).log()
     for nodes, count in paced(node_sets, between):
         value = bound_total(nodes, point)
-        quadrature, node_tail = bound_line_error(nodes, point, value)
+        quadrature, node_tail = nodes.line_error(point, value)
         log_mass += count * (value + quadrature + node_tail).log()
     return upper_end(log_mass.exp() * bound_chernoff_factor(point if exponent > 0 else -1 - point))
 

@@ -24,8 +24,6 @@ from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
     NodeSet,
-    bound_line_error,
-    bound_transform_beyond,
     count_all_nodes,
     enclose_families,
     work_of_nodes,
@@ -76,7 +74,7 @@ def bound_composed_beyond(loss: ComposedLoss, rules: Sequence[NodeRule], tilt: a
     for direct, count in paced(loss.direct_parts, between):
         log_bound += count * direct.bound_transform_beyond(tilt, frequency).log()
     for nodes, count in paced(chain(*enclose_families(loss, rules, between)), between):
-        log_bound += count * bound_transform_beyond(nodes, tilt, frequency).log()
+        log_bound += count * nodes.beyond(tilt, frequency).log()
     return upper_end(log_bound.exp())
 
 
@@ -182,7 +180,7 @@ class LineWitness:
             direct = [_enclose_direct_on_line(law, tilt, step, self.count)
                       for law, _ in paced(loss.direct_parts, between)]
             with ctx.workprec(BOUND_BITS):
-                errors = [bound_line_error(nodes, tilt, upper_end(column[0].abs_upper()))
+                errors = [nodes.line_error(tilt, upper_end(column[0].abs_upper()))
                           for (nodes, _), column in paced(zip(node_sets, columns, strict=True), between)]
             shift = sum((count * nodes.shift for nodes, count in node_sets), arb(0))
             points = [acb(tilt, m * step) for m in range(self.count + 1)]

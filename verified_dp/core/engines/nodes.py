@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import NamedTuple
 
 from flint import acb, acb_mat, arb, arb_mat
@@ -122,6 +122,14 @@ class NodeSet:
         own = self.lengths
         return upper_end(self.law.bound_tails(z, own.height, own.left, own.right))
 
+    def line_error(self, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
+        """`bound_line_error`."""
+        return bound_line_error(self, tilt, total)
+
+    def beyond(self, tilt: arb, frequency: arb) -> arb:
+        """`bound_transform_beyond`."""
+        return bound_transform_beyond(self, tilt, frequency)
+
     @property
     def shift(self) -> arb:
         """By how much its losses exceed those of the leader."""
@@ -152,8 +160,18 @@ class RevealedNodes:
         return arb(0)
 
     @proved_by("T166-revealed-laws")
-    def average(self, values: Iterable[arb]) -> arb:
-        """Bound what the laws' bounds come to."""
+    def line_error(self, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
+        """Both errors as of one law, averages of the laws' own."""
+        errors = [bound_line_error(nodes, tilt) for nodes in self.parts]
+        return self._average(quadrature for quadrature, _ in errors), self._average(tails for _, tails in errors)
+
+    @proved_by("T166-revealed-laws")
+    def beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(tilt+iw)| for every w >= frequency, the average of the laws' bounds."""
+        return self._average(bound_transform_beyond(nodes, tilt, frequency) for nodes in self.parts)
+
+    @proved_by("T166-revealed-laws")
+    def _average(self, values: Iterable[arb]) -> arb:
         return upper_end(sum((share * value for share, value in zip(self.shares, values, strict=True)), arb(0)))
 
 
@@ -215,7 +233,6 @@ def _geometric(rule: NodeRule) -> arb:
     return (2 * arb.pi() * ball(rule.half_width / rule.step)).expm1()
 
 
-@singledispatch
 @proved_by("T08-shifted-line", "T09-total-mass")
 def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
     """Bound |M(tilt+iw) - sum_j W_j| for every w >= 0 by (quadrature, node tails), both upper ends.
@@ -234,21 +251,12 @@ def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tup
     return upper_end(kappa * mass / (1 - kappa)), tails
 
 
-@bound_line_error.register
-@proved_by("T166-revealed-laws")
-def _bound_revealed_error(nodes: RevealedNodes, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
-    """Both errors, averages of the laws' own."""
-    errors = [bound_line_error(part, tilt) for part in nodes.parts]
-    return nodes.average([quadrature for quadrature, _ in errors]), nodes.average([tails for _, tails in errors])
-
-
 @proved_by("T09-total-mass")
 def bound_total(nodes: AnyNodes, exponent: arb) -> arb:
     """Bound |sum_j W_j(exponent)|."""
     return upper_end(sum(nodes.weights(acb(exponent)), acb(0)).abs_upper())
 
 
-@singledispatch
 @proved_by("T11-tail-for-free")
 def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     """Bound |M(tilt+iw)| for every w >= frequency >= 0 by int |integrand| along the nodes' line, which falls in w.
@@ -267,13 +275,6 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
         return arb.pos_inf()
     quadrature = kappa * at_rest / (1 - kappa)
     return upper_end(beyond + quadrature + tails)
-
-
-@bound_transform_beyond.register
-@proved_by("T166-revealed-laws")
-def _bound_revealed_beyond(nodes: RevealedNodes, tilt: arb, frequency: arb) -> arb:
-    """The average of the laws' bounds."""
-    return nodes.average([bound_transform_beyond(part, tilt, frequency) for part in nodes.parts])
 
 
 @proved_by("T08-shifted-line")
