@@ -18,6 +18,7 @@ from verified_dp.core.laws.shuffled import Corner, ShuffledEpoch
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.roots import Bracket, bracket_epsilon, is_above
+from verified_dp.search.shortened import LongOrder, is_long
 
 _PREC = 128
 _BITS = 60
@@ -108,11 +109,13 @@ class AttackedOrder(SingleOrder):
 
 def order_of(loss: ComposedLoss, make: Callable[[ComposedLoss], SingleOrder] = SingleOrder) -> SingleOrder:
     """What asks for delta of one order."""
-    return AttackedOrder(loss, make) if shuffled_epochs(loss) else make(loss)
+    if shuffled_epochs(loss):
+        return AttackedOrder(loss, make)
+    return LongOrder(loss, make) if is_long(loss) else make(loss)
 
 
 def bracket_order(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
-    """`bracket_epsilon`, also with shuffled epochs."""
-    if isinstance(order, AttackedOrder):
+    """`bracket_epsilon`, also with shuffled epochs or mixtures of many components."""
+    if isinstance(order, AttackedOrder | LongOrder):
         return order.bracket(target, digits, method, budget)
     return bracket_epsilon(order, target, digits, method, budget)

@@ -111,13 +111,13 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, besi
     shape = choose_shape(loss, epsilon, saddle, bits, beside=beside, length=length)
     target = log_error(saddle, bits)
     c, left, right = shape.tilt, shape.left, shape.right
-    wanted = bits + shape.excess + 4 + math.log2(len(loss.families) or 1)
+    wanted = bits + shape.excess + 4 + math.log2(len(loss.ruled) or 1)
     nodes = tuple(choose_family_nodes(family, c, wanted, (left, right) if left else (right,))
-                  for family in loss.families)
+                  for family in loss.ruled)
     lines = _all_lines(loss, c)
     omega = _choose_cutoff(loss, epsilon, c, target, lines)
     direct = sum(law.nodes(c, omega) for law, _ in loss.direct)
-    laws = tuple(family.laws for family in loss.families)
+    laws = tuple(family.laws for family in loss.ruled)
     step = 2 * math.pi / shape.period
     return LinePlan(c, bits, shape.cancelled, step, omega, right, left, nodes, lines, laws, direct)
 
@@ -146,7 +146,7 @@ def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, m
     distances = exponents - tilts[:, None]
     with np.errstate(divide="ignore"):
         periods = (logs - exponents * epsilon - target) / np.abs(distances)
-    if len(below) and loss.parts:
+    if len(below) and loss.laws:
         ends = _far_ends(loss, below, logs[len(above):], 0.0, below=True)
         periods[:, len(above):][ends > window[:, :1]] = np.inf
     if length:
@@ -189,18 +189,18 @@ def _periods(distances: np.ndarray, periods: np.ndarray, at_zero: np.ndarray, ea
 
 def _window(loss: FloatLoss, exponents: np.ndarray, logs: np.ndarray, bits: np.ndarray, lost: np.ndarray) -> np.ndarray:
     """About how long a window is for each tilt, with its bits, and each exponent, where few do."""
-    if not loss.parts:
+    if not loss.laws:
         return np.ones((len(lost), len(exponents)))
     ends = _far_ends(loss, exponents, logs, bits)
-    sides = 1.2 * max(law.s for law, _ in loss.parts) * np.sqrt(lost)
+    sides = 1.2 * max(law.s for law, _ in loss.laws) * np.sqrt(lost)
     return sides[:, None] + np.maximum(np.maximum(sides, ends[:len(lost)])[:, None], ends)
 
 
 def _far_ends(loss: FloatLoss, exponents: np.ndarray, logs: np.ndarray, bits: Floats,
               below: bool = False) -> np.ndarray:
     """About how far a window reaches for each exponent x, or -1 - x, by the noisiest law."""
-    law, _ = max(loss.parts, key=lambda part: part[0].s)
-    count = sum(count for _, count in loss.parts)
+    law, _ = max(loss.laws, key=lambda part: part[0].s)
+    count = sum(count for _, count in loss.laws)
     targets = logs / count - bits * math.log(2) - 3 - math.log(count)
     return (law.reverse if below else law).far_end(exponents, targets)
 
@@ -263,7 +263,7 @@ def choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float) -> f
 
 
 def _all_lines(loss: FloatLoss, c: float) -> list[Lines]:
-    return loss.kept("lines", c, lambda: [tail_lines(family, c) for family in loss.families])
+    return loss.kept("lines", c, lambda: [tail_lines(family, c) for family in loss.ruled])
 
 
 def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lines: Sequence[Lines]) -> float:
@@ -286,7 +286,7 @@ def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lin
 def _sizes(loss: FloatLoss, c: float, omegas: np.ndarray, lines: Sequence[Lines],
            near: Sequence[slice]) -> np.ndarray:
     """log of the bound of the sum beyond each of some cut-offs, without e^{-c eps}."""
-    by_nodes = sum(line.logs(omegas, heights).min(axis=0) for line, heights in zip(lines, near, strict=True))
+    by_nodes = loss.joined([line.logs(omegas, heights).min(axis=0) for line, heights in zip(lines, near, strict=True)])
     return np.asarray(loss.logs_beyond(c, omegas) + by_nodes - np.log(math.pi * omegas))
 
 
@@ -366,8 +366,8 @@ def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
     """Turn a plan into a witness."""
     c, bits = plan.tilt, plan.bits + plan.excess
     tails, extra = [], 0.0
-    for family, rule, lines in zip(loss.families, plan.nodes, plan.lines, strict=True):
-        tails.append(choose_family_tail(family, c, plan.omega, lines, len(loss.families)))
+    for family, rule, lines in zip(loss.ruled, plan.nodes, plan.lines, strict=True):
+        tails.append(choose_family_tail(family, c, plan.omega, lines, len(loss.ruled)))
         for law, count in family.ends:
             amplification = law.strip_growth(c, _own(family, law, rule).height) / math.log(2)
             size = math.log2(1 + abs(law.cumulants(c)[0]))

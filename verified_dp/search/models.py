@@ -11,9 +11,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.revealed import RevealedLines
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.search.direct import DirectModel
-from verified_dp.search.transforms import FloatLaw, float_law
+from verified_dp.search.transforms import FloatLaw, Floats, float_law
 
 Made = TypeVar("Made")
 _FEW = 6
@@ -74,14 +75,44 @@ def _corners(parts: list[tuple[FloatLaw, float]]) -> list[tuple[FloatLaw, float]
     return [(FloatLaw(SampledGaussianLoss(Fraction(q), Fraction(s), order)), count) for s in noises for q in chances]
 
 
+class FloatAlternatives:
+    """A law that is one of several (T166), with its count: log M is that of an average."""
+
+    def __init__(self, law: RevealedLines, count: float) -> None:
+        self.families, self.count = [FloatFamily.alone(float_law(one), count) for one in law.alternatives], count
+        self.log_shares = np.array([float(share.log()) for share in law.enclose_shares()])
+
+    def average(self, logs: Sequence[Floats]) -> np.ndarray:
+        """log of the average of numbers with these logarithms."""
+        return np.asarray(np.logaddexp.reduce([share + log for share, log in zip(
+            self.log_shares.tolist(), logs, strict=True)], axis=0))
+
+    def cumulants(self, c: float) -> tuple[float, float, float]:
+        """(K, K', K'') at c."""
+        rows = np.array([family.leader.cumulants(c) for family in self.families])
+        k0 = float(self.average(rows[:, 0].tolist()))
+        weights = np.exp(self.log_shares + rows[:, 0] - k0)
+        k1 = float(weights @ rows[:, 1])
+        return k0, k1, float(weights @ (rows[:, 2] + (rows[:, 1] - k1) ** 2))
+
+    def log_masses(self, xs: np.ndarray, below: bool = False) -> np.ndarray:
+        """K at each of xs, or at -1 - x."""
+        laws = [family.leader.reverse if below else family.leader for family in self.families]
+        return self.average([law.log_masses(xs) for law in laws])
+
+
 @dataclass(frozen=True)
 class FloatLoss:
-    """The composition in floating point: laws with nodes, laws with a transform in closed form, the Gaussian part."""
+    """The composition in floating point: laws with nodes, laws with a transform in closed form, the Gaussian part.
+
+    revealed: laws that are one of several with nodes.
+    """
 
     families: list[FloatFamily]
     mean_shift_squared: float
     largest: float
     direct: list[tuple[DirectModel, float]] = field(default_factory=list)
+    revealed: list[FloatAlternatives] = field(default_factory=list)
     _cache: dict[float, tuple[float, float, float]] = field(default_factory=dict)
     _last: dict[str, tuple[float, Any]] = field(default_factory=dict)
 
@@ -90,10 +121,28 @@ class FloatLoss:
         """The laws with nodes, or those that stand for them."""
         return [part for family in self.families for part in family.parts]
 
+    @property
+    def ruled(self) -> list[FloatFamily]:
+        """What takes a rule each."""
+        return self.families + [family for one in self.revealed for family in one.families]
+
+    @property
+    def laws(self) -> list[tuple[FloatLaw, float]]:
+        """All laws that nodes are of."""
+        return [part for family in self.ruled for part in family.parts]
+
+    def joined(self, logs: Sequence[np.ndarray]) -> np.ndarray:
+        """log of the product of all laws' transforms, from what each of `ruled` has of it with its count."""
+        rest, total = iter(logs[len(self.families):]), sum(logs[:len(self.families)], np.array(0.0))
+        for one in self.revealed:
+            total = total + one.count * one.average([next(rest) / one.count for _ in one.families])
+        return np.asarray(total)
+
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') of the composition at c."""
         if c not in self._cache:
-            laws: list[tuple[FloatLaw | DirectModel, float]] = [*self.parts, *self.direct]
+            laws: list[tuple[FloatLaw | DirectModel | FloatAlternatives, float]] = [
+                *self.parts, *self.direct, *((one, one.count) for one in self.revealed)]
             rows = [(count * k0, count * k1, count * k2) for law, count in laws for k0, k1, k2 in [law.cumulants(c)]]
             half = self.mean_shift_squared / 2
             rows.append((half * c * (c + 1), half * (2 * c + 1), 2 * half))
@@ -110,12 +159,14 @@ class FloatLoss:
         """K of the composition at each of xs, increasing and > 0."""
         gaussian = self.mean_shift_squared / 2 * xs * (xs + 1)
         direct = sum((count * law.log_masses(xs) for law, count in self.direct), gaussian)
-        return sum((count * law.log_masses(xs) for law, count in self.parts), direct)
+        revealed = sum((one.count * one.log_masses(xs) for one in self.revealed), direct)
+        return sum((count * law.log_masses(xs) for law, count in self.parts), revealed)
 
     def log_masses_below(self, xs: np.ndarray) -> np.ndarray:
         """K at -1 - x for each of xs, increasing and > 0, of a composition whose laws all have nodes."""
         gaussian = self.mean_shift_squared / 2 * xs * (xs + 1)
-        return sum((count * law.reverse.log_masses(xs) for law, count in self.parts), gaussian)
+        revealed = sum((one.count * one.log_masses(xs, below=True) for one in self.revealed), gaussian)
+        return sum((count * law.reverse.log_masses(xs) for law, count in self.parts), revealed)
 
     def logs_beyond(self, c: float, omegas: np.ndarray) -> np.ndarray:
         """log of the bound on the factors other than the laws with nodes at c + iw, w >= omega, for each omega."""
@@ -127,7 +178,8 @@ class FloatLoss:
 def float_loss(loss: ComposedLoss, shared: bool = False) -> FloatLoss:
     """The model of a composition in which every law has a transform; shared: a few laws stand for families."""
     families = [FloatFamily([(float_law(law), float(count)) for law, count in family])
-                for family in (loss.families if shared else loss.ruled(len(loss.node_parts)))]
+                for family in (loss.families if shared else ((part,) for part in loss.node_parts))]
     end = loss.enclose_largest_loss()
     return FloatLoss(families, float(loss.mean_shift_squared), math.inf if end is None else float(end),
-                     [(DirectModel(law), float(count)) for law, count in loss.direct_parts])
+                     [(DirectModel(law), float(count)) for law, count in loss.direct_parts],
+                     [FloatAlternatives(law, float(count)) for law, count in loss.revealed_parts])

@@ -123,13 +123,17 @@ def path_seconds(plan: PathPlan) -> float:
     return 0.02 + 2.5e-7 * predicted_cost(plan) * max(1.0, plan.bits / 100)
 
 
+FloatModel = FloatLoss | LatticeModel | EpochModel
+"""What guesses come from."""
+
+
 class SingleOrder:
     """delta(eps) of one composed loss, with its floating-point model kept between questions."""
 
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
         self.lattice, self.moments = LatticeEngine(loss), MomentEngine(loss)
-        self._model: FloatLoss | LatticeModel | EpochModel | None = None
+        self._model: FloatModel | None = None
         self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
         self._halves: list[Answer] = []  # the last one
@@ -137,7 +141,7 @@ class SingleOrder:
         self._beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
 
     @property
-    def model(self) -> FloatLoss | LatticeModel | EpochModel:
+    def model(self) -> FloatModel:
         if self._model is None:
             require_floats(self.loss)
             self._model = float_loss(self.loss, shared=True) if self.has_contour else (
@@ -154,7 +158,7 @@ class SingleOrder:
     @property
     def has_contour(self) -> bool:
         """Whether the contour method applies: every law has a transform, and their product decays."""
-        return self.loss.has_transform and self.loss.decays
+        return self.loss.has_line and self.loss.decays
 
     @property
     def tilt(self) -> float | None:
@@ -519,8 +523,8 @@ class SingleOrder:
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
         """A cheap upper bound on delta(eps); the exponent is kept so small that a few thousand nodes do."""
         model = self._float_model
-        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in model.parts])
-        rules = tuple(choose_family_nodes(family, tilt, 8.0) for family in model.families)
+        tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in model.laws])
+        rules = tuple(choose_family_nodes(family, tilt, 8.0) for family in model.ruled)
         if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
             return self.evaluate(epsilon, SupportWitness(256))  # 0 <= delta <= 1 is all that is cheap
         prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)

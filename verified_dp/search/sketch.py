@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from verified_dp.search.line import Shape, choose_cutoff, choose_shape, log_error
-from verified_dp.search.models import FloatLoss
+from verified_dp.search.models import FloatAlternatives, FloatLoss
 from verified_dp.search.saddle import Saddle
 from verified_dp.search.transforms import FloatLaw
 
@@ -55,7 +55,7 @@ def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | N
         shape = choose_shape(loss, epsilon, near, BITS, MOST_EXCESS)
         omega = choose_cutoff(loss, epsilon, shape.tilt, log_error(near, BITS))
         count = math.ceil(omega * shape.period / (2 * math.pi))
-        if count * 160 * min(len(loss.parts), 2) > MOST_CELLS:
+        if count * 160 * min(len(loss.laws), 2) > MOST_CELLS:
             return None
         found = _sum(loss, shape, count)
         log_delta = found.log_delta(epsilon)
@@ -70,8 +70,17 @@ def _sum(loss: FloatLoss, shape: Shape, count: int) -> Sketch:
     c, w = shape.tilt, 2 * math.pi / shape.period * np.arange(max(count, 1) + 1)
     z, half = c + 1j * w, loss.mean_shift_squared / 2
     logs = half * (z * (z + 1) - c * (c + 1)) + sum(count * _log_ratio(law, c, w) for law, count in loss.parts)
+    logs = logs + sum(one.count * _log_average(one, c, w) for one in loss.revealed)
     terms = np.exp(logs) / (z * (z + 1)) * np.where(w > 0, 2.0, 1.0)
     return Sketch(c, w, terms, loss.cumulants(c)[0] - math.log(shape.period), shape.left < 0)
+
+
+def _log_average(one: FloatAlternatives, tilt: float, w: np.ndarray) -> np.ndarray:
+    """The same of a law that is one of several."""
+    scale = one.cumulants(tilt)[0]
+    return np.asarray(np.log(sum(
+        np.exp(share + family.leader.cumulants(tilt)[0] - scale + _log_ratio(family.leader, tilt, w))
+        for share, family in zip(one.log_shares.tolist(), one.families, strict=True))))
 
 
 def _log_ratio(law: FloatLaw, tilt: float, w: np.ndarray) -> np.ndarray:

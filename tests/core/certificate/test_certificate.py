@@ -36,6 +36,7 @@ from verified_dp.core.engines.outcomes import OutcomesWitness
 from verified_dp.core.engines.panels import MAX_POINTS
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
 from verified_dp.core.engines.renyi import RenyiWitness
+from verified_dp.core.engines.shortened import ShortenedWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.evaluation import Evaluation
@@ -348,6 +349,7 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         ExactWitness(80), EndWitness(80), EndlessWitness(80),
         OutcomesWitness(Fraction(1), Fraction(1, 7), 30, (9,), ((50, 1),), Fraction(3), Fraction(0), 80),
         HalvesWitness(Fraction(1, 2), ((Window(0, 0, 9), Window(1, 2, 5)), (Window(1, 1, 1),)), 80),
+        ShortenedWitness((0, 3), EndWitness(80)),
         AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), EndWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))

@@ -36,6 +36,7 @@ from verified_dp.core.composition import Spec
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values, Witness, evaluate
 from verified_dp.core.engines.attack import AttackWitness
+from verified_dp.core.engines.shortened import ShortenedWitness
 from verified_dp.core.errors import InvalidCertificate, InvalidInput, Undecided, Unsupported
 from verified_dp.core.evaluation import Evaluation
 from verified_dp.core.laws.composed import ComposedLoss
@@ -200,7 +201,7 @@ def _check_entry(entry: Evaluation[str], loss: ComposedLoss, known: dict[tuple[s
 
 
 def _sharper(witness: Witness) -> Witness:
-    if isinstance(witness, AttackWitness):
+    if isinstance(witness, AttackWitness | ShortenedWitness):
         return replace(witness, inner=_sharper(witness.inner))
     return replace(witness, prec=witness.prec + _GUARD_BITS)  # type: ignore[type-var]
 

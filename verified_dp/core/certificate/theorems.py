@@ -16,6 +16,7 @@ from verified_dp.core.certificate import verdict
 from verified_dp.core.certificate.document import Document, check_equal
 from verified_dp.core.engines import Witness, closed
 from verified_dp.core.engines.attack import AttackWitness
+from verified_dp.core.engines.shortened import ShortenedWitness
 from verified_dp.core.errors import InvalidCertificate
 from verified_dp.core.laws import composed
 from verified_dp.core.laws.composed import ComposedLoss
@@ -56,6 +57,8 @@ def files_of(loss: ComposedLoss, witness: Witness) -> set[str]:
     """The modules that run when a witness is evaluated on a loss: its engine's, and those of the laws."""
     if isinstance(witness, AttackWitness) and witness.applies(loss):
         return _with_imports(type(witness).__module__) | files_of(witness.attacked(loss), witness.inner)
+    if isinstance(witness, ShortenedWitness) and witness.applies(loss):
+        return _with_imports(type(witness).__module__) | files_of(witness.shortened(loss)[0], witness.inner)
     engine = closed.way(loss).__module__ if isinstance(witness, closed.ClosedFormWitness) else type(witness).__module__
     return _with_imports(engine).union(*(_files_of_law(law) for law, _ in loss.laws))
 

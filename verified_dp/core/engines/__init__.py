@@ -25,6 +25,7 @@ from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
 from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.engines.renyi import RenyiWitness
+from verified_dp.core.engines.shortened import ShortenedWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import InvalidInput
@@ -65,7 +66,7 @@ class Witness(Protocol):
 WITNESSES: tuple[type[Witness], ...] = (
     LineWitness, PanelWitness, RaysWitness, LatticeWitness, SparseWitness, ChernoffWitness, ClosedFormWitness,
     SupportWitness, RenyiWitness, DivergencesWitness, ExactWitness, EndWitness, EndlessWitness,
-    OutcomesWitness, HalvesWitness, AttackWitness)
+    OutcomesWitness, HalvesWitness, ShortenedWitness, AttackWitness)
 
 MAX_BITS = 10**6
 """No witness may ask for more bits: a guard against witnesses from outside."""

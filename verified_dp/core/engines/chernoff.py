@@ -13,9 +13,8 @@ from flint import acb, arb, ctx
 from verified_dp.core.balls import ball, lower_end, upper_end
 from verified_dp.core.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.engines.nodes import (
+    AnyNodes,
     NodeRule,
-    NodeSet,
-    bound_line_error,
     bound_total,
     enclose_families,
     work_of_moment,
@@ -26,7 +25,7 @@ from verified_dp.core.work import Work, nothing, paced
 
 
 @proved_by("T03-chernoff", "T09-total-mass", "T157-known-aliases")
-def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[NodeSet, int]], exponent: Fraction,
+def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]], exponent: Fraction,
                between: Callable[[], None] = nothing) -> arb:
     """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0; node_sets: with counts.
 
@@ -38,7 +37,7 @@ def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[NodeSet, int]], exp
         log_mass += count * law.enclose_moment(point).log()
     for nodes, count in paced(node_sets, between):
         value = bound_total(nodes, point)
-        quadrature, node_tail = bound_line_error(nodes, point, value)
+        quadrature, node_tail = nodes.line_error(point, value)
         log_mass += count * (value + quadrature + node_tail).log()
     return upper_end(log_mass.exp() * bound_chernoff_factor(point if exponent > 0 else -1 - point))
 
@@ -57,7 +56,7 @@ class ChernoffWitness:
     @proved_by("T03-chernoff")
     def applies(self, loss: ComposedLoss) -> bool:
         """Whether M is known, by nodes or directly."""
-        return self.exponent > 0 and loss.suits(len(self.nodes)) and loss.has_transform
+        return self.exponent > 0 and loss.suits(len(self.nodes)) and loss.has_line
 
     @proved_by("T03-chernoff", "T44-infinity-mass")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ChernoffValues:

@@ -21,10 +21,9 @@ from verified_dp.core.balls import BOUND_BITS, ball, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum, reverse_bounds
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.nodes import (
+    AnyNodes,
     NodeRule,
     NodeSet,
-    bound_line_error,
-    bound_transform_beyond,
     count_all_nodes,
     enclose_families,
     work_of_nodes,
@@ -44,7 +43,7 @@ def enclose_transforms_on_line(nodes: NodeSet, tilt: arb, step: arb, count: int,
 
 
 @proved_by("T06-trapezoidal-enclosure", "T156-one-loss")
-def _enclose_family_on_line(family: Sequence[tuple[NodeSet, int]], tilt: arb, step: arb, count: int,
+def _enclose_family_on_line(family: Sequence[tuple[AnyNodes, int]], tilt: arb, step: arb, count: int,
                             between: Callable[[], None] = nothing) -> list[list[acb]]:
     """The same for each law of a family, without the turns e^{i m eta shift} of those whose losses are moved."""
     turns = [(loss * acb(0, step)).exp() for loss in family[0][0].losses]
@@ -84,7 +83,7 @@ def bound_composed_beyond(loss: ComposedLoss, rules: Sequence[NodeRule], tilt: a
     for direct, count in paced(loss.direct_parts, between):
         log_bound += count * direct.bound_transform_beyond(tilt, frequency).log()
     for nodes, count in paced(chain(*enclose_families(loss, rules, between)), between):
-        log_bound += count * bound_transform_beyond(nodes, tilt, frequency).log()
+        log_bound += count * nodes.beyond(tilt, frequency).log()
     return upper_end(log_bound.exp())
 
 
@@ -165,7 +164,7 @@ class LineWitness:
             return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
         ordered = self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1
         ordered = ordered and (self.left >= 0 or (self.left < -1 and not loss.direct_parts))
-        return loss.has_transform and ordered and loss.suits(len(self.nodes)) and loss.suits(len(self.tail_nodes))
+        return loss.has_line and ordered and loss.suits(len(self.nodes)) and loss.suits(len(self.tail_nodes))
 
     @property
     def _swapped(self) -> LineWitness:
@@ -190,7 +189,7 @@ class LineWitness:
             direct = [_enclose_direct_on_line(law, tilt, step, self.count)
                       for law, _ in paced(loss.direct_parts, between)]
             with ctx.workprec(BOUND_BITS):
-                errors = [bound_line_error(nodes, tilt, upper_end(column[0].abs_upper()))
+                errors = [nodes.line_error(tilt, upper_end(column[0].abs_upper()))
                           for (nodes, _), column in paced(zip(node_sets, columns, strict=True), between)]
             by_nodes = [Column(column, *error, count)
                         for column, error, (_, count) in zip(columns, errors, node_sets, strict=True)]

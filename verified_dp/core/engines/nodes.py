@@ -122,10 +122,60 @@ class NodeSet:
         own = self.lengths
         return upper_end(self.law.bound_tails(z, own.height, own.left, own.right))
 
+    def line_error(self, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
+        """`bound_line_error`."""
+        return bound_line_error(self, tilt, total)
+
+    def beyond(self, tilt: arb, frequency: arb) -> arb:
+        """`bound_transform_beyond`."""
+        return bound_transform_beyond(self, tilt, frequency)
+
     @property
     def shift(self) -> arb:
         """By how much its losses exceed those of the leader."""
         return arb(0) if self.place is None else self.place.shift
+
+
+@dataclass(frozen=True)
+class RevealedNodes:
+    """The nodes of several laws, of which one holds and is known to hold, and their chances (T166)."""
+
+    shares: tuple[arb, ...]
+    parts: tuple[NodeSet, ...]
+
+    @cached_property
+    def losses(self) -> list[acb]:
+        """Of all."""
+        return [loss for nodes in self.parts for loss in nodes.losses]
+
+    @proved_by("T166-revealed-laws")
+    def weights(self, z: acb) -> list[acb]:
+        """Enclose W_j(z) times the chance of its law."""
+        return [share * weight for share, nodes in zip(self.shares, self.parts, strict=True)
+                for weight in nodes.weights(z)]
+
+    @property
+    def shift(self) -> arb:
+        """They have no leader."""
+        return arb(0)
+
+    @proved_by("T166-revealed-laws")
+    def line_error(self, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
+        """Both errors as of one law, averages of the laws' own."""
+        errors = [bound_line_error(nodes, tilt) for nodes in self.parts]
+        return self._average(quadrature for quadrature, _ in errors), self._average(tails for _, tails in errors)
+
+    @proved_by("T166-revealed-laws")
+    def beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(tilt+iw)| for every w >= frequency, the average of the laws' bounds."""
+        return self._average(bound_transform_beyond(nodes, tilt, frequency) for nodes in self.parts)
+
+    @proved_by("T166-revealed-laws")
+    def _average(self, values: Iterable[arb]) -> arb:
+        return upper_end(sum((share * value for share, value in zip(self.shares, values, strict=True)), arb(0)))
+
+
+AnyNodes = NodeSet | RevealedNodes
 
 
 @proved_by("T08-shifted-line")
@@ -163,14 +213,19 @@ def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet
 
 
 def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule],
-                     between: Callable[[], None] = nothing) -> list[list[tuple[NodeSet, int]]]:
+                     between: Callable[[], None] = nothing) -> list[list[tuple[AnyNodes, int]]]:
     """The nodes of every law with its count, family by family: of each law alone, or of those that share a loss.
 
-    rules: one for each law or one for each family.
+    rules: one for each law or one for each family; then those of the laws that are one of several.
     """
-    families = loss.ruled(len(rules))
-    return [list(zip(enclose_family([law for law, _ in family], rule), (count for _, count in family), strict=True))
-            for family, rule in paced(zip(families, rules, strict=True), between)]
+    families, rest = loss.ruled(len(rules)), iter(rules[len(rules) - loss.revealed_rules:])
+    found: list[list[tuple[AnyNodes, int]]] = [
+        list(zip(enclose_family([law for law, _ in family], rule), (count for _, count in family), strict=True))
+        for family, rule in paced(zip(families, rules, strict=False), between)]
+    for law, count in paced(loss.revealed_parts, between):
+        nodes = tuple(enclose_nodes(one, next(rest)) for one in law.alternatives)
+        found.append([(RevealedNodes(law.enclose_shares(), nodes), count)])
+    return found
 
 
 @proved_by("T08-shifted-line")
@@ -198,7 +253,7 @@ def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tup
 
 
 @proved_by("T09-total-mass")
-def bound_total(nodes: NodeSet, exponent: arb) -> arb:
+def bound_total(nodes: AnyNodes, exponent: arb) -> arb:
     """Bound |sum_j W_j(exponent)|."""
     return upper_end(sum(nodes.weights(acb(exponent)), acb(0)).abs_upper())
 

@@ -11,6 +11,7 @@ from verified_dp.core.balls import ball
 from verified_dp.core.laws.gaussian import GaussianLoss
 from verified_dp.core.laws.law import DirectLaw, Law, has_rational_end, is_direct, is_ruled
 from verified_dp.core.laws.renyi import MomentBound
+from verified_dp.core.laws.revealed import RevealedLines, is_revealed
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.core.theorems import proved_by
@@ -46,13 +47,24 @@ class ComposedLoss:
                 shared += [family] * law.shares_loss(law)
         return tuple(map(tuple, found))
 
+    @cached_property
+    def revealed_parts(self) -> tuple[tuple[RevealedLines, int], ...]:
+        """The parts that are one of several laws with nodes, and show which (T166)."""
+        return tuple((law, count) for law, count in self.parts if is_revealed(law))
+
+    @cached_property
+    def revealed_rules(self) -> int:
+        """How many rules these take, after those of the others: one for each of the several laws."""
+        return sum(len(law.alternatives) for law, _ in self.revealed_parts)
+
     def ruled(self, rules: int) -> tuple[tuple[tuple[MixtureLines, int], ...], ...]:
         """The parts with nodes, one by one where there are so many rules, else by the losses they share (T156)."""
-        return tuple((part,) for part in self.node_parts) if rules == len(self.node_parts) else self.families
+        alone = rules - self.revealed_rules == len(self.node_parts)
+        return tuple((part,) for part in self.node_parts) if alone else self.families
 
     def suits(self, rules: int) -> bool:
         """Whether there is a rule for each part with nodes, or for each family."""
-        return rules == len(self.ruled(rules))
+        return rules - self.revealed_rules == len(self.ruled(rules))
 
     @cached_property
     def sampled_parts(self) -> tuple[tuple[SampledGaussianLoss, int], ...]:
@@ -70,6 +82,12 @@ class ComposedLoss:
         return len(self.node_parts) + len(self.direct_parts) == len(self.parts) and not self.only_moments
 
     @cached_property
+    def has_line(self) -> bool:
+        """Whether the transform is known on vertical lines."""
+        known = len(self.node_parts) + len(self.direct_parts) + len(self.revealed_parts)
+        return known == len(self.parts) and not self.only_moments
+
+    @cached_property
     def only_moments(self) -> bool:
         """Whether some part is known by bounds on its moments alone: then only one Renyi order bounds delta."""
         return any(isinstance(law, MomentBound) for law, _ in self.parts)
@@ -79,7 +97,7 @@ class ComposedLoss:
         """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
         spread = any(law.decays and count >= (law.least_count if is_ruled(law) else 1)
                      for law, count in self.direct_parts)
-        return bool(self.mean_shift_squared or self.node_parts) or spread
+        return bool(self.mean_shift_squared or self.node_parts or self.revealed_parts) or spread
 
     @cached_property
     def laws(self) -> tuple[tuple[Law, int], ...]:

@@ -9,6 +9,7 @@ from flint import arb, ctx
 
 from verified_dp.core.balls import ball, binomial_mass, kept, upper_dyadic
 from verified_dp.core.laws.law import Law, Priced
+from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.core.theorems import proved_by
 
 
@@ -29,6 +30,18 @@ class TruncatedBatchLoss(Priced):
 
     def _share(self) -> arb:
         return enclose_binomial_tail(self.others, self.largest_batch, self.probability)
+
+    @property
+    def alternatives(self) -> tuple[MixtureLines, ...]:
+        """Both, where both have nodes; else none."""
+        both = tuple(law for law in (self.free, self.full) if isinstance(law, MixtureLines))
+        return both if len(both) > 1 else ()
+
+    @proved_by("T142-displaced-records")
+    def enclose_shares(self) -> tuple[arb, ...]:
+        """Enclose 1 - w and w."""
+        share = self._share()
+        return 1 - share, share
 
     def _average(self, free: arb, full: arb) -> arb:
         share = self._share()

@@ -97,6 +97,10 @@ class Law:
         """The same step in another order; here: of a pair that is its own mirror image."""
         return replace(self, order=order)  # type: ignore[type-var]
 
+    def alternatives(self) -> list[tuple[Ball, Any]]:
+        """(chance, law), where it is one of several with nodes and shows which (T166)."""
+        return []
+
     def tails(self, x: Ball) -> Tails:
         """(P(L > x), Q(L > x)), the mass at infinity in the first."""
         raise Unknown("no curve is known")
@@ -296,8 +300,16 @@ class TruncatedBatchLoss(Law):
     def in_order(self, order: str) -> TruncatedBatchLoss:
         return replace(self, order=order, free=self.free.in_order(order), full=self.full.in_order(order))
 
+    def _share(self) -> Ball:
+        return binomial_tail(self.others, self.largest_batch, self.probability)
+
+    def alternatives(self) -> list[tuple[Ball, Any]]:
+        """Both with their chances, where both have nodes."""
+        share = self._share()
+        return [(1 - share, self.free), (share, self.full)] if self.free.has_nodes and self.full.has_nodes else []
+
     def _average(self, free: Ball, full: Ball) -> Ball:
-        share = binomial_tail(self.others, self.largest_batch, self.probability)
+        share = self._share()
         return (1 - share) * free + share * full
 
     def tails(self, x: Ball) -> Tails:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -11,19 +11,20 @@ from math import comb, lcm, prod
 from typing import Any, get_args, get_origin, get_type_hints
 
 from .atoms import FiniteLoss, OddsLoss, SampledAtomicLoss
-from .balls import Ball, Unknown, ball, larger, precision, smaller
+from .balls import Ball, Unknown, ball, exp, expm1, larger, log1p, precision, smaller
 from .contour import Bounds, Chernoff, Line, Path, RenyiOrder, require
 from .divergences import Divergences
 from .document import Invalid, TooMuch, check_keys, read_number
 from .grid import Grid
 from .halves import Halves, count_lists
 from .lattice import Lattice
-from .laws import SampledLoss
+from .laws import Component, SampledLoss
 from .losses import ComposedLoss
 from .nodes import Rule
 from .outcomes import Outcomes
 from .pieces import AtomicProduct, ClosedForm, ClosedFormLaw
 from .rays import Rays
+from .shifts import MixtureLoss
 from .sparse import Sparse
 
 MAX_PRECISION = 50_000
@@ -147,6 +148,62 @@ class Attack:
         return OneEnd(self.inner.evaluate(lost), above=False)  # type: ignore[attr-defined]
 
 
+SHORTENED_INNER = frozenset({"line", "panels", "rays", "chernoff", "support"})
+
+
+@dataclass(frozen=True)
+class Shortened:
+    """kept: of each law's mixtures how many components are kept, 0 for all; inner: on what is left (T166)."""
+
+    kept: tuple[int, ...]
+    inner: AnyWitness
+
+    @property
+    def prec(self) -> int:
+        prec: int = self.inner.prec  # type: ignore[attr-defined]
+        return prec
+
+    def left(self, loss: ComposedLoss) -> tuple[ComposedLoss, Ball, Ball]:
+        """What is left, and 1 - prod p_i^{k_i}, 1 - prod q_i^{k_i} from above."""
+        require(len(self.kept) == len(loss.parts) and any(self.kept))
+        require(any(isinstance(self.inner, KINDS[kind][0]) for kind in SHORTENED_INNER))
+        parts, above, below = [], Ball(0), Ball(0)
+        for kept, (law, count) in zip(self.kept, loss.parts, strict=True):
+            if kept:
+                require(kept > 1 and type(law) is MixtureLoss)
+                (first, p), (second, q) = _kept(law.above[:kept]), _kept(law.below[-kept:])
+                law = replace(law, above=first, below=second)
+                above, below = (size + log1p(-ball(lost)) * count if lost else size
+                                for size, lost in ((above, p), (below, q)))
+            parts.append((law, count))
+        return replace(loss, parts=tuple(parts)), (-expm1(above)).upper(), (-expm1(below)).upper()
+
+    def evaluate(self, loss: ComposedLoss) -> ShortenedValues:
+        with precision(256):
+            left, above, below = self.left(loss)
+        return ShortenedValues(self.inner.evaluate(left), above, below)  # type: ignore[attr-defined]
+
+
+def _kept(mixture: tuple[Component, ...]) -> tuple[tuple[Component, ...], Fraction]:
+    """Over the sum of the weights; what that lacks comes second."""
+    whole = sum((weight for _, weight in mixture), Fraction(0))
+    return tuple((mean, weight / whole) for mean, weight in mixture), 1 - whole
+
+
+@dataclass(frozen=True)
+class ShortenedValues:
+    values: Any
+    above: Ball
+    below: Ball
+
+    def enclose(self, epsilon: Fraction) -> Bounds:
+        """|delta - delta'| <= above + e^eps below."""
+        found = self.values.enclose(epsilon)
+        dropped = (self.above + exp(ball(epsilon)) * self.below).upper()
+        lower, upper = larger(found.lower - dropped, 0), smaller(found.upper + dropped, 1)
+        return Bounds(lower.lower(), upper.upper(), {**found.budget, "dropped": dropped})
+
+
 def _between(tests: Iterable[tuple[Fraction, Fraction, Fraction]]) -> tuple[tuple[Fraction, Fraction], ...]:
     """(true, false) from each test to the next, from nothing to all; they must fall in true/false. Rising ratios."""
     steps, (x, y) = [], (Fraction(0), Fraction(0))
@@ -256,6 +313,7 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "divergences": (Divergences, "renyi"),
     "outcomes": (Outcomes, "contour"),
     "halves": (Halves, "closed-form"),
+    "shortened": (Shortened, "contour"),
     "attack": (Attack, "attack"),
 }
 """Kind -> (class, name of the method)."""
@@ -315,7 +373,7 @@ def _read_list(value: Any, kinds: tuple[Any, ...], path: str) -> tuple[Any, ...]
 
 def check_size(witness: Any) -> None:
     """TooMuch where lists or products would be longer than this checker makes them."""
-    if isinstance(witness, Attack):
+    if isinstance(witness, Attack | Shortened):
         return check_size(witness.inner)
     lengths: list[int] = [0]
     cells = 0
