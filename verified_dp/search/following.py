@@ -69,6 +69,8 @@ class Served(NamedTuple):
 class Following(SingleOrder):
     """A `SingleOrder` that first asks the values it has. What it answers is proved as any answer is."""
 
+    saddle_slack = 0.0
+
     def __init__(self, loss: ComposedLoss) -> None:
         super().__init__(loss)
         self._kept: list[Answer] = []

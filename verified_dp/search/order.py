@@ -123,6 +123,9 @@ def path_seconds(plan: PathPlan) -> float:
 class SingleOrder:
     """delta(eps) of one composed loss, with its floating-point model kept between questions."""
 
+    saddle_slack = 0.04
+    """How far the logarithm of an estimate may be, twice, from that at the saddle point."""
+
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
         self.lattice, self.moments = LatticeEngine(loss), MomentEngine(loss)
@@ -166,7 +169,7 @@ class SingleOrder:
     def _find_saddle(self, epsilon: Fraction, start: float) -> Saddle:
         if isinstance(self.model, LatticeModel):
             return self.model.saddle(as_float(epsilon))
-        return choose_saddle(self.model, as_float(epsilon), start)
+        return choose_saddle(self.model, as_float(epsilon), start, self.saddle_slack)
 
     def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
         """log of a first-order estimate of delta(eps), -inf past the support; start: a tilt to begin with."""
