@@ -42,7 +42,7 @@ from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.stretch import Stretch, Tilts, choose_tilts
 from verified_dp.search.transforms import geometric
 
-MARGIN = 24.0
+MARGIN = 26.0
 """More bits than asked, so that an evaluation stays sharp over a longer stretch."""
 MANY = 64
 """Evaluations that are kept."""
