@@ -48,7 +48,7 @@ from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.stretch import Stretch, Tilts, choose_tilts
 from verified_dp.search.transforms import geometric
 
-MARGIN = 24.0
+MARGIN = 26.0
 """More bits than asked, so that an evaluation stays sharp over a longer stretch."""
 MANY = 64
 """Evaluations that are kept."""
@@ -86,6 +86,8 @@ def smoothed(answer: Answer, epsilons: Sequence[Fraction], bits: float, most: fl
 
 class Following(SingleOrder):
     """A `SingleOrder` that first asks the values it has. What it answers is proved as any answer is."""
+
+    saddle_slack = 0.0
 
     def __init__(self, loss: ComposedLoss) -> None:
         super().__init__(loss)

@@ -151,7 +151,7 @@ def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, m
         periods[:, len(above):][ends > window[:, :1]] = np.inf
     if length:
         periods, allowed = periods + np.where(distances < 0, length, 0.0), tilts == c
-    share = _FEW_SHARE if bits < _FEW_BITS else 1.0
+    share = _FEW_SHARE if bits < _FEW_BITS and not length else 1.0
     at_zero, each = length - target / tilts, (lost * lost ** (share / 2))[:, None] * window
     lefts, period, cost = _periods(distances, periods, at_zero, np.where(allowed[:, None], each, np.inf), share)
     i, j = np.unravel_index(int(cost.argmin()), cost.shape)

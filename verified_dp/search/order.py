@@ -61,8 +61,8 @@ ROUGH, STEEP = 60.0, 10.0
 that at 0.7 of it, first-order estimates of delta may be rough."""
 FEW_BITS, ROUGHLY = 16.0, 4.0
 """So few bits are not worth a better estimate, but some more."""
-_SPARE_BITS = 1.0
-"""Asked beyond what is wanted; plans mostly reach two more."""
+_SPARE_BITS, _SPARE_OF_FEW = 1.0, 3.0
+"""Asked beyond what is wanted; plans mostly reach two more, but not those of few steps."""
 LEAST_GAP = 0.02
 """By how much two orders' logarithms are taken to differ at least."""
 _OUTCOMES_SECONDS, _FEWEST_BITS = 20.0, 6.0
@@ -130,6 +130,9 @@ FloatModel = FloatLoss | LatticeModel | EpochModel
 class SingleOrder:
     """delta(eps) of one composed loss, with its floating-point model kept between questions."""
 
+    saddle_slack = 0.04
+    """How far the logarithm of an estimate may be, twice, from that at the saddle point."""
+
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
         self.lattice, self.moments = LatticeEngine(loss), MomentEngine(loss)
@@ -179,7 +182,7 @@ class SingleOrder:
     def _find_saddle(self, epsilon: Fraction, start: float) -> Saddle:
         if isinstance(self.model, LatticeModel):
             return self.model.saddle(as_float(epsilon))
-        return choose_saddle(self.model, as_float(epsilon), start)
+        return choose_saddle(self.model, as_float(epsilon), start, self.saddle_slack)
 
     def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
         """log of a first-order estimate of delta(eps), -inf past the support; start: a tilt to begin with."""
@@ -379,7 +382,8 @@ class SingleOrder:
 
     def _climb(self, attempt: Callable[[float], Answer], bits: float, budget: Budget) -> Answer:
         """Ask for more bits until the width is reached, nothing is gained, or the time is over."""
-        asked, best, best_bits = bits + _SPARE_BITS + self._shortfall, None, -math.inf
+        spare, best, best_bits = _SPARE_OF_FEW if self.few else _SPARE_BITS, None, -math.inf
+        asked = bits + spare + self._shortfall
         answer: Answer | None = None
         for _ in range(12):
             try:
@@ -393,7 +397,7 @@ class SingleOrder:
                 break  # more bits change nothing
             if best is None or reached > best_bits:
                 best, best_bits = answer, reached
-                self._shortfall = min(max(asked - _SPARE_BITS - reached, 0.0), 40.0)
+                self._shortfall = min(max(asked - spare - reached, 0.0), 40.0)
             if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness | SupportWitness):
                 break
             if reached > 0:

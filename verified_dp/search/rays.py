@@ -53,14 +53,23 @@ class RuleTable:
         """Where the witness cuts the rule after so many of the nodes kept here."""
         return self.first + (number - 1) * self.stride + 1
 
-    def sums(self, z: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """log of the sums of |W_j| of the first nodes, of the others, of all; one row per point."""
-        terms = self.base + np.multiply.outer(z.real, self.loss) - np.multiply.outer(z.imag, self.angle)
+    def _terms(self, z: np.ndarray, end: int | None = None) -> np.ndarray:
+        """log |W_j| of the nodes before one; one row per point."""
+        return np.asarray(self.base[:end] + np.multiply.outer(z.real, self.loss[:end])
+                          - np.multiply.outer(z.imag, self.angle[:end]))
+
+    def low_sums(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """log of the sums of |W_j| of the first nodes; one row per point."""
         if len(numbers) > 1:
-            low, high = (np.logaddexp.accumulate(part, axis=1) for part in (terms, terms[:, ::-1]))
-            return low[:, numbers - 1], high[:, -numbers - 1], low[:, -1:]
-        low, high = (log_sums(part)[:, None] for part in np.split(terms, numbers, axis=1))
-        return low, high, np.logaddexp(low, high)
+            return np.asarray(np.logaddexp.accumulate(self._terms(z), axis=1)[:, numbers - 1])
+        return log_sums(self._terms(z, int(numbers[0])))[:, None]
+
+    def high_sums(self, z: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log of the sums of |W_j| of the other nodes, and of all."""
+        terms = self._terms(z)
+        if len(numbers) > 1:
+            return np.logaddexp.accumulate(terms[:, ::-1], axis=1)[:, -numbers - 1], log_sums(terms)[:, None]
+        return log_sums(terms[:, int(numbers[0]):])[:, None], log_sums(terms)[:, None]
 
 
 @dataclass(frozen=True)
@@ -83,8 +92,11 @@ class Sums:
         """Without the kernel; one row per point, one column per cut."""
         total, parts = self.decay(z.real)[:, None], []
         for table, numbers in zip(self.tables, self.numbers, strict=True):
-            low, rest, whole = table.sums(z, numbers)
-            total = total + table.count * (whole if high else low)
+            if not high:
+                total = total + table.count * table.low_sums(z, numbers)
+                continue
+            rest, whole = table.high_sums(z, numbers)
+            total = total + table.count * whole
             parts.append(math.log(table.count) + rest - whole)
         return np.asarray(total + np.logaddexp.reduce(parts, axis=0) if high else total)
 

@@ -385,7 +385,7 @@ def _rough_gap(asked: Question, epsilon: Fraction) -> tuple[float | None, float]
 def _jump_guess(order: SingleOrder, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
     """Where delta would equal the target if one large loss decided, by bisection between low and high."""
     goal = float(log_of(target))
-    for _ in range(30):
+    for _ in range(16):
         middle = (low + high) / 2
         low, high = (middle, high) if order.log_jump(middle) > goal else (low, middle)
     return _moved(high, 0.0, 30.0)

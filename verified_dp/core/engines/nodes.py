@@ -284,7 +284,7 @@ def _absolute_sums(nodes: NodeSet, points: Sequence[acb]) -> list[arb]:
     rows = [[base.real for base in nodes.bases], [loss.real for loss in nodes.losses],
             [loss.imag for loss in nodes.losses]]
     exponents = arb_mat([[1, z.real, -z.imag] for z in points]) * arb_mat(rows)
-    return [upper_end(sum((exponent.exp() for exponent in row), arb(0))) for row in exponents.tolist()]
+    return [upper_end(sum([exponent.exp() for exponent in row], arb(0))) for row in exponents.tolist()]
 
 
 @proved_by("T19-line-integral")

@@ -133,7 +133,12 @@ def _enclose_transforms(nodes: NodeSet, first: acb, stride: acb, count: int, off
 def enclose_on_panels(nodes: NodeSet, first: acb, stride: acb, count: int, turns: acb_mat) -> list[acb]:
     """The same from e^{loss offset}, one row per node."""
     leaps = all_powers([(loss * stride).exp() for loss in nodes.losses], count)
-    weights = nodes.weights(first)
+    return sums_of_leaps(nodes.weights(first), leaps, turns)
+
+
+@proved_by("T20-panel-enclosure")
+def sums_of_leaps(weights: list[acb], leaps: list[list[acb]], turns: acb_mat) -> list[acb]:
+    """Enclose sum_j weight_j leap_j turn_j for each row of leaps and each column of turns, leaps by leaps."""
     giant = acb_mat([[weight * leap for weight, leap in zip(weights, row, strict=True)] for row in leaps])
     return [value for row in (giant * turns).tolist() for value in row]
 

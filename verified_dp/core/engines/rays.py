@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, gauss_rule, largest, lower_end, smallest, upper_end
+from verified_dp.core.balls import BOUND_BITS, all_powers, ball, gauss_rule, largest, lower_end, smallest, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum
 from verified_dp.core.engines.nodes import (
     NodeRule,
@@ -34,8 +34,8 @@ from verified_dp.core.engines.panels import (
     MAX_POINTS,
     Corner,
     bound_gauss,
-    enclose_on_panels,
     rectangle,
+    sums_of_leaps,
     turns_of,
 )
 from verified_dp.core.engines.powers import enclose_power
@@ -129,6 +129,27 @@ class RayValues:
     right: Fraction
 
 
+@dataclass(frozen=True)
+class Walk:
+    """Of some nodes at the middle of a level's first panel: W_j; e^{v_j stride/2}; e^{v_j offset} at the offsets."""
+
+    weights: list[acb]
+    halves: list[acb]
+    turns: list[list[acb]]
+
+    @proved_by("T158-two-rays")
+    def sums(self, panels: int) -> list[acb]:
+        """Enclose the sums of W_j(z) at the points of so many panels."""
+        return sums_of_leaps(self.weights, all_powers([x * x for x in self.halves], panels), acb_mat(self.turns))
+
+    @proved_by("T158-two-rays")
+    def beyond(self, panels: int) -> Walk:
+        """On the next level, so many panels and half of one of its own further on, with a stride twice as long."""
+        weights = [weight * enclose_power(half, 2 * panels + 1)
+                   for weight, half in zip(self.weights, self.halves, strict=True)]
+        return Walk(weights, [x * x for x in self.halves], [[x * x for x in row] for row in self.turns])
+
+
 @proved_by("T158-two-rays")
 def _share(nodes: NodeSet, cut: int, count: int) -> Share:
     """Part nodes at the index `cut` of the pair's own direction: losses grow with side * index."""
@@ -184,19 +205,18 @@ def _evaluate_ray(shares: Sequence[Share], tilt: Fraction, ray: Ray, high: bool,
     corners = [acb(ball(x), ball(y)) for x, y in ray.corners(tilt)]
     gauss, stride = gauss_rule(ray.points), acb(*map(ball, ray.stride))
     offsets = first_offsets = [stride * x / 2 for x, _ in gauss]
-    used = [(share, [share.low, share.high] if high else [share.low]) for share in shares]
-    turns = [[turns_of(nodes, offsets) for nodes in halves] for _, halves in used]
+    used = [[share.low, share.high] if high else [share.low] for share in shares]
+    walks = [[Walk(nodes.weights(corners[0] + stride / 2), [(loss * stride / 2).exp() for loss in nodes.losses],
+                   turns_of(nodes, offsets)) for nodes in halves] for halves in used]
     levels = []
     for n, level in enumerate(paced(ray.levels, between)):
         if n:
-            turns = [[[[x * x for x in row] for row in table] for table in tables] for tables in turns]
+            walks = [[walk.beyond(ray.levels[n - 1].panels) for walk in halves] for halves in walks]
             stride, offsets = 2 * stride, [2 * offset for offset in offsets]
         first = corners[n] + stride / 2
         middles = [first + stride * i for i in range(level.panels)]
         points = [middle + offset for middle in middles for offset in offsets]
-        sums = [[enclose_on_panels(nodes, first, stride, level.panels, acb_mat(table))
-                 for nodes, table in zip(halves, tables, strict=True)]
-                for (_, halves), tables in zip(used, turns, strict=True)]
+        sums = [[walk.sums(level.panels) for walk in halves] for halves in walks]
         weights = [stride * weight / 2 for _ in middles for _, weight in gauss]
         terms = [size * weight / (z * (z + 1)) for z, weight, size in zip(
             points, weights, _multiplied(shares, sums, len(points)), strict=True)]
