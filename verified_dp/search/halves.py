@@ -72,7 +72,7 @@ def _shares(law: Law, tilt: float) -> list[float]:
     """The tilted masses of the outcomes, of sum 1."""
     with ctx.workprec(64):
         logs = [float(mass.log()) + tilt * float(loss) for loss, mass in law.enclose_loss_atoms() or []]
-    weights = [math.exp(log - max(logs)) for log in logs]
+    weights = [math.exp(log - max(logs, default=0.0)) for log in logs]
     return [weight / sum(weights) for weight in weights]
 
 

@@ -180,6 +180,17 @@ def test_side_conditions(change: dict[str, object]) -> None:
         evaluate(composed(parts), replace(witness, **change))  # type: ignore[arg-type]
 
 
+def test_a_law_without_finite_losses_beside_others() -> None:
+    """P and Q never agree on one of the outcomes: delta is 1, with nothing to list."""
+    steps = compose((Finite((1, 0), (0, 1)), 2), (THREE, 200), (FOUR, 20))
+    found = privacy_profile(steps, "add-or-remove").delta(1)
+    assert found.lower == found.upper == 1
+    parts: Parts = [(FiniteLoss(((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))), "remove"), 2),
+                    (finite(random.Random(1), 2, False), 2)]
+    bounds = evaluate(composed(parts), whole(parts, random.Random(1))).delta(Fraction(1))
+    assert bounds.lower == bounds.upper == 1
+
+
 def test_other_laws_have_no_halves() -> None:
     """Atoms with a density between them, and a Gaussian beside atoms."""
     laplace = ComposedLoss("symmetric", ((LaplaceLoss(Fraction(1)), 2),), Fraction(0))
