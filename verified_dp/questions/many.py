@@ -78,7 +78,8 @@ class Above:
     """Upper bounds of one order's delta: at some eps, by chords between them, and by moments at every eps."""
 
     def __init__(self) -> None:
-        self._at, self._bounds = list[Fraction](), list[tuple[arb, arb]]()
+        self._at, self._bounds = list[float](), list[tuple[arb, arb]]()
+        self._exact = list[Fraction]()
         self._moments: list[ChernoffValues] = []
 
     def add(self, epsilon: Fraction, answer: Answer) -> None:
@@ -86,8 +87,9 @@ class Above:
         if isinstance(answer.values, ChernoffValues):
             self._moments.insert(0, answer.values)
             return
-        place = bisect_left(self._at, epsilon)
-        self._at.insert(place, epsilon)
+        place = bisect_left(self._at, as_float(epsilon))
+        self._at.insert(place, as_float(epsilon))
+        self._exact.insert(place, epsilon)
         self._bounds.insert(place, (ball(epsilon).exp(), answer.bounds.upper))
 
     @proved_by("T03-chernoff", "T26-connect-the-dots", "T44-infinity-mass")
@@ -102,12 +104,16 @@ class Above:
 
     @proved_by("T26-connect-the-dots")
     def bound(self, epsilon: Fraction) -> arb:
-        """Bound delta(eps) by the chord of its neighbours over e^eps, in which delta is convex; 1 outside of them."""
-        place = bisect_left(self._at, epsilon)
+        """Bound delta(eps) by the chord of its neighbours over e^eps, in which delta is convex, and falls."""
+        place, at = bisect_left(self._at, as_float(epsilon)), ball(epsilon).exp()
+        if place < len(self._at) and self._at[place] == as_float(epsilon) and self._exact[place] == epsilon:
+            return self._bounds[place][1]
+        if place == len(self._at) > 0 and at >= self._bounds[-1][0]:
+            return self._bounds[-1][1]
         if not 0 < place < len(self._at):
             return arb(1)
         (left, above), (right, below) = self._bounds[place - 1:place + 1]
-        return upper_end(above + (below - above) * ((ball(epsilon).exp() - left) / (right - left)))
+        return upper_end(above + (below - above) * ((at - left) / (right - left))) if left <= at <= right else arb(1)
 
 
 class Many:
@@ -152,7 +158,8 @@ class Many:
             rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
             order.serve(rest, ROUGH, self._method, budget, 0.0)
             for at in rest:
-                near = self._kept(order, at)
+                past = as_float(at) >= order.model.largest
+                near = order.enclose(at, ROUGH, self._method, budget) if past else self._kept(order, at)
                 if near is not None:
                     self._above[order].add(at, near)
 
@@ -212,10 +219,18 @@ class Many:
         found = []
         with suppress(OutOfTime, Unsupported):
             for target, factor in ((targets[-1], FACTOR), (targets[0], 1 / FACTOR)):
-                goal = min(target * factor, Fraction(1, 2))
-                found.append(max(as_float(guess_epsilon(order, goal)[0]) if order.log_estimate(Fraction(0)) > float(
-                    log_of(goal)) else 0.0 for order in self._orders))
+                found.append(max(self._guessed(order, target, factor) for order in self._orders))
         return (found[0], found[1]) if len(found) == 2 and 0 < found[1] < math.inf else None
+
+    @staticmethod
+    def _guessed(order: Following, target: Fraction, factor: Fraction) -> float:
+        """About eps(target * factor), or eps(target) where that lies past the largest loss."""
+        for goal in (min(target * factor, Fraction(1, 2)), target):
+            inside = order.log_estimate(Fraction(0)) > float(log_of(goal))
+            found = as_float(guess_epsilon(order, goal)[0]) if inside else 0.0
+            if found < order.model.largest:
+                break
+        return found
 
     @proved_by("T13-epsilon-of-delta", "T16-reversal")
     def at_zero(self, target: Fraction) -> Found | None:

@@ -56,8 +56,8 @@ LEAST, SAMPLES = 4, 5
 """Fewer eps are asked one by one. At how many of a stretch delta is estimated."""
 LOST, SPARE, TRIES = 96.0, 4.0, 4
 """Bits that a sum may lose before the stretch is halved, bits asked beyond those needed, and evaluations of one."""
-MOMENTS, NEARLY = 48, 1e-3
-"""Tilts tried for moments; by how much they have to be below, in logarithms."""
+MOMENTS, NEARLY, MOST = 48, 1e-3, 0.7
+"""Tilts tried for moments; by how much they have to be below, in logarithms; the share of eps where they have to be."""
 PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
 RATIO = 6.0
@@ -74,12 +74,12 @@ class Served(NamedTuple):
     answer: Answer
 
 
-def smoothed(answer: Answer, epsilons: Sequence[Fraction], bits: float, most: float) -> Answer:
-    """The same with a polynomial in the place of its values from the first of these eps to the last, if it has to be
+def smoothed(answer: Answer, known: Mapping[Fraction, Bounds], bits: float, most: float) -> Answer:
+    """The same with a polynomial in the place of its values from the first known eps to the last, if it has to be
     of no higher degree than `most`.
     """
-    tilt = getattr(answer.witness, "tilt", Fraction(0))
-    logs = [float((answer.at(epsilon).bounds.lower * (ball(tilt * epsilon)).exp()).log()) for epsilon in epsilons]
+    tilt, epsilons = getattr(answer.witness, "tilt", Fraction(0)), list(known)
+    logs = [float((bounds.lower * (ball(tilt * epsilon)).exp()).log()) for epsilon, bounds in known.items()]
     values = interpolate(answer.values, epsilons[0], epsilons[-1], bits, min(logs), int(most))
     return replace(answer, values=values)
 
@@ -121,8 +121,10 @@ class Following(SingleOrder):
 
     def _has_line(self, epsilon: Fraction, bits: float) -> bool:
         """Whether a line takes little time; no closed form is sharper for being asked for more."""
-        return epsilon < self.model.largest and not has_closed_form(self.loss) and plan_line(
-            self._float_model, as_float(epsilon), self.saddle(epsilon), bits + MARGIN).seconds < SLOW_LINE
+        with suppress(OutOfTime):
+            return epsilon < self.model.largest and not has_closed_form(self.loss) and plan_line(
+                self._float_model, as_float(epsilon), self.saddle(epsilon), bits + MARGIN).seconds < SLOW_LINE
+        return False
 
     def kept(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
         """The first kept evaluation that is sharp enough here: for a stretch around it, or of the nearest ones."""
@@ -154,7 +156,7 @@ class Following(SingleOrder):
     def moments_below(self, logs: Mapping[float, float]) -> Iterator[Answer]:
         """Bounds by one moment each, which should show delta below e^log at these eps.
 
-        None where moments cannot at all of them, since a line for the others does so for all; but lines of few steps
+        None where moments cannot at most of them, since a line for the others does so for all; but lines of few steps
         are slow.
         """
         if not (self.has_contour and logs) or self.is_trivial or isinstance(self.model, EpochModel):
@@ -163,7 +165,7 @@ class Following(SingleOrder):
         tilts = geometric(1e-2, min(30 * (1 - aims.min() / (at.max() + 1e-9)), LARGEST_TILT), MOMENTS)
         factors = tilts * np.log(tilts) - (1 + tilts) * np.log1p(tilts)
         shown = (self._float_model.log_masses(tilts) + factors)[:, None] - np.outer(tilts, at) < aims - NEARLY
-        if not (self.few or shown.any(axis=0).all()):
+        if not (self.few or shown.any(axis=0).mean() > MOST):
             return
         while shown.any():
             best = int(shown.sum(axis=1).argmax())
@@ -233,7 +235,7 @@ class Following(SingleOrder):
             bounds = [found.at(part[i]).bounds for i in stretch.places]
             if min(map(width_bits, bounds)) >= bits:
                 self._served.append(Served(as_float(part[0]), as_float(part[-1]), smoothed(
-                    found, [part[i] for i in stretch.places], bits, asked * len(part))))
+                    found, dict(zip((part[i] for i in stretch.places), bounds, strict=True)), bits, asked * len(part))))
                 break
             wanted += max(bits - min(map(width_bits, bounds)), 0.0) / 2
             stretch = replace(stretch, logs=np.array([self._known(part[i], log, one) for i, log, one in zip(
