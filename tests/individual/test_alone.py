@@ -194,7 +194,8 @@ def asked_alone(counts: Counts, answer: tuple[float, float]) -> list[list[Steps]
         asked.append(steps)
         return answer
 
-    question = Question("epsilon", "", None, None, enclose_alone, Fraction(1, 100), tiny=True)  # type: ignore[arg-type]
+    question = Question("epsilon", "", None, None, enclose_alone, Fraction(1, 100),  # type: ignore[arg-type]
+                        Fraction(1), True)
     Search(counts, question, nothing).run(1)
     return asked
 

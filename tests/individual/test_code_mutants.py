@@ -27,7 +27,7 @@ TESTS = ["tests/individual/test_audit_interpolation.py", "tests/individual/test_
          "tests/individual/test_full_batch.py", "tests/individual/test_input.py", "tests/individual/test_end_to_end.py"]
 NEAREST = {"squares.py": "integers", "statements.py": "integers", "input.py": "integers", "counts.py": "integers",
            "../search/doubles.py": "test_individual", "interpolation.py": "interpolation", "alone.py": "alone",
-           "refine.py": "alone", "full_batch.py": "full_batch"}
+           "refine.py": "alone", "widths.py": "alone", "full_batch.py": "full_batch"}
 """Which tests are run first; elsewhere those of whole records."""
 MUTANTS: dict[str, list[tuple[str, str]]] = {
     "squares.py": [
@@ -248,7 +248,9 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("        self._tried[rows] = True\n", ""),
         ("np.argsort(self.lower[rows] - self.upper[rows]", "np.argsort(self.upper[rows] - self.lower[rows]"),
         ("np.where(self._totals > 0, np.inf, 0.0)", "np.zeros(count)"),
-        ("np.isfinite(upper) & (upper - lower <= width * size)", "(upper - lower <= width * size)"),
+    ],
+    "widths.py": [
+        ("np.isfinite(upper) & (upper - lower", "(upper - lower"),
     ],
     "full_batch.py": [
         ("((low, lower, np.maximum), (high, upper, np.minimum))",

@@ -30,8 +30,9 @@ from verified_dp.individual.counts import Counts, Progress, checked_counts, noth
 from verified_dp.individual.evaluate import Rows
 from verified_dp.individual.full_batch import FullBatch, full_batch_deltas, full_batch_epsilons
 from verified_dp.individual.lines import Choice, LogMasses, best_lines, lines_at
-from verified_dp.individual.refine import ALONE, LEAST_DELTA, Question, Search, checked_width, narrow
+from verified_dp.individual.refine import ALONE, Question, Search
 from verified_dp.individual.training import Training
+from verified_dp.individual.widths import LEAST_DELTA, checked_width, narrow
 
 WIDTH = Fraction(1, 100)
 """Width asked of an interval, relative to its upper end."""
@@ -101,7 +102,7 @@ def individual_epsilons(counts: Counts, delta: Number, width: Number = WIDTH,
         return enclose_epsilon(steps, training, target, digits)
 
     question = Question("epsilon", str(delta), choose, enclose, enclose_alone, checked_width(width),
-                         target < LEAST_DELTA)
+                        target, target < LEAST_DELTA)
     return _solve(counts, question, alone, progress)
 
 
@@ -129,7 +130,7 @@ def individual_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH,
     def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
         return enclose_delta(steps, training, value, digits)
 
-    question = Question("delta", str(epsilon), choose, enclose, enclose_alone, checked_width(width))
+    question = Question("delta", str(epsilon), choose, enclose, enclose_alone, checked_width(width), value)
     return _solve(counts, question, alone, progress)
 
 

@@ -15,18 +15,19 @@ from fractions import Fraction
 import numpy as np
 
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.core.exact import Number, positive
+from verified_dp.core.theorems import proved_by
 from verified_dp.individual.alone import Steps, steps_of_counts, steps_of_readings
-from verified_dp.individual.boxes import UNIT, Corner, enclose_boxes, few_squares
+from verified_dp.individual.boxes import SLACK, UNIT, Corner, enclose_boxes, few_squares
 from verified_dp.individual.counts import Counts, Onward, Progress
 from verified_dp.individual.evaluate import Rows, evaluate_rows
 from verified_dp.individual.input import count_steps
 from verified_dp.individual.lines import COARSE, Choice, LineSearch, LogMasses
+from verified_dp.individual.squares import square_units
 from verified_dp.individual.tables import build_table
-from verified_dp.individual.training import MAX_PARTS, Training, bucket_count
+from verified_dp.individual.training import MAX_PARTS, SPLIT_BITS, Training, bucket_count
+from verified_dp.individual.two_steps import TwoSteps
+from verified_dp.individual.widths import narrow
 
-LEAST_EPSILON = 1e-3
-"""A smaller epsilon is asked as accurately as this one."""
 FINER, CHUNK, CELLS, SPLIT = 4, 4096, 2**25, 4.0
 """The next grid has so many times the parts. Records evaluated at once; counts held at once on a finer grid; and the
 records of a line are split where the cut-offs they need differ by more than this factor."""
@@ -34,8 +35,6 @@ FEW, FEW_BUCKETS, ALONE, MOST = 20, 6, 50, 100_000
 """So few wide records with steps in so few buckets, where their readings can be read, are enclosed one by one without a
 finer grid; and so many altogether if no other number is given (each takes from 0.1 second to several). At most so many
 single steps are solved, whose closed form takes from 0.3 to 20 ms."""
-LEAST_DELTA = Fraction(1, 10**280)
-"""Where a smaller one is asked for, records are enclosed one by one only; and a smaller one is found as accurately."""
 LEAST_WIDTH = Fraction(1, 10**17)
 """Less than the distance of two doubles: records alone are not solved beyond."""
 BITS = 20.0
@@ -46,7 +45,7 @@ BITS = 20.0
 class Question:
     """What is asked of every record, and how: the choice of its line, the interval on that line, one record alone.
 
-    tiny: the deltas asked are too small for doubles.
+    value: `given`. tiny: the deltas asked are too small for doubles.
     """
 
     quantity: str
@@ -55,6 +54,7 @@ class Question:
     enclose: Callable[[Rows, np.ndarray], tuple[np.ndarray, np.ndarray]]
     enclose_alone: Callable[[list[Steps], Training, int], tuple[float, float]]
     width: Fraction
+    value: Fraction
     tiny: bool = False
 
     def narrow(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -90,6 +90,7 @@ class Search:
     def run(self, alone: int) -> None:
         """On finer and finer grids, the wide ones again, and what then is wide one by one, at most `alone` records."""
         rows, parts = self._enclose_few(np.flatnonzero(np.isinf(self.upper)), 1, MOST), min(self.counts.parts, COARSE)
+        rows = self._enclose_two(rows)
         while len(rows) and not self.question.tiny:
             masses = LogMasses(self.counts.training, parts)
             again = -(-len(rows) * bucket_count(parts) // CELLS) if parts > self.counts.parts else 1
@@ -141,6 +142,20 @@ class Search:
             return bool(self.question.narrow(np.array(low), np.array(high)))
 
         found, (lower, upper) = some[places], enclose_boxes(least, most, solve, enough, limit)
+        self.lower[found] = np.maximum(self.lower[found], lower)
+        self.upper[found] = np.minimum(self.upper[found], upper)
+        return rows[self._wide(rows)]
+
+    def _enclose_two(self, rows: np.ndarray) -> np.ndarray:
+        """Many records of two steps in doubles (T164); which of `rows` are left."""
+        some = rows[self._totals[rows] == 2]
+        if len(some) <= FEW or self.question.tiny:
+            return rows
+        counts = self.counts.take(some)
+        places, least, most = few_squares(counts, 2) if counts.readings is None else _squares_again(counts)
+        found, question = some[places], self.question
+        two = TwoSteps(counts.training, question.quantity, question.value, float(question.width))
+        lower, upper = two.enclose(least, most)
         self.lower[found] = np.maximum(self.lower[found], lower)
         self.upper[found] = np.minimum(self.upper[found], upper)
         return rows[self._wide(rows)]
@@ -227,10 +242,25 @@ class Search:
         return lower, upper
 
 
+@proved_by("T164-two-steps")
+def _squares_again(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What `few_squares` returns, of all records whatever their buckets, from their readings."""
+    assert counts.readings is not None
+    units = square_units(counts.readings.norms_of(counts.records), counts.training.clipping_double)
+    if not np.array_equal(units.sum(axis=1), (counts.high * 2**SPLIT_BITS + counts.low).sum(axis=1)):
+        raise _changed()
+    most = np.sort(units, axis=1)
+    return np.arange(len(most)), np.maximum(most - SLACK, 0), most
+
+
 def _check_same(again: Counts, before: Counts) -> None:
     """InvalidInput where readings were not the same when they were read again."""
     if not again.equals(before):
-        raise InvalidInput("readings", "changed since they were counted", "left as they are until this is done")
+        raise _changed()
+
+
+def _changed() -> InvalidInput:
+    return InvalidInput("readings", "changed since they were counted", "left as they are until this is done")
 
 
 def _groups(cutoffs: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
@@ -239,17 +269,3 @@ def _groups(cutoffs: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
     for number in np.unique(classes):
         group = np.flatnonzero(classes == number)
         yield float(cutoffs[group].max()), group
-
-
-def narrow(quantity: str, lower: np.ndarray, upper: np.ndarray, width: float) -> np.ndarray:
-    """Which intervals are as narrow as asked: relative to the upper end, or to a least size."""
-    size = np.maximum(upper, LEAST_EPSILON if quantity == "epsilon" else float(LEAST_DELTA))
-    return np.isfinite(upper) & (upper - lower <= width * size)
-
-
-def checked_width(width: Number) -> Fraction:
-    """The width asked of an interval, relative to its upper end."""
-    value = positive(width, "width")
-    if value >= 1:
-        raise InvalidInput("width", width, "in (0, 1), as a share of the interval's upper end")
-    return value
