@@ -21,7 +21,7 @@ MOST_WAYS = 600
 _SECONDS = 1e-8
 """Of a product of two series, by one pair of terms of 256 bits; about."""
 _ROOM = Fraction(17, 16)
-_PANELS, _POINTS = 24, 6
+_PANELS, _POINTS, _RATIO = 22, 8, 8.0
 _BITS = 128
 
 
@@ -94,8 +94,8 @@ def _sampled(top: Top) -> tuple[np.ndarray, np.ndarray]:
         if density is None:
             continue
         for n in range(_PANELS):
-            length = float(stop - start) * 2.0**-n
-            low = length / 2 if n < _PANELS - 1 else 0.0
+            length = float(stop - start) * _RATIO**-n
+            low = length / _RATIO if n < _PANELS - 1 else 0.0
             for node, weight in zip(nodes, weights, strict=True):
                 place = (low + length) / 2 + node * (length - low) / 2
                 deficits.append(float(start) + place)
