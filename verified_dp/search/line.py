@@ -12,6 +12,7 @@ import numpy as np
 
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.errors import Unsupported
 from verified_dp.search.deadline import check_time
 from verified_dp.search.models import FloatFamily, FloatLoss
 from verified_dp.search.saddle import Saddle, saddle_at
@@ -165,6 +166,8 @@ def choose_shape(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, m
             lefts, period, cost = found
             i, j = np.unravel_index(int(cost.argmin()), cost.shape)
     best, at_left = max(float(period[i, j]), 1e-6), lefts[i] <= max(float(period[i, j]), 1e-6)
+    if not at_left.any():
+        raise Unsupported("double precision does not tell where to put a line")
     left = float(np.append(exponents, 0.0)[at_left].max())
     at, known = float(tilts[i]), -math.log(math.expm1(min(float(tilts[i]) * (best - length), 700.0)))
     gone = [(size - saddle.log_delta) / math.log(2) for size in (saddle_at(loss, epsilon, at).log_delta, known)]

@@ -30,6 +30,7 @@ from verified_dp.core.laws.renyi import ONLY_MOMENTS
 from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime, check_time, grace, hurrying, is_stopped
+from verified_dp.search.end_engine import EndEngine
 from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
@@ -135,7 +136,7 @@ class SingleOrder:
 
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
-        self.lattice, self.moments = LatticeEngine(loss), MomentEngine(loss)
+        self.lattice, self.moments, self.end = LatticeEngine(loss), MomentEngine(loss), EndEngine(loss)
         self._model: FloatModel | None = None
         self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
@@ -228,11 +229,15 @@ class SingleOrder:
             past = known or past
         if past is not None:
             return past
+        near = self._near_end(epsilon, bits, method, budget)
+        if near is not None and width_bits(near.bounds) >= bits:
+            return near
         if self.loss.parts and not is_single(self.loss):
             require_floats(self.loss)
-        answers = self._by_halves(epsilon, bits, budget) if method in ("auto", "closed-form") else []
-        if answers and width_bits(answers[-1].bounds) >= min(bits, COARSE):
-            return answers[-1]
+        halves = self._by_halves(epsilon, bits, budget) if method in ("auto", "closed-form") else []
+        if halves and width_bits(halves[-1].bounds) >= min(bits, COARSE):
+            return halves[-1]
+        answers = ([near] if near is not None and width_bits(near.bounds) >= COARSE else []) + halves
         try:
             for attempt in self._attempts(epsilon, bits, method, budget):
                 answers.append(self._climb(attempt, bits, budget))
@@ -240,6 +245,9 @@ class SingleOrder:
             if not answers:
                 raise
             return intersect(answers)
+        except Unsupported:  # another method may answer
+            if method != "auto":
+                raise
         if not answers and method in ("auto", "contour") and has_listed(self.loss):
             answers += self._by_outcomes(epsilon, bits, budget)
         if method == "lattice" or not answers:
@@ -349,6 +357,12 @@ class SingleOrder:
         shown = epsilon > 0 and bounds.upper <= goal
         return Answer(epsilon, replace(line, tilt=-1 - line.tilt), found, bounds) if shown else None
 
+    def _near_end(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer | None:
+        """delta(eps) next to the largest loss, where no closed form takes no time."""
+        quick = has_closed_form(self.loss) and is_quick(self.loss)
+        asked = method in ("auto", "closed-form") and not quick
+        return self.end.enclose(epsilon, bits, budget.left) if asked else None
+
     def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
         """delta(eps) = P(S = inf) past the largest finite loss."""
         witness = SupportWitness(max(256, math.ceil(bits) + 64))
@@ -447,7 +461,8 @@ class SingleOrder:
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The cheaper of a line and a bent path; fewer bits where neither fits the budget; then what Chernoff gives."""
         saddle = self.saddle(epsilon)
-        if saddle.tilt > LARGEST_TILT or (self.loss.node_parts and saddle.log_delta < FAINTEST):
+        lost = not math.isfinite(saddle.log_delta)
+        if lost or saddle.tilt > LARGEST_TILT or (self.loss.node_parts and saddle.log_delta < FAINTEST):
             return self.chernoff(epsilon, saddle.tilt)
         bits = max(bits, 9.0)
         choose, seconds = self._sharp_plan(epsilon, saddle, bits)

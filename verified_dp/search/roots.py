@@ -95,7 +95,7 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
         if known is not None:
             return known
         try:
-            found = _bracket(asked)
+            found = _bracket_at_end(asked) or _bracket(asked)
         except OutOfTime:
             found = Bracket(None, None)
         except Unsupported:
@@ -126,6 +126,35 @@ def _bracket_exactly(asked: Question) -> Bracket | None:
     return Bracket(None, None) if asked.target == 0 else None
 
 
+def _bracket_at_end(asked: Question) -> Bracket | None:
+    """Where the target is met next to the largest loss: values that tell delta up to there, bisected."""
+    past = past_answer(asked.order) if asked.method in ("auto", "closed-form") else None
+    if past is None or not asked.met(past):
+        return None
+    room = ball(asked.target) - asked.order.loss.enclose_infinity_mass()
+    if not room > 0:
+        return None
+    first = asked.order.end.find(float(room.log()), asked.digits, asked.exceeded, asked.budget.left)
+    return None if first is None else _bisect_bracket(asked, Bracket(first, past), first.at)
+
+
+def _bisect_bracket(asked: Question, bracket: Bracket, ask: Callable[[Fraction], Answer]) -> Bracket:
+    """Halve a bracket while its ends are too far apart and the middle is decided."""
+    bits = asked.digits * math.log2(10) + 40
+    for _ in range(4 * asked.digits + 40):
+        low, high = bracket.ends
+        if high is None or asked.budget.spent or (high - low) * 10**asked.digits <= high:
+            break
+        middle = _moved((low + high) / 2, 0.0, bits)
+        if not low < middle < high:
+            break
+        answer = ask(middle)
+        if not (asked.exceeded(answer) or asked.met(answer)):
+            break
+        bracket = _tighter(asked, bracket, answer, answer)
+    return bracket
+
+
 def _within_support(asked: Question, bracket: Bracket) -> Bracket:
     """The largest finite loss as upper end where no smaller one is known."""
     past = past_answer(asked.order)
@@ -148,21 +177,13 @@ def _perhaps_zero(asked: Question, bracket: Bracket) -> Bracket:
 
 def _narrowed(asked: Question, bracket: Bracket) -> Bracket:
     """Bisect by a closed form that takes no time, where the search in floating point missed: next to the end."""
-    order, digits, (low, high) = asked.order, asked.digits, bracket.ends
-    if high is None or asked.method not in ("auto", "closed-form") or order.is_trivial or not is_quick(order.loss) or (
-            why_no_floats(order.loss) is not None):
+    order, digits = asked.order, asked.digits
+    asks = bracket.upper is not None and asked.method in ("auto", "closed-form") and not order.is_trivial
+    if not asks or not is_quick(order.loss) or why_no_floats(order.loss) is not None:
         return bracket
     bits = digits * math.log2(10) + 40
-    for _ in range(4 * digits + 40):
-        middle = _moved((low + high) / 2, 0.0, bits)
-        if asked.budget.spent or (high - low) * 10**digits <= high or not low < middle < high:
-            break
-        answer = order.evaluate(middle, ClosedFormWitness(math.ceil(2 * bits + 40)))
-        if not (asked.exceeded(answer) or asked.met(answer)):
-            break
-        bracket = _tighter(asked, bracket, answer, answer)
-        low, high = bracket.ends[0], middle if asked.met(answer) else high
-    return bracket
+    return _bisect_bracket(asked, bracket, lambda middle: order.evaluate(
+        middle, ClosedFormWitness(math.ceil(2 * bits + 40))))
 
 
 def _bracket(asked: Question) -> Bracket:

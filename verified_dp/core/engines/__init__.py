@@ -17,6 +17,7 @@ from verified_dp.core.engines.attack import AttackWitness, FromAbove, shuffled_e
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.halves import HalvesWitness
 from verified_dp.core.engines.lattice import LatticeWitness
@@ -66,7 +67,7 @@ class Witness(Protocol):
 WITNESSES: tuple[type[Witness], ...] = (
     LineWitness, PanelWitness, RaysWitness, LatticeWitness, SparseWitness, ChernoffWitness, ClosedFormWitness,
     SupportWitness, RenyiWitness, DivergencesWitness, ExactWitness, EndWitness, EndlessWitness,
-    OutcomesWitness, HalvesWitness, ShortenedWitness, AttackWitness)
+    OutcomesWitness, HalvesWitness, ShortenedWitness, DeficitsWitness, AttackWitness)
 
 MAX_BITS = 10**6
 """No witness may ask for more bits: a guard against witnesses from outside."""

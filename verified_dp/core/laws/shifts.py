@@ -31,7 +31,7 @@ def _places(above: Mixture, below: Mixture) -> list[Fraction]:
 
 
 @dataclass(frozen=True)
-class _Interval:
+class Interval:
     """Between two neighbouring means P has the density A e^{-t} + B e^t and the tail A e^{-t} + W - B e^t.
 
     left, right: its ends. p, q: (A, B, W) of P and of Q. A_p = 0 left of 0 and B_q = 0 right of it.
@@ -85,7 +85,7 @@ class LaplaceMixtureLoss(MixturePair):
         if epsilon <= self.enclose_smallest_loss():
             return -epsilon.expm1()
         best, alpha = (-epsilon.expm1()).max(arb(0)), epsilon.exp()
-        for part in _intervals(self):
+        for part in intervals(self):
             for t in (part.left, part.place(alpha), part.right):
                 above, below = part.tails(t)
                 best = best.max(above - alpha * below)
@@ -99,7 +99,7 @@ class LaplaceMixtureLoss(MixturePair):
             return arb(0), arb(0)
         if x < smallest:
             return arb(1), arb(1)
-        found = [part.tails(part.place(alpha)) for part in _intervals(self) if part.holds(alpha)]
+        found = [part.tails(part.place(alpha)) for part in intervals(self) if part.holds(alpha)]
         found += [] if x < largest else [(arb(0), arb(0))]
         found += [] if x >= smallest else [(arb(1), arb(1))]
         return reduce(arb.union, [p for p, _ in found]), reduce(arb.union, [q for _, q in found])
@@ -111,7 +111,7 @@ class LaplaceMixtureLoss(MixturePair):
         if x > largest or x < smallest:
             return arb(0)
         found = [] if smallest < x and x < largest else [arb(0)]
-        for part in _intervals(self):
+        for part in intervals(self):
             if part.holds(alpha):
                 p, q = part.densities(part.place(alpha))
                 found.append(p * p * q / (2 * (part.p[1] * part.q[0] - part.p[0] * part.q[1])))
@@ -120,7 +120,7 @@ class LaplaceMixtureLoss(MixturePair):
     @proved_by("T75-random-shifts")
     def enclose_loss_atoms(self) -> list[tuple[arb, arb]] | None:
         """The two ends: beyond all means the loss does not change."""
-        first, last = _intervals(self)[0], _intervals(self)[-1]
+        first, last = intervals(self)[0], intervals(self)[-1]
         return [(self.enclose_smallest_loss(), 1 - first.tails(first.left)[0]),
                 (self.enclose_largest_loss(), last.tails(last.right)[0])]
 
@@ -152,7 +152,7 @@ class LaplaceMixtureLoss(MixturePair):
 
 
 @kept(16)
-def _intervals(law: LaplaceMixtureLoss) -> list[_Interval]:
+def intervals(law: LaplaceMixtureLoss) -> list[Interval]:
     """The intervals between the means, from left to right."""
 
     def coefficients(mixture: Mixture, left: Fraction) -> tuple[arb, arb, arb]:
@@ -160,7 +160,7 @@ def _intervals(law: LaplaceMixtureLoss) -> list[_Interval]:
         falling = sum((ball(weight) * ball(mean).exp() for mean, weight in mixture if mean <= left), arb(0))
         return falling / 2, rising / 2, ball(sum((weight for mean, weight in mixture if mean > left), Fraction(0)))
 
-    return [_Interval(ball(left), ball(right), coefficients(law.above, left), coefficients(law.below, left), left >= 0)
+    return [Interval(ball(left), ball(right), coefficients(law.above, left), coefficients(law.below, left), left >= 0)
             for left, right in pairwise(_places(law.above, law.below))]
 
 

@@ -7,7 +7,8 @@ It imports Python's standard library and mpmath, and nothing of the rest of this
     nodes, quadrature, contour         lines, bent paths, Chernoff, one Renyi order
     divergences                        several powers, in both directions
     grid, lattice, sparse              lattices
-    outcomes                           atoms on no grid                    witnesses, check the whole check
+    outcomes                           atoms on no grid
+    deficits                           next to the largest loss            witnesses, check the whole check
 """
 
 from .balls import OutOfTime

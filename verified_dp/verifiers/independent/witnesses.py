@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from .atoms import FiniteLoss, OddsLoss, SampledAtomicLoss
 from .balls import Ball, Unknown, ball, exp, expm1, larger, log1p, precision, smaller
 from .contour import Bounds, Chernoff, Line, Path, RenyiOrder, require
+from .deficits import Deficits
 from .divergences import Divergences
 from .document import Invalid, TooMuch, check_keys, read_number
 from .grid import Grid
@@ -314,6 +315,7 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "outcomes": (Outcomes, "contour"),
     "halves": (Halves, "closed-form"),
     "shortened": (Shortened, "contour"),
+    "deficits": (Deficits, "closed-form"),
     "attack": (Attack, "attack"),
 }
 """Kind -> (class, name of the method)."""
