@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import random
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import comb
+from typing import Any
 
 import pytest
 from flint import arb, ctx
 
 from verified_dp.certificate import certify
 from verified_dp.core.balls import ball, ball_of
+from verified_dp.core.certificate import check
+from verified_dp.core.certificate.document import CONTENT, canonical, sealed
 from verified_dp.core.certificate.work import check_work
 from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
 from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.halves import HalvesWitness, Outcome, Window, bound_missed, enclose_shares
+from verified_dp.core.engines.halves import HalvesWitness, Outcome, Window, bound_left_out, bound_missed, enclose_shares
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
-from verified_dp.core.laws.atomic import AtomicLaw, FiniteLoss, OddsLoss
+from verified_dp.core.laws.atomic import AtomicLaw, DiscreteLaplaceLoss, FiniteLoss, OddsLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import LaplaceLoss
 from verified_dp.core.laws.law import Law
@@ -30,6 +35,7 @@ from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.verifiers import independent
+from verified_dp.verifiers.independent import check as independent_check
 
 Parts = Sequence[tuple[AtomicLaw, int]]
 
@@ -312,6 +318,43 @@ def test_a_list_of_eps_reads_the_same_halves() -> None:
     alone = privacy_profile(compose((FOUR, 100)), "remove").delta(Fraction(7, 10), digits=10)
     assert curve[6].lower.as_fraction() <= alone.upper.as_fraction()
     assert alone.lower.as_fraction() <= curve[6].upper.as_fraction()
+
+
+@pytest.mark.theorem("T163-halves")
+def test_what_many_windows_leave_out() -> None:
+    """A single step with more outcomes than sums of all others of each could take: nothing but the first is kept."""
+    law, only = DiscreteLaplaceLoss(Fraction(1000), 4095), Window(0, 0, 1)
+    moment, missed = bound_left_out(composed([(law, 1)]), [[only] + [Window(1, 0, 0)] * 4095], arb(1) / 2)
+    with ctx.workprec(120):
+        weights = [mass * (place / 2).exp() for place, mass in law.enclose_loss_atoms()]
+        whole = sum(weights, arb(0))
+        assert whole <= moment <= whole * (1 + arb(2) ** -30)
+        others = 1 - weights[0] / whole
+        assert others <= missed <= others * (1 + arb(2) ** -5)
+
+
+def test_a_check_keeps_no_more_than_one_evaluation_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen witnesses of two gigabytes each: the values of the last are gone before the next are made."""
+    claim = Claim("", "", "2", "0.05", "2", "0.05")
+    certificate = certify(Spec(Relation.of("remove"), compose((FOUR, 60), (THREE, 5)), claim))
+    document = {key: value for key, value in json.loads(certificate.to_bytes()).items() if key in CONTENT}
+    for more, entry in enumerate(document["evaluations"]):
+        entry["witness"]["prec"] += more
+    data = canonical(sealed(document))
+    for module, name, limit in ((check, "evaluate", "MAX_MEMORY"), (independent_check, "values_of", "MAX_LENGTH")):
+        made: list[weakref.ref[object]] = []
+        real = getattr(module, name)
+
+        def counted(one: object, other: object, real: Any = real, made: Any = made) -> object:
+            assert not any(old() for old in made)
+            values: object = real(one, other)
+            made.append(weakref.ref(values))
+            return values
+
+        monkeypatch.setattr(module, name, counted)
+        monkeypatch.setattr(module, limit, 0)
+        assert module.verify(data).valid
+        assert len(made) == 3
 
 
 def test_certificates_of_halves() -> None:

@@ -31,7 +31,7 @@ from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.certificate.theorems import other_theorems, pairs_record, theorems_record
 from verified_dp.core.certificate.verdict import judge
 from verified_dp.core.certificate.versions import VERSIONS, current_versions
-from verified_dp.core.certificate.work import check_work
+from verified_dp.core.certificate.work import MAX_MEMORY, check_work
 from verified_dp.core.composition import Spec
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Values, Witness, evaluate
@@ -49,6 +49,8 @@ from verified_dp.core.words import assumptions
 Losses = Mapping[str, ComposedLoss]
 Progress = Callable[[int, int], object]
 """Called with (how many evaluations are done, of how many) before the first and after each."""
+Known = dict[tuple[str, Witness], tuple[Values, int]]
+"""What (order, witness) gave, and the bytes that it takes."""
 
 _GUARD_BITS = 64
 
@@ -170,8 +172,8 @@ def _other_theorems(document: Document, here: list[str]) -> list[str]:
 
 
 def _check_enclosures(entries: list[Evaluation[str]], losses: Losses, progress: Progress) -> None:
-    """Re-evaluate every entry; equal witnesses of one order are evaluated once."""
-    known: dict[tuple[str, Witness], Values] = {}
+    """Re-evaluate every entry; equal witnesses of one order are evaluated once, while what is kept takes little."""
+    known: Known = {}
     for index, entry in enumerate(entries):
         path = f"evaluations[{index}]"
         progress(index, len(entries))
@@ -182,14 +184,16 @@ def _check_enclosures(entries: list[Evaluation[str]], losses: Losses, progress: 
     progress(len(entries), len(entries))
 
 
-def _check_entry(entry: Evaluation[str], loss: ComposedLoss, known: dict[tuple[str, Witness], Values],
-                 path: str) -> None:
+def _check_entry(entry: Evaluation[str], loss: ComposedLoss, known: Known, path: str) -> None:
     """Inside by the bits of the witness, or by more of them: another version may round in another order."""
     def check(witness: Witness) -> None:
         key = entry.order, witness
         if key not in known:
-            known[key] = evaluate(loss, witness)
-        _check_enclosure(entry, known[key], path)
+            memory = witness.work(loss).memory
+            if memory + sum(size for _, size in known.values()) > MAX_MEMORY:
+                known.clear()
+            known[key] = evaluate(loss, witness), memory
+        _check_enclosure(entry, known[key][0], path)
 
     try:
         check(entry.witness)

@@ -275,9 +275,10 @@ def bound_left_out(loss: ComposedLoss, windows: Sequence[Sequence[Window]], tilt
     log_moment, missed = arb(0), arb(0)
     for (law, count), own in zip(loss.parts, windows, strict=True):
         weights = [mass * (tilt * place).exp() for place, mass in law.enclose_loss_atoms() or []]
-        total = sum(weights, arb(0))
+        before, after = (list(accumulate(row, initial=arb(0))) for row in (weights, weights[::-1]))
+        total = before[-1]
         log_moment += count * total.log()
         for index, window in enumerate(own):
-            others = sum(weights[:index] + weights[index + 1:], arb(0))
+            others = before[index] + after[-2 - index]
             missed += bound_missed(count, weights[index] / total, others / total, window)
     return upper_end(log_moment.exp()), upper_end(missed.min(arb(1)))

@@ -24,11 +24,12 @@ from .document import (
     read_end,
     read_fraction,
 )
+from .halves import Halves, count_lists
 from .inputs import read_claim, read_input
 from .losses import ComposedLoss
 from .pairs import ORDERS, read_pairs
 from .verdict import Statement, judge
-from .witnesses import KINDS, check_size, read_witness, values_of
+from .witnesses import KINDS, MAX_LENGTH, Attack, Shortened, check_size, read_witness, values_of
 from .words import assumptions
 
 GUARD_BITS, MORE_BITS = 64, 128
@@ -132,16 +133,24 @@ def _confirm(table: Document, statement: Statement, witness: Any, loss: Composed
 
 
 def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: Known, more: int) -> Bounds | str:
-    """What the witness proves; or why it proves nothing. Equal witnesses of one order are evaluated once."""
+    """What the witness proves; or why it proves nothing. Equal witnesses are evaluated once, if lists are short."""
     key = statement.order, witness, more
     try:
         with precision(witness.prec + more):
             if key not in known:
+                if _length(witness) + sum(_length(one) for _, one, _ in known) > MAX_LENGTH:
+                    known.clear()
                 known[key] = values_of(witness, loss)
             bounds: Bounds = known[key].enclose(statement.at)
             return bounds
     except (ArithmeticError, LookupError, ValueError) as error:
         return str(error)
+
+
+def _length(witness: Any) -> int:
+    """About how long the lists are that its values keep, where these may be long."""
+    inner = witness.inner if isinstance(witness, Attack | Shortened) else witness
+    return count_lists(inner) if isinstance(inner, Halves) else 0
 
 
 def _check_entry(table: Document, statement: Statement, bounds: Bounds | str, path: str) -> None:

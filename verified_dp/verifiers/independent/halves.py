@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 from .atoms import AtomicLaw
@@ -67,10 +68,9 @@ def _powers(mass: Ball, window: Window) -> Iterable[Ball]:
 def _lists(parts: Sequence[Part], least: int, most: int) -> dict[int, list[Counts]]:
     """All counts of these outcomes by their sum, where that can still come to lie between least and most."""
     found: dict[int, list[Counts]] = {0: [(0, Ball(1), Ball(1))]}
-    ahead = sorted(parts, key=lambda part: part.high - part.low)
-    while ahead:
-        part = ahead.pop(0)
-        first, last = least - sum(one.high for one in ahead), most - sum(one.low for one in ahead)
+    first, last = least - sum(one.high for one in parts), most - sum(one.low for one in parts)
+    for part in sorted(parts, key=lambda part: part.high - part.low):
+        first, last = first + part.high, last + part.low
         grown: dict[int, list[Counts]] = {}
         for known, items in found.items():
             tick()
@@ -117,10 +117,10 @@ class HalvesValues:
         for (law, count), windows in zip(self.loss.parts, witness.windows, strict=True):
             tilted = [p * exp(place * self.tilt)
                       for place, (p, _) in zip(law.losses(), law.finite_atoms(), strict=True)]
-            height = height + log(total(tilted)) * count
+            before, after = (list(accumulate(row, initial=Ball(0))) for row in (tilted, tilted[::-1]))
+            height = height + log(before[-1]) * count
             for n, window in enumerate(windows):
-                others = total(tilted[:n] + tilted[n + 1:])
-                missed = missed + _outside(count, tilted[n], others, window)
+                missed = missed + _outside(count, tilted[n], before[n] + after[-2 - n], window)
         return exp(height), smaller(missed, 1)
 
     def enclose(self, epsilon: Fraction) -> Bounds:
