@@ -62,7 +62,8 @@ def _enclose_direct_on_line(law: DirectLaw, tilt: arb, step: arb, count: int) ->
 
 
 @proved_by("T12-powers", "T156-one-loss")
-def _enclose_exponents(loss: ComposedLoss, node_sets: Sequence[tuple[NodeSet, int]], points: list[acb]) -> list[acb]:
+def _enclose_exponents(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]],
+                       points: list[acb]) -> list[acb]:
     """Enclose what the Gaussian steps and the moved losses add to log M at each point; none where that is 0."""
     if loss.parts and not loss.mean_shift_squared and all(nodes.place is None for nodes, _ in node_sets):
         return []

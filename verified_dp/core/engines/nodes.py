@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from flint import acb, acb_mat, arb, arb_mat
 
@@ -143,6 +143,9 @@ class RevealedNodes:
     shares: tuple[arb, ...]
     parts: tuple[NodeSet, ...]
 
+    place: ClassVar[None] = None
+    """They have no leader."""
+
     @cached_property
     def losses(self) -> list[acb]:
         """Of all."""
@@ -156,7 +159,7 @@ class RevealedNodes:
 
     @property
     def shift(self) -> arb:
-        """They have no leader."""
+        """Nothing."""
         return arb(0)
 
     @proved_by("T166-revealed-laws")
