@@ -87,9 +87,9 @@ def test_different_laws_a_group_and_a_gaussian_step() -> None:
 @pytest.mark.parametrize("order", ["remove", "add"])
 def test_altered_witnesses_still_enclose(composed: Composed, order: str) -> None:
     """Other marks, tilts, exponents, windows, steps: wider, never beside delta, at other eps too."""
-    loss, draw, wide = composed(order, "1/1000", "1/2", 300), random.Random(3), 0
+    loss, draw, wide = composed(order, "1/100", "4/5", 100), random.Random(3), 0
     places = [Fraction(1, 5), Fraction(1, 2), Fraction(2) if order == "remove" else Fraction(1, 4)]
-    truths = {at: enclosed(loss, chosen(loss, at, 50.0), at).intersection(on_a_line(loss, at)) for at in places}
+    truths = {at: enclosed(loss, chosen(loss, at, 50.0), at) for at in places}
     witness = chosen(loss, Fraction(1, 2))
     for _ in range(30):
         altered = altered_witness(witness, draw)
