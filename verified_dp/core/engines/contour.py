@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from flint import acb, acb_mat, arb, ctx
 
@@ -292,11 +292,23 @@ class LineValues:
             return bounds_from_sum(total + self.infinity_mass, errors, {"aliasing": aliasing})
 
 
+class _Precise(Protocol):
+    @property
+    def prec(self) -> int: ...
+
+
+class _Values(Protocol):
+    @property
+    def witness(self) -> _Precise: ...
+
+    def delta(self, epsilon: Fraction) -> Bounds: ...
+
+
 @dataclass(frozen=True)
 class ReversedValues:
     """delta of an order from the values of the swapped pair."""
 
-    swapped: LineValues
+    swapped: _Values
 
     @proved_by("T16-reversal")
     def delta(self, epsilon: Fraction) -> Bounds:

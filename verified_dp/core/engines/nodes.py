@@ -255,6 +255,18 @@ def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tup
     return upper_end(kappa * mass / (1 - kappa)), tails
 
 
+@proved_by("T149-marked-losses")
+def bound_share_error(nodes: NodeSet, exponent: arb, growth: arb, size: arb) -> arb:
+    """Bound the quadrature error of a share of M(exponent), real, whose sum with its tails is at most `size`.
+
+    growth: what the share's modulus gains at most on the lines beside that of the nodes. As T09, for the share alone.
+    """
+    if not nodes.is_inside:
+        return arb.pos_inf()
+    kappa = 2 * growth * nodes.law.enclose_strip_factor(exponent, *nodes.lengths[:2]) / _geometric(nodes.rule)
+    return upper_end(kappa * size / (1 - kappa)) if kappa < 1 else arb.pos_inf()
+
+
 @proved_by("T09-total-mass")
 def bound_total(nodes: AnyNodes, exponent: arb) -> arb:
     """Bound |sum_j W_j(exponent)|."""
