@@ -135,7 +135,7 @@ FloatModel = FloatLoss | LatticeModel | EpochModel
 class SingleOrder:
     """delta(eps) of one composed loss, with its floating-point model kept between questions."""
 
-    saddle_slack = 0.04
+    saddle_slack = 0.01
     """How far the logarithm of an estimate may be, twice, from that at the saddle point."""
 
     def __init__(self, loss: ComposedLoss) -> None:
