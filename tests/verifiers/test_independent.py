@@ -74,6 +74,7 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "two laws": ("add", step("gaussian", noise_multiplier="2", count=400, q="0.01")
                  + step("gaussian", noise_multiplier="3", count=100, q="0.02"), *CLAIM),
     "rays": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01"), "0.5", "1e-4"),
+    "marked": ("remove", step("gaussian", noise_multiplier="0.1", count=10**5, q="0.000001"), "60", "0.0043"),
     "rays of two laws": ("replace", step("gaussian", noise_multiplier="2", count=2, q="0.01")
                          + step("gaussian", noise_multiplier="3", count=1, q="0.02"), "0.5", "1e-4"),
     "panels": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01")

@@ -265,13 +265,19 @@ class MixtureLines:
 
         Asks 0 <= height < pi s^2 / d. The same number bounds h * (sum over nodes beyond) for every step h <= 2s.
         """
+        low, high, scale = self.bound_both_tails(z, height, left, right)
+        return (low + high) * scale
+
+    @proved_by("T10-node-tails")
+    def bound_both_tails(self, z: acb, height: arb, left: arb, right: arb) -> tuple[arb, arb, arb]:
+        """`bound_tails` where losses are low, where they are high, and the factor that both have."""
         if self.side < 0:
             left, right = -right, -left
         x, w, (above, below) = z.real, z.imag, self._ratios()
-        both = self._bound_beyond(x, height, left, (above, below), -1) * self._damp(w, below, acb(left, height), -1)
-        both += self._bound_beyond(x, height, right, (above, below), 1) * self._damp(w, above, acb(right, height), 1)
+        low = self._bound_beyond(x, height, left, (above, below), -1) * self._damp(w, below, acb(left, height), -1)
+        high = self._bound_beyond(x, height, right, (above, below), 1) * self._damp(w, above, acb(right, height), 1)
         angle = 2 * height * (above.places[-1] - below.places[-1])
-        return both * ((height * height + angle * (-w).max(arb(0))) / above.twice).exp()
+        return low, high, ((height * height + angle * (-w).max(arb(0))) / above.twice).exp()
 
     @proved_by("T10-node-tails")
     def _damp(self, w: arb, ratio: MeanRatio, end: acb, sign: int) -> arb:

@@ -21,6 +21,7 @@ from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
 from verified_dp.core.engines.contour import LineValues, LineWitness, ReversedValues
+from verified_dp.core.engines.marked import MarkedValues, MarkedWitness
 from verified_dp.core.engines.rational import ExactWitness
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
@@ -36,6 +37,7 @@ from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import as_float, choose_family_nodes, choose_line, dyadic, plan_line
 from verified_dp.search.magnitudes import require_floats, why_no_floats
+from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.outcomes import has_listed, plan_outcomes
@@ -49,6 +51,8 @@ COARSE = 14.0
 """Where the contour gives fewer bits than this, the lattice is asked for as many."""
 SLOW_LINE = 0.1
 """Where a line of one or two laws would take more seconds than this, a bent path is tried."""
+QUICK_MARKS = 2.0
+"""Where a line of marked losses takes less, no path is tried."""
 MAX_TILT, LARGEST_TILT = 1e5, 1e8
 """Beyond such tilts no path is tried, and beyond the second no line: only Chernoff bounds delta there."""
 FAINTEST = -2e7
@@ -131,7 +135,7 @@ FloatModel = FloatLoss | LatticeModel | EpochModel
 class SingleOrder:
     """delta(eps) of one composed loss, with its floating-point model kept between questions."""
 
-    saddle_slack = 0.04
+    saddle_slack = 0.01
     """How far the logarithm of an estimate may be, twice, from that at the saddle point."""
 
     def __init__(self, loss: ComposedLoss) -> None:
@@ -350,7 +354,8 @@ class SingleOrder:
     def reversed(self, answer: Answer, other: SingleOrder, goal: arb) -> Answer | None:
         """The other order by the line that gave this answer, where that shows it at most the goal."""
         line, values, epsilon = answer.witness, answer.values, answer.epsilon
-        if not (isinstance(line, LineWitness) and isinstance(values, LineValues) and self._is_swapped(other)):
+        if not (isinstance(line, LineWitness | MarkedWitness) and isinstance(values, LineValues | MarkedValues)
+                and self._is_swapped(other)):
             return None
         found = ReversedValues(values)
         bounds = found.delta(epsilon)
@@ -517,6 +522,11 @@ class SingleOrder:
         seconds = line.seconds
         slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
         if slow and saddle.tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
+            marked = None if self.few else plan_marked(model, as_float(epsilon), saddle, bits)
+            if marked is not None and marked.seconds < seconds:
+                choose, seconds = partial(choose_marked, marked), marked.seconds
+                if seconds < QUICK_MARKS:
+                    return choose, seconds
             rays = plan_rays(model, as_float(epsilon), self._jumping(epsilon, saddle), bits)
             path = plan_path(model, as_float(epsilon), saddle, bits) if rays is None else None
             if rays is not None and rays.seconds < seconds:

@@ -88,9 +88,9 @@ class LongOrder(SingleOrder):
         """That of the components that are not very rare."""
         return self._rough().model
 
-    def log_estimate(self, epsilon: Fraction) -> float:
+    def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
         """As `SingleOrder.log_estimate`."""
-        return self._rough().log_estimate(epsilon)
+        return self._rough().log_estimate(epsilon, start)
 
     def look_beside(self, other: SingleOrder, epsilon: Fraction) -> None:
         """Nothing: what is dropped is not the same in the other order."""

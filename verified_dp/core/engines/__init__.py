@@ -21,6 +21,7 @@ from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.halves import HalvesWitness
 from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.marked import MarkedWitness
 from verified_dp.core.engines.outcomes import OutcomesWitness
 from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
@@ -67,7 +68,7 @@ class Witness(Protocol):
 WITNESSES: tuple[type[Witness], ...] = (
     LineWitness, PanelWitness, RaysWitness, LatticeWitness, SparseWitness, ChernoffWitness, ClosedFormWitness,
     SupportWitness, RenyiWitness, DivergencesWitness, ExactWitness, EndWitness, EndlessWitness,
-    OutcomesWitness, HalvesWitness, ShortenedWitness, DeficitsWitness, AttackWitness)
+    OutcomesWitness, MarkedWitness, HalvesWitness, ShortenedWitness, DeficitsWitness, AttackWitness)
 
 MAX_BITS = 10**6
 """No witness may ask for more bits: a guard against witnesses from outside."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from flint import acb, acb_mat, arb, ctx
 
@@ -62,7 +62,8 @@ def _enclose_direct_on_line(law: DirectLaw, tilt: arb, step: arb, count: int) ->
 
 
 @proved_by("T12-powers", "T156-one-loss")
-def _enclose_exponents(loss: ComposedLoss, node_sets: Sequence[tuple[NodeSet, int]], points: list[acb]) -> list[acb]:
+def _enclose_exponents(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]],
+                       points: list[acb]) -> list[acb]:
     """Enclose what the Gaussian steps and the moved losses add to log M at each point; none where that is 0."""
     if loss.parts and not loss.mean_shift_squared and all(nodes.place is None for nodes, _ in node_sets):
         return []
@@ -291,11 +292,23 @@ class LineValues:
             return bounds_from_sum(total + self.infinity_mass, errors, {"aliasing": aliasing})
 
 
+class _Precise(Protocol):
+    @property
+    def prec(self) -> int: ...
+
+
+class _Values(Protocol):
+    @property
+    def witness(self) -> _Precise: ...
+
+    def delta(self, epsilon: Fraction) -> Bounds: ...
+
+
 @dataclass(frozen=True)
 class ReversedValues:
     """delta of an order from the values of the swapped pair."""
 
-    swapped: LineValues
+    swapped: _Values
 
     @proved_by("T16-reversal")
     def delta(self, epsilon: Fraction) -> Bounds:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from flint import acb, acb_mat, arb, arb_mat
 
@@ -143,6 +143,9 @@ class RevealedNodes:
     shares: tuple[arb, ...]
     parts: tuple[NodeSet, ...]
 
+    place: ClassVar[None] = None
+    """They have no leader."""
+
     @cached_property
     def losses(self) -> list[acb]:
         """Of all."""
@@ -156,7 +159,7 @@ class RevealedNodes:
 
     @property
     def shift(self) -> arb:
-        """They have no leader."""
+        """Nothing."""
         return arb(0)
 
     @proved_by("T166-revealed-laws")
@@ -250,6 +253,18 @@ def bound_line_error(nodes: NodeSet, tilt: arb, total: arb | None = None) -> tup
     if not kappa < 1:
         return arb.pos_inf(), tails
     return upper_end(kappa * mass / (1 - kappa)), tails
+
+
+@proved_by("T149-marked-losses")
+def bound_share_error(nodes: NodeSet, exponent: arb, growth: arb, size: arb) -> arb:
+    """Bound the quadrature error of a share of M(exponent), real, whose sum with its tails is at most `size`.
+
+    growth: what the share's modulus gains at most on the lines beside that of the nodes. As T09, for the share alone.
+    """
+    if not nodes.is_inside:
+        return arb.pos_inf()
+    kappa = 2 * growth * nodes.law.enclose_strip_factor(exponent, *nodes.lengths[:2]) / _geometric(nodes.rule)
+    return upper_end(kappa * size / (1 - kappa)) if kappa < 1 else arb.pos_inf()
 
 
 @proved_by("T09-total-mass")

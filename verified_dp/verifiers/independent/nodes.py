@@ -177,8 +177,7 @@ class Nodes:
     def line_error(self, tilt: Ball) -> tuple[Ball, Ball]:
         """|M(tilt + iw) - sum| for every w >= 0: (quadrature, dropped nodes) (T08, T09)."""
         self.inside()
-        reach = self.rule.height + self.rule.half_width
-        kappa = 2 * self._growth(reach * reach, tilt) / self._geometric()
+        kappa = self.kappa(tilt)
         _require(kappa < 1)
         tails, weights = self.tails((tilt, Ball(0))), self.weights((tilt, Ball(0)))
         mass = modulus((total(x for x, _ in weights), total(y for _, y in weights))).upper() + tails
@@ -201,10 +200,19 @@ class Nodes:
         at_rest = self.sizes((tilt, Ball(0))) + tails
         return (self.sizes((tilt, frequency)) + kappa * at_rest / (1 - kappa) + tails).upper()
 
-    def tails(self, z: Complex) -> Ball:
+    def window(self) -> tuple[Ball, Ball, Ball]:
+        """The height, and both ends."""
         rule = self.rule
-        ends = (ball(rule.step * j + self.offset) for j in (rule.first, rule.last))
-        return bound_tails(self.law, z, ball(rule.height), *ends)
+        first, last = (ball(rule.step * j + self.offset) for j in (rule.first, rule.last))
+        return ball(rule.height), first, last
+
+    def tails(self, z: Complex) -> Ball:
+        return bound_tails(self.law, z, *self.window())
+
+    def kappa(self, tilt: Ball) -> Ball:
+        """2 g/G: what the quadrature's error is of M(tilt) at most (T08)."""
+        reach = self.rule.height + self.rule.half_width
+        return 2 * self._growth(reach * reach, tilt) / self._geometric()
 
     def errors(self, corners: Sequence[Complex]) -> list[tuple[Ball, Ball]]:
         """|M(z) - sum_j W_j(z)| at any z: (quadrature, dropped nodes) (T19)."""
@@ -253,9 +261,14 @@ def _require(condition: bool) -> None:
 def bound_tails(law: Any, z: Complex, height: Ball, left: Ball, right: Ball) -> Ball:
     """The integral of |phi_s e^{u+zv}| over Re t < left and Re t > right on the line, and what the nodes there carry
     (T10)."""
+    return total(side_tails(law, z, height, left, right)).upper()
+
+
+def side_tails(law: Any, z: Complex, height: Ball, left: Ball, right: Ball) -> tuple[Ball, Ball]:
+    """The same on either side: where losses are low, and where they are high."""
     if side_of(law) < 0:
         left, right = -right, -left
-    (x, w), twice, found = z, 2 * square_of(law.sigma), Ball(0)
+    (x, w), twice, sides = z, 2 * square_of(law.sigma), list[Ball]()
     both = ratios(law, bits())
     for end, sign in ((left, -1), (right, 1)):
         bound, rho, squares = Ball(1), Ball(0), Ball(0)
@@ -268,9 +281,10 @@ def bound_tails(law: Any, z: Complex, height: Ball, left: Ball, right: Ball) -> 
         growing = both[0] if sign > 0 else both[1]
         if w > 0 and not growing.is_one:
             bound = bound * exp(-w * sign * growing.log(end, height, growing.turns(height))[1])
-        found = found + bound * exp((rho * rho - squares) / twice) * tail
+        sides.append(bound * exp((rho * rho - squares) / twice) * tail)
     angle = 2 * height * (both[0].means[-1] - both[1].means[-1]) / twice
-    return (found * exp(height * height / twice + angle * larger(-w, 0))).upper()
+    scale = exp(height * height / twice + angle * larger(-w, 0))
+    return sides[0] * scale, sides[1] * scale
 
 
 # ---------- integrals of the modulus ----------

@@ -21,6 +21,7 @@ from .halves import Halves, count_lists
 from .lattice import Lattice
 from .laws import Component, SampledLoss
 from .losses import ComposedLoss
+from .marked import Marked
 from .nodes import Rule
 from .outcomes import Outcomes
 from .pieces import AtomicProduct, ClosedForm, ClosedFormLaw
@@ -317,6 +318,7 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "shortened": (Shortened, "contour"),
     "deficits": (Deficits, "closed-form"),
     "attack": (Attack, "attack"),
+    "marked": (Marked, "contour"),
 }
 """Kind -> (class, name of the method)."""
 
@@ -381,6 +383,9 @@ def check_size(witness: Any) -> None:
     cells = 0
     if isinstance(witness, Line):
         lengths += [_nodes(witness.nodes), _nodes(witness.tail_nodes), abs(witness.count)]
+        cells = lengths[1] * lengths[3]
+    elif isinstance(witness, Marked):
+        lengths += [_nodes(witness.nodes + witness.rest_nodes), _nodes(witness.tail_nodes), abs(witness.count)]
         cells = lengths[1] * lengths[3]
     elif isinstance(witness, Path):
         for block in witness.blocks:
