@@ -87,8 +87,6 @@ def smoothed(answer: Answer, known: Mapping[Fraction, Bounds], bits: float, most
 class Following(SingleOrder):
     """A `SingleOrder` that first asks the values it has. What it answers is proved as any answer is."""
 
-    saddle_slack = 0.0
-
     def __init__(self, loss: ComposedLoss) -> None:
         super().__init__(loss)
         self._kept: list[Answer] = []

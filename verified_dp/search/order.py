@@ -135,9 +135,6 @@ FloatModel = FloatLoss | LatticeModel | EpochModel
 class SingleOrder:
     """delta(eps) of one composed loss, with its floating-point model kept between questions."""
 
-    saddle_slack = 0.01
-    """How far the logarithm of an estimate may be, twice, from that at the saddle point."""
-
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
         self.lattice, self.moments, self.end = LatticeEngine(loss), MomentEngine(loss), EndEngine(loss)
@@ -187,7 +184,7 @@ class SingleOrder:
     def _find_saddle(self, epsilon: Fraction, start: float) -> Saddle:
         if isinstance(self.model, LatticeModel):
             return self.model.saddle(as_float(epsilon))
-        return choose_saddle(self.model, as_float(epsilon), start, self.saddle_slack)
+        return choose_saddle(self.model, as_float(epsilon), start)
 
     def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
         """log of a first-order estimate of delta(eps), -inf past the support; start: a tilt to begin with."""

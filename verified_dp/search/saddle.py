@@ -27,17 +27,14 @@ class Saddle:
         return self.log_delta + 0.5 * math.log(2 * math.pi * self.curvature) + (1 + c) * math.log(c) - c * math.log1p(c)
 
 
-def choose_saddle(loss: Cumulants, epsilon: float, start: float = 1.0, slack: float = 0.0) -> Saddle:
-    """Choose the tilt by safeguarded steps on a convex function, until its value is within 0.03 of the least.
-
-    slack: where it is about within half of this, the steps end as well.
-    """
+def choose_saddle(loss: Cumulants, epsilon: float, start: float = 1.0) -> Saddle:
+    """Choose the tilt by safeguarded steps on a convex function, until its value is within 0.03 of the least."""
     low, high, c, reach = 1e-9, 1e9, start, math.inf
     for _ in range(200):
         _, mean, variance = loss.cumulants(c)
         slope = mean - epsilon - 1 / c - 1 / (1 + c)
         low, high = (low, c) if slope > 0 else (c, high)
-        if abs(slope) * min(high - low, 10 * c) < 0.03 or slope * slope < slack * (variance + c**-2 + (1 + c) ** -2):
+        if abs(slope) * min(high - low, 10 * c) < 0.03:
             break
         moved = _stationary(c, slope, variance)
         if abs(moved - c) < 2e-4 * c and abs(slope * (moved - c)) < 0.03:

@@ -27,6 +27,7 @@ from verified_dp.core.engines import Witness
 from verified_dp.core.engines.attack import AttackWitness
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.halves import HalvesWitness, Window
@@ -349,7 +350,7 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         ExactWitness(80), EndWitness(80), EndlessWitness(80),
         OutcomesWitness(Fraction(1), Fraction(1, 7), 30, (9,), ((50, 1),), Fraction(3), Fraction(0), 80),
         HalvesWitness(Fraction(1, 2), ((Window(0, 0, 9), Window(1, 2, 5)), (Window(1, 1, 1),)), 80),
-        ShortenedWitness((0, 3), EndWitness(80)),
+        ShortenedWitness((0, 3), EndWitness(80)), DeficitsWitness(Fraction(1, 100), 30, 60, 80),
         AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), EndWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))
