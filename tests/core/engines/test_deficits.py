@@ -31,6 +31,10 @@ from verified_dp.core.mechanisms import ApproximateDP, Exponential, Laplace
 from verified_dp.profile import privacy_profile
 from verified_dp.search.end_engine import EndEngine
 from verified_dp.verifiers import independent
+from verified_dp.verifiers.independent import atoms as atomic
+from verified_dp.verifiers.independent import balls, deficits
+from verified_dp.verifiers.independent import laws as other_laws
+from verified_dp.verifiers.independent.losses import ComposedLoss as OtherLoss
 
 FINITE = FiniteLoss(((Fraction(1, 2), Fraction(1, 6)), (Fraction(1, 3), Fraction(1, 2)),
                      (Fraction(1, 6), Fraction(1, 3))), "remove")
@@ -273,6 +277,34 @@ def test_polynomials_follow_densities_as_closely_as_stated() -> None:
         share = enclose_share(arb(1) / 100, 7)
         assert share.contains((arb(99) / 100) ** -7)
         assert share.contains((arb(101) / 100) ** -7)
+
+
+@pytest.mark.theorem("T161-next-to-the-end")
+@pytest.mark.parametrize("prec", [10, 12, 20, 60])
+def test_the_error_of_a_polynomial_is_rounded_upwards(prec: int) -> None:
+    """4 U rho^{-(n-1)}/(rho - 1) for the constant 1: the largest rho is 17."""
+    with ctx.workprec(prec):
+        _, error = fit(lambda d: acb(1), arb(0), arb(1), arb(1), 120)
+        assert enclose_share(error, 1).contains(arb(1))
+    with ctx.workprec(400):
+        assert error >= arb(4) / (arb(17)**119 * 16)
+
+
+@pytest.mark.theorem("T161-next-to-the-end")
+def test_the_other_checker_counts_before_it_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand ways, or long series for many ways, are refused at once; and seconds are kept."""
+    atoms = OtherLoss("remove", tuple((atomic.OddsLoss(Fraction(1, n), Fraction(0), 0), 100) for n in (1, 2)),
+                      Fraction(0))
+    smooth = OtherLoss("remove", ((other_laws.LaplaceLoss(Fraction(1)), 60),), Fraction(0))
+    with balls.precision(64):
+        with pytest.raises(balls.Unknown, match="too many ways"):
+            deficits.Deficits(64, Fraction(10**4), 2, 2).evaluate(atoms)
+        assert len(deficits.Deficits(64, Fraction(10**4), 2, 30).evaluate(smooth).ways) == 61
+        monkeypatch.setattr(deficits, "MAX_WAY_PRODUCTS", 10**4)
+        with pytest.raises(independent.TooMuch):
+            deficits.Deficits(64, Fraction(10**4), 2, 30).evaluate(smooth)
+        with balls.time_limit(0), pytest.raises(independent.OutOfTime):
+            deficits.product((1, [balls.Ball(1)]), (1, [balls.Ball(1)]), 4)
 
 
 @pytest.mark.parametrize("gap", ["1e-3", "1e-6", "1e-12", "1e-30"])

@@ -89,7 +89,8 @@ def fit(density: Density, start: arb, stop: arb, reach: arb, points: int) -> tup
     nodes = [(arb.pi() * (2 * i + 1) / (2 * points)).cos() for i in range(points)]
     values = [density(acb(middle + half * node)).real for node in nodes]
     line = arb_poly.interpolate([(1 + node) * half / reach for node in nodes], values, "newton")
-    errors = [4 * size / (rho ** (points - 1) * (rho - 1)) for rho, size in bound_ellipses(density, start, stop)]
+    errors = [upper_end(4 * size / (rho ** (points - 1) * (rho - 1)))
+              for rho, size in bound_ellipses(density, start, stop)]
     least = smallest([density(acb(middle + half * part)).real for part, _ in _cut_circle()])
     return line, smallest([arb.pos_inf(), *errors]) / least if least > 0 else arb.pos_inf()
 
@@ -159,8 +160,9 @@ def combine(ways: list[Way], count: int, reach: arb, terms: int,
             for n in range(count - used + 1):
                 if place >= reach:
                     break
-                wider.append((used + n, number * fmpz.bin_uiui(count - used, n), Way(place, series)))
+                wider.append((used + n, number, Way(place, series)))
                 _check_number(wider)
+                number = number * (count - used - n) // (n + 1)
                 place, series = place + jump.place, series.times(jump.series, terms)
         found = wider
     most = max((used for used, _, _ in found), default=0)  # exact: integers

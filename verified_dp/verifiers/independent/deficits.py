@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
-from math import comb
 from typing import Any
 
 from .atoms import AtomicLaw
@@ -38,6 +37,7 @@ from .balls import (
     precision,
     scaled_by,
     smaller,
+    tick,
     total,
 )
 from .contour import Bounds, bounds_from_sum, require
@@ -47,7 +47,8 @@ from .losses import ComposedLoss
 from .shifts import LaplaceMixtureLoss
 
 MOST_WAYS = 4000
-MAX_PRODUCTS = 10**7
+MAX_PRODUCTS, MAX_WAY_PRODUCTS = 10**7, 3 * 10**8
+"""Of two weights: in the powers of all steps; in all ways of one law, and where these are joined with the others'."""
 
 Density = Callable[[Complex], Complex]
 """The logarithm of a density of the deficit: its real part is narrow also on wide boxes."""
@@ -91,10 +92,7 @@ class DeficitsValues:
             largest, places = top_of(law)
             step, error = pieces(places, reach, witness.points)
             several = repeated(step, count, reach, terms)
-            ways = [(x + y, *product((o, v), (m, w), terms)) for x, o, v in ways for y, m, w in several
-                    if not x + y >= reach]
-            if len(ways) > MOST_WAYS:
-                raise Unknown("too many ways below the reach")
+            ways = joined(ways, several, reach, terms)
             self.end = self.end + largest * count
             self.share = self.share * union(exp(log1p(error) * -count), exp(log1p(-error) * -count))
         self.ways = ways
@@ -124,6 +122,7 @@ def product(first: Series, second: Series, terms: int) -> Series:
     (o, v), (m, w) = first, second
     order, found = o + m, [Ball(0)] * max(len(v) + len(w) - 1, 0)
     for i, x in enumerate(v):
+        tick()
         if not x.is_zero():
             for j, y in enumerate(w):
                 found[i + j] = found[i + j] + x * y
@@ -136,22 +135,47 @@ def product(first: Series, second: Series, terms: int) -> Series:
     return order, found[:terms]
 
 
+def joined(first: list[Way], second: list[Way], reach: Ball, terms: int) -> list[Way]:
+    """Independent steps: places add. Pairs are counted before anything is multiplied."""
+    pairs, products = list[tuple[Ball, Way, Way]](), 0
+    for one in first:
+        tick()
+        for other in second:
+            place = one[0] + other[0]
+            if not place >= reach:
+                pairs.append((place, one, other))
+                products += len(one[2]) * len(other[2])
+                _check_ways(len(pairs), products)
+    return [(place, *product((o, v), (m, w), terms)) for place, (_, o, v), (_, m, w) in pairs]
+
+
+def _check_ways(number: int, products: int) -> None:
+    if number > MOST_WAYS:
+        raise Unknown("too many ways below the reach")
+    if products > MAX_WAY_PRODUCTS:
+        raise TooMuch("long power series for many ways")
+
+
 def repeated(step: list[Way], count: int, reach: Ball, terms: int) -> list[Way]:
     """`count` steps: some at later places than the first, their places below the reach in sum."""
     (_, order, weights), *later = step
     ways: list[tuple[int, int, Way]] = [(0, 1, (Ball(0), 0, [Ball(1)]))]
+    products = 0
     for jump, m, w in later:
         wider = []
         for used, number, (place, o, v) in ways:
             for n in range(count - used + 1):
                 if place >= reach:
                     break
-                wider.append((used + n, number * comb(count - used, n), (place, o, v)))
-                if len(wider) > MOST_WAYS:
-                    raise Unknown("too many ways below the reach")
+                wider.append((used + n, number, (place, o, v)))
+                number = number * (count - used - n) // (n + 1)
+                products += len(v) * len(w)
+                _check_ways(len(wider), products)
                 place, (o, v) = place + jump, product((o, v), (m, w), terms)
         ways = wider
-    most = max(used for used, _, _ in ways)
+    most, longest = max(used for used, _, _ in ways), min(terms, count * len(weights) + 1)
+    products += longest * (most * len(weights) + sum(len(v) for _, _, (_, _, v) in ways))
+    _check_ways(len(ways), products)
     stays = {most: _powered(order, weights, count - most, terms)}
     for used in range(most - 1, -1, -1):
         stays[used] = product(stays[used + 1], (order, weights), terms)
@@ -213,6 +237,7 @@ def polynomial(density: Density, start: Ball, stop: Ball, reach: Ball, points: i
     found, rows = [Ball(0)] * points, ([Ball(1)], [Ball(-1), scale])
     cosines = [cos_sin(pi() * Fraction(n, 2 * points))[0] for n in range(4 * points)]
     for m in range(points):
+        tick()
         size = total(value * cosines[m * (2 * i + 1) % (4 * points)] for i, value in enumerate(values))
         size = size * Fraction(1 if m == 0 else 2, points)
         row = rows[0]
