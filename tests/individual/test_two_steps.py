@@ -186,6 +186,25 @@ def test_readings_of_tables_are_those_of_arrays() -> None:
 
 
 @pytest.mark.theorem("T164-two-steps")
+def test_a_step_more_is_refused_even_of_norm_zero() -> None:
+    """Its integers add up to those counted, and the largest of three would be left out."""
+    table = norms(50)
+    counts, longer = (count_array(rows, TRAINING, "raw") for rows in (table, np.vstack([table, np.zeros(50)])))
+    with pytest.raises(InvalidInput, match="changed since they were counted"):
+        individual_epsilons(replace(counts, readings=longer.readings), "1e-5", alone=0)
+
+
+@pytest.mark.theorem("T164-two-steps")
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_odds_beyond_doubles_are_cut(order: str) -> None:
+    """e^600 times the largest likelihood ratio at little noise."""
+    units = np.array([[0, UNIT], [UNIT // 2, UNIT], [UNIT, UNIT]])
+    lower, upper = TwoSteps(Training("0.084", 1, "1/100", order), "delta", Fraction(600), 0.01).enclose(units, units)
+    assert (lower >= 0).all() and (lower <= upper).all() and (upper < 1e-100).all()
+
+
+@pytest.mark.theorem("T164-two-steps")
 def test_shared_tables_enclose_two_steps_too() -> None:
     """The same ends, where no two readings are in one bucket, as from the records' own counts."""
     table = norms(60)[:, 6:]

@@ -244,10 +244,11 @@ class Search:
 
 @proved_by("T164-two-steps")
 def _squares_again(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What `few_squares` returns, of all records whatever their buckets, from their readings."""
+    """What `few_squares` returns for two steps, of all records whatever their buckets, from their readings."""
     assert counts.readings is not None
     units = square_units(counts.readings.norms_of(counts.records), counts.training.clipping_double)
-    if not np.array_equal(units.sum(axis=1), (counts.high * 2**SPLIT_BITS + counts.low).sum(axis=1)):
+    values = (counts.high * 2**SPLIT_BITS + counts.low).sum(axis=1)
+    if units.shape != (len(values), 2) or not np.array_equal(units.sum(axis=1), values):
         raise _changed()
     most = np.sort(units, axis=1)
     return np.arange(len(most)), np.maximum(most - SLACK, 0), most

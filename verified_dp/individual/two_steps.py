@@ -255,7 +255,8 @@ class TwoSteps:
         scale, ratio = exponential(epsilon), rest + q * growth
         if self.training.order == "remove":
             return excess(q * ratio * (1 + slack), scale - rest * ratio - slack * (scale + ratio), other, above)
-        odds = np.minimum(scale * ratio * (1 - slack), LARGEST_ODDS)
+        with np.errstate(over="ignore"):
+            odds = np.minimum(scale * ratio * (1 - slack), LARGEST_ODDS)
         return excess(1 - rest * odds + (2.0**-48 if above else -2.0**-48), q * odds, other, above)
 
     def _guess(self, ratios: np.ndarray) -> Guess:
