@@ -96,7 +96,9 @@ class _MarkedLaw:
         kept = _log_shares(self.t, places, self.scale, votes)[1]
         total = np.exp(self.base).sum()
         with np.errstate(over="ignore"):
-            gains = np.exp(self.base) * np.expm1(np.minimum(exponents[:, None, None] * self.loss + kept, 700.0))
+            exponents = exponents[:, None, None] * self.loss + kept
+            gains = np.where(exponents < 30, np.exp(self.base) * np.expm1(np.minimum(exponents, 30.0)),
+                             np.exp(self.base + exponents))
             return np.asarray(self.count * np.log1p(gains.sum(axis=2) / total))
 
     def tails(self, c: float, w: np.ndarray, places: np.ndarray, votes: int, height: float) -> np.ndarray:

@@ -201,6 +201,23 @@ def test_what_is_kept_must_be_mixtures(kept: tuple[int, ...]) -> None:
 
 
 @revealed
+def test_marked_losses_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    epsilon, kept = F(37, 4), (7,)
+    loss = loss_of(compose((WithReplacement(Gaussian("2"), 100, 10000), 100)), "remove")
+    left = SingleOrder(ShortenedWitness(kept, SupportWitness(64)).shortened(loss)[0])
+    inner = left.enclose(epsilon, 20.0, "contour", Budget(None)).witness
+    assert inner.kind == "marked"
+    bounds = evaluate(loss, ShortenedWitness(kept, inner)).delta(epsilon)
+    monkeypatch.setattr("verified_dp.search.order.plan_marked", lambda *_: None)
+    whole = LongOrder(loss).enclose(epsilon, 20.0, "contour", Budget(None))
+    assert whole.witness.inner.kind == "line"  # type: ignore[attr-defined]
+    assert width_bits(whole.bounds) >= 20.0
+    assert bounds.lower <= whole.bounds.upper
+    assert whole.bounds.lower <= bounds.upper
+    assert bounds.upper < whole.bounds.upper * 2
+
+
+@revealed
 def test_epsilon_of_many_draws() -> None:
     profile = privacy_profile(compose((WithReplacement(Gaussian("2"), 100, 10000), 100)), "remove")
     found = profile.epsilon("1e-8", digits=6)

@@ -20,7 +20,7 @@ from verified_dp.core.mixture_lines import Mixture
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import EXPONENTIAL, Work, nothing, words
 
-INNER = frozenset({"line", "panels", "rays", "chernoff", "support"})
+INNER = frozenset({"line", "marked", "panels", "rays", "chernoff", "support"})
 """The kinds of witnesses that are asked of what is left."""
 
 

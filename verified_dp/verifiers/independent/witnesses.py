@@ -150,7 +150,7 @@ class Attack:
         return OneEnd(self.inner.evaluate(lost), above=False)  # type: ignore[attr-defined]
 
 
-SHORTENED_INNER = frozenset({"line", "panels", "rays", "chernoff", "support"})
+SHORTENED_INNER = frozenset({"line", "marked", "panels", "rays", "chernoff", "support"})
 
 
 @dataclass(frozen=True)
