@@ -208,3 +208,14 @@ def test_side_conditions_are_asked(composed: Composed) -> None:
     assert set(values.delta(at).budget) == {"quadrature", "node_tail", "frequency_tail", "aliasing", "rounding",
                                             "unmarked"}
     assert witness.work(loss).units < 10**9
+
+
+@pytest.mark.theorem("T149-marked-losses")
+@pytest.mark.parametrize("name", ["nodes", "tail_nodes", "rest_nodes"])
+def test_rules_without_nodes_bound_nothing(composed: Composed, name: str) -> None:
+    loss, at = composed("remove", "1/100", "4/5", 100), Fraction(1, 2)
+    witness = chosen(loss, at, 10.0)
+    rule = getattr(witness, name)[0]
+    empty = replace(witness, **{name: (replace(rule, first=rule.last + 1),)})  # type: ignore[arg-type]
+    bounds = evaluate(loss, empty).delta(at)
+    assert (bounds.lower, bounds.upper) == (0, 1)

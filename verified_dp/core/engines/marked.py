@@ -156,6 +156,8 @@ def line_sums(weights: Sequence[acb], losses: Sequence[acb], step: arb, count: i
 
     Nodes whose losses hardly differ from that of the first or the last hardly turn: there Taylor's series is taken.
     """
+    if not losses:
+        return [acb(0)] * (count + 1)
     near = losses[0] if losses[0].real < losses[-1].real else losses[-1]
     reach, least = step * count, arb(2) ** -ctx.prec
     with ctx.workprec(BOUND_BITS):
