@@ -12,11 +12,13 @@ from flint import ctx
 
 from verified_dp.core.balls import lower_dyadic
 from verified_dp.core.engines import evaluate
+from verified_dp.core.engines.closed import has_closed_form, is_quick
 from verified_dp.core.errors import Undecided
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.deadline import check_time
 from verified_dp.search.deficits import EndModel, gap_below, plan_deficits
+from verified_dp.search.magnitudes import why_no_floats
 
 SECONDS = 3.0
 """What one witness may take where no budget is stated."""
@@ -34,8 +36,9 @@ class EndEngine:
 
     @cached_property
     def model(self) -> EndModel | None:
-        """None where a law's top is not known."""
-        return EndModel.of(self.loss)
+        """None where a law's top is not known, where floats have no room for it, or a closed form takes no time."""
+        idle = why_no_floats(self.loss) is not None or (has_closed_form(self.loss) and is_quick(self.loss))
+        return None if idle else EndModel.of(self.loss)
 
     def enclose(self, epsilon: Fraction, bits: float, seconds: float) -> Answer | None:
         """delta(eps) to a relative width of 2^-bits or the best found; None where it takes longer than so long."""

@@ -360,10 +360,8 @@ class SingleOrder:
         return Answer(epsilon, replace(line, tilt=-1 - line.tilt), found, bounds) if shown else None
 
     def _near_end(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer | None:
-        """delta(eps) next to the largest loss, where no closed form takes no time."""
-        quick = has_closed_form(self.loss) and is_quick(self.loss)
-        asked = method in ("auto", "closed-form") and not quick
-        return self.end.enclose(epsilon, bits, budget.left) if asked else None
+        """delta(eps) next to the largest loss."""
+        return self.end.enclose(epsilon, bits, budget.left) if method in ("auto", "closed-form") else None
 
     def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
         """delta(eps) = P(S = inf) past the largest finite loss."""
