@@ -66,7 +66,7 @@ ENGINES: dict[str, tuple[str, str, str, str]] = {
                + _step('kind = "gaussian"\nnoise_multiplier = "20000"'), "0.5", "1e-4"),
     "chernoff": (
         "add-or-remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 1000', _POISSON), "1", "1e-5"),
-    "lattice": ("remove", _step('kind = "laplace"\nscale = "2"\nsensitivity = "1"\ncount = 3', (
+    "lattice": ("remove", _step('kind = "discrete-gaussian"\nsigma_squared = "4"\nsensitivity = 1\ncount = 3', (
         'scheme = "poisson", probability = "0.1"')), "0.2", "1e-2"),
     "sparse": ("add", _step('kind = "laplace"\nscale = "10"\nsensitivity = "1"\ncount = 3000', (
         'scheme = "poisson", probability = "1/50"')), "0.5", "1e-3"),

@@ -96,6 +96,8 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "sampled discrete Laplace": ("add", step("discrete-laplace", scale="3", sensitivity=1, count=3, q="0.1"), *CLAIM),
     "replaced discrete Laplace": (
         "replace", step("discrete-laplace", scale="3", sensitivity=1, count=3, q="0.1"), "0.1", "1e-2"),
+    "sampled discrete Gaussian": (
+        "remove", step("discrete-gaussian", sigma_squared="4", sensitivity=1, count=3, q="0.1"), "0.2", "1e-2"),
     "discrete Gaussian": ("remove", step("discrete-gaussian", sigma_squared="4", sensitivity=1), *CLAIM),
     "wide discrete Gaussian": ("remove", step("discrete-gaussian", sigma_squared="10000000", sensitivity=900), *CLAIM),
     "replaced discrete Gaussian": (
@@ -333,8 +335,9 @@ def test_what_carries_no_trust_may_change(certificates: Callable[[str], Document
     assert not independent.verify(canonical(document)).valid, "the seals are the old ones"
 
 
-ENGINES = {"line": "line", "panels": "panels", "rays": "rays", "lattice": "sampled Laplace", "chernoff": "far line",
-           "renyi": "Renyi", "divergences": "zCDP", "closed-form": "Laplace", "halves": "halves"}
+ENGINES = {"line": "line", "panels": "panels", "rays": "rays", "lattice": "sampled discrete Gaussian",
+           "chernoff": "far line", "renyi": "Renyi", "divergences": "zCDP", "closed-form": "Laplace",
+           "halves": "halves", "deficits": "sampled Laplace"}
 
 
 def entries_of(document: Document, kind: str) -> list[int]:
