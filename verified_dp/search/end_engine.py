@@ -12,7 +12,7 @@ from flint import ctx
 
 from verified_dp.core.balls import lower_dyadic
 from verified_dp.core.engines import evaluate
-from verified_dp.core.engines.closed import has_closed_form, is_quick
+from verified_dp.core.engines.closed import is_exact, is_quick
 from verified_dp.core.errors import Undecided
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.answer import Answer, width_bits
@@ -36,8 +36,8 @@ class EndEngine:
 
     @cached_property
     def model(self) -> EndModel | None:
-        """None where a law's top is not known, where floats have no room for it, or a closed form takes no time."""
-        idle = why_no_floats(self.loss) is not None or (has_closed_form(self.loss) and is_quick(self.loss))
+        """None where a law's top is not known, where floats have no room for it, or where sums are exact."""
+        idle = why_no_floats(self.loss) is not None or is_quick(self.loss) or is_exact(self.loss)
         return None if idle else EndModel.of(self.loss)
 
     def enclose(self, epsilon: Fraction, bits: float, seconds: float) -> Answer | None:
