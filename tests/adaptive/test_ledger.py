@@ -42,30 +42,32 @@ with Ledger.open(path) as ledger:
 """
 
 
-def start_writer(path: Path, first: int, last: int, told: Path) -> subprocess.Popen[bytes]:
-    """A process that charges steps first, ..., last - 1 and writes each acknowledged number to a file."""
-    with told.open("ab") as out:
+def start_writer(path: Path, first: int, last: int) -> subprocess.Popen[bytes]:
+    """A process that charges steps first, ..., last - 1 and writes each acknowledged number to a file of its own.
+
+    No other writer goes on in that file: a killed one may leave half a line.
+    """
+    told = path.parent / f"told-{len(list(path.parent.glob('told-*')))}"
+    with told.open("wb") as out:
         return subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(first), str(last)], stdout=out)
 
 
-def acknowledged(files: list[Path]) -> set[int]:
+def acknowledged(folder: Path) -> set[int]:
     """Every number that was written in full."""
-    lines = [line for file in files for line in file.read_text().split("\n")[:-1]]
-    return {int(line) for line in lines}
+    return {int(line) for file in folder.glob("told-*") for line in file.read_text().split("\n")[:-1]}
 
 
 def kill_and_finish(folder: Path, charges: int, kills: int, seed: int) -> None:
     """Two writers, killed again and again in the middle; each starts over from its first charge."""
     path, draw = folder / "run.ledger", random.Random(seed)
     Ledger.create(path, GDPOdometer(1)).close()
-    told = [folder / "told-0", folder / "told-1"]
     half = charges // 2
     ranges = [(0, half + half // 4), (half, charges)]  # they share keys, too
     for _ in range(kills):
-        seen = len(acknowledged([file for file in told if file.exists()]))
-        writers = [start_writer(path, *span, file) for span, file in zip(ranges, told, strict=True)]
+        seen = len(acknowledged(folder))
+        writers = [start_writer(path, *span) for span in ranges]
         goal, deadline = seen + draw.randrange(1, max(2, charges // (kills + 1))), time.monotonic() + 30
-        while len(acknowledged(told)) < goal and time.monotonic() < deadline:
+        while len(acknowledged(folder)) < goal and time.monotonic() < deadline:
             if all(writer.poll() is not None for writer in writers):
                 break
             time.sleep(draw.random() * 0.02)
@@ -76,13 +78,13 @@ def kill_and_finish(folder: Path, charges: int, kills: int, seed: int) -> None:
             charged = {int(entry.key.removeprefix("step ")) for entry in ledger.entries()}
             assert ledger.number == len(charged)
             assert ledger.state.spent == sum(Fraction(i, 1000) for i in charged)
-        assert acknowledged(told) <= charged, "an acknowledged charge is lost"
-        in_doubt = charged - acknowledged(told)
+        assert acknowledged(folder) <= charged, "an acknowledged charge is lost"
+        in_doubt = charged - acknowledged(folder)
         assert len(in_doubt) <= 2 * kills, "at most one charge per killed writer was made and not acknowledged"
-    writers = [start_writer(path, *span, file) for span, file in zip(ranges, told, strict=True)]
+    writers = [start_writer(path, *span) for span in ranges]
     assert [writer.wait(timeout=300) for writer in writers] == [0, 0]
     with Ledger.open(path) as ledger:
-        assert ledger.number == charges and acknowledged(told) == set(range(charges))
+        assert ledger.number == charges and acknowledged(folder) == set(range(charges))
         assert ledger.state.spent == sum(Fraction(i, 1000) for i in range(charges))
 
 
