@@ -27,8 +27,9 @@ def _poisson(probability: object) -> Table:
 
 def _sampled_gaussians(rng: random.Random) -> Drawn:
     """Few steps, one or two kinds of them."""
+    chances = ["1e-6", "1e-4", "1/100", "1/10", "1/2", "1"]
     steps = [{"kind": "gaussian", "noise_multiplier": rng.choice(["1/4", "1/2", "1", "2", "5", "20"]),
-              "count": rng.choice(_FEW), "sampling": _poisson(rng.choice(["1e-6", "1e-4", "1/100", "1/10", "1/2", "1"]))}
+              "count": rng.choice(_FEW), "sampling": _poisson(rng.choice(chances))}
              for _ in range(rng.choice([1, 1, 1, 2]))]
     return steps, ["8", "20"]
 
@@ -45,7 +46,7 @@ def _listed(rng: random.Random) -> Drawn:
     """Atoms on no grid: sampled discrete Gaussians, a few of which release two values."""
     count, steps = rng.choice([1, 2, 3, 10, 100, 3000, 10**5]), list[Table]()
     for _ in range(rng.choice([1, 1, 2])):
-        steps.append({"kind": "discrete-gaussian", "sigma_squared": rng.choice(["1/4", "1", "7/3", "10", "50"]),
+        steps.append({"kind": "discrete-gaussian", "sigma_squared": rng.choice(["1/4", "1", "7/3", "10"]),
                       "sensitivity": rng.randint(1, 3), "count": count,
                       "sampling": _poisson(rng.choice(["1/1000", "1/100", "1/3", "1"]))})
     return steps, ["2"]
@@ -59,11 +60,12 @@ def _masses(rng: random.Random, size: int) -> list[Fraction]:
 def _finite(rng: random.Random) -> Table:
     """Two to four outcomes; ratios may repeat, and either side may have masses that the other has not."""
     below = _masses(rng, size := rng.randint(2, 4))
-    if rng.random() < 0.3:  # ties: two ratios for all
-        high, share = Fraction(rng.randint(2, 9)), sum(below[:max(1, size // 2)])
-        high = min(high, 1 / share)
-        rest = (1 - share * high) / (1 - share) if share < 1 else Fraction(0)
-        above = [mass * (high if n < max(1, size // 2) else rest) for n, mass in enumerate(below)]
+    half = size // 2
+    share = sum(below[:half], Fraction(0))
+    if rng.random() < 0.3 and 0 < share < 1:  # ties: two ratios for all
+        high = min(Fraction(rng.randint(2, 9)), 1 / share)
+        rest = (1 - share * high) / (1 - share)
+        above = [mass * (high if n < half else rest) for n, mass in enumerate(below)]
     else:
         above = rng.choice([below[::-1], _masses(rng, size)])
     return {"kind": "finite", "P": list(map(str, above)), "Q": list(map(str, below))}
@@ -111,7 +113,8 @@ def _top(step: Table) -> Decimal:
 def _next_to_the_end(rng: random.Random) -> Drawn:
     """Laplace noise on samples and without, few and many steps: eps below the largest loss by a small share of it."""
     kind = rng.choice(["laplace", "laplace", "discrete-laplace"])
-    steps = [{"kind": kind, "scale": rng.choice(["1/3", "1", "2", "20"]), "sensitivity": "1" if kind == "laplace" else 1,
+    apart = "1" if kind == "laplace" else 1
+    steps = [{"kind": kind, "scale": rng.choice(["1/3", "1", "2", "20"]), "sensitivity": apart,
               "count": rng.choice([1, 2, 3, 3, 10, 1000]), "sampling": _poisson(rng.choice(["1/100", "1/3", "1"]))}
              for _ in range(rng.choice([1, 1, 2]))]
     with localcontext() as context:

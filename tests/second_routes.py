@@ -30,10 +30,10 @@ from verified_dp.search.line import choose_line, plan_line
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.outcomes import has_listed, plan_outcomes
-from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.rays import choose_rays, plan_rays
 
-BITS, FEW_BITS, SECONDS = 40.0, 12.0, 2.0
+BITS, FEW_BITS, SECONDS, QUICK = 40.0, 12.0, 1.0, 0.2
+"""QUICK: predicted seconds of what the independent checker shall read too."""
 _MOST_ROWS = 4096
 
 
@@ -85,17 +85,12 @@ def _line(order: SingleOrder, epsilon: Fraction) -> Witness | None:
 
 def _rays(order: SingleOrder, epsilon: Fraction) -> Witness | None:
     plan = plan_rays(order._float_model, float(epsilon), order._jumping(epsilon, order.saddle(epsilon)), BITS)
-    return choose_rays(plan) if plan is not None and plan.seconds < SECONDS else None
+    return choose_rays(plan) if plan is not None and plan.seconds < QUICK else None
 
 
 def _marked(order: SingleOrder, epsilon: Fraction) -> Witness | None:
     plan = plan_marked(order._float_model, float(epsilon), order.saddle(epsilon), BITS)
-    return choose_marked(plan) if plan is not None and plan.seconds < SECONDS else None
-
-
-def _path(order: SingleOrder, epsilon: Fraction) -> Witness | None:
-    plan = plan_path(order._float_model, float(epsilon), order.saddle(epsilon), BITS)
-    return choose_path(plan) if plan is not None else None
+    return choose_marked(plan) if plan is not None and plan.seconds < QUICK else None
 
 
 def _sums(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
@@ -111,7 +106,7 @@ def _outcomes(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
     if not has_listed(loss):
         return None
     model = LatticeModel(loss)
-    plan = plan_outcomes(model, float(epsilon), model.saddle(float(epsilon)), FEW_BITS, SECONDS)
+    plan = plan_outcomes(model, float(epsilon), model.saddle(float(epsilon)), FEW_BITS, QUICK)
     return None if plan is None else SingleOrder(loss).evaluate(epsilon, plan.witness)
 
 
@@ -120,8 +115,7 @@ def _end(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
 
 
 ROUTES: tuple[Callable[[ComposedLoss, Fraction], Answer | None], ...] = (
-    _end, _sums, _outcomes, *map(_by_contour, (_rays, _marked, _line, _path)),
-    *map(_by_method, ("closed-form", "contour", "lattice")))
+    _end, _sums, _outcomes, *map(_by_contour, (_rays, _marked, _line)), *map(_by_method, ("closed-form", "contour")))
 
 
 def enumerated(loss: ComposedLoss, epsilon: Fraction) -> Route | None:
@@ -146,7 +140,7 @@ def integrated(loss: ComposedLoss, epsilon: Fraction) -> Route | None:
     laws = [law for law, count in loss.parts for _ in range(min(count, 3))]
     if loss.mean_shift_squared or not 1 <= len(laws) <= 2 or epsilon > 30:
         return None
-    given = [(law.probability, law.noise_multiplier) for law in laws if isinstance(law, SampledGaussianLoss)]
+    given = [(law.sampling_probability, law.noise_multiplier) for law in laws if isinstance(law, SampledGaussianLoss)]
     if len(given) < len(laws) or any(noise < Fraction(1, 2) or chance in (0, 1) for chance, noise in given):
         return None
     order = loss.order
@@ -158,7 +152,10 @@ def integrated(loss: ComposedLoss, epsilon: Fraction) -> Route | None:
 
 
 def all_routes(loss: ComposedLoss, epsilon: Fraction, timed: Callable[[Callable[[], None]], None]) -> list[Route]:
-    """What every route says that applies; one of a kind. timed: runs a task, and gives it up where it takes long."""
+    """What every route says that applies; one of a kind; the lattice where there is but one.
+
+    timed: runs a task, and gives it up where it takes long.
+    """
     found: dict[str, Route] = {}
 
     def ask(route: Callable[[ComposedLoss, Fraction], Answer | None]) -> None:
@@ -176,4 +173,6 @@ def all_routes(loss: ComposedLoss, epsilon: Fraction, timed: Callable[[Callable[
         timed(lambda route=route: ask(route))  # type: ignore[misc]
     for plain in (enumerated, integrated):
         timed(lambda plain=plain: sum_up(plain))  # type: ignore[misc]
+    if len(found) < 2:
+        timed(lambda: ask(_by_method("lattice")))
     return list(found.values())
