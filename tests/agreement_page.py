@@ -35,7 +35,8 @@ RANDOM = """\
 ## Random specifications
 
 Each is drawn until this package has a theorem for it. Where writing a certificate takes more than a second or two,
-there is none. The formal checker is asked about one in four.
+there is none. The formal checker is asked about one in four. Rows are kept from run to run, so these may be of earlier
+code: where the newest kinds of witness are not among them, the hard regimes below have them.
 """
 
 REGIMES = """\

@@ -122,9 +122,10 @@ def _said(document: dict[str, Any], place: str, route: Route) -> dict[str, str]:
 
 
 def is_wrong(one: Row) -> bool:
-    """Whether enclosures are disjoint, or a checker refuses what was written."""
+    """Whether enclosures are disjoint, a checker refuses what was written, or a route crashes."""
     said = [result for results in one.get("placed", {}).values() for result in results.values()]
-    return disagrees(one) or bool(one.get("missed")) or any(result.startswith("invalid") for result in said)
+    crashed = [note for note in one.get("notes", ()) if note != "slow"]
+    return disagrees(one) or bool(one.get("missed") or crashed) or any(result.startswith("invalid") for result in said)
 
 
 def report(rows: Sequence[Row]) -> Iterator[str]:
@@ -171,7 +172,7 @@ def main() -> int:
                 known[one["key"]] = one
                 print(json.dumps(one), file=out, flush=True)
                 if is_wrong(one):
-                    print(f"DISAGREEMENT {one['key']}: {one.get('crash') or one['missed']} {one.get('results')}",
+                    print(f"DISAGREEMENT {one['key']}: {one.get('crash') or one['missed'] or one['notes']} {one.get('results')}",
                           one.get("placed"), flush=True)
     print("\n".join(report(list(known.values()))))
     return 1 if any(map(is_wrong, known.values())) else 0

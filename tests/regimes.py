@@ -18,7 +18,7 @@ Drawn = tuple[list[Table], list[str]]
 RELATIONS = ("add-or-remove", "add", "remove", "zero-out", "replace")
 _DELTAS = ("1e-2", "1e-6", "1e-9", "1e-30", "1e-100", "1e-300")
 _USUAL = ("0", "0.01", "0.1", "0.5", "1", "3")
-_FEW = (1, 2, 2, 2, 3, 3, 3, 5, 10)
+_FEW = (1, 2, 2, 2, 2, 3, 3, 3, 5, 7, 10)
 
 
 def _poisson(probability: object) -> Table:
@@ -27,11 +27,11 @@ def _poisson(probability: object) -> Table:
 
 def _sampled_gaussians(rng: random.Random) -> Drawn:
     """Few steps, one or two kinds of them."""
-    chances = ["1e-6", "1e-4", "1/100", "1/10", "1/2", "1"]
-    steps = [{"kind": "gaussian", "noise_multiplier": rng.choice(["1/4", "1/2", "1", "2", "5", "20"]),
+    chances = ["1e-6", "1e-4", "1e-4", "1/1000", "1/1000", "1/100", "1/100", "1/10", "1/2", "1"]
+    steps = [{"kind": "gaussian", "noise_multiplier": rng.choice(["1/4", "1/2", "1", "1", "2", "3", "20"]),
               "count": rng.choice(_FEW), "sampling": _poisson(rng.choice(chances))}
              for _ in range(rng.choice([1, 1, 1, 2]))]
-    return steps, ["8", "20"]
+    return steps, ["2", "2", "8", "20"]
 
 
 def _little_noise(rng: random.Random) -> Drawn:
@@ -44,11 +44,11 @@ def _little_noise(rng: random.Random) -> Drawn:
 
 def _listed(rng: random.Random) -> Drawn:
     """Atoms on no grid: sampled discrete Gaussians, a few of which release two values."""
-    count, steps = rng.choice([1, 2, 3, 10, 100, 3000, 10**5]), list[Table]()
+    count, steps = rng.choice([1, 2, 3, 30, 300, 3000, 10**4, 10**5]), list[Table]()
     for _ in range(rng.choice([1, 1, 2])):
         steps.append({"kind": "discrete-gaussian", "sigma_squared": rng.choice(["1/4", "1", "7/3", "10"]),
                       "sensitivity": rng.randint(1, 3), "count": count,
-                      "sampling": _poisson(rng.choice(["1/1000", "1/100", "1/3", "1"]))})
+                      "sampling": _poisson(rng.choice(["1/1000", "1/1000", "1/100", "1/3", "1"]))})
     return steps, ["2"]
 
 
@@ -115,15 +115,15 @@ def _next_to_the_end(rng: random.Random) -> Drawn:
     kind = rng.choice(["laplace", "laplace", "discrete-laplace"])
     apart = "1" if kind == "laplace" else 1
     steps = [{"kind": kind, "scale": rng.choice(["1/3", "1", "2", "20"]), "sensitivity": apart,
-              "count": rng.choice([1, 2, 3, 3, 10, 1000]), "sampling": _poisson(rng.choice(["1/100", "1/3", "1"]))}
+              "count": rng.choice([1, 2, 3, 3, 10, 1000]), "sampling": _poisson(rng.choice(["1/100", "1/3", "1/3", "1"]))}
              for _ in range(rng.choice([1, 1, 2]))]
     with localcontext() as context:
         context.prec = 40
         end = sum((step["count"] * _top(step) for step in steps), Decimal(0))
-        near = [f"{end * (1 - Decimal(10) ** -gap):.{gap + 4}f}" for gap in (1, 2, 3, 5, 9)]
+        near = [f"{end * (1 - Decimal(10) ** -gap):.{gap + 4}f}" for gap in (2, 3, 5, 9)]
     if rng.random() < 0.25:
         steps.append({"kind": "exponential", "bounded_range": rng.choice(["1/10", "1"]), "count": rng.randint(1, 3)})
-    return steps, near * 3
+    return steps, near * 2
 
 
 def _allocated(rng: random.Random) -> Drawn:

@@ -28,7 +28,7 @@ from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import choose_line, plan_line
 from verified_dp.search.marked import choose_marked, plan_marked
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.order import MAX_TILT, Budget, SingleOrder
 from verified_dp.search.outcomes import has_listed, plan_outcomes
 from verified_dp.search.rays import choose_rays, plan_rays
 
@@ -106,7 +106,8 @@ def _outcomes(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
     if not has_listed(loss):
         return None
     model = LatticeModel(loss)
-    plan = plan_outcomes(model, float(epsilon), model.saddle(float(epsilon)), FEW_BITS, QUICK)
+    saddle = model.saddle(float(epsilon))
+    plan = plan_outcomes(model, float(epsilon), saddle, FEW_BITS, QUICK) if 0 < saddle.tilt < MAX_TILT else None
     return None if plan is None else SingleOrder(loss).evaluate(epsilon, plan.witness)
 
 

@@ -510,6 +510,15 @@ def test_small_numbers_keep_their_digits(power: int, sign: int) -> None:
             assert low <= value <= high
 
 
+def test_exponentials_of_wide_balls_are_sharp() -> None:
+    """Bounds of what curves within a cell are from these: certificates of bent paths were refused."""
+    with balls.precision(BITS):
+        found = balls.exp(balls.plus_minus(balls.ball(Fraction(3, 10))))
+        width = 2 * found.r * 2.0**found.e
+    assert width < 1.0001 * 2 * math.sinh(0.3) and holds(found, mpmath.exp(mpmath.mpf("0.2999"))) and holds(
+        found, mpmath.exp(-mpmath.mpf("0.2999")))
+
+
 def test_tiny_masses_at_infinity_are_confirmed() -> None:
     """1 - (1 - p)^k of p far below what 1 - p has room for: such certificates were refused."""
     spec = parse_spec('relation = "remove"\n' + step("approximate-dp", epsilon="1/10", delta="1e-2000", count=30)

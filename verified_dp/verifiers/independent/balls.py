@@ -296,7 +296,7 @@ def exp(x: Number) -> Ball:
         return Ball(1)
     if x.top() > 40:
         raise Unknown("the exponential of a gigantic number")
-    if x.r and x.r.bit_length() + x.e > -1:
+    if x.r and x.r.bit_length() + x.e > -12:
         return between(exp(x.lower()), exp(x.upper()))
     wanted = _state[0] + _EXTRA + 4
     value = _from_point(libmp.mpf_exp(_point(x), wanted), wanted)
