@@ -113,9 +113,9 @@ def _top(step: Table) -> Decimal:
 def _next_to_the_end(rng: random.Random) -> Drawn:
     """Laplace noise on samples and without, few and many steps: eps below the largest loss by a small share of it."""
     kind = rng.choice(["laplace", "laplace", "discrete-laplace"])
-    apart = "1" if kind == "laplace" else 1
+    apart, chances = "1" if kind == "laplace" else 1, ["1/100", "1/3", "1/3", "1"]
     steps = [{"kind": kind, "scale": rng.choice(["1/3", "1", "2", "20"]), "sensitivity": apart,
-              "count": rng.choice([1, 2, 3, 3, 10, 1000]), "sampling": _poisson(rng.choice(["1/100", "1/3", "1/3", "1"]))}
+              "count": rng.choice([1, 2, 3, 3, 10, 1000]), "sampling": _poisson(rng.choice(chances))}
              for _ in range(rng.choice([1, 1, 2]))]
     with localcontext() as context:
         context.prec = 40

@@ -321,8 +321,8 @@ def log1p(x: Number) -> Ball:
 
 
 def _small(x: Ball, function: Callable[[Ball], Ball]) -> Ball:
-    """e^x - 1 or log(1 + x), with the bits that 1 + x needs more so that x keeps its own; x +- x^2 where |x| is tiny."""
-    if x.is_zero() or -x.top() > _state[0]:
+    """e^x - 1 or log(1 + x), with the bits more that 1 + x needs to keep those of x; x +- x^2 where |x| is tiny."""
+    if x.is_zero() or -x.top() > _state[0] + 8:
         return x + plus_minus(x * x)
     with precision(_state[0] + max(-x.top(), 0) + 8):
         value = function(x)
