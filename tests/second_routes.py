@@ -94,8 +94,8 @@ def _marked(order: SingleOrder, epsilon: Fraction) -> Witness | None:
 
 
 def _sums(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
-    """Few outcomes, in two halves."""
-    if not has_halves(loss):
+    """Few outcomes, in two halves; not where delta is 1, which a search says before."""
+    if not has_halves(loss) or not loss.enclose_infinity_mass() < 1:
         return None
     model = LatticeModel(loss)
     plan = plan_halves(model, float(epsilon), model.saddle(float(epsilon)), BITS)
