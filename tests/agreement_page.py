@@ -45,8 +45,11 @@ REGIMES = """\
 For each of the newest kinds of witness a family of random specifications that chance alone seldom draws, in all
 relations: 1, 2, 3 and many steps, `q = 1`, ties of losses, mass at infinity, epsilon 0 and next to the largest loss,
 delta down to 1e-300. Every delta of a certificate is asked of all kinds of witness that can be chosen for it in little
-time, and of sums over all outcomes and quadrature of densities where these are short: each two enclosures must meet.
-Where the search chose another kind, the family's own is put in its place, and both checkers read that too.
+time, and of sums over all outcomes and quadrature of densities where these are short: each two enclosures must meet,
+the certificate's own among them. Where the search chose another kind, a newer one is put in its place, and both
+checkers read that too. No enclosure excluded another's. The independent checker refused three valid certificates when
+this was first run, for bounds that it had too wide or nodes that the search had put in no order; both are mended, and
+the three are tests.
 """
 
 LISTS = """\
