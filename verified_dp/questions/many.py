@@ -153,13 +153,15 @@ class Many:
         places = [inner[(len(inner) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
         known = {at: one.bounds.lower for at in places if (one := self._kept(larger, at)) and one.bounds.lower > 0}
         with suppress(OutOfTime, Unsupported):
+            past = next((at for at in inner if as_float(at) >= order.model.largest), None)
+            if past is not None:
+                self._above[order].add(past, order.enclose(past, ROUGH, self._method, budget))
             for answer in order.moments_below({as_float(at): float(low.log()) for at, low in known.items()}):
                 self._above[order].add(answer.epsilon, answer)
             rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
             order.serve(rest, ROUGH, self._method, budget, 0.0)
             for at in rest:
-                past = as_float(at) >= order.model.largest
-                near = order.enclose(at, ROUGH, self._method, budget) if past else self._kept(order, at)
+                near = self._kept(order, at)
                 if near is not None:
                     self._above[order].add(at, near)
 

@@ -101,6 +101,8 @@ class Following(SingleOrder):
     def quick_upper(self, epsilon: Fraction) -> Answer:
         """As `SingleOrder.quick_upper`, from an evaluation that serves the next questions too."""
         near = self.kept(epsilon, 1.0, "auto")
+        if near is None and self.few:
+            return super().quick_upper(epsilon)
         return self._afresh(epsilon, 8.0, "auto", Budget(None)) if near is None else near
 
     def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
