@@ -159,17 +159,22 @@ class Many:
             for answer in order.moments_below({as_float(at): float(low.log()) for at, low in known.items()}):
                 self._above[order].add(answer.epsilon, answer)
             rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
-            order.serve(rest, ROUGH, self._method, budget, 0.0)
+            if rest:
+                order.serve([at for at in inner if rest[0] <= at <= rest[-1]], ROUGH, self._method, budget, 0.0)
             for at in rest:
                 near = self._kept(order, at)
                 if near is not None:
                     self._above[order].add(at, near)
 
     def _largest(self, epsilons: Sequence[Fraction]) -> list[Following]:
-        """The orders that have the largest estimate at one of some eps."""
+        """The orders that have the largest estimate at one of some eps; by sketches where first-order ones disagree."""
         places = {epsilons[len(epsilons) * i // 4] for i in (1, 2, 3)}
         with suppress(OutOfTime, Unsupported):
-            return list({max(self._orders, key=lambda order: order.log_estimate(at)): None for at in places})
+            for estimate in (SingleOrder.log_estimate, _log_sketch):
+                found = {max(self._orders, key=lambda order: estimate(order, at)): None for at in places}
+                if len(found) == 1:
+                    break
+            return list(found)
         return []
 
     def _kept(self, order: Following, epsilon: Fraction) -> Answer | None:
@@ -312,6 +317,13 @@ class Many:
         shown = is_above(below, target) and is_below(above, target) and self._are_below(
             others, ends[1], lower_end(ball(target)))
         return self._found(ends, order, below) if shown else None
+
+
+def _log_sketch(order: SingleOrder, epsilon: Fraction) -> float:
+    """log delta(eps) in doubles, by the first-order estimate where that is all there is."""
+    sketch = order.sketch(epsilon)
+    found = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
+    return order.log_estimate(epsilon) if math.isnan(found) else found
 
 
 def _scaled(number: float, places: int) -> int:

@@ -56,8 +56,8 @@ LEAST, SAMPLES = 4, 5
 """Fewer eps are asked one by one. At how many of a stretch delta is estimated."""
 LOST, SPARE, TRIES = 96.0, 4.0, 4
 """Bits that a sum may lose before the stretch is halved, bits asked beyond those needed, and evaluations of one."""
-MOMENTS, NEARLY, MOST = 48, 1e-3, 0.7
-"""Tilts tried for moments; by how much they have to be below, in logarithms; the share of eps where they have to be."""
+MOMENTS, NEARLY = 48, 1e-3
+"""Tilts tried for moments; by how much they have to be below, in logarithms."""
 PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
 RATIO = 6.0
@@ -154,19 +154,13 @@ class Following(SingleOrder):
         return sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))
 
     def moments_below(self, logs: Mapping[float, float]) -> Iterator[Answer]:
-        """Bounds by one moment each, which should show delta below e^log at these eps.
-
-        None where moments cannot at most of them, since a line for the others does so for all; but lines of few steps
-        are slow.
-        """
+        """Bounds by one moment each, which should show delta below e^log at these eps, for as many as moments can."""
         if not (self.has_contour and logs) or self.is_trivial or isinstance(self.model, EpochModel):
             return
         at, aims = np.array(list(logs)), np.array(list(logs.values()))
         tilts = geometric(1e-2, min(30 * (1 - aims.min() / (at.max() + 1e-9)), LARGEST_TILT), MOMENTS)
         factors = tilts * np.log(tilts) - (1 + tilts) * np.log1p(tilts)
         shown = (self._float_model.log_masses(tilts) + factors)[:, None] - np.outer(tilts, at) < aims - NEARLY
-        if not (self.few or shown.any(axis=0).mean() > MOST):
-            return
         while shown.any():
             best = int(shown.sum(axis=1).argmax())
             yield self.chernoff(dyadic(float(at[shown[best]][0])), float(tilts[best]))
@@ -228,7 +222,7 @@ class Following(SingleOrder):
                 break
             tilts = choose_tilts(self._float_model, stretch, wanted)
             if tilts.lost > LOST:
-                return [part[:len(part) // 2], part[len(part) // 2:]]
+                return [part[:len(part) // 2 + 1], part[len(part) // 2:]]
             found = self._evaluated(part, stretch, tilts, wanted, budget)
             if found is None:
                 break
