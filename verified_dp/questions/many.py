@@ -45,8 +45,9 @@ PLACES = 16
 """Eps at which orders are compared beforehand."""
 ROUGH = 8.0
 """Bits of an order that only has to be smaller."""
-STEPS, SURE = 8, 4
-"""Of the secant in balls. To so few digits the interpolant is tried before."""
+STEPS, SURE, STEEPEST = 8, 4, 8.0
+"""Of the secant in balls. To so few digits the interpolant is tried before. Where log delta falls faster in log eps,
+no fewer bits of delta are taken to be enough."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ class Many:
 
     def reach(self, targets: Sequence[Fraction]) -> tuple[float, float] | None:
         """About the least and the largest eps of targets in growing order, or beyond; None where nothing says it."""
-        if not targets or not self._orders or any(not order.has_contour or order.is_trivial or
+        if not targets or not self._orders or any(order.loss.only_moments or order.is_trivial or
                                                   order.loss.enclose_infinity_mass() > 0 for order in self._orders):
             return None
         found = []
@@ -269,7 +270,8 @@ class Many:
         for order in self._orders:
             if least > 0 and (self._above[order].is_below(epsilon, least) or order.log_estimate(epsilon) < found - 1):
                 continue
-            answer = order.kept(epsilon, COARSE, self._method) or order.enclose(epsilon, SHARP, self._method, budget)
+            enough, asked = (COARSE, SHARP) if order.has_contour else (self.bits, self.bits)
+            answer = order.kept(epsilon, enough, self._method) or order.enclose(epsilon, asked, self._method, budget)
             self._above[order].add(epsilon, answer)
             least = answer.bounds.lower.max(least)
             found = max(found, float(((answer.bounds.lower + answer.bounds.upper) / 2).mid().log()))
@@ -279,7 +281,8 @@ class Many:
         """eps(target) to the digits, from about where it is and how log delta falls there, of the order that has it."""
         with ctx.workprec(4 * self._digits + 64):
             for order in self._orders:
-                near = self._kept(order, Fraction(guess.epsilon))
+                bits = self.bits - math.log2(max(min(-guess.slope * guess.epsilon, STEEPEST), 0.5)) - 1
+                near = order.kept(Fraction(guess.epsilon), bits, self._method)
                 found = None if near is None else self._around(order, near, target, guess)
                 if found is not None:
                     return found

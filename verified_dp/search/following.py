@@ -43,9 +43,11 @@ from verified_dp.search.order import (
     SingleOrder,
     path_seconds,
 )
+from verified_dp.search.outcomes import has_listed, plan_outcomes
 from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.rays import RaysPlan, choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, saddle_at
+from verified_dp.search.steps import step_of_all_atoms
 from verified_dp.search.stretch import Stretch, Tilts, choose_tilts
 from verified_dp.search.transforms import geometric
 
@@ -63,6 +65,8 @@ MANY_EPSILONS = 24
 """So many eps take longer than the powers they share."""
 PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
+MOST_LOST, OUTCOMES_SHARE = 1.0, 0.25
+"""Bits that one sum over outcomes may lose along its stretch; its share of the seconds left."""
 RATIO = 6.0
 """How many times the first eps the last one may be for one pair of rays."""
 FARTHER = 30.0
@@ -185,16 +189,16 @@ class Following(SingleOrder):
             elif several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
                 self._serve_closed(epsilons, bits)
             return
-        if not self.has_contour:
+        if not (self.has_contour or has_listed(self.loss)):
             return
         below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
-        parts = self._groups(below)
+        parts, serve = self._groups(below), self._serve if self.has_contour else self._serve_outcomes
         with suppress(OutOfTime, Unsupported):
             while parts and not budget.spent:
                 part = parts.pop()
                 if len(part) >= LEAST:
                     more = math.log2(max(end / as_float(part[0] or part[1]), 1.0))
-                    parts += self._serve(part, bits + more, budget, asked)
+                    parts += serve(part, bits + more, budget, asked)
 
     def _serve_closed(self, epsilons: Sequence[Fraction], bits: float) -> None:
         """One that computes each eps on its own."""
@@ -248,6 +252,31 @@ class Following(SingleOrder):
                 stretch.places, stretch.logs.tolist(), bounds, strict=True)]))
         return []
 
+    def _serve_outcomes(self, part: Sequence[Fraction], bits: float, budget: Budget, _: float) -> list[
+            Sequence[Fraction]]:
+        """As `_serve`, by sums over atoms on no grid, to which each bit adds much: halves where few are lost."""
+        model, places = self.lattice.model, self._places_of(part)
+        saddles = [model.saddle(as_float(part[i])) for i in places]
+        middle = saddles[len(saddles) // 2]
+        if not 0 < middle.tilt < MAX_TILT or step_of_all_atoms(model, middle.tilt, 2.0**-bits) is not None:
+            return []
+        stretch = Stretch(places, np.array([as_float(part[i]) for i in places]),
+                          np.array([saddle.log_delta for saddle in saddles]), 0.0, 0.0)
+        saddle = stretch.saddle(middle.tilt, middle.curvature)
+        reach = middle.log_delta + middle.tilt * float(stretch.epsilons[len(places) // 2] - stretch.epsilons[0])
+        if reach - saddle.log_delta > MOST_LOST * math.log(2):
+            return [part[:len(part) // 2 + 1], part[len(part) // 2:]]
+        plan = plan_outcomes(model, as_float(part[0]), saddle, bits + 1, OUTCOMES_SHARE * budget.left, stretch.length)
+        if plan is not None and plan.bits >= bits and budget.allows(plan.seconds):
+            answer = self.evaluate(part[len(part) // 2], plan.witness)
+            self._served.append(Served(as_float(part[0]), as_float(part[-1]), answer))
+        return []
+
+    @staticmethod
+    def _places_of(part: Sequence[Fraction]) -> tuple[int, ...]:
+        """The first, the last and some between."""
+        return tuple(sorted({round(share * (len(part) - 1)) for share in np.linspace(0, 1, SAMPLES)}))
+
     def _known(self, epsilon: Fraction, log: float, bounds: Bounds) -> float:
         """About log delta(eps): of its bounds where these say it, else less than it was held to be."""
         if width_bits(bounds) > 1:
@@ -257,7 +286,7 @@ class Following(SingleOrder):
 
     def _stretch(self, part: Sequence[Fraction]) -> Stretch | None:
         """The first, the last and some between; None where no line is tried."""
-        places = tuple(sorted({round(share * (len(part) - 1)) for share in np.linspace(0, 1, SAMPLES)}))
+        places = self._places_of(part)
         saddles = [self.saddle(part[i]) for i in places]
         if saddles[-1].tilt > LARGEST_TILT or (self.loss.node_parts and saddles[-1].log_delta < FAINTEST):
             return None
