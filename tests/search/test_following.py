@@ -46,7 +46,7 @@ def test_the_order_that_is_larger_is_found_where_first_order_estimates_err(monke
     assert {one.order for one in found} == {"remove"}
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 1000), Fraction(1, 200), Fraction(1, 50)])
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 1000), Fraction(1, 200)])
 def test_next_to_zero_few_steps_go_by_rays(epsilon):
     loss = privacy_profile(compose((PoissonSampled(Gaussian(1), "0.01"), 2)), "remove").losses[0]
     answer = SingleOrder(loss).enclose(epsilon, 40.0, "auto", Budget(None))

@@ -153,6 +153,9 @@ class Many:
         inner = [epsilon for epsilon in epsilons if epsilon]
         places = [inner[(len(inner) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
         known = {at: one.bounds.lower for at in places if (one := self._kept(larger, at)) and one.bounds.lower > 0}
+        at_zero = self._kept(larger, Fraction(0))
+        if at_zero is not None:  # all orders' delta
+            self._above[order].add(Fraction(0), at_zero)
         with suppress(OutOfTime, Unsupported):
             past = next((at for at in inner if as_float(at) >= order.model.largest), None)
             if past is not None:
@@ -161,7 +164,8 @@ class Many:
                 self._above[order].add(answer.epsilon, answer)
             rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
             if rest:
-                order.serve([at for at in inner if rest[0] <= at <= rest[-1]], ROUGH, self._method, budget, 0.0)
+                last = next((at for at in places if at > rest[-1]), rest[-1])
+                order.serve([at for at in inner if rest[0] <= at <= last], ROUGH, self._method, budget, 0.0)
             for at in rest:
                 near = self._kept(order, at)
                 if near is not None:
@@ -261,8 +265,15 @@ class Many:
         logs = {i: self._log_delta(knots[i], budget) for i in middle_first(KNOTS)}
         if not all(map(math.isfinite, logs.values())):
             return [None] * len(targets)
-        return _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]),
-                        np.array([float(log_of(target)) for target in targets]))
+        wanted = np.array([float(log_of(target)) for target in targets])
+        found = _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]), wanted)
+        near = [i for i, log in enumerate(wanted.tolist()) if log >= logs[0]]
+        top = self._log_delta(Fraction(0), budget) if near else math.inf
+        for i in near:  # between 0 and the first knot
+            if logs[0] < top > wanted[i]:
+                fall = (logs[0] - top) / low
+                found[i] = Guess(float((wanted[i] - top) / fall), fall, 1.0)
+        return found
 
     def _log_delta(self, epsilon: Fraction, budget: Budget) -> float:
         """log of the largest delta, about; an order that is known to be smaller, or by far seems so, is not asked."""
@@ -275,6 +286,8 @@ class Many:
             self._above[order].add(epsilon, answer)
             least = answer.bounds.lower.max(least)
             found = max(found, float(((answer.bounds.lower + answer.bounds.upper) / 2).mid().log()))
+            if not epsilon:  # where all orders agree
+                break
         return found
 
     def epsilon(self, target: Fraction, guess: Guess) -> Found | None:
