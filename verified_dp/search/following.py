@@ -65,8 +65,8 @@ MANY_EPSILONS = 24
 """So many eps take longer than the powers they share."""
 PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
-MOST_LOST, OUTCOMES_SHARE = 1.0, 0.25
-"""Bits that one sum over outcomes may lose along its stretch; its share of the seconds left."""
+MOST_LOST, OUTCOMES_SHARE, OUTCOMES_SECONDS = 1.0, 0.25, 10.0
+"""Bits that one sum over outcomes may lose along its stretch; its share of the seconds left, and seconds, at most."""
 RATIO = 6.0
 """How many times the first eps the last one may be for one pair of rays."""
 FARTHER = 30.0
@@ -189,7 +189,7 @@ class Following(SingleOrder):
             elif several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
                 self._serve_closed(epsilons, bits)
             return
-        if not (self.has_contour or has_listed(self.loss)):
+        if not self.has_contour and (self.has_halves or not has_listed(self.loss)):
             return
         below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
         parts, serve = self._groups(below), self._serve if self.has_contour else self._serve_outcomes
@@ -259,17 +259,19 @@ class Following(SingleOrder):
         saddles = [model.saddle(as_float(part[i])) for i in places]
         middle = saddles[len(saddles) // 2]
         if not 0 < middle.tilt < MAX_TILT or step_of_all_atoms(model, middle.tilt, 2.0**-bits) is not None:
-            return []
+            raise Unsupported("a lattice holds all atoms")
         stretch = Stretch(places, np.array([as_float(part[i]) for i in places]),
                           np.array([saddle.log_delta for saddle in saddles]), 0.0, 0.0)
         saddle = stretch.saddle(middle.tilt, middle.curvature)
         reach = middle.log_delta + middle.tilt * float(stretch.epsilons[len(places) // 2] - stretch.epsilons[0])
         if reach - saddle.log_delta > MOST_LOST * math.log(2):
-            return [part[:len(part) // 2 + 1], part[len(part) // 2:]]
-        plan = plan_outcomes(model, as_float(part[0]), saddle, bits + 1, OUTCOMES_SHARE * budget.left, stretch.length)
-        if plan is not None and plan.bits >= bits and budget.allows(plan.seconds):
-            answer = self.evaluate(part[len(part) // 2], plan.witness)
-            self._served.append(Served(as_float(part[0]), as_float(part[-1]), answer))
+            return [part[len(part) // 2:], part[:len(part) // 2 + 1]]  # the last is asked first
+        seconds = min(OUTCOMES_SHARE * budget.left, OUTCOMES_SECONDS)
+        plan = plan_outcomes(model, as_float(part[0]), saddle, bits + 1, seconds, stretch.length)
+        if plan is None or plan.bits < bits or not budget.allows(plan.seconds):
+            raise Unsupported("no sum over outcomes is sharp enough")  # nor at larger eps
+        answer = self.evaluate(part[len(part) // 2], plan.witness)
+        self._served.append(Served(as_float(part[0]), as_float(part[-1]), answer))
         return []
 
     @staticmethod
