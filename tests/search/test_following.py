@@ -54,3 +54,11 @@ def test_next_to_zero_few_steps_go_by_rays(epsilon):
     other = SingleOrder(loss.in_order("add")).enclose(epsilon, 40.0, "auto", Budget(None))
     assert other.bounds.lower <= answer.bounds.upper  # the add order is smaller but at 0, where both are equal
     assert epsilon or answer.bounds.lower <= other.bounds.upper
+
+
+@pytest.mark.parametrize("epsilons", [[0] * 10, [Fraction(1, 10)] * 10, [0, 0, 0, 0, 0, 0, 0, 0, Fraction(1, 1000)]])
+def test_equal_points_are_one(epsilons):
+    profile = privacy_profile(compose((PoissonSampled(Gaussian(1), "0.01"), 10)), "add-or-remove")
+    found = profile.delta(epsilons, digits=6)
+    assert all(one.status == "certified" for one in found)
+    assert all(one.lower <= found[0].upper and found[0].lower <= one.upper for one in found[:8])

@@ -87,11 +87,15 @@ class Above:
         """delta(eps) is at most its upper end; what one moment proves is kept for every eps, and first asked."""
         if isinstance(answer.values, ChernoffValues):
             self._moments.insert(0, answer.values)
-            return
+        else:
+            self.note(epsilon, answer.bounds.upper)
+
+    def note(self, epsilon: Fraction, upper: arb) -> None:
+        """delta(eps) is at most this."""
         place = bisect_left(self._at, as_float(epsilon))
         self._at.insert(place, as_float(epsilon))
         self._exact.insert(place, epsilon)
-        self._bounds.insert(place, (ball(epsilon).exp(), answer.bounds.upper))
+        self._bounds.insert(place, (ball(epsilon).exp(), upper))
 
     @proved_by("T03-chernoff", "T26-connect-the-dots", "T44-infinity-mass")
     def is_below(self, epsilon: Fraction, least: arb) -> bool:
@@ -134,7 +138,7 @@ class Many:
     def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, asked: float = 0.7,
               end: float = 0.0) -> None:
         """Evaluations that answer these eps to so many bits, of the orders whose delta seems the largest somewhere."""
-        wanted = sorted((one for one in epsilons if one.numerator >= 0), key=as_float)
+        wanted = sorted({one for one in epsilons if one.numerator >= 0}, key=as_float)
         if len(wanted) < FEW or not self._orders:
             return
         with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end, budget.last):
@@ -154,8 +158,8 @@ class Many:
         places = [inner[(len(inner) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
         known = {at: one.bounds.lower for at in places if (one := self._kept(larger, at)) and one.bounds.lower > 0}
         at_zero = self._kept(larger, Fraction(0))
-        if at_zero is not None:  # all orders' delta
-            self._above[order].add(Fraction(0), at_zero)
+        if at_zero is not None and larger.is_swapped(order):  # where both are equal (T16)
+            self._above[order].note(Fraction(0), at_zero.bounds.upper)
         with suppress(OutOfTime, Unsupported):
             past = next((at for at in inner if as_float(at) >= order.model.largest), None)
             if past is not None:
