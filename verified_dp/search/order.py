@@ -337,7 +337,7 @@ class SingleOrder:
     def look_beside(self, other: SingleOrder, epsilon: Fraction) -> None:
         """Ask of lines for eps, if it costs little, that they also show the other order smaller (`reversed`)."""
         self._beside = math.inf
-        if not (epsilon > 0 and self.has_contour and not self.is_trivial and self._is_swapped(other)):
+        if not (epsilon > 0 and self.has_contour and not self.is_trivial and self.is_swapped(other)):
             return
         with suppress(OutOfTime):
             largest = self.log_estimate(epsilon)
@@ -345,14 +345,15 @@ class SingleOrder:
             if below > -math.inf:
                 self._beside = largest + math.log(-math.expm1(min(below - largest, -LEAST_GAP))) - as_float(epsilon) - 2
 
-    def _is_swapped(self, other: SingleOrder) -> bool:
+    def is_swapped(self, other: SingleOrder) -> bool:
+        """Whether the other order is that of the same pair."""
         return other.loss == self.loss.in_order(SWAPPED[self.loss.order])
 
     def reversed(self, answer: Answer, other: SingleOrder, goal: arb) -> Answer | None:
         """The other order by the line that gave this answer, where that shows it at most the goal."""
         line, values, epsilon = answer.witness, answer.values, answer.epsilon
         if not (isinstance(line, LineWitness | MarkedWitness) and isinstance(values, LineValues | MarkedValues)
-                and self._is_swapped(other)):
+                and self.is_swapped(other)):
             return None
         found = ReversedValues(values, line.prec)
         bounds = found.delta(epsilon)

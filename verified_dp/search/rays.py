@@ -27,7 +27,7 @@ _SPARE = 0.1
 _CUTS = 16
 """So many cuts are tried."""
 _ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
-_FIRST, _BACKINGS, _ROOM = np.geomspace(0.003, 1, 20), 3, -3.0
+_FIRST, _BACKINGS, _ROOM = np.geomspace(0.00065, 1, 25), 3, -3.0
 """First half-panels as shares of half the ray, how many are tried, log of the error of one where more may follow."""
 _PANELS = np.array([1, 2, 3, 4, 6, 8, 12, 18])
 _MOST_LEVELS, _MOST_PANELS, _MOST_NODES = 24, 400, 10**6
@@ -260,7 +260,7 @@ def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, poin
                                    np.append(panels, np.ones(len(panels))), high, points)
         fits, next_fits = np.split(errors < np.repeat([0, _ROOM], len(panels)), 2)
         good = np.flatnonzero(fits & (next_fits | (panels >= rest)))
-        if not len(good) or rest > _MOST_PANELS:
+        if not len(good) or panels[good[0]] > _MOST_PANELS:
             return None
         i = int(good[0])
         levels.append((int(panels[i]), float(ellipses[i])))
