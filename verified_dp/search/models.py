@@ -131,6 +131,11 @@ class FloatLoss:
         """All laws that nodes are of."""
         return [part for family in self.ruled for part in family.parts]
 
+    @property
+    def count(self) -> float:
+        """How many steps take nodes."""
+        return sum(count for _, count in self.parts) + sum(one.count for one in self.revealed)
+
     def joined(self, logs: Sequence[np.ndarray]) -> np.ndarray:
         """log of the product of all laws' transforms, from what each of `ruled` has of it with its count."""
         rest, total = iter(logs[len(self.families):]), sum(logs[:len(self.families)], np.array(0.0))

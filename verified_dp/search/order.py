@@ -430,10 +430,11 @@ class SingleOrder:
 
     def log_jump(self, epsilon: Fraction) -> float:
         """log of delta if one large loss decided and all other steps lost least; -inf where that cannot be."""
-        if self.loss.order == "add" or len(self.loss.node_parts) < len(self.loss.parts):
+        lines = [*self.loss.node_parts, *((law.alternatives[0], count) for law, count in self.loss.revealed_parts)]
+        if self.loss.order == "add" or len(lines) < len(self.loss.parts):
             return -math.inf
         with ctx.workprec(128):
-            least = sum((count * ball(law.above[0][1]).log() for law, count in self.loss.node_parts), arb(0))
+            least = sum((count * ball(law.above[0][1]).log() for law, count in lines), arb(0))
             jumps = (count * law.enclose_hockey_stick(ball(epsilon) - least) for law, count in self.loss.parts)
             jump = sum(jumps, arb(0)).mid()
             return float(jump.log()) if jump > 0 else -math.inf
@@ -516,14 +517,15 @@ class SingleOrder:
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds
         slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
-        if slow and saddle.tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
-            marked = None if self.few else plan_marked(model, as_float(epsilon), saddle, bits)
+        if slow and saddle.tilt < MAX_TILT and len(model.parts) + len(model.revealed) == len(self.loss.parts):
+            alone = not model.revealed
+            marked = plan_marked(model, as_float(epsilon), saddle, bits) if alone and not self.few else None
             if marked is not None and marked.seconds < seconds:
                 choose, seconds = partial(choose_marked, marked), marked.seconds
                 if seconds < QUICK_MARKS:
                     return choose, seconds
             rays = plan_rays(model, as_float(epsilon), self._jumping(epsilon, saddle), bits)
-            path = plan_path(model, as_float(epsilon), saddle, bits) if rays is None else None
+            path = plan_path(model, as_float(epsilon), saddle, bits) if alone and rays is None else None
             if rays is not None and rays.seconds < seconds:
                 choose, seconds = partial(choose_rays, rays), rays.seconds
             elif path is not None and path_seconds(path) < seconds:
