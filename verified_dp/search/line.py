@@ -14,6 +14,7 @@ from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.errors import Unsupported
 from verified_dp.search.deadline import check_time
+from verified_dp.search.half_line import FloatHalfLine
 from verified_dp.search.models import FloatFamily, FloatLoss
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.transforms import FloatLaw, Floats, geometric, log_sums
@@ -289,7 +290,8 @@ def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lin
 def _sizes(loss: FloatLoss, c: float, omegas: np.ndarray, lines: Sequence[Lines],
            near: Sequence[slice]) -> np.ndarray:
     """log of the bound of the sum beyond each of some cut-offs, without e^{-c eps}."""
-    by_nodes = loss.joined([line.logs(omegas, heights).min(axis=0) for line, heights in zip(lines, near, strict=True)])
+    by_nodes = loss.joined([line.logs(omegas, heights).min(axis=0)
+                            for line, heights in zip(lines, near, strict=True)], c)
     return np.asarray(loss.logs_beyond(c, omegas) + by_nodes - np.log(math.pi * omegas))
 
 
@@ -377,6 +379,16 @@ def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
             extra = max(extra, math.log2(count) + 1.5 * float(amplification) + size)
     for direct, count in loss.direct:
         extra = max(extra, math.log2(count) + math.log2(1 + abs(direct.cumulants(c)[0])))
+    others, wanted = (plan.right, plan.left) if plan.left else (plan.right,), bits + 4 + math.log2(1 + loss.count)
     return LineWitness(
-        tilt=dyadic(c), step=dyadic(plan.step), count=plan.count, nodes=plan.nodes, tail_nodes=tuple(tails),
+        tilt=dyadic(c), step=dyadic(plan.step), count=plan.count,
+        nodes=loss.rules(plan.nodes, lambda half_line: panel_rule(half_line, c, wanted, plan.omega, others)),
+        tail_nodes=loss.rules(tails, lambda half_line: panel_rule(half_line, c, 8.0 + math.log2(1 + loss.count))),
         right=dyadic(plan.right), left=dyadic(plan.left), prec=math.ceil(bits + extra + 24))
+
+
+def panel_rule(half_line: FloatHalfLine, c: float, bits: float, omega: float = 0.0,
+               others: tuple[float, ...] = ()) -> NodeRule:
+    """A rule of panels whose error at c + iw, w up to omega, is below 2^-bits M; others: where it shall be small."""
+    height, length, panels, points = half_line.panels(c, others, omega, bits)
+    return NodeRule(dyadic(height), Fraction(0), dyadic(length), 0, panels, points)

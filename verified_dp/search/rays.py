@@ -228,7 +228,8 @@ def plan_rays(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
 
     others: larger eps, and how far log of their errors may exceed that of the first one.
     """
-    if loss.mean_shift_squared or loss.direct or not loss.laws:
+    half_lines = any(one.rest is not None for one in loss.revealed)
+    if loss.mean_shift_squared or loss.direct or half_lines or not loss.laws:
         return None
     epsilons, excess = np.array([(epsilon, 0.0), *others]).T
     targets = saddle.log_delta - (bits + 3) * math.log(2) + excess

@@ -41,6 +41,7 @@ from verified_dp.core.engines.panels import (
 )
 from verified_dp.core.engines.powers import enclose_power
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
 
@@ -156,7 +157,7 @@ def _by_law(nodes: AnyNodes) -> list[NodeSet]:
     """Those of one law, or of each of several with log of its chance added to that of every weight."""
     return [nodes] if isinstance(nodes, NodeSet) else [
         replace(one, bases=[base + share.log() for base in one.bases])
-        for share, one in zip(nodes.shares, nodes.parts, strict=True)]
+        for share, one in zip(nodes.shares, nodes.parts, strict=True) if isinstance(one, NodeSet)]
 
 
 @proved_by("T158-two-rays")
@@ -281,7 +282,8 @@ class RaysWitness:
         stated = loss.has_line and not loss.direct_parts and len(laws) == len(self.nodes) == len(self.cuts)
         stated = stated and self.tilt > 0 and not loss.mean_shift_squared
         return stated and self.low.is_shaped and self.high.is_shaped and all(
-            _parts(law.side, rule, cut) for law, rule, cut in zip(laws, self.nodes, self.cuts, strict=True))
+            isinstance(law, MixtureLines) and _parts(law.side, rule, cut)
+            for law, rule, cut in zip(laws, self.nodes, self.cuts, strict=True))
 
     @proved_by("T158-two-rays")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RaysValues:

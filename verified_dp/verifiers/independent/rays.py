@@ -9,6 +9,7 @@ from fractions import Fraction
 from .balls import (
     Ball,
     Complex,
+    Unknown,
     ball,
     complex_exp,
     complex_power,
@@ -37,6 +38,7 @@ from .contour import (
     rectangle,
     require,
 )
+from .half_lines import HalfLine
 from .losses import ComposedLoss
 from .nodes import Nodes, Rule, side_of
 from .quadrature import MAX_POINTS, gauss_rule
@@ -141,6 +143,8 @@ def _share(nodes: Nodes | Revealed, cuts: Iterator[int], count: int) -> Shares:
     """W times the chance of its law, where there are several: W(z) = e^{b + log w + z v} (T166)."""
     low, high = list[Point](), list[Point]()
     for chance, one in nodes.parts if isinstance(nodes, Revealed) else [(Ball(1), nodes)]:
+        if isinstance(one, HalfLine):
+            raise Unknown("a curve is known up to a frequency only")
         side, rule, cut = side_of(one.law), one.rule, next(cuts)
         own = [(side * j < cut, (plus(base, (log(chance), Ball(0))), v)) for j, (base, v) in zip(
             range(rule.first, rule.last + 1), one.points, strict=True)]
