@@ -561,7 +561,7 @@ class SingleOrder:
         model = self._float_model
         tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in model.laws])
         rules = model.rules([choose_family_nodes(family, tilt, 8.0) for family in model.ruled],
-                            lambda half_line: panel_rule(half_line, tilt, 8.0))
+                            lambda half_line: panel_rule(half_line.panels(tilt, (), 0.0, 8.0)))
         if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
             return self.evaluate(epsilon, SupportWitness(256))  # 0 <= delta <= 1 is all that is cheap
         prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)

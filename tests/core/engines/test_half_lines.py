@@ -39,7 +39,7 @@ LAWS = [FixedBatchLoss(F(1, 10), F(1)), FixedBatchLoss(F(1, 100), F(2)), FixedBa
 
 
 def line_of(law: FixedBatchLoss, tilt: str, frequency: int, bits: float) -> HalfLine:
-    rule = panel_rule(FloatHalfLine(law), float(F(tilt)), bits, float(frequency))
+    rule = panel_rule(FloatHalfLine(law).panels(float(F(tilt)), (), float(frequency), bits))
     return HalfLine(law, rule.step, rule.last, rule.cells, rule.height, arb(frequency))
 
 
