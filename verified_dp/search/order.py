@@ -356,7 +356,7 @@ class SingleOrder:
         if not (isinstance(line, LineWitness | MarkedWitness) and isinstance(values, LineValues | MarkedValues)
                 and self._is_swapped(other)):
             return None
-        found = ReversedValues(values)
+        found = ReversedValues(values, line.prec)
         bounds = found.delta(epsilon)
         shown = epsilon > 0 and bounds.upper <= goal
         return Answer(epsilon, replace(line, tilt=-1 - line.tilt), found, bounds) if shown else None
@@ -432,15 +432,23 @@ class SingleOrder:
 
     def log_jump(self, epsilon: Fraction) -> float:
         """log of delta if one large loss decided and all other steps lost least; -inf where that cannot be."""
-        lines = [*self.loss.node_parts, *((one, count) for law, count in self.loss.revealed_parts
-                                          for one in law.alternatives[:1] if isinstance(one, MixtureLines))]
-        if self.loss.order == "add" or len(lines) < len(self.loss.parts):
+        if self.loss.order == "add" or len(self._lines) < len(self.loss.parts):
             return -math.inf
         with ctx.workprec(128):
-            least = sum((count * ball(law.above[0][1]).log() for law, count in lines), arb(0))
-            jumps = (count * law.enclose_hockey_stick(ball(epsilon) - least) for law, count in self.loss.parts)
+            apart = ball(epsilon) - self.least_sum()
+            jumps = (count * law.enclose_hockey_stick(apart) for law, count in self.loss.parts)
             jump = sum(jumps, arb(0)).mid()
             return float(jump.log()) if jump > 0 else -math.inf
+
+    def least_sum(self) -> arb:
+        """The sum of the least losses in the order remove, of laws with nodes."""
+        return sum((count * ball(law.above[0][1]).log() for law, count in self._lines), arb(0))
+
+    @property
+    def _lines(self) -> list[tuple[MixtureLines, int]]:
+        """The mixtures, the first one of laws that are one of several."""
+        return [*self.loss.node_parts, *((one, count) for law, count in self.loss.revealed_parts
+                                         for one in law.alternatives[:1] if isinstance(one, MixtureLines))]
 
     def _closed(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation, if there is time."""
@@ -488,7 +496,7 @@ class SingleOrder:
     @property
     def jumps(self) -> bool:
         """Whether one large loss tells where delta is about as small as is asked."""
-        return 0 < sum(count for _, count in self.loss.parts) <= FEW_STEPS and not self.loss.mean_shift_squared
+        return self.few and bool(self.loss.parts)
 
     def sketch(self, epsilon: Fraction) -> Sketch | None:
         """delta near eps in doubles, without any bound; the last one while delta has not moved far from there."""

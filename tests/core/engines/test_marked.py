@@ -84,7 +84,7 @@ def test_different_laws_a_group_and_a_gaussian_step() -> None:
 
 
 @pytest.mark.theorem("T149-marked-losses")
-@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("order", ["remove", pytest.param("add", marks=pytest.mark.long)])
 def test_altered_witnesses_still_enclose(composed: Composed, order: str) -> None:
     """Other marks, tilts, exponents, windows, steps: wider, never beside delta, at other eps too."""
     loss, draw, wide = composed(order, "1/100", "4/5", 100), random.Random(3), 0
