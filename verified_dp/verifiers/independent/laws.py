@@ -304,9 +304,11 @@ class TruncatedBatchLoss(Law):
         return binomial_tail(self.others, self.largest_batch, self.probability)
 
     def alternatives(self) -> list[tuple[Ball, Any]]:
-        """Both with their chances, where both have nodes."""
+        """Both with their chances, where both have nodes; the second may be a curve that has panels (T167)."""
+        if not self.free.has_nodes or not (self.full.has_nodes or isinstance(self.full, FixedBatchLoss)):
+            return []
         share = self._share()
-        return [(1 - share, self.free), (share, self.full)] if self.free.has_nodes and self.full.has_nodes else []
+        return [(1 - share, self.free), (share, self.full)]
 
     def _average(self, free: Ball, full: Ball) -> Ball:
         share = self._share()
