@@ -387,10 +387,14 @@ def work_of_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
 
 
 def _revealed_sizes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> list[int]:
-    """By how much the nodes of laws that are one of several exceed what `count_nodes` says: panels have many points."""
+    """By how much the nodes of laws that are one of several exceed what `count_nodes` says: panels have many points.
+
+    1 for rules that no law asks for.
+    """
     laws = [one for law, _ in loss.revealed_parts for one in law.alternatives]
-    return [2 * abs(rule.cells) + 1 if isinstance(one, FixedBatchLoss) else 1
-            for one, rule in zip(laws, rules[len(rules) - len(laws):], strict=False)]
+    sizes = [2 * abs(rule.cells) + 1 if isinstance(one, FixedBatchLoss) else 1
+             for one, rule in zip(laws, rules[len(rules) - len(laws):], strict=False)]
+    return sizes + [1] * len(rules)
 
 
 def count_all_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
