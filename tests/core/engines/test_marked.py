@@ -44,14 +44,15 @@ def on_a_line(loss: ComposedLoss, epsilon: Fraction, bits: float = 15.0) -> arb:
 
 
 @pytest.mark.theorem("T149-marked-losses")
-@pytest.mark.parametrize(("order", "q", "s", "count", "epsilon"), [
-    ("remove", "1/1000", "1/2", 2000, "3"), ("add", "1/1000", "1/2", 2000, "1/2"),
-    ("symmetric", "1/1000", "1/2", 500, "3"),
-    ("remove", "1/100", "4/5", 300, "2"), ("remove", "1/1000", "1/2", 200, "1/100")])
-def test_agrees_with_the_line(composed: Composed, order: str, q: str, s: str, count: int, epsilon: str) -> None:
+@pytest.mark.parametrize(("order", "q", "s", "count", "epsilon", "bits"), [
+    ("remove", "1/1000", "1/2", 2000, "3", 40), ("add", "1/1000", "1/2", 2000, "1/2", 40),
+    ("symmetric", "1/1000", "1/2", 500, "3", 40),
+    ("remove", "1/100", "4/5", 300, "2", 40), ("remove", "1/1000", "1/2", 200, "1/100", 24)])
+def test_agrees_with_the_line(composed: Composed, order: str, q: str, s: str, count: int, epsilon: str,
+                              bits: int) -> None:
     loss, at = composed(order, q, s, count), Fraction(epsilon)
-    bounds = evaluate(loss, chosen(loss, at)).delta(at)
-    assert 0 < bounds.lower < bounds.upper < bounds.lower * (1 + arb(2) ** -36)
+    bounds = evaluate(loss, chosen(loss, at, bits)).delta(at)
+    assert 0 < bounds.lower < bounds.upper < bounds.lower * (1 + arb(2) ** (4 - bits))
     assert bounds.lower.union(bounds.upper).overlaps(on_a_line(loss, at))
 
 
@@ -84,14 +85,16 @@ def test_different_laws_a_group_and_a_gaussian_step() -> None:
 
 
 @pytest.mark.theorem("T149-marked-losses")
-@pytest.mark.parametrize("order", ["remove", pytest.param("add", marks=pytest.mark.long)])
-def test_altered_witnesses_still_enclose(composed: Composed, order: str) -> None:
+@pytest.mark.parametrize(("order", "times"), [("remove", 10), pytest.param("remove", 60, marks=pytest.mark.long),
+                                              pytest.param("add", 30, marks=pytest.mark.long)])
+def test_altered_witnesses_still_enclose(composed: Composed, order: str, times: int) -> None:
     """Other marks, tilts, exponents, windows, steps: wider, never beside delta, at other eps too."""
     loss, draw, wide = composed(order, "1/100", "4/5", 100), random.Random(3), 0
     places = [Fraction(1, 5), Fraction(1, 2), Fraction(2) if order == "remove" else Fraction(1, 4)]
     truths = {at: enclosed(loss, chosen(loss, at, 50.0), at) for at in places}
+    assert all(truth.rad() < truth * arb(2) ** -15 for truth in truths.values())
     witness = chosen(loss, Fraction(1, 2))
-    for _ in range(30):
+    for _ in range(times):
         altered = altered_witness(witness, draw)
         if not altered.applies(loss):
             continue
@@ -100,7 +103,7 @@ def test_altered_witnesses_still_enclose(composed: Composed, order: str) -> None
             bounds = values.delta(at)
             assert bounds.lower.union(bounds.upper).overlaps(truth), (altered, at)
             wide += bool(bounds.upper > bounds.lower * (1 + arb(2) ** -30))
-    assert wide > 20
+    assert wide > times * 2 // 3
 
 
 def altered_witness(witness: MarkedWitness, draw: random.Random) -> MarkedWitness:
@@ -182,14 +185,15 @@ def test_nodes_that_hardly_turn() -> None:
 
 @pytest.mark.theorem("T149-marked-losses")
 def test_the_other_order_by_the_same_line(composed: Composed) -> None:
-    """Reversed, against low losses marked."""
+    """Reversed, against the line of the order asked."""
     loss, at = composed("remove", "1/1000", "1/2", 300), Fraction(1, 10)
-    witness, added = chosen(loss, -at), composed("add", "1/1000", "1/2", 300)
+    witness, added = chosen(loss, -at, 24.0), composed("add", "1/1000", "1/2", 300)
     values = evaluate(added, replace(witness, tilt=-1 - witness.tilt))
     assert isinstance(values, ReversedValues)
     bounds = values.delta(at)
     assert bounds.upper < bounds.lower * (1 + arb(2) ** -20)
-    assert bounds.lower.union(bounds.upper).overlaps(enclosed(added, chosen(added, at), at))
+    line = on_a_line(added, at, 24.0)
+    assert line.rad() < line * arb(2) ** -20 and bounds.lower.union(bounds.upper).overlaps(line)
 
 
 def test_side_conditions_are_asked(composed: Composed) -> None:
