@@ -114,6 +114,7 @@ def test_the_sharper_coupling_is_the_default(composed: Composed) -> None:
         assert 0 < errors[0] < ratio * errors[1]
 
 
+@pytest.mark.long
 def test_matched_accuracy(figures: ModuleType) -> None:
     """Figure 3(b) at few steps: each interval holds the truth and is as wide as asked; seconds are not compared."""
     row = figures.matched_accuracy(20, "0.3")
