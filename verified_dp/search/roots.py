@@ -191,8 +191,9 @@ def _bracket(asked: Question) -> Bracket:
     if order.loss.only_moments:
         at_zero = asked.enclose(Fraction(0), 1.0)
         return Bracket(None, at_zero) if asked.met(at_zero) else bracket_by_moments(order, target, asked.method)
-    if asked.method == "lattice" or not order.is_sharp:
-        return _bracket_by_one(asked if has_listed(order.loss) else replace(asked, method="lattice"))
+    if asked.method == "lattice" or order.has_epochs or not order.is_sharp:
+        own = order.has_epochs or has_listed(order.loss)
+        return _bracket_by_one(asked if own else replace(asked, method="lattice"))
     blind = why_no_floats(order.loss) is not None
     if blind or order.is_trivial or _is_near_zero(order, target):
         at_zero = _compare_at_zero(asked)
@@ -231,7 +232,7 @@ def _bracket_by_one(asked: Question) -> Bracket:
     epsilon, tilt = guess_epsilon(asked.order, asked.target)
     bracket = Bracket(None, None)
     sharp = asked.digits * math.log2(10) + 1
-    for bits in (sharp if asked.budget.end == math.inf else 8.0, sharp):
+    for bits in (sharp if asked.budget.end == math.inf or asked.order.has_epochs else 8.0, sharp):
         answer = asked.enclose(epsilon, max(bits - math.log2(tilt * as_float(epsilon)), 6.0))
         bracket = _tighter(asked, bracket, *_bisect(asked, answer, epsilon, bits))
         lower, upper = bracket.ends
@@ -256,12 +257,19 @@ def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float
 
 
 def _bisect(asked: Question, answer: Answer, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
-    """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it."""
+    """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it.
+
+    Far from eps the bounds may be useless: the search spreads from there.
+    """
     tests: list[Callable[[Answer], bool]] = [lambda one: not asked.exceeded(one), asked.met]
-    found = []
+    found, finest = [], epsilon / 2 ** int(bits + 6)
     for crossed in tests:
-        low, high = epsilon / 2, 2 * epsilon
-        while high - low > epsilon / 2 ** int(bits + 6):
+        low, high, reach = epsilon, epsilon, finest
+        while crossed(answer.at(low)) and low > epsilon / 2:
+            high, low, reach = low, _moved(max(epsilon - reach, epsilon / 2), 0.0, bits + 8), 4 * reach
+        while low == high or (high > epsilon and not crossed(answer.at(high)) and high < 2 * epsilon):
+            low, high, reach = high, _moved(min(epsilon + reach, 2 * epsilon), 0.0, bits + 8), 4 * reach
+        while high - low > finest:
             middle = _moved((low + high) / 2, 0.0, bits + 8)
             if middle in (low, high):
                 break
