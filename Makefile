@@ -21,7 +21,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: certify audit test test-long mutants figures expansions pages docs peers lint bench bench-individual proofs \
-    verify.pyz verify-page cross-check mutant-check clean help FORCE
+    verify.pyz verify-page cross-check mutant-check regime-check clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
 	$(BIN)/python examples/certify_claims.py
@@ -80,6 +80,10 @@ cross-check: $(VENV)/installed-test  ## all verifiers on the example claims and 
 
 mutant-check: $(VENV)/installed-test  ## altered certificates, 500 per engine: is a false one accepted? (hours; goes on)
 	$(BIN)/python tests/mutant_check.py --count 500 --seed 1
+
+regime-check: $(VENV)/installed-test  ## hard random specifications and lists by every route: do all meet? (hours; goes on)
+	$(BIN)/python tests/regime_check.py --count 40 --seed 1
+	$(BIN)/python tests/list_check.py --count 60 --seed 1
 
 proofs:  ## check the Coq proofs, list their axioms, build the formal checker (installs Coq where it may)
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }

@@ -8,6 +8,9 @@ and verdict are those that follow. Formal parts are altered too, most of them co
 law is wrong; they need the program of `make proofs`. Rows go to build/mutant-check.jsonl, so a run goes on where it
 stopped; a table of what each checker accepted and refused, and why, goes to build/mutant-check.md. Exit code 1 if a
 false enclosure was accepted.
+
+A second series alters what is near: the ends by a few widths, inward too, the count of a mechanism, the order, with the
+pairs that follow. Whether that is false says delta to 50 bits, as the search finds it for what is altered.
 """
 
 from __future__ import annotations
@@ -21,18 +24,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from cross_check import RELATIONS, processor_time, rows_of
+from flint import ctx
 from mutants import mutated
 
 from verified_dp.certificate import build_certificate
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import canonical, sealed
 from verified_dp.core.certificate.evaluation import enclosure_record, read_evaluations
 from verified_dp.core.certificate.statement import read_spec
-from verified_dp.core.certificate.theorems import theorems_record
+from verified_dp.core.certificate.theorems import pairs_record, theorems_record
 from verified_dp.core.certificate.verdict import judge
 from verified_dp.core.certificate.witness import read_witness, witness_record
 from verified_dp.core.dyadic import Dyadic
@@ -40,7 +46,10 @@ from verified_dp.core.ends import read_end
 from verified_dp.core.errors import InvalidCertificate, Unsupported
 from verified_dp.core.pairs.batches import is_attained
 from verified_dp.core.pairs.losses import ORDERS, pairs_and_losses
+from verified_dp.core.words import assumptions
 from verified_dp.profile import privacy_profile
+from verified_dp.search.attack import order_of
+from verified_dp.search.order import Budget
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 from verified_dp.verifiers.formal import CHECKER, FormalPart, part_record, read_parts, verify_formal
@@ -79,6 +88,17 @@ ENGINES: dict[str, tuple[str, str, str, str]] = {
     "end": ("replace", _step('kind = "laplace"\nscale = "20"\nsensitivity = "1"'), "0.04", "0"),
     "endless": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "1"'), "5", "0"),
     "formal": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "1.1"\ncount = 20', _POISSON), "0.1", "1.6e-3"),
+    "outcomes": ("add", _step('kind = "discrete-gaussian"\nsigma_squared = "4"\nsensitivity = 1\ncount = 100000', (
+        'scheme = "poisson", probability = "1/1000"')), "1", "1e-4"),
+    "marked": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "3/10"\ncount = 100', (
+        'scheme = "poisson", probability = "1/1000"')), "3", "1e-3"),
+    "halves": ("remove", _step('kind = "approximate-dp"\nepsilon = "1/10"\ndelta = "1e-7"\ncount = 20')
+               + _step('kind = "finite"\nP = ["1/2", "1/3", "1/6"]\nQ = ["1/6", "1/3", "1/2"]\ncount = 10')
+               + _step('kind = "approximate-dp"\nepsilon = "1/7"\ndelta = "1e-7"\ncount = 20'), "0.5", "1e-3"),
+    "shortened": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 20', (
+        'scheme = "with-replacement", draws = 10, population = 200')), "0.5", "1e-3"),
+    "deficits": ("remove", _step('kind = "laplace"\nscale = "2"\nsensitivity = "1"\ncount = 3', (
+        'scheme = "poisson", probability = "1/3"')), "0.58", "1e-6"),
     "attack": ("zero-out", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 1', _SHUFFLED), "0.5", "1e-3"),
 }
 METHODS = {"lattice": "lattice", "sparse": "lattice"}
@@ -124,6 +144,65 @@ def mutant(document: Document, kind: str, rng: random.Random) -> tuple[Document 
         return None, "+".join(what), False
 
 
+def beside(document: Document, kind: str, rng: random.Random) -> tuple[Document | None, str, bool]:
+    """The same for what is near: ends, the count of a mechanism, the other order."""
+    changed, what = copy.deepcopy(document), rng.choice(["ends", "ends", "ends", "count", "order"])
+    entry = changed["evaluations"][index := rng.choice(_entries(document, kind))]
+    if what == "ends":
+        _nudge(entry, rng)
+    elif what == "count":
+        step = rng.choice(changed["input"]["mechanisms"])
+        step["count"] = max(1, rng.choice([step["count"] - 1, step["count"] + 1, step["count"] + 2, 2 * step["count"]]))
+    else:
+        order = changed["input"]["relation"] = "add" if changed["input"]["relation"] == "remove" else "remove"
+        for one in changed["evaluations"]:
+            one["order"] = order
+    try:
+        found = _judged(_paired(changed))
+    except (InvalidCertificate, Unsupported, ArithmeticError, LookupError, ValueError, TypeError):
+        return None, what, False
+    return found, what, _is_false(changed["input"], found["evaluations"][index])
+
+
+def _paired(document: Document) -> Document:
+    """With the pairs and the assumptions that follow from its input."""
+    spec = read_spec(document)
+    pairs, _ = pairs_and_losses(spec.composition, spec.relation)
+    return {**document, "pairs": pairs_record(pairs), "assumptions": assumptions(spec.composition, spec.relation)}
+
+
+def _ends(entry: Document) -> list[Fraction]:
+    ends = (read_end(entry["enclosure"][key]) for key in ("lower", "upper"))
+    return [end.as_fraction() if isinstance(end, Dyadic) else end for end in ends]
+
+
+def _nudge(entry: Document, rng: random.Random) -> None:
+    """Both ends or one by a few widths, or by a part of one."""
+    lower, upper = _ends(entry)
+    width = upper - lower or Fraction(1, 2**80)
+    moved = [end + width * Fraction(rng.randint(-400, 400), 100) / 2 ** rng.choice([0, 0, 1, 3, 8]) for end in (
+        lower, upper)]
+    kept = rng.choice([moved, [lower, moved[1]], [moved[0], upper]])
+    entry["enclosure"] = enclosure_record(*(_near(min(max(end, Fraction(0)), Fraction(1)), up=False)
+                                            for end in sorted(kept)))
+
+
+def _is_false(stated: Document, entry: Document) -> bool:
+    lower, upper = _ends(entry)
+    low, high = _truth(json.dumps(stated), entry["order"], entry["at"])
+    return upper < low or high < lower
+
+
+@lru_cache(maxsize=1000)
+def _truth(stated: str, order: str, at: str) -> tuple[Fraction, Fraction]:
+    """delta of an order to 50 bits."""
+    spec = read_spec({"input": json.loads(stated), "claim": {"title": "", "source": "", "epsilon": "1", "delta": "0"}})
+    loss = next(one for one in pairs_and_losses(spec.composition, spec.relation)[1] if one.order == order)
+    with ctx.workprec(256):
+        found = order_of(loss).enclose(Fraction(at), 50.0, "auto", Budget(20.0)).bounds
+        return lower_dyadic(found.lower).as_fraction(), upper_dyadic(found.upper).as_fraction()
+
+
 def _move(entry: Document, rng: random.Random) -> bool:
     """Another enclosure beside the recorded one, which holds the true delta: then what it says is false.
 
@@ -136,8 +215,7 @@ def _move(entry: Document, rng: random.Random) -> bool:
     if kind == "endless":
         entry["enclosure"] = enclosure_record(Dyadic(1, -rng.randint(1, 200)), Dyadic(1, 0))
         return True
-    ends = (read_end(entry["enclosure"][key]) for key in ("lower", "upper"))
-    lower, upper = (end.as_fraction() if isinstance(end, Dyadic) else end for end in ends)
+    lower, upper = _ends(entry)
     width = (upper - lower) * Fraction(1, 2 ** rng.randint(0, 30)) or Fraction(1, 2**80)
     below = rng.random() < 0.5
     start = lower - width - (upper - lower) if below else upper + width
@@ -163,14 +241,16 @@ def _judged(document: Document) -> Document:
     return sealed({**document, **judged, "theorems": theorems})
 
 
-def row(document: Document, kind: str, seed: int, index: int, program: Path = CHECKER) -> Document:
+def row(document: Document, kind: str, seed: int, index: int, program: Path = CHECKER, series: str = "") -> Document:
     """What the checkers say of one mutant."""
-    rng = random.Random(f"{kind}.{seed}.{index}")
-    found, what, false = formal_mutant(document, rng) if kind == "formal" else mutant(document, kind, rng)
+    key = f"{kind}.{seed}.{index}{series}"
+    rng = random.Random(key)
+    found, what, false = formal_mutant(document, rng) if kind == "formal" else (
+        beside if series else mutant)(document, kind, rng)
     names = ("formal",) if kind == "formal" else CHECKERS
     results = dict.fromkeys(names, "without form") if found is None else {
         name: _result(name, found, program) for name in names}
-    return {"key": f"{kind}.{seed}.{index}", "kind": kind, "what": what, "false": false, "results": results}
+    return {"key": key, "kind": kind, "what": what, "false": false, "results": results}
 
 
 def formal_mutant(document: Document, rng: random.Random) -> tuple[Document | None, str, bool]:
@@ -253,10 +333,11 @@ def main() -> int:
         for kind in given.engines:
             if kind == "formal" and not given.formal_checker.exists():
                 continue
-            todo = [n for n in range(given.count) if f"{kind}.{given.seed}.{n}" not in known]
+            todo = [(n, series) for n in range(given.count) for series in ("", ".beside")[:1 if kind == "formal" else 2]
+                    if f"{kind}.{given.seed}.{n}{series}" not in known]
             document = original(kind) if todo else {}
-            for n in todo:
-                one = row(document, kind, given.seed, n, given.formal_checker)
+            for n, series in todo:
+                one = row(document, kind, given.seed, n, given.formal_checker, series)
                 known[one["key"]] = one
                 print(json.dumps(one), file=out, flush=True)
     text = "\n".join(report(list(known.values())))

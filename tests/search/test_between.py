@@ -76,9 +76,9 @@ def test_errors_between_are_at_most_those_at_the_ends():
     for q, noise, count, _ in CASES:
         one = served(q, noise, count, Fraction(1, 4), Fraction(3, 4))[0]
         values, ends = one.answer.values.values, (Fraction(1, 4), Fraction(3, 4))
-        sides = [between.bound_errors(values, end) for end in ends]
+        sides = [values.bound_errors(end) for end in ends]
         for i in range(1, 8):
-            inside = between.bound_errors(values, ends[0] + Fraction(i, 16))
+            inside = values.bound_errors(ends[0] + Fraction(i, 16))
             assert all(size <= sides[0][name].max(sides[1][name]) * (1 + arb(2) ** -50)
                        for name, size in inside.items())
 

@@ -18,6 +18,7 @@ from verified_dp.core.dyadic import exact_ball
 from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.exact import fraction_text, square_root
 from verified_dp.core.mechanisms import Laplace, MixtureOfGaussians, Renyi
+from verified_dp.core.participation import TruncatedPoisson
 from verified_dp.papers import accountant
 from verified_dp.papers.ask import _largest, _reversed_text
 from verified_dp.papers.individual.pld_filter import EpsilonRange, blackwell_mu
@@ -192,3 +193,13 @@ def test_a_sampling_probability_next_to_one_is_answered(relation: str) -> None:
     every = compose((Gaussian("0.7"), 2))
     found, plain = (privacy_profile(one, relation).delta("1.5", 6) for one in (nearly, every))
     assert found.status == "certified" and abs(found.upper - plain.lower) < Fraction(1, 10**6)
+
+
+def test_guesses_beyond_what_floats_hold() -> None:
+    """Aliases of a sum that e^eps, or e^period, is too large for."""
+    truncated = compose((TruncatedPoisson(Gaussian(6), "1/20", 1000, 14), 2))
+    found = privacy_profile(truncated, "remove").epsilon("1e-300", 3)
+    assert found.status == "certified" and found.upper < 10
+    mixture = MixtureOfGaussians("3/4", list(range(6)), [Fraction(2 ** (5 - n), 63) for n in range(6)])
+    certain = privacy_profile(compose((mixture, 1000)), "add-or-remove").delta("0.1", 3)
+    assert certain.lower > Fraction(999, 1000)

@@ -496,6 +496,37 @@ def test_functions_enclose(name: str, value: Fraction, radius: Fraction) -> None
             assert holds(found, theirs(mpmath.mpf(point.numerator) / point.denominator))
 
 
+@pytest.mark.parametrize("power", [3, 89, 91, 1000, 5000, 26000])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_small_numbers_keep_their_digits(power: int, sign: int) -> None:
+    with balls.precision(BITS):
+        x = Ball(5 * sign, 0, -power - 3)
+        found = balls.expm1(x), balls.log1p(x)
+        assert all(one.r.bit_length() + one.e < one.top() - BITS + 8 for one in found)
+    with mpmath.workprec(2 * power + 400):
+        place = mpmath.ldexp(5 * sign, -power - 3)
+        for one, value in zip(found, (mpmath.exp(place) - 1, mpmath.log(1 + place)), strict=True):
+            low, high = (mpmath.ldexp(mpmath.mpf(one.m + side * one.r), one.e) for side in (-1, 1))
+            assert low <= value <= high
+
+
+def test_exponentials_of_wide_balls_are_sharp() -> None:
+    """Bounds of what curves within a cell are from these: certificates of bent paths were refused."""
+    with balls.precision(BITS):
+        found = balls.exp(balls.plus_minus(balls.ball(Fraction(3, 10))))
+        width = 2 * found.r * 2.0**found.e
+    assert width < 1.0001 * 2 * math.sinh(0.3) and holds(found, mpmath.exp(mpmath.mpf("0.2999"))) and holds(
+        found, mpmath.exp(-mpmath.mpf("0.2999")))
+
+
+def test_tiny_masses_at_infinity_are_confirmed() -> None:
+    """1 - (1 - p)^k of p far below what 1 - p has room for: such certificates were refused."""
+    spec = parse_spec('relation = "remove"\n' + step("approximate-dp", epsilon="1/10", delta="1e-2000", count=30)
+                      + step("gaussian", noise_multiplier="1") + '[claim]\nepsilon = "200"\ndelta = "1e-1900"\n')
+    check = independent.verify(certify_spec(spec).to_bytes())
+    assert check.valid and check.verdict == "proved", check
+
+
 @pytest.mark.parametrize("value", [Fraction(n) for n in (0, 1, 5, 6, 9, 40, 300)] + [Fraction(599, 100)])
 def test_normal_tails_are_relatively_sharp(value: Fraction) -> None:
     with balls.precision(200):

@@ -18,7 +18,7 @@ from flint import acb, arb, arb_mat, arb_poly, ctx, fmpq
 from verified_dp.core.balls import BOUND_BITS, ball, largest, lower_end, plus_minus, upper_end
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines import Values
-from verified_dp.core.engines.contour import LineValues, bound_aliases, bound_frequency_tail
+from verified_dp.core.engines.contour import LineValues
 from verified_dp.core.engines.powers import turned_sum
 from verified_dp.core.engines.rays import RaysValues
 from verified_dp.core.theorems import proved_by
@@ -78,27 +78,6 @@ def _sizes_of_rays(values: RaysValues) -> list[Size]:
             size = sum((term.abs_upper() for term in level.terms.entries()), arb(0)) / arb.pi()
             found += [((z.real - tilt).max(arb(0)), z.imag.max(arb(0)), size) for z in level.ends]
     return found
-
-
-@singledispatch
-def bound_errors(values: object, epsilon: Fraction) -> dict[str, arb]:
-    """Bound by source how far delta may be from its sum: functions that are convex in eps."""
-    raise TypeError(type(values))
-
-
-@bound_errors.register
-@proved_by("T159-between")
-def _errors_of_line(values: LineValues, epsilon: Fraction) -> dict[str, arb]:
-    tilt, _, scale = values.scales
-    factor = scale * (-(tilt * ball(epsilon))).exp()
-    return {"quadrature": factor * values.quadrature, "node_tail": factor * values.node_tail,
-            "frequency_tail": bound_frequency_tail(values, epsilon), "aliasing": bound_aliases(values, epsilon)}
-
-
-@bound_errors.register
-@proved_by("T159-between")
-def _errors_of_rays(values: RaysValues, epsilon: Fraction) -> dict[str, arb]:
-    return values.bound_errors(epsilon)
 
 
 @singledispatch
@@ -200,7 +179,7 @@ def _through(values: LineValues | RaysValues, sizes: list[Size], low: Fraction, 
             [value.rad() for value in found])
     with ctx.workprec(prec):
         polynomial = chebyshev([value.mid() for value in found], turns) + plus_minus(rest)
-        errors = [bound_errors(values, low + (high - low) * i / _PARTS) for i in range(_PARTS + 1)]
+        errors = [values.bound_errors(low + (high - low) * i / _PARTS) for i in range(_PARTS + 1)]
         made = Between(values, tilt, middle, half, polynomial, [], prec)
         for i, (left, right) in enumerate(pairwise(errors)):
             place = arb(2 * i) / _PARTS - 1

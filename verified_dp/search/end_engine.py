@@ -73,8 +73,8 @@ class EndEngine:
         model, end = self.model, self._end()
         if model is None or end is None:
             return None
-        most = min(math.log(model.farthest), math.log(as_positive(end)))
-        least = math.log(as_positive(end)) - (digits + 2) * math.log(10)
+        size = math.log(max(float(end), 1e-300))
+        most, least = min(math.log(model.farthest), size), size - (digits + 2) * math.log(10)
         if model.log_delta(math.exp(most)) < log_target - _NEARLY:
             return None
         low, high = least, most
@@ -82,8 +82,7 @@ class EndEngine:
             middle = (low + high) / 2
             low, high = (low, middle) if model.log_delta(math.exp(middle)) > log_target else (middle, high)
         for _ in range(12):
-            if high > most:
-                high = most
+            high = min(high, most)
             epsilon = end - Fraction(math.exp(high))
             found = self.enclose(max(epsilon, Fraction(0)), digits * math.log2(10) + _ROUGH, seconds)
             if found is None or exceeded(found):
@@ -101,8 +100,3 @@ class EndEngine:
         with ctx.workprec(ctx.prec + 64):
             end = self.loss.enclose_largest_loss()
             return None if end is None or not (end.is_finite() and end > 0) else lower_dyadic(end).as_fraction()
-
-
-def as_positive(number: Fraction) -> float:
-    """As a double that has a logarithm."""
-    return max(float(number), 1e-300)

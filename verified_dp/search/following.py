@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb
 
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
@@ -213,10 +212,10 @@ class Following(SingleOrder):
 
     @property
     def least(self) -> float:
-        """The size of the sum of the least losses in the order remove, next to which delta is not smooth; or inf."""
+        """The size of `least_sum`, next to which delta is not smooth; or inf."""
         if not self.loss.parts or self.loss.mean_shift_squared or len(self.loss.node_parts) < len(self.loss.parts):
             return math.inf
-        return float(sum((-count * ball(law.above[0][1]).log() for law, count in self.loss.node_parts), arb(0)))
+        return -float(self.least_sum())
 
     def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget, asked: float) -> list[Sequence[Fraction]]:
         """One evaluation for all of them; the halves where it would lose too much."""

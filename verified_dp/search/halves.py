@@ -40,7 +40,7 @@ def has_halves(loss: ComposedLoss) -> bool:
     """Whether all steps have so few outcomes that their counts can be listed, in two halves; fewer than all sums."""
     few = 0 < len(loss.parts) <= _MOST_PARTS and not loss.mean_shift_squared and all(
         isinstance(law, AtomicLaw) and law.outcomes <= _MOST_OUTCOMES for law, _ in loss.parts)
-    if not few or (has_closed_form(loss) and is_quick(loss)):
+    if not few or is_quick(loss):
         return False
     most = count_pieces(loss) or MOST_ITEMS if has_closed_form(loss) else MOST_ITEMS
     return sum(count_items(_split(_cuts(loss, 0.0, _USUAL)))) <= min(most, MOST_ITEMS)

@@ -268,8 +268,8 @@ def choose_marked(plan: MarkedPlan) -> MarkedWitness:
     line, marks, c = plan.line, plan.marks, plan.line.tilt
     tails, chosen, extra = [], [], 0.0
     for law, place, share, rule in zip(plan.laws, marks.places, marks.shares, plan.nodes, strict=True):
-        tails.append(_rule(law, place, marks.votes, True, [_Want(c, plan.wanted + law.log_part(c, place, marks.votes))],
-                           share))
+        want = max(plan.wanted + law.log_part(c, place, marks.votes), 1.0)
+        tails.append(_rule(law, place, marks.votes, True, [_Want(c, want)], share))
         chosen.append(Mark(law.sign * dyadic(place, 16), dyadic(law.scale, 16), marks.votes))
         reach = 2 * float(rule.height)
         grown = float(law.law.strip_growth(c, reach)) + float(law.growth(reach, marks.votes))

@@ -394,7 +394,7 @@ class SingleOrder:
         if not (isinstance(line, LineWitness | MarkedWitness) and isinstance(values, LineValues | MarkedValues)
                 and self._is_swapped(other)):
             return None
-        found = ReversedValues(values)
+        found = ReversedValues(values, line.prec)
         bounds = found.delta(epsilon)
         shown = epsilon > 0 and bounds.upper <= goal
         return Answer(epsilon, replace(line, tilt=-1 - line.tilt), found, bounds) if shown else None
@@ -473,10 +473,14 @@ class SingleOrder:
         if self.loss.order == "add" or len(self.loss.node_parts) < len(self.loss.parts):
             return -math.inf
         with ctx.workprec(128):
-            least = sum((count * ball(law.above[0][1]).log() for law, count in self.loss.node_parts), arb(0))
-            jumps = (count * law.enclose_hockey_stick(ball(epsilon) - least) for law, count in self.loss.parts)
+            apart = ball(epsilon) - self.least_sum()
+            jumps = (count * law.enclose_hockey_stick(apart) for law, count in self.loss.parts)
             jump = sum(jumps, arb(0)).mid()
             return float(jump.log()) if jump > 0 else -math.inf
+
+    def least_sum(self) -> arb:
+        """The sum of the least losses in the order remove, of laws with nodes."""
+        return sum((count * ball(law.above[0][1]).log() for law, count in self.loss.node_parts), arb(0))
 
     def _closed(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation, if there is time."""

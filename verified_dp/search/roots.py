@@ -21,7 +21,7 @@ from verified_dp.search.deadline import OutOfTime, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.magnitudes import why_no_floats
-from verified_dp.search.order import FEW_STEPS, Budget, SingleOrder
+from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.outcomes import has_listed
 
 _STEEPEST = 8.0
@@ -332,8 +332,8 @@ def first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
 
 def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
-    few = 0 < sum(count for _, count in order.loss.parts) <= FEW_STEPS and not order.loss.mean_shift_squared
-    if not few or order.loss.order == "add" or isinstance(order.model, EpochModel):
+    few = order.few and order.loss.parts and order.loss.order != "add"
+    if not few or isinstance(order.model, EpochModel):
         return above, tilt
     if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
         return above, tilt

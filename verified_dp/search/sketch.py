@@ -40,10 +40,14 @@ class Sketch:
         total = float((self.terms * np.exp(-1j * self.frequencies * epsilon)).real.sum())
         if self.knows:
             period = 2 * math.pi / self.frequencies[1]
-            known = 1 / math.expm1(self.tilt * period) - math.exp(epsilon) / math.expm1((self.tilt + 1) * period)
-            total -= known * math.exp(self.tilt * epsilon - self.log_scale)
-        lost = total < _NOISE * abs(self.terms[0])
+            total += self._alias(self.tilt + 1, epsilon, period) - self._alias(self.tilt, epsilon, period)
+        lost = not _NOISE * abs(self.terms[0]) <= total < math.inf
         return math.nan if lost else self.log_scale - self.tilt * epsilon + math.log(total)
+
+    def _alias(self, tilt: float, epsilon: float, period: float) -> float:
+        """e^{tilt eps - log_scale} / (e^{tilt period} - 1); inf where it is too large."""
+        with np.errstate(over="ignore"):
+            return float(np.exp(tilt * (epsilon - period) - self.log_scale)) / -math.expm1(-tilt * period)
 
 
 def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | None:

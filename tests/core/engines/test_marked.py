@@ -84,7 +84,7 @@ def test_different_laws_a_group_and_a_gaussian_step() -> None:
 
 
 @pytest.mark.theorem("T149-marked-losses")
-@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("order", ["remove", pytest.param("add", marks=pytest.mark.long)])
 def test_altered_witnesses_still_enclose(composed: Composed, order: str) -> None:
     """Other marks, tilts, exponents, windows, steps: wider, never beside delta, at other eps too."""
     loss, draw, wide = composed(order, "1/100", "4/5", 100), random.Random(3), 0
@@ -219,3 +219,12 @@ def test_rules_without_nodes_bound_nothing(composed: Composed, name: str) -> Non
     empty = replace(witness, **{name: (replace(rule, first=rule.last + 1),)})  # type: ignore[arg-type]
     bounds = evaluate(loss, empty).delta(at)
     assert (bounds.lower, bounds.upper) == (0, 1)
+
+
+@pytest.mark.theorem("T149-marked-losses")
+def test_nodes_beyond_the_line_are_in_order_where_delta_is_nearly_1(composed: Composed) -> None:
+    """Their want may be negative; without an order the frequency tail is infinite, and nothing above is known."""
+    loss = composed("add", "1/10000", "1/10", 10**5)
+    witness = chosen(loss, Fraction(0), 14.0)
+    assert all(rule.step > 0 and rule.first < rule.last for rule in witness.tail_nodes)
+    assert evaluate(loss, witness).delta(Fraction(0)).upper < 1

@@ -52,6 +52,11 @@ def is_easy(loss: ComposedLoss) -> bool:
     return work is not None and work <= MAX_EASY_WORK
 
 
+def _is_long_trinomial(loss: ComposedLoss) -> bool:
+    """Whether sums for three losses take the place of that over all pieces."""
+    return is_trinomial(loss) and not is_easy(loss)
+
+
 def is_single(loss: ComposedLoss) -> bool:
     """One step of one law whose curve is known, nothing else."""
     alone = len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared
@@ -70,7 +75,7 @@ def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
         return ComposedLoss.enclose_alone
     if is_binomial(loss):
         return enclose_binomial
-    if is_trinomial(loss) and not is_easy(loss):
+    if _is_long_trinomial(loss):
         return enclose_trinomial
     return enclose_exactly if is_exact(loss) else enclose_truncated
 
@@ -102,7 +107,7 @@ class ClosedFormWitness:
             return Work(own + law.value_work(self.prec) + law.table_work(self.prec))
         if is_binomial(loss):
             return Work(own + 2 * _PIECE * count_terms(loss.parts[0][1], self.prec) * words(self.prec))
-        if is_trinomial(loss):
+        if _is_long_trinomial(loss):
             return Work(own + 12 * _PIECE * reach_of(loss.parts[0][1], self.prec + 100) * words(self.prec))
         return Work(own + _PIECE * (count_pieces(loss) or MAX_WORK) * words(self.prec + spare_bits(loss)))
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
 from verified_dp.core.balls import BOUND_BITS, ball, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum, reverse_bounds
+from verified_dp.core.engines.attack import Deltas
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.nodes import (
     AnyNodes,
@@ -175,7 +176,7 @@ class LineWitness:
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> LineValues | ReversedValues:
         """The values on the line, or on that of the swapped pair."""
         if self.tilt < -1:
-            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between))
+            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between), self.prec)
         return self._evaluate(loss, between)
 
     @proved_by("T12-powers")
@@ -278,40 +279,36 @@ class LineValues:
 
         The sum is without the known aliases. The transforms' errors widen both sides.
         """
-        witness = self.witness
-        with ctx.workprec(witness.prec):
+        errors = self.bound_errors(epsilon)
+        aliasing = errors.pop("aliasing")
+        with ctx.workprec(self.witness.prec):
             tilt, step, scale = self.scales
             at = ball(epsilon)
             turn, prefactor = acb(0, -(step * at)).exp(), (-(tilt * at)).exp() * scale
             total = prefactor * turned_sum(self.pieces, turn).real - enclose_known_aliases(self, epsilon)
-            errors = {"quadrature": prefactor * self.quadrature, "node_tail": prefactor * self.node_tail}
-        with ctx.workprec(BOUND_BITS):
-            errors["frequency_tail"] = bound_frequency_tail(self, epsilon)
-            aliasing = bound_aliases(self, epsilon)
-        with ctx.workprec(witness.prec):
             return bounds_from_sum(total + self.infinity_mass, errors, {"aliasing": aliasing})
 
-
-class _Precise(Protocol):
-    @property
-    def prec(self) -> int: ...
-
-
-class _Values(Protocol):
-    @property
-    def witness(self) -> _Precise: ...
-
-    def delta(self, epsilon: Fraction) -> Bounds: ...
+    @proved_by("T04-alias-bounds", "T05-frequency-truncation", "T06-trapezoidal-enclosure")
+    def bound_errors(self, epsilon: Fraction) -> dict[str, arb]:
+        """Bound by source how far D(eps) may be from the sum; "aliasing" lies below it only."""
+        with ctx.workprec(self.witness.prec):
+            tilt, _, scale = self.scales
+            prefactor = (-(tilt * ball(epsilon))).exp() * scale
+            errors = {"quadrature": prefactor * self.quadrature, "node_tail": prefactor * self.node_tail}
+        with ctx.workprec(BOUND_BITS):
+            return {**errors, "frequency_tail": bound_frequency_tail(self, epsilon),
+                    "aliasing": bound_aliases(self, epsilon)}
 
 
 @dataclass(frozen=True)
 class ReversedValues:
-    """delta of an order from the values of the swapped pair."""
+    """delta of an order from the values of the swapped pair; prec: their bits."""
 
-    swapped: _Values
+    swapped: Deltas
+    prec: int
 
     @proved_by("T16-reversal")
     def delta(self, epsilon: Fraction) -> Bounds:
         """H_a(P || Q) from H_{1/a}(Q || P), a = e^eps."""
-        with ctx.workprec(self.swapped.witness.prec):
+        with ctx.workprec(self.prec):
             return reverse_bounds(self.swapped.delta(-epsilon), epsilon)

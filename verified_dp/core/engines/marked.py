@@ -225,7 +225,7 @@ class MarkedWitness:
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> MarkedValues | ReversedValues:
         """The values on the line, or on that of the swapped pair."""
         if self.tilt < -1:
-            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between))
+            return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between), self.prec)
         return self._evaluate(loss, between)
 
     def _parts(self, loss: ComposedLoss, rules: Sequence[NodeRule], marked: bool) -> list[Share]:

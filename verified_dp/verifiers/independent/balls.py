@@ -296,7 +296,7 @@ def exp(x: Number) -> Ball:
         return Ball(1)
     if x.top() > 40:
         raise Unknown("the exponential of a gigantic number")
-    if x.r and x.r.bit_length() + x.e > -1:
+    if x.r and x.r.bit_length() + x.e > -12:
         return between(exp(x.lower()), exp(x.upper()))
     wanted = _state[0] + _EXTRA + 4
     value = _from_point(libmp.mpf_exp(_point(x), wanted), wanted)
@@ -312,26 +312,20 @@ def log(x: Number) -> Ball:
     return value if not x.r else value + plus_minus(x.radius() / x.lower())
 
 
-def _more(x: Ball) -> int:
-    """Bits that 1 + x needs more so that x keeps all of its own."""
-    return min(max(-x.top(), 0), 4 * _state[0] + 4096)
-
-
 def expm1(x: Number) -> Ball:
-    x = ball(x)
-    if x.is_zero():
-        return x
-    with precision(_state[0] + _more(x) + 8):
-        value = exp(x) - 1
-    return value + 0
+    return _small(ball(x), lambda x: exp(x) - 1)
 
 
 def log1p(x: Number) -> Ball:
-    x = ball(x)
-    if x.is_zero():
-        return x
-    with precision(_state[0] + _more(x) + 8):
-        value = log(x + 1)
+    return _small(ball(x), lambda x: log(x + 1))
+
+
+def _small(x: Ball, function: Callable[[Ball], Ball]) -> Ball:
+    """e^x - 1 or log(1 + x), with the bits more that 1 + x needs to keep those of x; x +- x^2 where |x| is tiny."""
+    if x.is_zero() or -x.top() > _state[0] + 8:
+        return x + plus_minus(x * x)
+    with precision(_state[0] + max(-x.top(), 0) + 8):
+        value = function(x)
     return value + 0
 
 

@@ -17,6 +17,7 @@ from .balls import (
     Number,
     Unknown,
     ball,
+    between,
     bits,
     complex_exp,
     complex_log,
@@ -353,7 +354,8 @@ def _derivatives(ratio: Ratio, u: Ball, height: Fraction, turns: Sequence[Comple
     mean = times(weighted([size * slope for size, slope in zip(sizes, slopes, strict=True)], turns), over)
     if len(sizes) == 2:
         width = ball(half * ratio.spread / ratio.s2)
-        bend = scaled_by(_curve(sizes[0], sizes[1], turns[1], width), slopes[1] * slopes[1])
+        both = _curve(sizes[0], sizes[1], turns[1], width), _curve_at_once(sizes[0], sizes[1], turns[1], width)
+        bend = scaled_by((_meet(*(one[0] for one in both)), _meet(*(one[1] for one in both))), slopes[1] * slopes[1])
     else:
         bend = _variance(sizes, turns, slopes, half)
     return [ratio.log(u, ball(height), turns), (mean[0] + ratio.means[0] / ratio.s2, mean[1]), bend]
@@ -380,6 +382,21 @@ def _variance(sizes: Sequence[Ball], turns: Sequence[Complex], slopes: Sequence[
         firsts, [times(one, x) for one, x in zip(firsts, moved, strict=True)]))
     square = times(first, first)
     return second[0] - square[0], second[1] - square[1]
+
+
+def _curve_at_once(rest: Ball, size: Ball, turn: Complex, width: Ball) -> Complex:
+    """r(1-r) = rest p turn / m^2 of `_curve`, in boxes: sharper where p is small; nothing where m may be 0."""
+    part = scaled_by(turn, size * exp(plus_minus(width)))
+    try:
+        one = inverse((rest + part[0], part[1]))
+    except Unknown:
+        return _curve(rest, size, turn, width)
+    return times(scaled_by(part, rest), times(one, one))
+
+
+def _meet(a: Ball, b: Ball) -> Ball:
+    """What is in both."""
+    return between(larger(a.lower(), b.lower()).lower(), smaller(a.upper(), b.upper()).upper())
 
 
 def _curve(rest: Ball, size: Ball, turn: Complex, width: Ball, depth: int = 10) -> Complex:
