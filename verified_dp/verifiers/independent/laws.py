@@ -7,6 +7,7 @@ witness lists what it has for each law (`place`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +17,8 @@ from typing import Any, ClassVar
 from mpmath import bernfrac
 
 from .allocation import moments, one_round, put_and_below
-from .allocation_line import FEW_BITS, Places, places
+from .allocation_line import FEW_BITS, places
+from .allocation_mellin import Transformed, transformed
 from .balls import (
     Ball,
     Complex,
@@ -740,17 +742,22 @@ class RandomAllocationLoss(Law):
     order: str
     direct: ClassVar[bool] = True
 
-    def _places(self, tilt: Ball, frequency: Ball, wanted: int) -> Places:
-        return places(self.rounds, square_of(self.noise_multiplier), self.order == "add", tilt, frequency, wanted)
+    def _transformed(self, tilt: Ball, step: Ball, count: int, wanted: int) -> Transformed:
+        """By Mellin's transform; where that cancels too much, by the density at equal distances (T167)."""
+        known = self.rounds, square_of(self.noise_multiplier), self.order == "add", tilt
+        with suppress(ArithmeticError, ValueError):
+            return transformed(*known, step, count, wanted)
+        found = places(*known, step * count, wanted)
+        turns = [cos_sin(loss * step) for loss in found.losses]
+        values = turn_sums([(weight, Ball(0)) for weight in found.weights], turns, count)
+        return Transformed(values, found.error, found.moment)
 
     def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        """By the density at equal distances (T167)."""
-        found = self._places(tilt, step * count, max(bits() - 56, FEW_BITS))
-        turns = [cos_sin(loss * step) for loss in found.losses]
-        return turn_sums([(weight, Ball(0)) for weight in found.weights], turns, count), found.error
+        found = self._transformed(tilt, step, count, max(bits() - 56, FEW_BITS))
+        return found.values, found.error
 
     def bound_moment(self, exponent: Ball) -> Ball:
-        return smaller(self._places(exponent, Ball(0), FEW_BITS).moment, self.moment(exponent).upper())
+        return smaller(self._transformed(exponent, Ball(0), 0, FEW_BITS).moment, self.moment(exponent).upper())
 
     def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
         """M(c) e^{-W^2 v/2}."""
