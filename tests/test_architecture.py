@@ -199,10 +199,13 @@ MACHINE_PATHS = re.compile(
 )
 
 
+MERGE_MARKS = re.compile("^(" + "<" * 7 + "|" + ">" * 7 + ") ")
+
+
 def path_complaints(text: str) -> list[str]:
-    """Every mention of a path that exists only on the authors' machines."""
+    """Every mention of a path that exists only on the authors' machines, and every mark of an unfinished merge."""
     return [f"line {number}: {match.group()}" for number, line in enumerate(text.splitlines(), 1)
-            for match in MACHINE_PATHS.finditer(line)]
+            for rule in (MACHINE_PATHS, MERGE_MARKS) for match in rule.finditer(line)]
 
 
 def declared(extra: str) -> set[str]:
@@ -417,13 +420,13 @@ def test_loaded_by_sees_heavy_imports() -> None:
     assert "mpmath" in loaded_by("def f():\n    import mpmath\nf()")
 
 
-def test_no_machine_paths() -> None:
+def test_no_machine_paths_and_no_merge_marks() -> None:
     complaints = {str(path): path_complaints(text) for path, text in text_files()}
     assert {path: found for path, found in complaints.items() if found} == {}
 
 
 @pytest.mark.parametrize("text", ["see /" + "work/main", "`/tmp/" + "venv/bin/python`", "cat ." + "library/x",
-                                  "open('../" + "shared/data.json')", "/" + "root/x"])
+                                  "open('../" + "shared/data.json')", "/" + "root/x", "a\n" + "<" * 7 + " HEAD\nb"])
 def test_path_rule_sees(text: str) -> None:
     assert path_complaints(text)
 

@@ -696,7 +696,7 @@ def test_ten_epochs_of_allocation(
     assert not independent.verify(canonical(sealed(document))).valid
 
 
-@pytest.mark.theorem("T167-allocation-line")
+@pytest.mark.theorem("T168-allocation-line")
 @pytest.mark.parametrize("b", [F(3, 2), F(-9, 4), F(-3)])
 @pytest.mark.parametrize("change", [{}, {"step": F(2, 5)}, {"last": 6}, {"first": -3, "terms": 5}],
                          ids=["chosen", "wide", "short", "few moments"])

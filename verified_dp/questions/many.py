@@ -45,8 +45,9 @@ PLACES = 16
 """Eps at which orders are compared beforehand."""
 ROUGH = 8.0
 """Bits of an order that only has to be smaller."""
-STEPS, SURE = 8, 4
-"""Of the secant in balls. To so few digits the interpolant is tried before."""
+STEPS, SURE, STEEPEST = 8, 4, 8.0
+"""Of the secant in balls. To so few digits the interpolant is tried before. Where log delta falls faster in log eps,
+no fewer bits of delta are taken to be enough."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,15 @@ class Above:
         """delta(eps) is at most its upper end; what one moment proves is kept for every eps, and first asked."""
         if isinstance(answer.values, ChernoffValues):
             self._moments.insert(0, answer.values)
-            return
+        else:
+            self.note(epsilon, answer.bounds.upper)
+
+    def note(self, epsilon: Fraction, upper: arb) -> None:
+        """delta(eps) is at most this."""
         place = bisect_left(self._at, as_float(epsilon))
         self._at.insert(place, as_float(epsilon))
         self._exact.insert(place, epsilon)
-        self._bounds.insert(place, (ball(epsilon).exp(), answer.bounds.upper))
+        self._bounds.insert(place, (ball(epsilon).exp(), upper))
 
     @proved_by("T03-chernoff", "T26-connect-the-dots", "T44-infinity-mass")
     def is_below(self, epsilon: Fraction, least: arb) -> bool:
@@ -133,7 +138,7 @@ class Many:
     def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, asked: float = 0.7,
               end: float = 0.0) -> None:
         """Evaluations that answer these eps to so many bits, of the orders whose delta seems the largest somewhere."""
-        wanted = sorted((one for one in epsilons if one.numerator >= 0), key=as_float)
+        wanted = sorted({one for one in epsilons if one.numerator >= 0}, key=as_float)
         if len(wanted) < FEW or not self._orders:
             return
         with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end, budget.last):
@@ -152,22 +157,33 @@ class Many:
         inner = [epsilon for epsilon in epsilons if epsilon]
         places = [inner[(len(inner) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
         known = {at: one.bounds.lower for at in places if (one := self._kept(larger, at)) and one.bounds.lower > 0}
+        at_zero = self._kept(larger, Fraction(0))
+        if at_zero is not None and larger.is_swapped(order):  # where both are equal (T16)
+            self._above[order].note(Fraction(0), at_zero.bounds.upper)
         with suppress(OutOfTime, Unsupported):
+            past = next((at for at in inner if as_float(at) >= order.model.largest), None)
+            if past is not None:
+                self._above[order].add(past, order.enclose(past, ROUGH, self._method, budget))
             for answer in order.moments_below({as_float(at): float(low.log()) for at, low in known.items()}):
                 self._above[order].add(answer.epsilon, answer)
             rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
-            order.serve(rest, ROUGH, self._method, budget, 0.0)
+            if rest:
+                last = next((at for at in places if at > rest[-1]), rest[-1])
+                order.serve([at for at in inner if rest[0] <= at <= last], ROUGH, self._method, budget, 0.0)
             for at in rest:
-                past = as_float(at) >= order.model.largest
-                near = order.enclose(at, ROUGH, self._method, budget) if past else self._kept(order, at)
+                near = self._kept(order, at)
                 if near is not None:
                     self._above[order].add(at, near)
 
     def _largest(self, epsilons: Sequence[Fraction]) -> list[Following]:
-        """The orders that have the largest estimate at one of some eps."""
+        """The orders that have the largest estimate at one of some eps; by sketches where first-order ones disagree."""
         places = {epsilons[len(epsilons) * i // 4] for i in (1, 2, 3)}
         with suppress(OutOfTime, Unsupported):
-            return list({max(self._orders, key=lambda order: order.log_estimate(at)): None for at in places})
+            for estimate in (SingleOrder.log_estimate, _log_sketch):
+                found = {max(self._orders, key=lambda order: estimate(order, at)): None for at in places}
+                if len(found) == 1:
+                    break
+            return list(found)
         return []
 
     def _kept(self, order: Following, epsilon: Fraction) -> Answer | None:
@@ -213,7 +229,7 @@ class Many:
 
     def reach(self, targets: Sequence[Fraction]) -> tuple[float, float] | None:
         """About the least and the largest eps of targets in growing order, or beyond; None where nothing says it."""
-        if not targets or not self._orders or any(not order.has_contour or order.is_trivial or
+        if not targets or not self._orders or any(order.loss.only_moments or order.is_trivial or
                                                   order.loss.enclose_infinity_mass() > 0 for order in self._orders):
             return None
         found = []
@@ -253,8 +269,15 @@ class Many:
         logs = {i: self._log_delta(knots[i], budget) for i in middle_first(KNOTS)}
         if not all(map(math.isfinite, logs.values())):
             return [None] * len(targets)
-        return _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]),
-                        np.array([float(log_of(target)) for target in targets]))
+        wanted = np.array([float(log_of(target)) for target in targets])
+        found = _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]), wanted)
+        near = [i for i, log in enumerate(wanted.tolist()) if log >= logs[0]]
+        top = self._log_delta(Fraction(0), budget) if near else math.inf
+        for i in near:  # between 0 and the first knot
+            if logs[0] < top > wanted[i]:
+                fall = (logs[0] - top) / low
+                found[i] = Guess(float((wanted[i] - top) / fall), fall, 1.0)
+        return found
 
     def _log_delta(self, epsilon: Fraction, budget: Budget) -> float:
         """log of the largest delta, about; an order that is known to be smaller, or by far seems so, is not asked."""
@@ -262,17 +285,21 @@ class Many:
         for order in self._orders:
             if least > 0 and (self._above[order].is_below(epsilon, least) or order.log_estimate(epsilon) < found - 1):
                 continue
-            answer = order.kept(epsilon, COARSE, self._method) or order.enclose(epsilon, SHARP, self._method, budget)
+            enough, asked = (COARSE, SHARP) if order.has_contour else (self.bits, self.bits)
+            answer = order.kept(epsilon, enough, self._method) or order.enclose(epsilon, asked, self._method, budget)
             self._above[order].add(epsilon, answer)
             least = answer.bounds.lower.max(least)
             found = max(found, float(((answer.bounds.lower + answer.bounds.upper) / 2).mid().log()))
+            if not epsilon:  # where all orders agree
+                break
         return found
 
     def epsilon(self, target: Fraction, guess: Guess) -> Found | None:
         """eps(target) to the digits, from about where it is and how log delta falls there, of the order that has it."""
         with ctx.workprec(4 * self._digits + 64):
             for order in self._orders:
-                near = self._kept(order, Fraction(guess.epsilon))
+                bits = self.bits - math.log2(max(min(-guess.slope * guess.epsilon, STEEPEST), 0.5)) - 1
+                near = order.kept(Fraction(guess.epsilon), bits, self._method)
                 found = None if near is None else self._around(order, near, target, guess)
                 if found is not None:
                     return found
@@ -310,6 +337,13 @@ class Many:
         shown = is_above(below, target) and is_below(above, target) and self._are_below(
             others, ends[1], lower_end(ball(target)))
         return self._found(ends, order, below) if shown else None
+
+
+def _log_sketch(order: SingleOrder, epsilon: Fraction) -> float:
+    """log delta(eps) in doubles, by the first-order estimate where that is all there is."""
+    sketch = order.sketch(epsilon)
+    found = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
+    return order.log_estimate(epsilon) if math.isnan(found) else found
 
 
 def _scaled(number: float, places: int) -> int:

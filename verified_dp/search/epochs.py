@@ -1,4 +1,4 @@
-"""Floating-point choices for epochs of random allocation: a line of either order, or of the swapped one (T167, T16)."""
+"""Floating-point choices for epochs of random allocation: a line of either order, or of the swapped one (T168, T16)."""
 
 from __future__ import annotations
 

@@ -21,12 +21,13 @@ import numpy as np
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines import Witness
-from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.core.engines.closed import ClosedFormValues, ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, is_narrow, width_bits
 from verified_dp.search.between import interpolate
+from verified_dp.search.cells import has_cells, share_powers
 from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
 from verified_dp.search.magnitudes import why_no_floats
@@ -41,9 +42,11 @@ from verified_dp.search.order import (
     SingleOrder,
     path_seconds,
 )
+from verified_dp.search.outcomes import has_listed, plan_outcomes
 from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.rays import RaysPlan, choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, saddle_at
+from verified_dp.search.steps import step_of_all_atoms
 from verified_dp.search.stretch import Stretch, Tilts, choose_tilts
 from verified_dp.search.transforms import geometric
 
@@ -55,10 +58,14 @@ LEAST, SAMPLES = 4, 5
 """Fewer eps are asked one by one. At how many of a stretch delta is estimated."""
 LOST, SPARE, TRIES = 96.0, 4.0, 4
 """Bits that a sum may lose before the stretch is halved, bits asked beyond those needed, and evaluations of one."""
-MOMENTS, NEARLY, MOST = 48, 1e-3, 0.7
-"""Tilts tried for moments; by how much they have to be below, in logarithms; the share of eps where they have to be."""
+MOMENTS, NEARLY = 48, 1e-3
+"""Tilts tried for moments; by how much they have to be below, in logarithms."""
+MANY_EPSILONS = 24
+"""So many eps take longer than the powers they share."""
 PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
+MOST_LOST, OUTCOMES_SHARE, OUTCOMES_SECONDS = 1.0, 0.25, 10.0
+"""Bits that one sum over outcomes may lose along its stretch; its share of the seconds left, and seconds, at most."""
 RATIO = 6.0
 """How many times the first eps the last one may be for one pair of rays."""
 FARTHER = 30.0
@@ -100,6 +107,8 @@ class Following(SingleOrder):
     def quick_upper(self, epsilon: Fraction) -> Answer:
         """As `SingleOrder.quick_upper`, from an evaluation that serves the next questions too."""
         near = self.kept(epsilon, 1.0, "auto")
+        if near is None and self.few:
+            return super().quick_upper(epsilon)
         return self._afresh(epsilon, 8.0, "auto", Budget(None)) if near is None else near
 
     def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
@@ -151,19 +160,13 @@ class Following(SingleOrder):
         return sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))
 
     def moments_below(self, logs: Mapping[float, float]) -> Iterator[Answer]:
-        """Bounds by one moment each, which should show delta below e^log at these eps.
-
-        None where moments cannot at most of them, since a line for the others does so for all; but lines of few steps
-        are slow.
-        """
+        """Bounds by one moment each, which should show delta below e^log at these eps, for as many as moments can."""
         if not (self.has_contour and logs) or self.is_trivial or isinstance(self.model, EpochModel):
             return
         at, aims = np.array(list(logs)), np.array(list(logs.values()))
         tilts = geometric(1e-2, min(30 * (1 - aims.min() / (at.max() + 1e-9)), LARGEST_TILT), MOMENTS)
         factors = tilts * np.log(tilts) - (1 + tilts) * np.log1p(tilts)
         shown = (self._float_model.log_masses(tilts) + factors)[:, None] - np.outer(tilts, at) < aims - NEARLY
-        if not (self.few or shown.any(axis=0).mean() > MOST):
-            return
         while shown.any():
             best = int(shown.sum(axis=1).argmax())
             yield self.chernoff(dyadic(float(at[shown[best]][0])), float(tilts[best]))
@@ -179,25 +182,34 @@ class Following(SingleOrder):
         if method not in ("auto", "contour") or self.is_trivial or why_no_floats(self.loss) is not None:
             return
         if has_closed_form(self.loss):
-            quick = method == "auto" and is_quick(self.loss) and len(epsilons) >= LEAST
-            if quick and (self.has_contour or end):  # else some are known exactly
+            several = method == "auto" and len(epsilons) >= LEAST
+            if several and has_cells(self.loss) and not self._is_easy_line(epsilons[len(epsilons) // 2], bits):
+                self._serve_cells(epsilons, bits)
+            elif several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
                 self._serve_closed(epsilons, bits)
             return
-        if not self.has_contour:
+        if not self.has_contour and (self.has_halves or not has_listed(self.loss)):
             return
         below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
-        parts = self._groups(below)
+        parts, serve = self._groups(below), self._serve if self.has_contour else self._serve_outcomes
         with suppress(OutOfTime, Unsupported):
             while parts and not budget.spent:
                 part = parts.pop()
                 if len(part) >= LEAST:
                     more = math.log2(max(end / as_float(part[0] or part[1]), 1.0))
-                    parts += self._serve(part, bits + more, budget, asked)
+                    parts += serve(part, bits + more, budget, asked)
 
     def _serve_closed(self, epsilons: Sequence[Fraction], bits: float) -> None:
         """One that computes each eps on its own."""
         answer = self.evaluate(epsilons[0], ClosedFormWitness(math.ceil(2 * bits) + 40))
         self._served.append(Served(as_float(epsilons[0]), as_float(epsilons[-1]), answer))
+
+    def _serve_cells(self, epsilons: Sequence[Fraction], bits: float) -> None:
+        """One whose powers all eps share, if they are so many that this takes less time."""
+        own = ClosedFormValues(ClosedFormWitness(math.ceil(2 * bits) + 40), self.loss)
+        low, high, many = epsilons[0], epsilons[-1], len(epsilons) >= MANY_EPSILONS
+        values = share_powers(own, low, high, bits + SPARE) if many else own
+        self._served.append(Served(as_float(low), as_float(high), Answer(low, own.witness, values, values.delta(low))))
 
     def _groups(self, epsilons: Sequence[Fraction]) -> list[Sequence[Fraction]]:
         """Few steps apart by the size of eps, from the sum of the least losses on: one pair of rays for each."""
@@ -225,7 +237,7 @@ class Following(SingleOrder):
                 break
             tilts = choose_tilts(self._float_model, stretch, wanted)
             if tilts.lost > LOST:
-                return [part[:len(part) // 2], part[len(part) // 2:]]
+                return [part[:len(part) // 2 + 1], part[len(part) // 2:]]
             found = self._evaluated(part, stretch, tilts, wanted, budget)
             if found is None:
                 break
@@ -239,6 +251,33 @@ class Following(SingleOrder):
                 stretch.places, stretch.logs.tolist(), bounds, strict=True)]))
         return []
 
+    def _serve_outcomes(self, part: Sequence[Fraction], bits: float, budget: Budget, _: float) -> list[
+            Sequence[Fraction]]:
+        """As `_serve`, by sums over atoms on no grid, to which each bit adds much: halves where few are lost."""
+        model, places = self.lattice.model, self._places_of(part)
+        saddles = [model.saddle(as_float(part[i])) for i in places]
+        middle = saddles[len(saddles) // 2]
+        if not 0 < middle.tilt < MAX_TILT or step_of_all_atoms(model, middle.tilt, 2.0**-bits) is not None:
+            raise Unsupported("a lattice holds all atoms")
+        stretch = Stretch(places, np.array([as_float(part[i]) for i in places]),
+                          np.array([saddle.log_delta for saddle in saddles]), 0.0, 0.0)
+        saddle = stretch.saddle(middle.tilt, middle.curvature)
+        reach = middle.log_delta + middle.tilt * float(stretch.epsilons[len(places) // 2] - stretch.epsilons[0])
+        if reach - saddle.log_delta > MOST_LOST * math.log(2):
+            return [part[len(part) // 2:], part[:len(part) // 2 + 1]]  # the last is asked first
+        seconds = min(OUTCOMES_SHARE * budget.left, OUTCOMES_SECONDS)
+        plan = plan_outcomes(model, as_float(part[0]), saddle, bits + 1, seconds, stretch.length)
+        if plan is None or plan.bits < bits or not budget.allows(plan.seconds):
+            raise Unsupported("no sum over outcomes is sharp enough")  # nor at larger eps
+        answer = self.evaluate(part[len(part) // 2], plan.witness)
+        self._served.append(Served(as_float(part[0]), as_float(part[-1]), answer))
+        return []
+
+    @staticmethod
+    def _places_of(part: Sequence[Fraction]) -> tuple[int, ...]:
+        """The first, the last and some between."""
+        return tuple(sorted({round(share * (len(part) - 1)) for share in np.linspace(0, 1, SAMPLES)}))
+
     def _known(self, epsilon: Fraction, log: float, bounds: Bounds) -> float:
         """About log delta(eps): of its bounds where these say it, else less than it was held to be."""
         if width_bits(bounds) > 1:
@@ -248,7 +287,7 @@ class Following(SingleOrder):
 
     def _stretch(self, part: Sequence[Fraction]) -> Stretch | None:
         """The first, the last and some between; None where no line is tried."""
-        places = tuple(sorted({round(share * (len(part) - 1)) for share in np.linspace(0, 1, SAMPLES)}))
+        places = self._places_of(part)
         saddles = [self.saddle(part[i]) for i in places]
         if saddles[-1].tilt > LARGEST_TILT or (self.loss.node_parts and saddles[-1].log_delta < FAINTEST):
             return None

@@ -14,6 +14,7 @@ from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.errors import Unsupported
 from verified_dp.search.deadline import check_time
+from verified_dp.search.half_line import Panels
 from verified_dp.search.models import FloatFamily, FloatLoss
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.transforms import FloatLaw, Floats, geometric, log_sums
@@ -65,7 +66,7 @@ class LinePlan:
     """A line before its tail rules are chosen, in floating point, with the predicted number of frequencies.
 
     bits: accuracy asked, relative to delta; excess: how many more are needed relative to the sum's largest term.
-    laws: how many each family has.
+    laws: how many each family has. panels: of the half-lines.
     """
 
     tilt: float
@@ -79,6 +80,7 @@ class LinePlan:
     lines: list[Lines]
     laws: tuple[int, ...]
     direct_nodes: int = 0
+    panels: tuple[Panels, ...] = ()
 
     @property
     def count(self) -> int:
@@ -117,10 +119,12 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, besi
                   for family in loss.ruled)
     lines = _all_lines(loss, c)
     omega = _choose_cutoff(loss, epsilon, c, target, lines)
-    direct = sum(law.nodes(c, omega) for law, _ in loss.direct)
+    panels = tuple(one.rest.panels(c, (right, left) if left else (right,), omega, wanted + math.log2(loss.count))
+                   for one in loss.revealed if one.rest is not None)
+    direct = sum(law.nodes(c, omega) for law, _ in loss.direct) + sum(2 * one.panels * one.points for one in panels)
     laws = tuple(family.laws for family in loss.ruled)
     step = 2 * math.pi / shape.period
-    return LinePlan(c, bits, shape.cancelled, step, omega, right, left, nodes, lines, laws, direct)
+    return LinePlan(c, bits, shape.cancelled, step, omega, right, left, nodes, lines, laws, direct, panels)
 
 
 def log_error(saddle: Saddle, bits: float) -> float:
@@ -289,7 +293,8 @@ def _choose_cutoff(loss: FloatLoss, epsilon: float, c: float, target: float, lin
 def _sizes(loss: FloatLoss, c: float, omegas: np.ndarray, lines: Sequence[Lines],
            near: Sequence[slice]) -> np.ndarray:
     """log of the bound of the sum beyond each of some cut-offs, without e^{-c eps}."""
-    by_nodes = loss.joined([line.logs(omegas, heights).min(axis=0) for line, heights in zip(lines, near, strict=True)])
+    by_nodes = loss.joined([line.logs(omegas, heights).min(axis=0)
+                            for line, heights in zip(lines, near, strict=True)], c)
     return np.asarray(loss.logs_beyond(c, omegas) + by_nodes - np.log(math.pi * omegas))
 
 
@@ -377,6 +382,15 @@ def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
             extra = max(extra, math.log2(count) + 1.5 * float(amplification) + size)
     for direct, count in loss.direct:
         extra = max(extra, math.log2(count) + math.log2(1 + abs(direct.cumulants(c)[0])))
+    panels = iter(plan.panels)
     return LineWitness(
-        tilt=dyadic(c), step=dyadic(plan.step), count=plan.count, nodes=plan.nodes, tail_nodes=tuple(tails),
+        tilt=dyadic(c), step=dyadic(plan.step), count=plan.count,
+        nodes=loss.rules(plan.nodes, lambda _: panel_rule(next(panels))),
+        tail_nodes=loss.rules(tails, lambda half_line: panel_rule(half_line.panels(
+            c, (), 0.0, 8.0 + math.log2(1 + loss.count)))),
         right=dyadic(plan.right), left=dyadic(plan.left), prec=math.ceil(bits + extra + 24))
+
+
+def panel_rule(chosen: Panels) -> NodeRule:
+    """How a witness states panels."""
+    return NodeRule(dyadic(chosen.height), Fraction(0), dyadic(chosen.length), 1, chosen.panels, chosen.points)

@@ -10,10 +10,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
 from verified_dp.core.laws.revealed import RevealedLines
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.search.direct import DirectModel
+from verified_dp.search.half_line import FloatHalfLine
 from verified_dp.search.transforms import FloatLaw, Floats, float_law
 
 Made = TypeVar("Made")
@@ -79,17 +83,21 @@ class FloatAlternatives:
     """A law that is one of several (T166), with its count: log M is that of an average."""
 
     def __init__(self, law: RevealedLines, count: float) -> None:
-        self.families, self.count = [FloatFamily.alone(float_law(one), count) for one in law.alternatives], count
+        self.families = [FloatFamily.alone(float_law(one), count) for one in law.alternatives
+                         if isinstance(one, MixtureLines)]
+        rest = [FloatHalfLine(one) for one in law.alternatives if isinstance(one, FixedBatchLoss)]
+        self.rest, self.count = rest[0] if rest else None, count
         self.log_shares = np.array([float(share.log()) for share in law.enclose_shares()])
 
     def average(self, logs: Sequence[Floats]) -> np.ndarray:
         """log of the average of numbers with these logarithms."""
-        return np.asarray(np.logaddexp.reduce([share + log for share, log in zip(
-            self.log_shares.tolist(), logs, strict=True)], axis=0))
+        return np.asarray(np.logaddexp.reduce(np.broadcast_arrays(*(share + log for share, log in zip(
+            self.log_shares.tolist(), logs, strict=True))), axis=0))
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') at c."""
-        rows = np.array([family.leader.cumulants(c) for family in self.families])
+        rows = np.array([*(family.leader.cumulants(c) for family in self.families),
+                         *(rest.cumulants(c) for rest in self._rests)])
         k0 = float(self.average(rows[:, 0].tolist()))
         weights = np.exp(self.log_shares + rows[:, 0] - k0)
         k1 = float(weights @ rows[:, 1])
@@ -98,7 +106,15 @@ class FloatAlternatives:
     def log_masses(self, xs: np.ndarray, below: bool = False) -> np.ndarray:
         """K at each of xs, or at -1 - x."""
         laws = [family.leader.reverse if below else family.leader for family in self.families]
-        return self.average([law.log_masses(xs) for law in laws])
+        return self.average([*(law.log_masses(xs) for law in laws), *(rest.log_masses(xs) for rest in self._rests)])
+
+    @property
+    def _rests(self) -> tuple[FloatHalfLine, ...]:
+        return () if self.rest is None else (self.rest,)
+
+    def far_out(self, logs: Sequence[Floats], c: float) -> np.ndarray:
+        """log of the average of bounds with these logarithms, that of the half-line being its M(c)."""
+        return self.average([*logs, *(rest.cumulants(c)[0] for rest in self._rests)])
 
 
 @dataclass(frozen=True)
@@ -131,11 +147,23 @@ class FloatLoss:
         """All laws that nodes are of."""
         return [part for family in self.ruled for part in family.parts]
 
-    def joined(self, logs: Sequence[np.ndarray]) -> np.ndarray:
+    @property
+    def count(self) -> float:
+        """How many steps take nodes."""
+        return sum(count for _, count in self.parts) + sum(one.count for one in self.revealed)
+
+    def rules(self, own: Sequence[NodeRule], rest: Callable[[FloatHalfLine], NodeRule]) -> tuple[NodeRule, ...]:
+        """Those of `ruled` with those of the half-lines, which come after the others of their law."""
+        found, others = list(own[:len(self.families)]), iter(own[len(self.families):])
+        for one in self.revealed:
+            found += [*(next(others) for _ in one.families), *([] if one.rest is None else [rest(one.rest)])]
+        return tuple(found)
+
+    def joined(self, logs: Sequence[np.ndarray], c: float) -> np.ndarray:
         """log of the product of all laws' transforms, from what each of `ruled` has of it with its count."""
         rest, total = iter(logs[len(self.families):]), sum(logs[:len(self.families)], np.array(0.0))
         for one in self.revealed:
-            total = total + one.count * one.average([next(rest) / one.count for _ in one.families])
+            total = total + one.count * one.far_out([next(rest) / one.count for _ in one.families], c)
         return np.asarray(total)
 
     def cumulants(self, c: float) -> tuple[float, float, float]:

@@ -28,6 +28,7 @@ from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED, is_on_lines
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime, check_time, grace, hurrying, is_stopped
@@ -36,7 +37,7 @@ from verified_dp.search.epochs import EpochsPlan, has_epochs, plan_epochs
 from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
-from verified_dp.search.line import as_float, choose_family_nodes, choose_line, dyadic, plan_line
+from verified_dp.search.line import as_float, choose_family_nodes, choose_line, dyadic, panel_rule, plan_line
 from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import FloatLoss, float_loss
@@ -141,6 +142,7 @@ class SingleOrder:
         self.lattice, self.moments, self.end = LatticeEngine(loss), MomentEngine(loss), EndEngine(loss)
         self._model: FloatModel | None = None
         self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
+        self.shown: tuple[Fraction, float] | None = None  # eps, and log delta there, where that is known
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
         self._halves: list[Answer] = []  # the last one
         self._epochs: list[Answer] = []  # the last one
@@ -377,7 +379,7 @@ class SingleOrder:
     def look_beside(self, other: SingleOrder, epsilon: Fraction) -> None:
         """Ask of lines for eps, if it costs little, that they also show the other order smaller (`reversed`)."""
         self._beside = math.inf
-        if not (epsilon > 0 and self.has_contour and not self.is_trivial and self._is_swapped(other)):
+        if not (epsilon > 0 and self.has_contour and not self.is_trivial and self.is_swapped(other)):
             return
         with suppress(OutOfTime):
             largest = self.log_estimate(epsilon)
@@ -385,14 +387,15 @@ class SingleOrder:
             if below > -math.inf:
                 self._beside = largest + math.log(-math.expm1(min(below - largest, -LEAST_GAP))) - as_float(epsilon) - 2
 
-    def _is_swapped(self, other: SingleOrder) -> bool:
+    def is_swapped(self, other: SingleOrder) -> bool:
+        """Whether the other order is that of the same pair."""
         return other.loss == self.loss.in_order(SWAPPED[self.loss.order])
 
     def reversed(self, answer: Answer, other: SingleOrder, goal: arb) -> Answer | None:
         """The other order by the line that gave this answer, where that shows it at most the goal."""
         line, values, epsilon = answer.witness, answer.values, answer.epsilon
         if not (isinstance(line, LineWitness | MarkedWitness) and isinstance(values, LineValues | MarkedValues)
-                and self._is_swapped(other)):
+                and self.is_swapped(other)):
             return None
         found = ReversedValues(values, line.prec)
         bounds = found.delta(epsilon)
@@ -470,7 +473,7 @@ class SingleOrder:
 
     def log_jump(self, epsilon: Fraction) -> float:
         """log of delta if one large loss decided and all other steps lost least; -inf where that cannot be."""
-        if self.loss.order == "add" or len(self.loss.node_parts) < len(self.loss.parts):
+        if self.loss.order == "add" or len(self._lines) < len(self.loss.parts):
             return -math.inf
         with ctx.workprec(128):
             apart = ball(epsilon) - self.least_sum()
@@ -480,7 +483,13 @@ class SingleOrder:
 
     def least_sum(self) -> arb:
         """The sum of the least losses in the order remove, of laws with nodes."""
-        return sum((count * ball(law.above[0][1]).log() for law, count in self.loss.node_parts), arb(0))
+        return sum((count * ball(law.above[0][1]).log() for law, count in self._lines), arb(0))
+
+    @property
+    def _lines(self) -> list[tuple[MixtureLines, int]]:
+        """The mixtures, the first one of laws that are one of several."""
+        return [*self.loss.node_parts, *((one, count) for law, count in self.loss.revealed_parts
+                                         for one in law.alternatives[:1] if isinstance(one, MixtureLines))]
 
     def _closed(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation, if there is time."""
@@ -525,6 +534,11 @@ class SingleOrder:
         """Whether one large loss decides."""
         return sum(count for _, count in self.loss.parts) <= FEW_STEPS and not self.loss.mean_shift_squared
 
+    @property
+    def jumps(self) -> bool:
+        """Whether one large loss tells where delta is about as small as is asked."""
+        return self.few and bool(self.loss.parts)
+
     def sketch(self, epsilon: Fraction) -> Sketch | None:
         """delta near eps in doubles, without any bound; the last one while delta has not moved far from there."""
         if not self.has_contour:
@@ -546,6 +560,8 @@ class SingleOrder:
             sketch = self.sketch(epsilon)
             log_delta = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
             saddle = saddle if math.isnan(log_delta) else replace(saddle, log_delta=log_delta)
+        if self.shown is not None and self.shown[0] == epsilon and self.shown[1] < saddle.log_delta:
+            saddle = replace(saddle, log_delta=self.shown[1])
         return self._plan(epsilon, saddle, bits)
 
     def _is_rough(self, saddle: Saddle) -> bool:
@@ -560,14 +576,15 @@ class SingleOrder:
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds
         slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
-        if slow and saddle.tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
-            marked = None if self.few else plan_marked(model, as_float(epsilon), saddle, bits)
+        if slow and saddle.tilt < MAX_TILT and len(model.parts) + len(model.revealed) == len(self.loss.parts):
+            alone = not model.revealed
+            marked = plan_marked(model, as_float(epsilon), saddle, bits) if alone and not self.few else None
             if marked is not None and marked.seconds < seconds:
                 choose, seconds = partial(choose_marked, marked), marked.seconds
                 if seconds < QUICK_MARKS:
                     return choose, seconds
             rays = plan_rays(model, as_float(epsilon), self._jumping(epsilon, saddle), bits)
-            path = plan_path(model, as_float(epsilon), saddle, bits) if rays is None else None
+            path = plan_path(model, as_float(epsilon), saddle, bits) if alone and rays is None else None
             if rays is not None and rays.seconds < seconds:
                 choose, seconds = partial(choose_rays, rays), rays.seconds
             elif path is not None and path_seconds(path) < seconds:
@@ -592,7 +609,8 @@ class SingleOrder:
         """A cheap upper bound on delta(eps); the exponent is kept so small that a few thousand nodes do."""
         model = self._float_model
         tilt = min([tilt] + [1000 * min(law.s, law.strip) for law, _ in model.laws])
-        rules = tuple(choose_family_nodes(family, tilt, 8.0) for family in model.ruled)
+        rules = model.rules([choose_family_nodes(family, tilt, 8.0) for family in model.ruled],
+                            lambda half_line: panel_rule(half_line.panels(tilt, (), 0.0, 8.0)))
         if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
             return self.evaluate(epsilon, SupportWitness(256))  # 0 <= delta <= 1 is all that is cheap
         prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)

@@ -90,8 +90,11 @@ class OutcomesPlan:
 
 
 def plan_outcomes(model: LatticeModel, epsilon: float, saddle: Saddle, bits: float,
-                  seconds: float) -> OutcomesPlan | None:
-    """A witness for delta(eps) to about 2^-bits, or to what so many seconds allow; None where nothing is gained."""
+                  seconds: float, stretch: float = 0.0) -> OutcomesPlan | None:
+    """A witness for delta(eps) to about 2^-bits, or to what so many seconds allow; None where nothing is gained.
+
+    stretch: how much larger eps is at most, where errors may fall with e^{-tilt eps} as far.
+    """
     tilt = dyadic(saddle.tilt, 12)
     curves = _curves(model, float(tilt))
     size = model.cumulants(float(tilt))[0] - float(tilt) * epsilon
@@ -99,7 +102,7 @@ def plan_outcomes(model: LatticeModel, epsilon: float, saddle: Saddle, bits: flo
     length, right, left = choose_period(model, epsilon, float(tilt), goal)
     if not (0 < length < math.inf):
         return None
-    step = dyadic(2 * math.pi / length * (1 - 2.0**-10), 12)
+    step = dyadic(2 * math.pi / (length + stretch) * (1 - 2.0**-10), 12)
     atoms = sum(len(curve.points) for curve in curves)
     most = min(_MOST_CELLS, int(seconds / (2 * atoms * _SECONDS)) + 100)
     chosen = _choose_cells(curves, float(step), goal - size, most)

@@ -27,31 +27,54 @@ _SPARE = 0.1
 _CUTS = 16
 """So many cuts are tried."""
 _ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
-_FIRST, _BACKINGS, _ROOM = np.geomspace(0.003, 1, 20), 3, -3.0
+_FIRST, _BACKINGS, _ROOM = np.geomspace(0.00065, 1, 25), 3, -3.0
 """First half-panels as shares of half the ray, how many are tried, log of the error of one where more may follow."""
 _PANELS = np.array([1, 2, 3, 4, 6, 8, 12, 18])
 _MOST_LEVELS, _MOST_PANELS, _MOST_NODES = 24, 400, 10**6
 
 
 class RuleTable:
-    """log |W_j|, Re v_j and Im v_j of some nodes of a rule, the lowest losses first."""
+    """log |W_j|, Re v_j and Im v_j of some nodes of a rule, the lowest losses first.
 
-    def __init__(self, law: FloatLaw, count: float, rule: NodeRule) -> None:
+    log_share: log of the chance of the law, where it is one of several.
+    """
+
+    def __init__(self, law: FloatLaw, count: float, rule: NodeRule, log_share: float = 0.0) -> None:
         self.law, self.count, self.rule = law, count, rule
         self.side = -1 if law.order == "add" else 1
         self.first, last = sorted((self.side * rule.first, self.side * rule.last))
         self.stride = max(1, int(_FINE * law.s / float(rule.step)))
         places = np.arange(self.first, last + 1, self.stride)
         base, self.loss, self.angle = law.shifted(self.side * places * float(rule.step), float(rule.height))
-        self.base, self.highest = base + math.log(float(rule.step) * self.stride), np.maximum.accumulate(self.loss)
+        self.base = base + math.log(float(rule.step) * self.stride) + log_share
+        self.highest = np.maximum.accumulate(self.loss)
+
+    @property
+    def size(self) -> int:
+        """All nodes of the rule."""
+        return self.rule.last - self.rule.first + 1
+
+    @property
+    def lowest(self) -> float:
+        """The least loss."""
+        return float(self.loss[0])
+
+    def tried(self) -> np.ndarray:
+        """Losses where the high ones may begin."""
+        ends = np.searchsorted(self.angle, [0.02 * self.angle[-1], 0.98 * self.angle[-1]])
+        return self.highest[np.unique(np.linspace(ends[0], ends[1], _CUTS).astype(int).clip(1, len(self.loss) - 1))]
 
     def below(self, losses: np.ndarray) -> np.ndarray:
         """How many nodes have losses below each of some, at least one and not all."""
         return np.clip(np.searchsorted(self.highest, losses), 1, len(self.loss) - 1)
 
-    def cut(self, number: int) -> int:
-        """Where the witness cuts the rule after so many of the nodes kept here."""
-        return self.first + (number - 1) * self.stride + 1
+    def cuts(self, number: np.ndarray) -> list[tuple[NodeRule, int]]:
+        """The rule, and where the witness cuts it after so many of the nodes kept here."""
+        return [(self.rule, self.first + (int(number) - 1) * self.stride + 1)]
+
+    def reach(self, right: np.ndarray, up: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Re(d v) at most of the first nodes, per direction and cut."""
+        return np.maximum.accumulate(right * self.loss - up * self.angle, axis=1)[:, numbers - 1]
 
     def _terms(self, z: np.ndarray, end: int | None = None) -> np.ndarray:
         """log |W_j| of the nodes before one; one row per point."""
@@ -72,6 +95,51 @@ class RuleTable:
         return log_sums(terms[:, int(numbers[0]):])[:, None], log_sums(terms)[:, None]
 
 
+class SeveralTables:
+    """Of a law that is one of several (T166): as `RuleTable`, a row of numbers for each of these."""
+
+    def __init__(self, tables: list[RuleTable], count: float) -> None:
+        self.tables, self.count = tables, count
+
+    @property
+    def size(self) -> int:
+        """All nodes of the rules."""
+        return sum(table.size for table in self.tables)
+
+    @property
+    def lowest(self) -> float:
+        """The least loss."""
+        return min(table.lowest for table in self.tables)
+
+    def tried(self) -> np.ndarray:
+        """Losses where the high ones of one of the laws may begin."""
+        return np.concatenate([table.tried() for table in self.tables])
+
+    def below(self, losses: np.ndarray) -> np.ndarray:
+        """As `RuleTable.below`."""
+        return np.stack([table.below(losses) for table in self.tables])
+
+    def cuts(self, number: np.ndarray) -> list[tuple[NodeRule, int]]:
+        """The rules, and where the witness cuts them."""
+        return [found for table, own in zip(self.tables, number, strict=True) for found in table.cuts(own)]
+
+    def reach(self, right: np.ndarray, up: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """The largest of the laws'."""
+        return np.asarray(np.max([table.reach(right, up, own) for table, own in zip(
+            self.tables, numbers, strict=True)], axis=0))
+
+    def low_sums(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """As `RuleTable.low_sums`."""
+        return np.asarray(np.logaddexp.reduce([table.low_sums(z, own) for table, own in zip(
+            self.tables, numbers, strict=True)], axis=0))
+
+    def high_sums(self, z: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `RuleTable.high_sums`."""
+        pairs = [table.high_sums(z, own) for table, own in zip(self.tables, numbers, strict=True)]
+        rest, whole = (np.logaddexp.reduce([pair[i] for pair in pairs], axis=0) for i in (0, 1))
+        return rest, whole
+
+
 @dataclass(frozen=True)
 class Sums:
     """log of T158's bounds of what each ray integrates, for some cuts, over the errors allowed at some eps.
@@ -79,7 +147,7 @@ class Sums:
     epsilons, targets: the least eps first, and log of the error allowed at each.
     """
 
-    tables: list[RuleTable]
+    tables: list[RuleTable | SeveralTables]
     numbers: list[np.ndarray]
     epsilons: np.ndarray
     targets: np.ndarray
@@ -105,13 +173,13 @@ class Sums:
         right, up = np.cos(slopes)[:, None], np.sin(slopes)[:, None]
         excess = -right * self.epsilons[0]
         for table, numbers in zip(self.tables, self.numbers, strict=True):
-            turned = np.maximum.accumulate(right * table.loss - up * table.angle, axis=1)
-            excess = excess + table.count * turned[:, numbers - 1]
+            excess = excess + table.count * table.reach(right, up, numbers)
         return np.asarray(excess)
 
     def only(self, index: int) -> Sums:
         """With one cut."""
-        return Sums(self.tables, [numbers[index:index + 1] for numbers in self.numbers], self.epsilons, self.targets)
+        numbers = [numbers[..., index:index + 1] for numbers in self.numbers]
+        return Sums(self.tables, numbers, self.epsilons, self.targets)
 
 
 @dataclass(frozen=True)
@@ -148,7 +216,7 @@ class RaysPlan:
     @property
     def seconds(self) -> float:
         """A rough prediction of the kernel's time."""
-        nodes = sum(table.rule.last - table.rule.first + 1 for table in self.sums.tables)
+        nodes = sum(table.size for table in self.sums.tables)
         work = sum(nodes * (shape.points * (1.5 + 0.4 * len(shape.levels)) + shape.panels * (1 + 0.1 * shape.points))
                    + 15 * shape.panels * shape.points for shape in (self.low, self.high))
         return 1e-6 * work * max(1.0, self.prec / 150)
@@ -160,7 +228,8 @@ def plan_rays(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
 
     others: larger eps, and how far log of their errors may exceed that of the first one.
     """
-    if loss.mean_shift_squared or loss.direct or not loss.parts:
+    half_lines = any(one.rest is not None for one in loss.revealed)
+    if loss.mean_shift_squared or loss.direct or half_lines or not loss.laws:
         return None
     epsilons, excess = np.array([(epsilon, 0.0), *others]).T
     targets = saddle.log_delta - (bits + 3) * math.log(2) + excess
@@ -177,16 +246,23 @@ def _rule(law: FloatLaw, c: float, want: float, share: float) -> NodeRule:
     return node_rule(height, height, step, float(low), float(high))
 
 
+def _tables(loss: FloatLoss, rules: Sequence[NodeRule]) -> list[RuleTable | SeveralTables]:
+    rest = iter(rules[len(loss.parts):])
+    found: list[RuleTable | SeveralTables] = [
+        RuleTable(law, count, rule) for (law, count), rule in zip(loss.parts, rules, strict=False)]
+    return found + [SeveralTables([RuleTable(family.leader, one.count, next(rest), float(share))
+                                   for family, share in zip(one.families, one.log_shares, strict=True)], one.count)
+                    for one in loss.revealed]
+
+
 def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targets: np.ndarray) -> RaysPlan | None:
     size = loss.cumulants(c)[0] + float((-c * epsilons - targets).max()) - math.log(c)
-    want = size + math.log(4 * sum(count for _, count in loss.parts))
-    rules = [_rule(law, c, want, share) for law, _ in loss.parts]
+    want = size + math.log(4 * loss.count)
+    rules = [_rule(law, c, want, share) for law, _ in loss.laws]
     if max(rule.last - rule.first for rule in rules) > _MOST_NODES:
         return None
-    tables = [RuleTable(law, count, rule) for (law, count), rule in zip(loss.parts, rules, strict=True)]
-    lead = tables[0]
-    ends = np.searchsorted(lead.angle, [0.02 * lead.angle[-1], 0.98 * lead.angle[-1]])
-    tried = lead.highest[np.unique(np.linspace(ends[0], ends[1], _CUTS).astype(int).clip(1, len(lead.loss) - 1))]
+    tables = _tables(loss, rules)
+    tried = tables[0].tried()
     sums = Sums(tables, [table.below(tried) for table in tables], epsilons, targets)
     chosen = _choose_cut(sums, c)
     if chosen is None:
@@ -208,7 +284,7 @@ def _choose_cut(sums: Sums, c: float) -> tuple[Sums, float, float, float] | None
     """The cut and the slope with the shortest rays; their lengths."""
     reach = sums.reach(_SLOPES)
     scale = float(sums.logs(np.array([c + 0j]), False).max()) / max(
-        sums.epsilons[0] - sum(table.count * table.loss[0] for table in sums.tables), 1e-300)
+        sums.epsilons[0] - sum(table.count * table.lowest for table in sums.tables), 1e-300)
     tried = scale * _REACHES
     rays = np.stack([_lengths(sums, c, slope, tried, False) for slope in _SLOPES])
     rays = np.where(reach < -_SPARE * np.cos(_SLOPES)[:, None] * sums.epsilons[0], rays, np.inf)
@@ -260,7 +336,7 @@ def _levels(sums: Sums, c: float, turn: complex, length: float, high: bool, poin
                                    np.append(panels, np.ones(len(panels))), high, points)
         fits, next_fits = np.split(errors < np.repeat([0, _ROOM], len(panels)), 2)
         good = np.flatnonzero(fits & (next_fits | (panels >= rest)))
-        if not len(good) or rest > _MOST_PANELS:
+        if not len(good) or panels[good[0]] > _MOST_PANELS:
             return None
         i = int(good[0])
         levels.append((int(panels[i]), float(ellipses[i])))
@@ -289,6 +365,6 @@ def _errors(sums: Sums, c: float, turn: complex, places: np.ndarray, halves: np.
 
 def choose_rays(plan: RaysPlan) -> RaysWitness:
     """Turn a plan into a witness."""
-    cuts = tuple(table.cut(int(numbers[0])) for table, numbers in zip(plan.sums.tables, plan.sums.numbers, strict=True))
-    return RaysWitness(dyadic(plan.tilt), tuple(table.rule for table in plan.sums.tables), cuts,
-                       plan.low.ray(), plan.high.ray(), plan.prec)
+    rules, cuts = zip(*(found for table, numbers in zip(plan.sums.tables, plan.sums.numbers, strict=True)
+                        for found in table.cuts(numbers[..., 0])), strict=True)
+    return RaysWitness(dyadic(plan.tilt), rules, cuts, plan.low.ray(), plan.high.ray(), plan.prec)

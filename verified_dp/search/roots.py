@@ -332,8 +332,7 @@ def first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
 
 def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
-    few = order.few and order.loss.parts and order.loss.order != "add"
-    if not few or isinstance(order.model, EpochModel):
+    if not order.jumps or order.loss.order == "add" or isinstance(order.model, EpochModel):
         return above, tilt
     if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
         return above, tilt

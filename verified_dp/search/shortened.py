@@ -84,6 +84,11 @@ class LongOrder(SingleOrder):
         return self._order(self._kept(self._level, 0.0))
 
     @property
+    def jumps(self) -> bool:
+        """As `SingleOrder.jumps`: the losses of rare components are large, however many steps there are."""
+        return True
+
+    @property
     def model(self) -> FloatModel:
         """That of the components that are not very rare."""
         return self._rough().model
@@ -140,7 +145,9 @@ class LongOrder(SingleOrder):
             before, kept = kept, self._kept(self._known[1] - wanted, at)
             if kept == before:
                 break
-            inner = self._order(kept).enclose(epsilon, bits + 1, "contour", budget)
+            order = self._order(kept)
+            order.shown = self._known
+            inner = order.enclose(epsilon, bits + 1, "contour", budget)
             answers.append(self._wrapped(inner, kept))
             found = inner.bounds.lower
             self._known = epsilon, float(found.log()) if found > 0 else self._known[1] - LOST

@@ -82,9 +82,11 @@ def _sum(loss: FloatLoss, shape: Shape, count: int) -> Sketch:
 def _log_average(one: FloatAlternatives, tilt: float, w: np.ndarray) -> np.ndarray:
     """The same of a law that is one of several."""
     scale = one.cumulants(tilt)[0]
-    return np.asarray(np.log(sum(
-        np.exp(share + family.leader.cumulants(tilt)[0] - scale + _log_ratio(family.leader, tilt, w))
-        for share, family in zip(one.log_shares.tolist(), one.families, strict=True))))
+    total = sum(np.exp(share + family.leader.cumulants(tilt)[0] - scale + _log_ratio(family.leader, tilt, w))
+                for share, family in zip(one.log_shares.tolist(), one.families, strict=False))
+    if one.rest is not None:
+        total = total + math.exp(one.log_shares[-1] + one.rest.cumulants(tilt)[0] - scale) * one.rest.ratios(tilt, w)
+    return np.asarray(np.log(total))
 
 
 def _log_ratio(law: FloatLaw, tilt: float, w: np.ndarray) -> np.ndarray:

@@ -227,7 +227,7 @@ def test_the_rest_covers_what_few_pieces_leave_out(kept: int, epsilon: str, monk
     with ctx.workprec(120):
         eps = ball(F(epsilon))
         rest = truncated.bound_rest(law, count, kept, eps)
-        monkeypatch.setattr(truncated, "_choose_kept", lambda *_: (kept, rest))
+        monkeypatch.setattr(truncated, "choose_kept", lambda *_: (kept, rest))
         found = truncated.enclose_truncated(loss, eps)
         assert found.lower() <= whole.lower and whole.upper <= found.upper()
         assert found.lower() < whole.lower - arb("1e-6") * whole.lower

@@ -19,6 +19,7 @@ from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import enclose_families
+from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.engines.shortened import ShortenedWitness
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import InvalidInput
@@ -29,6 +30,7 @@ from verified_dp.core.participation import TruncatedPoisson
 from verified_dp.search.answer import width_bits
 from verified_dp.search.attack import order_of
 from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.rays import choose_rays, plan_rays
 from verified_dp.search.shortened import LongOrder
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.independent.check import verify as verify_independently
@@ -78,6 +80,61 @@ def test_truncated_steps_are_the_average_over_how_many_batches_are_full(relation
         assert upper - lower < lower / 2**16
         other = by_parts(loss_of(truncated(4, limit=13), relation), F(epsilon), 20.0)
         assert other[0] > bounds.upper
+
+
+@revealed
+@pytest.mark.theorem("T158-two-rays")
+@pytest.mark.parametrize(("count", "epsilon", "limit"), [(1, "1/2", 14), (2, "3/2", 14), (3, "2", 11)])
+def test_few_steps_by_rays_are_that_average(count: int, epsilon: str, limit: int) -> None:
+    loss = loss_of(truncated(count, limit=limit), "remove")
+    order = SingleOrder(loss)
+    plan = plan_rays(order.model, float(F(epsilon)), order._jumping(F(epsilon), order.saddle(F(epsilon))), 40.0)
+    assert plan is not None
+    witness = choose_rays(plan)
+    with ctx.workprec(128):
+        bounds = evaluate(loss, witness).delta(F(epsilon))
+        lower, upper = by_parts(loss, F(epsilon), 40.0)
+        assert width_bits(bounds) >= 33.0
+        assert bounds.lower <= upper
+        assert lower <= bounds.upper
+        assert upper - lower < lower / 2**36
+        other = by_parts(loss_of(truncated(count, limit=limit + 1), "remove"), F(epsilon), 30.0)
+        assert other[1] < bounds.lower
+    for altered in altered_rays(witness):
+        if not altered.applies(loss):
+            continue
+        shown = evaluate(loss, altered).delta(F(epsilon))
+        assert not shown.lower > bounds.upper
+        assert not bounds.lower > shown.upper
+
+
+def altered_rays(rays: RaysWitness) -> list[RaysWitness]:
+    """Rules dropped, exchanged or cut, cuts elsewhere, one ray in place of the other, and few bits."""
+    (first, second), (low, high) = rays.nodes, rays.cuts
+    return [replace(rays, nodes=(first,), cuts=(low,)), replace(rays, nodes=(second, first), cuts=(high, low)),
+            replace(rays, nodes=(first, replace(second, last=second.last - 20))), replace(rays, cuts=(high, low)),
+            replace(rays, cuts=(low + 3, high - 5)), replace(rays, cuts=(low, second.last)),
+            replace(rays, nodes=(replace(first, step=first.step * 2), second)), replace(rays, low=rays.high),
+            replace(rays, cuts=(low,)), replace(rays, cuts=(low, high, high)), replace(rays, prec=40)]
+
+
+@revealed
+def test_chances_that_are_not_told_from_none_widen_all() -> None:
+    loss = loss_of(compose((TruncatedPoisson(Gaussian("1"), "1/10", 1000, 250), 2)), "remove")
+    order = SingleOrder(loss)
+    plan = plan_rays(order.model, 1.5, order._jumping(F(3, 2), order.saddle(F(3, 2))), 40.0)
+    assert plan is not None
+    with ctx.workprec(64):
+        assert loss.revealed_parts[0][0].enclose_shares()[1] < 1e-30
+    narrow = evaluate(loss, choose_rays(plan)).delta(F(3, 2))
+    free = SingleOrder(loss_of(compose((PoissonSampled(Gaussian("1"), "1/10"), 2)), "remove")).enclose(
+        F(3, 2), 40.0, "contour", Budget(None)).bounds
+    assert narrow.lower <= free.upper
+    assert free.lower <= narrow.upper
+    swapped = replace(loss, parts=((replace(loss.parts[0][0], largest_batch=1), 2),))  # type: ignore[type-var]
+    bounds = evaluate(swapped, choose_rays(plan)).delta(F(3, 2))
+    assert not bounds.lower > 0.5
+    assert not bounds.upper < narrow.lower
 
 
 @revealed
@@ -135,7 +192,8 @@ def hostile(line: LineWitness) -> list[Witness]:
 
 @revealed
 @pytest.mark.parametrize("relation", ["remove", "add"])
-def test_hostile_rules_are_refused_or_show_nothing_false(relation: str) -> None:
+def test_hostile_rules_are_refused_or_show_nothing_false(relation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verified_dp.search.order.plan_rays", lambda *_: None)
     loss = loss_of(truncated(6), relation)
     found = SingleOrder(loss).enclose(F(1, 5), BITS, "contour", Budget(None))
     assert isinstance(found.witness, LineWitness)
@@ -236,16 +294,18 @@ delta = "{delta}"
 kind = "gaussian"
 noise_multiplier = "{noise}"
 sampling = {{ {sampling} }}
-count = 20
+count = {count}
 """
 TRUNCATED = 'scheme = "truncated-poisson", probability = "1/50", population = 500, largest_batch = 15'
 DRAWN = 'scheme = "with-replacement", draws = 6, population = 100'
 
 
 @revealed
-@pytest.mark.parametrize(("sampling", "noise", "epsilon"), [(TRUNCATED, "2", "2"), (DRAWN, "5", "1")])
-def test_both_checkers_agree_and_refuse_what_is_altered(sampling: str, noise: str, epsilon: str) -> None:
-    text = SPEC.format(sampling=sampling, noise=noise, epsilon=epsilon, delta="1e-5")
+@pytest.mark.parametrize(("sampling", "noise", "count", "kind", "epsilon"), [
+    (TRUNCATED, "2", 20, "line", "2"), (DRAWN, "5", 20, "shortened", "1"), (TRUNCATED, "1", 2, "rays", "4")])
+def test_both_checkers_agree_and_refuse_what_is_altered(sampling: str, noise: str, count: int, kind: str,
+                                                        epsilon: str) -> None:
+    text = SPEC.format(sampling=sampling, noise=noise, count=count, epsilon=epsilon, delta="1e-5")
     certificate = certify(parse_spec(text), digits=6)
     data = certificate.to_bytes()
     assert verify(data).valid
@@ -253,7 +313,7 @@ def test_both_checkers_agree_and_refuse_what_is_altered(sampling: str, noise: st
     document = json.loads(data)
     assert "T166-revealed-laws" in document["theorems"]
     witness = document["evaluations"][0]["witness"]
-    assert witness["kind"] == ("line" if sampling is TRUNCATED else "shortened")
+    assert witness["kind"] == kind
     changed = [{**witness, "nodes": witness["nodes"][:1]}] if sampling is TRUNCATED else [
         {**witness, "kept": [2]}, {**witness, "kept": []}, {**witness, "kept": [1]}]
     for other in changed:

@@ -16,7 +16,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import DiscreteRule, is_on_lines
 from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
 
-THEOREM = pytest.mark.theorem("T167-allocation-line")
+THEOREM = pytest.mark.theorem("T168-allocation-line")
 
 
 def two_rounds(noise: F, order: str, z: acb) -> acb:

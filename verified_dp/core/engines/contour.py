@@ -184,7 +184,7 @@ class LineWitness:
         """Enclose the composed transform on the line, and bound everything else that does not depend on eps."""
         with ctx.workprec(self.prec):
             tilt, step = ball(self.tilt), ball(self.step)
-            families = enclose_families(loss, self.nodes, between)
+            families = enclose_families(loss, self.nodes, between, self.step * self.count)
             node_sets = list(chain(*families))
             columns = [column for family in paced(families, between)
                        for column in _enclose_family_on_line(family, tilt, step, self.count, between)]

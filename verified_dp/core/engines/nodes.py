@@ -16,7 +16,9 @@ from typing import ClassVar, NamedTuple
 from flint import acb, acb_mat, arb, arb_mat
 
 from verified_dp.core.balls import ball, upper_end
+from verified_dp.core.engines.half_lines import HalfLine, HalfLineNodes, enclose_half_line
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
 from verified_dp.core.mixture_lines import MixtureLines, Place
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
@@ -141,7 +143,7 @@ class RevealedNodes:
     """The nodes of several laws, of which one holds and is known to hold, and their chances (T166)."""
 
     shares: tuple[arb, ...]
-    parts: tuple[NodeSet, ...]
+    parts: tuple[NodeSet | HalfLineNodes, ...]
 
     place: ClassVar[None] = None
     """They have no leader."""
@@ -165,13 +167,13 @@ class RevealedNodes:
     @proved_by("T166-revealed-laws")
     def line_error(self, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
         """Both errors as of one law, averages of the laws' own."""
-        errors = [bound_line_error(nodes, tilt) for nodes in self.parts]
+        errors = [nodes.line_error(tilt) for nodes in self.parts]
         return self._average(quadrature for quadrature, _ in errors), self._average(tails for _, tails in errors)
 
     @proved_by("T166-revealed-laws")
     def beyond(self, tilt: arb, frequency: arb) -> arb:
         """Bound |M(tilt+iw)| for every w >= frequency, the average of the laws' bounds."""
-        return self._average(bound_transform_beyond(nodes, tilt, frequency) for nodes in self.parts)
+        return self._average(nodes.beyond(tilt, frequency) for nodes in self.parts)
 
     @proved_by("T166-revealed-laws")
     def _average(self, values: Iterable[arb]) -> arb:
@@ -215,18 +217,28 @@ def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet
                       for law, base, place in zip(others, bases, places, strict=True)]
 
 
-def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule],
-                     between: Callable[[], None] = nothing) -> list[list[tuple[AnyNodes, int]]]:
+@proved_by("T167-half-line")
+def _enclose_one(law: MixtureLines | FixedBatchLoss, rule: NodeRule, frequency: arb) -> NodeSet | HalfLineNodes:
+    """Of a curve a rule is read as panels 1, ..., last of length `step` with `cells` points each, and ellipses."""
+    if isinstance(law, FixedBatchLoss):
+        panels = rule.last if rule.first == 1 else 0
+        return enclose_half_line(HalfLine(law, rule.step, panels, rule.cells, rule.height, upper_end(frequency)))
+    return enclose_nodes(law, rule)
+
+
+def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule], between: Callable[[], None] = nothing,
+                     frequency: Fraction = Fraction(0)) -> list[list[tuple[AnyNodes, int]]]:
     """The nodes of every law with its count, family by family: of each law alone, or of those that share a loss.
 
     rules: one for each law or one for each family; then those of the laws that are one of several.
+    frequency: the largest one that is looked at on a line.
     """
     families, rest = loss.ruled(len(rules)), iter(rules[len(rules) - loss.revealed_rules:])
     found: list[list[tuple[AnyNodes, int]]] = [
         list(zip(enclose_family([law for law, _ in family], rule), (count for _, count in family), strict=True))
         for family, rule in paced(zip(families, rules, strict=False), between)]
     for law, count in paced(loss.revealed_parts, between):
-        nodes = tuple(enclose_nodes(one, next(rest)) for one in law.alternatives)
+        nodes = tuple(_enclose_one(one, next(rest), ball(frequency)) for one in law.alternatives)
         found.append([(RevealedNodes(law.enclose_shares(), nodes), count)])
     return found
 
@@ -370,13 +382,24 @@ def count_nodes(rules: Iterable[NodeRule]) -> int:
 def work_of_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
     """Exponentials that the nodes take: those of a sampled Gaussian, and one for every further component."""
     shares = [sum(max(1, law.components - 3) for law, _ in family)  # exact: integers
-              for family in loss.ruled(len(rules))] + [1] * len(rules)
+              for family in loss.ruled(len(rules))] + _revealed_sizes(loss, rules)
     return sum(count_nodes([rule]) * share for rule, share in zip(rules, shares, strict=False))
+
+
+def _revealed_sizes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> list[int]:
+    """By how much the nodes of laws that are one of several exceed what `count_nodes` says: panels have many points.
+
+    1 for rules that no law asks for.
+    """
+    laws = [one for law, _ in loss.revealed_parts for one in law.alternatives]
+    sizes = [2 * abs(rule.cells) + 1 if isinstance(one, FixedBatchLoss) else 1
+             for one, rule in zip(laws, rules[len(rules) - len(laws):], strict=False)]
+    return sizes + [1] * len(rules)
 
 
 def count_all_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
     """Nodes of all laws."""
-    sizes = [len(family) for family in loss.ruled(len(rules))] + [1] * len(rules)
+    sizes = [len(family) for family in loss.ruled(len(rules))] + _revealed_sizes(loss, rules)
     return sum(count_nodes([rule]) * size for rule, size in zip(rules, sizes, strict=False))  # exact: integers
 
 

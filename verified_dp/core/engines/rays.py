@@ -11,9 +11,10 @@ The panels of a ray double their length from level to level, so that the turns o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
@@ -21,13 +22,13 @@ from flint import acb, acb_mat, arb, ctx
 from verified_dp.core.balls import BOUND_BITS, all_powers, ball, gauss_rule, largest, lower_end, smallest, upper_end
 from verified_dp.core.bounds import Bounds, bounds_from_sum
 from verified_dp.core.engines.nodes import (
+    AnyNodes,
     NodeRule,
     NodeSet,
-    bound_line_error,
     bound_total,
     bound_transforms,
     count_nodes,
-    enclose_nodes,
+    enclose_families,
     work_of_nodes,
 )
 from verified_dp.core.engines.panels import (
@@ -40,6 +41,7 @@ from verified_dp.core.engines.panels import (
 )
 from verified_dp.core.engines.powers import enclose_power
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
 
@@ -151,12 +153,21 @@ class Walk:
 
 
 @proved_by("T158-two-rays")
-def _share(nodes: NodeSet, cut: int, count: int) -> Share:
-    """Part nodes at the index `cut` of the pair's own direction: losses grow with side * index."""
-    own = [j * nodes.law.side < cut for j in range(nodes.rule.first, nodes.rule.last + 1)]
-    low, high = (replace(nodes, bases=[base for base, is_low in zip(nodes.bases, own, strict=True) if is_low == wanted],
-                         losses=[loss for loss, is_low in zip(nodes.losses, own, strict=True) if is_low == wanted])
-                 for wanted in (True, False))
+def _by_law(nodes: AnyNodes) -> list[NodeSet]:
+    """Those of one law, or of each of several with log of its chance added to that of every weight."""
+    return [nodes] if isinstance(nodes, NodeSet) else [
+        replace(one, bases=[base + share.log() for base in one.bases])
+        for share, one in zip(nodes.shares, nodes.parts, strict=True) if isinstance(one, NodeSet)]
+
+
+@proved_by("T158-two-rays")
+def _share(nodes: AnyNodes, cuts: Iterator[int], count: int) -> Share:
+    """Part nodes at the index `cut` of the pair's own direction: losses grow with side * index; all laws' together."""
+    laws = _by_law(nodes)
+    parted = [(base, loss, j * one.law.side < cut) for one, cut in zip(laws, cuts, strict=False)
+              for base, loss, j in zip(one.bases, one.losses, range(one.rule.first, one.rule.last + 1), strict=True)]
+    low, high = (replace(laws[0], bases=[base for base, _, is_low in parted if is_low == wanted],
+                         losses=[loss for _, loss, is_low in parted if is_low == wanted]) for wanted in (True, False))
     return Share(low, high, count)
 
 
@@ -251,7 +262,7 @@ def _parts(side: int, rule: NodeRule, cut: int) -> bool:
 class RaysWitness:
     """tilt: c > 0, where both rays start. nodes, cuts: one rule per law, and where its losses begin to be high.
 
-    low, high: the rays. prec: bits.
+    Those of the laws that are one of several come last, one for each of these. low, high: the rays. prec: bits.
     """
 
     tilt: Fraction
@@ -267,24 +278,23 @@ class RaysWitness:
     @proved_by("T158-two-rays")
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions that are plain comparisons of exact numbers; every step must have nodes."""
-        laws = len(loss.node_parts)
-        stated = laws == len(loss.parts) == len(self.nodes) == len(self.cuts) and not loss.mean_shift_squared
-        return stated and self.tilt > 0 and self.low.is_shaped and self.high.is_shaped and all(
-            _parts(law.side, rule, cut)
-            for (law, _), rule, cut in zip(loss.node_parts, self.nodes, self.cuts, strict=True))
+        laws = [law for law, _ in loss.node_parts] + [one for law, _ in loss.revealed_parts for one in law.alternatives]
+        stated = loss.has_line and not loss.direct_parts and len(laws) == len(self.nodes) == len(self.cuts)
+        stated = stated and self.tilt > 0 and not loss.mean_shift_squared
+        return stated and self.low.is_shaped and self.high.is_shaped and all(
+            isinstance(law, MixtureLines) and _parts(law.side, rule, cut)
+            for law, rule, cut in zip(laws, self.nodes, self.cuts, strict=True))
 
     @proved_by("T158-two-rays")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RaysValues:
         """Enclose the node sums' products along both rays, and bound everything else that does not depend on eps."""
         with ctx.workprec(self.prec):
-            node_sets = [enclose_nodes(law, rule) for (law, _), rule in zip(loss.node_parts, self.nodes, strict=True)]
-            shares = [_share(nodes, cut, count) for nodes, cut, (_, count) in zip(
-                node_sets, self.cuts, loss.node_parts, strict=True)]
+            node_sets, cuts = list(chain(*enclose_families(loss, self.nodes, between))), iter(self.cuts)
+            shares = [_share(nodes, cuts, count) for nodes, count in node_sets]
             rays = [_evaluate_ray(shares, self.tilt, ray, high, between)
                     for ray, high in ((self.low, False), (self.high, True))]
         with ctx.workprec(BOUND_BITS):
-            return RaysValues(self, rays, *_bound_replaced(node_sets, [count for _, count in loss.node_parts],
-                                                           ball(self.tilt)))
+            return RaysValues(self, rays, *_bound_replaced(node_sets, ball(self.tilt)))
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of both rays, and of the nodes."""
@@ -295,15 +305,15 @@ class RaysWitness:
 
 
 @proved_by("T158-two-rays")
-def _bound_replaced(node_sets: Sequence[NodeSet], counts: Sequence[int], tilt: arb) -> tuple[arb, arb]:
+def _bound_replaced(node_sets: Sequence[tuple[AnyNodes, int]], tilt: arb) -> tuple[arb, arb]:
     """Bound (1/pi) int |prod M^k - prod N^k| |dz / (z(z+1))| along Re z = c by quadrature and tails of the nodes.
 
     On the line |M_i| and |N_i| are at most |N_i(c)| + 2 e_i, and int |dz / (z(z+1))| <= pi/(2c).
     """
     size, quadrature, node_tail = arb(1), arb(0), arb(0)
-    for nodes, count in zip(node_sets, counts, strict=True):
+    for nodes, count in node_sets:
         total = bound_total(nodes, tilt)
-        by_quadrature, by_tail = bound_line_error(nodes, tilt, total)
+        by_quadrature, by_tail = nodes.line_error(tilt, total)
         reach = total + 2 * (by_quadrature + by_tail)
         size *= reach**count
         quadrature, node_tail = quadrature + count * by_quadrature / reach, node_tail + count * by_tail / reach

@@ -23,6 +23,9 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.laplace import LaplaceLoss
 from verified_dp.core.theorems import proved_by
 
+_SPARE, _LOST = 64, 16
+"""Bits beyond those asked, where few cancel; bits by which what is left may miss those asked."""
+
 
 def is_truncated(loss: ComposedLoss) -> bool:
     """One kind of Laplace step alone, whose atoms matter, with few enough terms to keep."""
@@ -45,10 +48,15 @@ def enclose_truncated(loss: ComposedLoss, epsilon: arb) -> arb:
     (law, count), = loss.parts
     if not isinstance(law, LaplaceLoss):
         raise TypeError(type(law).__name__)
-    most, rest = _choose_kept(law, count, epsilon)
-    with ctx.workprec(ctx.prec + spare_bits(loss)):
-        total = enclose_tails(_prepare_kept(law, count, most), epsilon)
-        return (epsilon / 2).exp() * total + arb(0).union(rest)
+    most, rest = choose_kept(law, count, epsilon)
+    prec, total = ctx.prec, arb(0)
+    for spare in (_SPARE, spare_bits(loss)):
+        with ctx.workprec(prec + spare):
+            total = (epsilon / 2).exp() * enclose_tails(_prepare_kept(law, count, most), epsilon)
+            if arb(2) ** (prec - _LOST) * total.rad() < total:
+                break
+    with ctx.workprec(prec + _SPARE):
+        return total + arb(0).union(rest)
 
 
 @kept(4)
@@ -59,7 +67,7 @@ def _prepare_kept(law: LaplaceLoss, count: int, most: int) -> list[Tail]:
     return prepare_tails(places(mu, count), enclose_columns(share / 2, share / 4, count, most))
 
 
-def _choose_kept(law: LaplaceLoss, count: int, epsilon: arb) -> tuple[int, arb]:
+def choose_kept(law: LaplaceLoss, count: int, epsilon: arb) -> tuple[int, arb]:
     """The least J, in steps of 4, whose rest is below the precision relative to a bound of delta; and the rest."""
     most = _most_kept(law, count)
     goal = arb(2) ** (-ctx.prec) * bound_rest(law, count, -1, epsilon)

@@ -1,4 +1,4 @@
-"""The transform of one epoch's loss on a vertical line, by its density on a line of places (T167).
+"""The transform of one epoch's loss on a vertical line, by its density on a line of places (T168).
 
 L = G + R with independent G ~ N(0, v), v = s^2/t. With places x_j = jh, p the density of L under the law of S, and
 the power a = c+1 in the remove order, L = log(S/t), a = c in the add order, L = -log(S/t),
@@ -43,17 +43,17 @@ class GaussianPart:
         inverse = 1 / ball(square(noise))
         return GaussianPart(inverse / rounds, inverse / 2)
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def bound_moment(self, exponent: arb) -> arb:
-        """E e^{lL} <= e^{l s^2/2 + l^2 v/2}, l > 0."""
-        return (exponent * (self.most + exponent * self.variance / 2)).exp()
+        """E e^{lL} <= e^{l s^2/2 + l^2 v/2}; infinite but for l > 0."""
+        return (exponent * (self.most + exponent * self.variance / 2)).exp() if exponent > 0 else arb.pos_inf()
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def fall(self, frequency: arb) -> arb:
         """|M(c+iw)| / M(c) <= e^{-W^2 v/2} for every |w| >= W >= 0."""
         return (-(frequency**2) * self.variance / 2).exp()
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def bound_aliases(self, step: arb, frequency: arb) -> arb:
         """Bound sum over n != 0 of e^{-(P|n|-W)^2 v/2}, P = 2 pi/h > W, by 2 e^{-(P-W)^2 v/2} / (1 - e^{-(P-W)Pv})."""
         period = 2 * arb.pi() / step
@@ -62,7 +62,7 @@ class GaussianPart:
             return arb.pos_inf()
         return upper_end(-2 * self.fall(room) / (-room * period * self.variance).expm1())
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def bound_pieces(self, tilt: arb, place: arb, small: arb, chance: Callable[[arb], arb]) -> arb:
         """Bound E[e^{cL}; L > b] of the add order by pieces that double, until the rest is small; chance: of L > x."""
         total, far, width = arb(0), arb.pos_inf(), self.variance.sqrt()
@@ -75,9 +75,14 @@ class GaussianPart:
             total += (tilt * place).exp() * beyond
         return upper_end(total + far)
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def bound_far(self, tilt: arb, place: arb, beyond: arb) -> arb:
-        """Bound E[e^{cL}; L > b], P(L > b) <= beyond: by Cauchy and Schwarz, or from s^2/2 + cv on as a Gaussian."""
+        """Bound E[e^{cL}; L > b], P(L > b) <= beyond: by Cauchy and Schwarz, or from s^2/2 + cv on as a Gaussian.
+
+        Infinite but for c > 0.
+        """
+        if not tilt > 0:
+            return arb.pos_inf()
         bound = (beyond * self.bound_moment(2 * tilt)).sqrt()
         if place >= self.most + tilt * self.variance:
             bound = bound.min((tilt * place - (place - self.most) ** 2 / (2 * self.variance)).exp())
@@ -160,13 +165,13 @@ class Line:
             more = integer_below(cancelled.max(arb(0)).min(arb(_MOST_CANCELLED)))
             return -(-(need + max(need, more) + _SPARE) // _WORD) * _WORD  # exact: integers
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def weigh(self, step: Fraction, j: int, halvings: int = 0) -> arb:
         """h e^{ax} p(x) at x = jh."""
         place = ball(step * j)
         return ball(step) * (self.power * place).exp() * self.law.enclose_one_density(place, halvings)
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def join(self, step: Fraction, first: int, weights: list[arb]) -> tuple[DiscreteRule, arb]:
         """The rule of the weights at j = first, first + 1, ..., any step and any ends, and a bound of M(c)."""
         places = [ball(step * j) for j in range(first, first + len(weights))]

@@ -98,7 +98,8 @@ class ComposedLoss:
         """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
         spread = any(law.decays and count >= (law.least_count if is_ruled(law) else 1)
                      for law, count in self.direct_parts)
-        return bool(self.mean_shift_squared or self.node_parts or self.revealed_parts) or spread
+        shown = any(count >= law.least_count for law, count in self.revealed_parts)
+        return bool(self.mean_shift_squared or self.node_parts) or shown or spread
 
     @cached_property
     def laws(self) -> tuple[tuple[Law, int], ...]:

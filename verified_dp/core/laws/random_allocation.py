@@ -164,7 +164,7 @@ class RandomAllocationLoss(Unbounded, Priced):
         """None of them."""
         return []
 
-    @proved_by("T133-random-allocation", "T167-allocation-line")
+    @proved_by("T133-random-allocation", "T168-allocation-line")
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose E[e^{l L}], l > 0, above 0: remove, at most that of one round, e^{l(l+1) s^2/2}, and E (S/t)^{1+l};
         add, at most e^{l s^2/2 + l^2 s^2/(2t)}.
@@ -195,7 +195,7 @@ class RandomAllocationLoss(Unbounded, Priced):
             return arb(0).union(arb.pos_inf())
         return enclose_put(self.rounds, self.noise_multiplier, found[0], power, replace(found[1], reach=Fraction(0)))
 
-    @proved_by("T133-random-allocation", "T167-allocation-line")
+    @proved_by("T133-random-allocation", "T168-allocation-line")
     def enclose_one_density(self, x: arb, halvings: int) -> arb:
         """Enclose K f(K), f the density of S: the density of the loss under Q (remove), under P (add).
 
@@ -203,13 +203,15 @@ class RandomAllocationLoss(Unbounded, Priced):
         """
         return self._strike(x) * self._enclose_one(x, 0, halvings)
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def bound_below(self, power: arb, x: arb) -> arb:
-        """Bound E[e^{aL}; L < x] under the law of S by e^{ax} P(L < x)."""
+        """Bound E[e^{aL}; L < x] under the law of S by e^{ax} P(L < x); infinite but for a > 0."""
+        if not power > 0:
+            return arb.pos_inf()
         below = self._enclose_one(x, 1)
         return upper_end((power * x).exp() * (below if self.order == "remove" else 1 - below))
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def bound_above(self, power: arb, x: arb, small: arb) -> arb:
         """Bound E[e^{aL}; L > x] under the law of S: remove, by whole moments; add, by pieces until that is small."""
         if self.order == "add":
@@ -235,7 +237,7 @@ class RandomAllocationLoss(Unbounded, Priced):
             n = integer_below(power.min(arb(_HIGHEST)))
             return (moments[n + 1] / moments[n]).log()
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
         """Enclose h e^{cx} p(x) at all places that matter, and their error on |Im z| <= frequency."""
         return self._sum_places(tilt, frequency, ctx.prec)[0]
@@ -244,19 +246,19 @@ class RandomAllocationLoss(Unbounded, Priced):
         """The places."""
         return len(self.enclose_rule(tilt, frequency).losses)
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def enclose_transform(self, z: acb) -> acb:
         """Enclose M(z), Re z > 0."""
         rule, turn = self.enclose_rule(z.real, z.imag), acb(0, z.imag)
         parts = (weight * (turn * loss).exp() for loss, weight in zip(rule.losses, rule.weights, strict=True))
         return sum(parts, acb(0)) + disc(rule.error)
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def bound_moment(self, exponent: arb) -> arb:
         """Bound M(l), l > 0, by a few places."""
         return self._sum_places(exponent, arb(0), _FEW_BITS)[1].min(self.enclose_moment(exponent).upper())
 
-    @proved_by("T167-allocation-line")
+    @proved_by("T168-allocation-line")
     def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
         """Bound |M(c+iw)| for every w >= W by M(c) e^{-W^2 v/2}."""
         return upper_end(self.bound_moment(tilt) * self.part.fall(frequency))

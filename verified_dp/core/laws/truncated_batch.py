@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, binomial_mass, kept, upper_dyadic
+from verified_dp.core.balls import BOUND_BITS, ball, binomial_mass, integer_above, kept, upper_dyadic
+from verified_dp.core.laws.fixed_batch import FixedBatchLoss
 from verified_dp.core.laws.law import Law, Priced
 from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.core.theorems import proved_by
@@ -32,10 +33,20 @@ class TruncatedBatchLoss(Priced):
         return enclose_binomial_tail(self.others, self.largest_batch, self.probability)
 
     @property
-    def alternatives(self) -> tuple[MixtureLines, ...]:
+    def alternatives(self) -> tuple[MixtureLines | FixedBatchLoss, ...]:
         """Both, where both have nodes; else none."""
-        both = tuple(law for law in (self.free, self.full) if isinstance(law, MixtureLines))
-        return both if len(both) > 1 else ()
+        if isinstance(self.free, MixtureLines) and isinstance(self.full, MixtureLines | FixedBatchLoss):
+            return self.free, self.full
+        return ()
+
+    @property
+    def least_count(self) -> int:
+        """Of a curve that has an atom the number of steps that are full with a chance of at most 2^-32; else 1."""
+        if not isinstance(self.full, FixedBatchLoss):
+            return 1
+        with ctx.workprec(BOUND_BITS):
+            steps = 32 * arb(2).log() / -self._share().log()
+            return integer_above(steps.min(arb(10**18))) if steps.is_finite() else 10**18
 
     @proved_by("T142-displaced-records")
     def enclose_shares(self) -> tuple[arb, ...]:

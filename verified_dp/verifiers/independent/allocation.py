@@ -8,7 +8,7 @@ errors are closed expressions:
   (e^{(A+b)^2/2} + e^{(A-b)^2/2}) / (e^{2 pi b/h} - 1) + 2 e^{A^2/2} Q(nh), sb = beta; |phi| <= e^{A^2/2} M(Re(z e^{-i
   theta})) wherever that real part is at least 0.
 * A vertical line, z = c + 2 pi i j/L: Poisson's sum of e^{-cK} f_n(K) over K + kL. On the right f_n is at most K + kL,
-  or 1, or (f_0) 1/(K sqrt(2 pi v)), v = s^2/t, as log S has a Gaussian part N(0, v) (T167); on the left, where
+  or 1, or (f_0) 1/(K sqrt(2 pi v)), v = s^2/t, as log S has a Gaussian part N(0, v) (T168); on the left, where
   K - kL > 0, at most e^{c'(K - kL)} M(c')^t / c'^(n-1), any c' > c. The nodes left out are
   summed by octaves: log M(e^y) is concave in y (M(e^y) = P(log E - log X > y), E exponential, and both densities are
   log-concave), so octave after octave falls at least as fast as the first.

@@ -1,4 +1,4 @@
-"""The transform of random allocation's loss on a line, by its density at equal distances (CERTIFICATE.md; T167).
+"""The transform of random allocation's loss on a line, by its density at equal distances (CERTIFICATE.md; T168).
 
 Under the law of S: remove L = log(S/t), a = c + 1; add L = -log(S/t), a = c; v = s^2/t. With q(x) = e^{ax} (density of
 L at x), A = 2 e^{-(P-W)^2 v/2} / (1 - e^{-(P-W)Pv}), P = 2 pi/h, and M(c) at most (sum + rest) / (1 - A),

@@ -1,4 +1,4 @@
-"""Random allocation's transform by real places: Mellin's (CERTIFICATE.md; T167 (e)).
+"""Random allocation's transform by real places: Mellin's (CERTIFICATE.md; T168 (e)).
 
 S/t is a mean of t lognormal ratios, g(y) = E e^{-e^y S/t} = phi(e^y/t)^t, mu_k = E (S/t)^k. For z = b + iw, b no whole
 number <= 0, |w| <= W, h > 0, P = 2 pi/h > W, first and last whole, and n >= 0 whole above -b,

@@ -45,6 +45,8 @@ from .balls import (
     transposed,
     turn_sums,
 )
+from .half_lines import HalfLine
+from .laws import FixedBatchLoss
 from .losses import SWAPPED, ComposedLoss
 from .nodes import Nodes, Rule, moved_nodes, shares_loss
 from .quadrature import MAX_POINTS, gauss_rule
@@ -146,7 +148,7 @@ def families(loss: ComposedLoss) -> list[list[int]]:
 class Revealed:
     """The nodes of several laws, and the chance of each: transforms, errors and bounds are averages (T166)."""
 
-    parts: Sequence[tuple[Ball, Nodes]]
+    parts: Sequence[tuple[Ball, Nodes | HalfLine]]
 
     @property
     def losses(self) -> list[Complex]:
@@ -167,14 +169,22 @@ class Revealed:
         return total(share * nodes.beyond(tilt, frequency) for share, nodes in self.parts).upper()
 
 
-def line_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes | Revealed]:
-    """Of the laws with nodes, then of those that are one of several, which take a rule for each of these."""
+def line_nodes(loss: ComposedLoss, rules: Sequence[Rule], frequency: Fraction = Fraction(0)) -> list[Nodes | Revealed]:
+    """Of the laws with nodes, then of those that are one of several, which take a rule for each of these.
+
+    frequency: the largest one for which panels are asked to hold.
+    """
     alternatives = [law.alternatives() for law, _ in loss.revealed_parts]
     own = len(rules) - sum(map(len, alternatives))
     require(own >= 0)
     rest = iter(rules[own:])
     return [*shared_nodes(loss, rules[:own]),
-            *(Revealed([(share, Nodes(law, next(rest))) for share, law in laws]) for laws in alternatives)]
+            *(Revealed([(share, _nodes_of(law, next(rest), frequency)) for share, law in laws])
+              for laws in alternatives)]
+
+
+def _nodes_of(law: Any, rule: Rule, frequency: Fraction) -> Nodes | HalfLine:
+    return HalfLine(law, rule, frequency) if isinstance(law, FixedBatchLoss) else Nodes(law, rule)
 
 
 def shared_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
@@ -221,7 +231,7 @@ class LineValues:
     def __init__(self, line: Line, loss: ComposedLoss) -> None:
         self.line, self.loss = line, loss
         tilt, step = ball(line.tilt), ball(line.step)
-        nodes = line_nodes(loss, line.nodes)
+        nodes = line_nodes(loss, line.nodes, line.step * line.count)
         errors = [found.line_error(tilt) for found in nodes]
         columns = [self._by_nodes(found, tilt, step) for found in nodes]
         direct = [law.line(tilt, step, line.count) for law, _ in loss.direct_parts]

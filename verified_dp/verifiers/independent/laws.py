@@ -311,9 +311,11 @@ class TruncatedBatchLoss(Law):
         return binomial_tail(self.others, self.largest_batch, self.probability)
 
     def alternatives(self) -> list[tuple[Ball, Any]]:
-        """Both with their chances, where both have nodes."""
+        """Both with their chances, where both have nodes; the second may be a curve that has panels (T167)."""
+        if not self.free.has_nodes or not (self.full.has_nodes or isinstance(self.full, FixedBatchLoss)):
+            return []
         share = self._share()
-        return [(1 - share, self.free), (share, self.full)] if self.free.has_nodes and self.full.has_nodes else []
+        return [(1 - share, self.free), (share, self.full)]
 
     def _average(self, free: Ball, full: Ball) -> Ball:
         share = self._share()
@@ -743,7 +745,7 @@ class RandomAllocationLoss(Law):
     direct: ClassVar[bool] = True
 
     def _transformed(self, tilt: Ball, step: Ball, count: int, wanted: int) -> Transformed:
-        """By Mellin's transform; where that cancels too much, by the density at equal distances (T167)."""
+        """By Mellin's transform; where that cancels too much, by the density at equal distances (T168)."""
         known = self.rounds, square_of(self.noise_multiplier), self.order == "add", tilt
         with suppress(ArithmeticError, ValueError):
             return transformed(*known, step, count, wanted)
@@ -789,7 +791,7 @@ class RandomAllocationLoss(Law):
         return self._values(x)[0]
 
     def moment(self, exponent: Ball) -> Ball:
-        """Remove: at most one round's and E (S/t)^{1+l}, log-convex in l, known at whole l up to 48; add: T167."""
+        """Remove: at most one round's and E (S/t)^{1+l}, log-convex in l, known at whole l up to 48; add: T168."""
         square = square_of(self.noise_multiplier)
         if self.order == "add":
             return exp(exponent * (1 + exponent / self.rounds) / (2 * square))

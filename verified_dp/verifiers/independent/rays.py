@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from .balls import (
     Ball,
     Complex,
+    Unknown,
     ball,
     complex_exp,
     complex_power,
@@ -25,7 +26,19 @@ from .balls import (
     times,
     total,
 )
-from .contour import LOW_BITS, Bounds, Corner, all_nodes, bound_gauss, bounds_from_sum, panel_sums, rectangle, require
+from .contour import (
+    LOW_BITS,
+    Bounds,
+    Corner,
+    Revealed,
+    bound_gauss,
+    bounds_from_sum,
+    line_nodes,
+    panel_sums,
+    rectangle,
+    require,
+)
+from .half_lines import HalfLine
 from .losses import ComposedLoss
 from .nodes import Nodes, Rule, side_of
 from .quadrature import MAX_POINTS, gauss_rule
@@ -70,8 +83,9 @@ class Rays:
     prec: int
 
     def evaluate(self, loss: ComposedLoss) -> RaysValues:
-        require(self.tilt > 0 and loss.has_transform and not loss.direct_parts and not loss.only_moments)
-        require(not loss.mean_shift_squared and len(self.cuts) == len(loss.node_parts))
+        laws = len(loss.node_parts) + sum(len(law.alternatives()) for law, _ in loss.revealed_parts)
+        require(self.tilt > 0 and loss.has_line and not loss.direct_parts and not loss.mean_shift_squared)
+        require(len(self.nodes) == len(self.cuts) == laws)
         self.low.check()
         self.high.check()
         return RaysValues(self, loss)
@@ -79,7 +93,7 @@ class Rays:
 
 @dataclass(frozen=True)
 class Shares:
-    """Of one law: low nodes, high nodes, how often it is composed."""
+    """Of one law, or of all that it is one of: low nodes, high nodes, how often it is composed."""
 
     low: list[Point]
     high: list[Point]
@@ -91,14 +105,13 @@ class RaysValues:
 
     def __init__(self, rays: Rays, loss: ComposedLoss) -> None:
         self.tilt = ball(rays.tilt)
-        found = all_nodes(loss, rays.nodes)
-        shares = [_share(nodes, cut, count) for nodes, cut, (_, count) in zip(
-            found, rays.cuts, loss.node_parts, strict=True)]
+        found, cuts = line_nodes(loss, rays.nodes), iter(rays.cuts)
+        shares = [_share(nodes, cuts, count) for nodes, (_, count) in zip(found, loss.line_parts, strict=True)]
         self.rays = [RayValues(shares, rays.tilt, ray, high) for ray, high in ((rays.low, False), (rays.high, True))]
         with precision(LOW_BITS):
             self._replaced(found, shares)
 
-    def _replaced(self, found: Sequence[Nodes], shares: Sequence[Shares]) -> None:
+    def _replaced(self, found: Sequence[Nodes | Revealed], shares: Sequence[Shares]) -> None:
         """sum_i k_i e_i/m_i prod m_i^{k_i} / (2c), by source."""
         tilt, size = self.tilt, Ball(0)
         self.quadrature, self.node_tail = Ball(0), Ball(0)
@@ -126,11 +139,18 @@ class RaysValues:
         return bounds_from_sum(found, errors, {"aliasing": Ball(0)})
 
 
-def _share(nodes: Nodes, cut: int, count: int) -> Shares:
-    side, rule = side_of(nodes.law), nodes.rule
-    own = [(side * j < cut, point) for j, point in zip(range(rule.first, rule.last + 1), nodes.points, strict=True)]
-    low, high = ([point for is_low, point in own if is_low == wanted] for wanted in (True, False))
-    require(bool(low) and bool(high))
+def _share(nodes: Nodes | Revealed, cuts: Iterator[int], count: int) -> Shares:
+    """W times the chance of its law, where there are several: W(z) = e^{b + log w + z v} (T166)."""
+    low, high = list[Point](), list[Point]()
+    for chance, one in nodes.parts if isinstance(nodes, Revealed) else [(Ball(1), nodes)]:
+        if isinstance(one, HalfLine):
+            raise Unknown("a curve is known up to a frequency only")
+        side, rule, cut = side_of(one.law), one.rule, next(cuts)
+        own = [(side * j < cut, (plus(base, (log(chance), Ball(0))), v)) for j, (base, v) in zip(
+            range(rule.first, rule.last + 1), one.points, strict=True)]
+        require(any(is_low for is_low, _ in own) and not all(is_low for is_low, _ in own))
+        low += [point for is_low, point in own if is_low]
+        high += [point for is_low, point in own if not is_low]
     return Shares(low, high, count)
 
 
