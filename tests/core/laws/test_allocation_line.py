@@ -149,6 +149,18 @@ def test_places_out_of_reach_tell_nothing(order: str) -> None:
         assert not law.bound_above(arb(60), arb(1), arb(1)).is_finite()
 
 
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("power", [F(-1, 2), F(0), F(-5)])
+def test_powers_that_are_not_above_zero_tell_nothing(order: str, power: F) -> None:
+    """e^{ax} <= e^{ab} below b, and the moments of the add order, need a > 0."""
+    law = RandomAllocationLoss(2, F(1), order)
+    with ctx.workprec(64):
+        assert not law.bound_below(ball(power), arb(1)).is_finite()
+        rule, moment = places(law, power - (order == "remove"), 1, 20).join(F(1, 8), -3, [arb(1)] * 7)
+        assert not rule.error.is_finite() and not moment.is_finite()
+        assert order == "remove" or not law.bound_above(ball(power), arb(20), arb(1)).is_finite()
+
+
 def composed(order: str, rounds: int, noise: F, count: int) -> ComposedLoss:
     """Several epochs."""
     return ComposedLoss(order, ((RandomAllocationLoss(rounds, noise, order), count),), F(0))

@@ -64,7 +64,12 @@ class GaussianPart:
 
     @proved_by("T168-allocation-line")
     def bound_pieces(self, tilt: arb, place: arb, small: arb, chance: Callable[[arb], arb]) -> arb:
-        """Bound E[e^{cL}; L > b] of the add order by pieces that double, until the rest is small; chance: of L > x."""
+        """Bound E[e^{cL}; L > b] of the add order by pieces that double, until the rest is small; chance: of L > x.
+
+        Infinite but for c > 0.
+        """
+        if not tilt > 0:
+            return arb.pos_inf()
         total, far, width = arb(0), arb.pos_inf(), self.variance.sqrt()
         for _ in range(_MOST_PIECES):
             beyond = upper_end(chance(place))
@@ -77,12 +82,7 @@ class GaussianPart:
 
     @proved_by("T168-allocation-line")
     def bound_far(self, tilt: arb, place: arb, beyond: arb) -> arb:
-        """Bound E[e^{cL}; L > b], P(L > b) <= beyond: by Cauchy and Schwarz, or from s^2/2 + cv on as a Gaussian.
-
-        Infinite but for c > 0.
-        """
-        if not tilt > 0:
-            return arb.pos_inf()
+        """Bound E[e^{cL}; L > b], P(L > b) <= beyond: by Cauchy and Schwarz, or from s^2/2 + cv on as a Gaussian."""
         bound = (beyond * self.bound_moment(2 * tilt)).sqrt()
         if place >= self.most + tilt * self.variance:
             bound = bound.min((tilt * place - (place - self.most) ** 2 / (2 * self.variance)).exp())
