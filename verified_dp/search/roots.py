@@ -257,25 +257,36 @@ def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float
 
 
 def _bisect(asked: Question, answer: Answer, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
-    """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it.
-
-    Far from eps the bounds may be useless: the search spreads from there.
-    """
-    tests: list[Callable[[Answer], bool]] = [lambda one: not asked.exceeded(one), asked.met]
+    """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it."""
+    tests: list[Callable[[Fraction], bool]] = [lambda place: not asked.exceeded(answer.at(place)),
+                                               lambda place: asked.met(answer.at(place))]
     found, finest = [], epsilon / 2 ** int(bits + 6)
     for crossed in tests:
-        low, high, reach = epsilon, epsilon, finest
-        while crossed(answer.at(low)) and low > epsilon / 2:
-            high, low, reach = low, _moved(max(epsilon - reach, epsilon / 2), 0.0, bits + 8), 4 * reach
-        while low == high or (high > epsilon and not crossed(answer.at(high)) and high < 2 * epsilon):
-            low, high, reach = high, _moved(min(epsilon + reach, 2 * epsilon), 0.0, bits + 8), 4 * reach
+        low, high = _spread(crossed, epsilon, finest, bits)
         while high - low > finest:
             middle = _moved((low + high) / 2, 0.0, bits + 8)
             if middle in (low, high):
                 break
-            low, high = (low, middle) if crossed(answer.at(middle)) else (middle, high)
+            low, high = (low, middle) if crossed(middle) else (middle, high)
         found.append((low, high))
     return answer.at(found[0][0]), answer.at(found[1][1])
+
+
+def _spread(crossed: Callable[[Fraction], bool], epsilon: Fraction, finest: Fraction,
+            bits: float) -> tuple[Fraction, Fraction]:
+    """An interval, within a factor 2 of eps and near it if it can be, at whose ends a change is before and behind.
+
+    Far from eps the bounds may be useless.
+    """
+    up, near, reach = not crossed(epsilon), epsilon, finest
+    while reach < epsilon:
+        far = _moved(epsilon + reach if up else epsilon - reach / 2, 0.0, bits + 8)
+        if crossed(far) is up:
+            break
+        near, reach = far, 4 * reach
+    else:
+        far = 2 * epsilon if up else epsilon / 2
+    return min(near, far), max(near, far)
 
 
 def _compare_at_zero(asked: Question) -> Answer:
