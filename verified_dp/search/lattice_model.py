@@ -146,11 +146,14 @@ class LawModel:
         high = len(tilted) - np.argmin(np.logaddexp.accumulate(tilted[::-1]) < small)
         return float(self.points[max(int(low) - 1, 0)]), float(self.points[min(int(high), len(tilted) - 1)])
 
-    def turned(self, tilt: float, frequencies: np.ndarray) -> np.ndarray:
-        """M(c + iw) / M(c)."""
+    def turned(self, tilt: float, step: float, count: int) -> np.ndarray:
+        """M(c + iw) / M(c) at w = 0, step, ..., count of them, by baby and giant steps."""
         logs = self.log_masses + tilt * self.points
         weights = np.exp(logs - log_sum(logs))
-        return np.exp(1j * np.multiply.outer(frequencies, self.points)) @ weights
+        side = math.isqrt(count - 1) + 1
+        baby, giant = (np.exp(1j * np.multiply.outer(leap * np.arange(side), self.points)) for leap in (
+            step, side * step))
+        return np.asarray(((giant * weights) @ baby.T).ravel()[:count])
 
     def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int,
                 most: int = 10**12) -> tuple[tuple[int, int], ...]:
@@ -379,8 +382,9 @@ class LatticeModel:
     def _inverted(self, epsilon: float, saddle: Saddle) -> float:
         """log delta by a trapezoidal sum where it can: a few large losses may decide, not the saddle point."""
         tilt, curved = saddle.tilt, math.sqrt(max(saddle.curvature, 1e-300))
-        steps = 2 * math.pi / (40 * curved) * np.arange(_FREQUENCIES)
-        logs = sum(count * np.log(law.turned(tilt, steps)) for law, count in timed(self.parts))
+        width = 2 * math.pi / (40 * curved)
+        steps = width * np.arange(_FREQUENCIES)
+        logs = sum(count * np.log(law.turned(tilt, width, _FREQUENCIES)) for law, count in timed(self.parts))
         z = tilt + 1j * steps
         terms = np.exp(logs - 1j * steps * epsilon) / (z * (z + 1))
         total = float(terms.real.sum() - terms.real[0] / 2) * float(steps[1]) / math.pi

@@ -26,13 +26,14 @@ from verified_dp.core.engines.rational import ExactWitness
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.laws.law import SWAPPED, is_on_lines
 from verified_dp.core.laws.renyi import ONLY_MOMENTS
 from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime, check_time, grace, hurrying, is_stopped
 from verified_dp.search.end_engine import EndEngine
+from verified_dp.search.epochs import EpochsPlan, has_epochs, plan_epochs
 from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
@@ -144,6 +145,7 @@ class SingleOrder:
         self.shown: tuple[Fraction, float] | None = None  # eps, and log delta there, where that is known
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
         self._halves: list[Answer] = []  # the last one
+        self._epochs: list[Answer] = []  # the last one
         self._shortfall = 0.0  # bits by which the last width missed its prediction
         self._beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
 
@@ -165,7 +167,17 @@ class SingleOrder:
     @property
     def has_contour(self) -> bool:
         """Whether the contour method applies: every law has a transform, and their product decays."""
-        return self.loss.has_line and self.loss.decays
+        return self.loss.has_line and self.loss.decays and not any(is_on_lines(law) for law, _ in self.loss.parts)
+
+    @cached_property
+    def has_epochs(self) -> bool:
+        """Whether the loss is that of several epochs of random allocation, which have lines of their own."""
+        return has_epochs(self.loss)
+
+    @cached_property
+    def _added(self) -> LatticeModel:
+        """The model of the add order."""
+        return self.lattice.model if self.loss.order == "add" else LatticeModel(self.loss.in_order("add"))
 
     @property
     def tilt(self) -> float | None:
@@ -175,7 +187,7 @@ class SingleOrder:
     @property
     def is_sharp(self) -> bool:
         """Whether more digits cost little: everything but the lattice."""
-        return self.has_contour or has_closed_form(self.loss) or self.has_halves
+        return self.has_contour or has_closed_form(self.loss) or self.has_halves or self.has_epochs
 
     def saddle(self, epsilon: Fraction, start: float | None = None) -> Saddle:
         """The saddle point at eps, from the last one on; needs at least one step with noise."""
@@ -240,6 +252,10 @@ class SingleOrder:
         halves = self._by_halves(epsilon, bits, budget) if method in ("auto", "closed-form") else []
         if halves and width_bits(halves[-1].bounds) >= min(bits, COARSE):
             return halves[-1]
+        if self.has_epochs and method in ("auto", "contour"):
+            halves = self._by_epochs(epsilon, bits, budget)
+            if halves and (method == "contour" or width_bits(halves[-1].bounds) >= min(bits, COARSE)):
+                return halves[-1]
         answers = ([near] if near is not None and width_bits(near.bounds) >= COARSE else []) + halves
         try:
             for attempt in self._attempts(epsilon, bits, method, budget):
@@ -251,6 +267,8 @@ class SingleOrder:
         except Unsupported:  # another method may answer
             if method != "auto":
                 raise
+        if not answers and method == "contour" and self.has_epochs:
+            raise Unsupported("the contour method finds no line for these epochs in the time that there is")
         if not answers and method in ("auto", "contour") and has_listed(self.loss):
             answers += self._by_outcomes(epsilon, bits, budget)
         if method == "lattice" or not answers:
@@ -281,6 +299,28 @@ class SingleOrder:
             answers = self._halves = [self.evaluate(epsilon, plan.witness)]
             asked += max(bits - width_bits(answers[0].bounds), 0.0) + 1
         return answers
+
+    def _by_epochs(self, epsilon: Fraction, bits: float, budget: Budget) -> list[Answer]:
+        """By a line, that of the last question where it suffices; if it takes little time."""
+        answers = [one.at(epsilon) for one in self._epochs]
+        if answers and width_bits(answers[0].bounds) >= bits:
+            return answers
+        for plan in [*self._plan_epochs(epsilon, bits + 1), *self._plan_epochs(epsilon, bits + 4)[-1:]]:
+            if not budget.allows(plan.seconds):
+                continue
+            answers = self._epochs = [self.evaluate(epsilon, plan.witness)]
+            if width_bits(answers[0].bounds) >= bits:
+                break
+        return answers
+
+    def _plan_epochs(self, epsilon: Fraction, bits: float) -> list[EpochsPlan]:
+        """A line and, for the remove order, one of the add order at -eps; the cheaper first."""
+        where = as_float(epsilon)
+        goal = self.saddle(epsilon).log_delta - bits * math.log(2)
+        plans = [plan_epochs(self.lattice.model, where, goal, False)]
+        if self.loss.order == "remove":
+            plans.append(plan_epochs(self._added, -where, goal - where, True))
+        return sorted((plan for plan in plans if plan is not None), key=lambda plan: plan.seconds)
 
     def _by_outcomes(self, epsilon: Fraction, bits: float, budget: Budget) -> list[Answer]:
         """By the sums of a few atoms' transforms, where no grid holds all of them; no answer where that is no help."""

@@ -191,8 +191,9 @@ def _bracket(asked: Question) -> Bracket:
     if order.loss.only_moments:
         at_zero = asked.enclose(Fraction(0), 1.0)
         return Bracket(None, at_zero) if asked.met(at_zero) else bracket_by_moments(order, target, asked.method)
-    if asked.method == "lattice" or not order.is_sharp:
-        return _bracket_by_one(asked if has_listed(order.loss) else replace(asked, method="lattice"))
+    if asked.method == "lattice" or order.has_epochs or not order.is_sharp:
+        own = order.has_epochs or has_listed(order.loss)
+        return _bracket_by_one(asked if own else replace(asked, method="lattice"))
     blind = why_no_floats(order.loss) is not None
     if blind or order.is_trivial or _is_near_zero(order, target):
         at_zero = _compare_at_zero(asked)
@@ -231,7 +232,7 @@ def _bracket_by_one(asked: Question) -> Bracket:
     epsilon, tilt = guess_epsilon(asked.order, asked.target)
     bracket = Bracket(None, None)
     sharp = asked.digits * math.log2(10) + 1
-    for bits in (sharp if asked.budget.end == math.inf else 8.0, sharp):
+    for bits in (sharp if asked.budget.end == math.inf or asked.order.has_epochs else 8.0, sharp):
         answer = asked.enclose(epsilon, max(bits - math.log2(tilt * as_float(epsilon)), 6.0))
         bracket = _tighter(asked, bracket, *_bisect(asked, answer, epsilon, bits))
         lower, upper = bracket.ends
@@ -257,17 +258,35 @@ def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float
 
 def _bisect(asked: Question, answer: Answer, epsilon: Fraction, bits: float) -> tuple[Answer, Answer]:
     """The answers next to where the lower bound stops to exceed the target, and where the upper one falls below it."""
-    tests: list[Callable[[Answer], bool]] = [lambda one: not asked.exceeded(one), asked.met]
-    found = []
+    tests: list[Callable[[Fraction], bool]] = [lambda place: not asked.exceeded(answer.at(place)),
+                                               lambda place: asked.met(answer.at(place))]
+    found, finest = [], epsilon / 2 ** int(bits + 6)
     for crossed in tests:
-        low, high = epsilon / 2, 2 * epsilon
-        while high - low > epsilon / 2 ** int(bits + 6):
+        low, high = _spread(crossed, epsilon, finest, bits)
+        while high - low > finest:
             middle = _moved((low + high) / 2, 0.0, bits + 8)
             if middle in (low, high):
                 break
-            low, high = (low, middle) if crossed(answer.at(middle)) else (middle, high)
+            low, high = (low, middle) if crossed(middle) else (middle, high)
         found.append((low, high))
     return answer.at(found[0][0]), answer.at(found[1][1])
+
+
+def _spread(crossed: Callable[[Fraction], bool], epsilon: Fraction, finest: Fraction,
+            bits: float) -> tuple[Fraction, Fraction]:
+    """An interval, within a factor 2 of eps and near it if it can be, at whose ends a change is before and behind.
+
+    Far from eps the bounds may be useless.
+    """
+    up, near, reach = not crossed(epsilon), epsilon, finest
+    while reach < epsilon:
+        far = _moved(epsilon + reach if up else epsilon - reach / 2, 0.0, bits + 8)
+        if crossed(far) is up:
+            break
+        near, reach = far, 4 * reach
+    else:
+        far = 2 * epsilon if up else epsilon / 2
+    return min(near, far), max(near, far)
 
 
 def _compare_at_zero(asked: Question) -> Answer:

@@ -20,6 +20,7 @@ from verified_dp.core.engines.nodes import (
     work_of_moment,
 )
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import is_on_lines
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import Work, nothing, paced
 
@@ -34,7 +35,8 @@ def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]], ex
     point = ball(exponent)
     log_mass = loss.enclose_gaussian_exponent(acb(point)).real
     for law, count in paced(loss.direct_parts, between):
-        log_mass += count * law.enclose_moment(point).log()
+        moment = law.bound_moment(point) if is_on_lines(law) else law.enclose_moment(point)
+        log_mass += count * moment.log()
     for nodes, count in paced(node_sets, between):
         value = bound_total(nodes, point)
         quadrature, node_tail = nodes.line_error(point, value)

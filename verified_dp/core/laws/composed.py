@@ -9,7 +9,7 @@ from flint import acb, arb
 
 from verified_dp.core.balls import ball
 from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.law import DirectLaw, Law, has_rational_end, is_direct, is_ruled
+from verified_dp.core.laws.law import DirectLaw, Law, has_rational_end, is_direct, is_on_lines, is_ruled
 from verified_dp.core.laws.renyi import MomentBound
 from verified_dp.core.laws.revealed import RevealedLines, is_revealed
 from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
@@ -79,7 +79,8 @@ class ComposedLoss:
     @cached_property
     def has_transform(self) -> bool:
         """Whether every part has a transform, by nodes or directly: what the contour needs."""
-        return len(self.node_parts) + len(self.direct_parts) == len(self.parts) and not self.only_moments
+        known = sum(not is_on_lines(law) for law, _ in self.direct_parts)
+        return len(self.node_parts) + known == len(self.parts) and not self.only_moments
 
     @cached_property
     def has_line(self) -> bool:

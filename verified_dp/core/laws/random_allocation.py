@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt  # exact: integers
+from typing import ClassVar
 
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
 from verified_dp.core.balls import (
     BOUND_BITS,
     ball,
+    disc,
+    integer_above,
     integer_below,
     kept,
     lower_dyadic,
@@ -24,7 +27,8 @@ from verified_dp.core.balls import (
 )
 from verified_dp.core.exact import SquareRoot, square
 from verified_dp.core.laws.allocation_contour import Band, enclose_put, itemise_put, own_bits
-from verified_dp.core.laws.law import Priced, Unbounded
+from verified_dp.core.laws.allocation_line import GaussianPart, Line, choose_start
+from verified_dp.core.laws.law import DiscreteRule, Priced, Unbounded
 from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.theorems import proved_by
 from verified_dp.core.work import words
@@ -37,6 +41,8 @@ _HALF_AND_MORE = Fraction(17, 32)
 _FARTHEST = 10**6
 _HIGHEST = 48
 """Moments of the remove order are taken up to this one."""
+_FEW_BITS, _MOMENT_BITS = 16, 512
+"""Of a moment that is bounded by places; for all whole moments, whose sums cancel where rounds are few."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,9 @@ class RandomAllocationLoss(Unbounded, Priced):
     rounds: int
     noise_multiplier: Fraction | SquareRoot
     order: str
+
+    decays: ClassVar[bool] = True
+    least_count: ClassVar[int] = 1
 
     def in_order(self, order: str) -> RandomAllocationLoss:
         """The same epoch in the other order."""
@@ -155,14 +164,17 @@ class RandomAllocationLoss(Unbounded, Priced):
         """None of them."""
         return []
 
-    @proved_by("T133-random-allocation")
+    @proved_by("T133-random-allocation", "T168-allocation-line")
     def enclose_moment(self, exponent: arb) -> arb:
-        """Enclose E[e^{l L}], l > 0, between 0 and that of one round, e^{l(l+1) s^2/2}; remove: E (S/t)^{1+l} if less.
+        """Enclose E[e^{l L}], l > 0, above 0: remove, at most that of one round, e^{l(l+1) s^2/2}, and E (S/t)^{1+l};
+        add, at most e^{l s^2/2 + l^2 s^2/(2t)}.
 
-        That is log-convex in l, and known for whole l.
+        E (S/t)^{1+l} is log-convex in l, and known for whole l.
         """
+        if self.order == "add":
+            return arb(0).union(self.part.bound_moment(exponent))
         single = (exponent * (exponent + 1) / (2 * ball(square(self.noise_multiplier)))).exp()
-        if self.order == "add" or not 0 <= exponent < _HIGHEST:
+        if not 0 <= exponent < _HIGHEST:
             return arb(0).union(single)
         whole = integer_below(exponent)
         if not exponent - whole <= 1:
@@ -170,6 +182,92 @@ class RandomAllocationLoss(Unbounded, Priced):
         moments = enclose_moments(self.rounds, self.noise_multiplier)
         low, high = moments[whole + 1].log(), moments[whole + 2].log()
         return arb(0).union(single.min((low + (exponent - whole) * (high - low)).exp()))
+
+    @property
+    def part(self) -> GaussianPart:
+        """The Gaussian part of the loss."""
+        return GaussianPart.of(self.rounds, self.noise_multiplier)
+
+    def _enclose_one(self, x: arb, power: int, halvings: int = 0) -> arb:
+        """As `_enclose`, by the hyperbola itself: where hardly two strikes meet in a cell, polynomials do not pay."""
+        found = self._shared(x, halvings)
+        if found is None:
+            return arb(0).union(arb.pos_inf())
+        return enclose_put(self.rounds, self.noise_multiplier, found[0], power, replace(found[1], reach=Fraction(0)))
+
+    @proved_by("T133-random-allocation", "T168-allocation-line")
+    def enclose_one_density(self, x: arb, halvings: int) -> arb:
+        """Enclose K f(K), f the density of S: the density of the loss under Q (remove), under P (add).
+
+        halvings: of the cells that share a hyperbola, which then is nearer.
+        """
+        return self._strike(x) * self._enclose_one(x, 0, halvings)
+
+    @proved_by("T168-allocation-line")
+    def bound_below(self, power: arb, x: arb) -> arb:
+        """Bound E[e^{aL}; L < x] under the law of S by e^{ax} P(L < x); infinite but for a > 0."""
+        if not power > 0:
+            return arb.pos_inf()
+        below = self._enclose_one(x, 1)
+        return upper_end((power * x).exp() * (below if self.order == "remove" else 1 - below))
+
+    @proved_by("T168-allocation-line")
+    def bound_above(self, power: arb, x: arb, small: arb) -> arb:
+        """Bound E[e^{aL}; L > x] under the law of S: remove, by whole moments; add, by pieces until that is small."""
+        if self.order == "add":
+            return self.part.bound_pieces(power, x, small, lambda place: self._enclose_one(place, 1))
+        with ctx.workprec(_MOMENT_BITS):
+            moments, found = enclose_moments(self.rounds, self.noise_multiplier), arb.pos_inf()
+            for n in range(1, _HIGHEST + 2):
+                found = found.min(moments[n] * ((power - n) * x).exp()) if n >= power else found
+            return upper_end(found)
+
+    def _sum_places(self, tilt: arb, frequency: arb, bits: int) -> tuple[DiscreteRule, arb]:
+        """The rule to about 2^-bits, and a bound of M(c)."""
+        power = tilt + 1 if self.order == "remove" else tilt
+        line = Line(self, self.part, power, upper_end(abs(frequency)), bits)
+        return line.enclose_rule(self._start(power))
+
+    def _start(self, power: arb) -> arb:
+        """About where e^{ax} times the density is largest."""
+        if self.order == "add":
+            return choose_start(self.rounds, self.noise_multiplier, power)
+        with ctx.workprec(_MOMENT_BITS):
+            moments = enclose_moments(self.rounds, self.noise_multiplier)
+            n = integer_below(power.min(arb(_HIGHEST)))
+            return (moments[n + 1] / moments[n]).log()
+
+    @proved_by("T168-allocation-line")
+    def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
+        """Enclose h e^{cx} p(x) at all places that matter, and their error on |Im z| <= frequency."""
+        return self._sum_places(tilt, frequency, ctx.prec)[0]
+
+    def count_nodes(self, tilt: arb, frequency: arb) -> int:
+        """The places."""
+        return len(self.enclose_rule(tilt, frequency).losses)
+
+    @proved_by("T168-allocation-line")
+    def enclose_transform(self, z: acb) -> acb:
+        """Enclose M(z), Re z > 0."""
+        rule, turn = self.enclose_rule(z.real, z.imag), acb(0, z.imag)
+        parts = (weight * (turn * loss).exp() for loss, weight in zip(rule.losses, rule.weights, strict=True))
+        return sum(parts, acb(0)) + disc(rule.error)
+
+    @proved_by("T168-allocation-line")
+    def bound_moment(self, exponent: arb) -> arb:
+        """Bound M(l), l > 0, by a few places."""
+        return self._sum_places(exponent, arb(0), _FEW_BITS)[1].min(self.enclose_moment(exponent).upper())
+
+    @proved_by("T168-allocation-line")
+    def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(c+iw)| for every w >= W by M(c) e^{-W^2 v/2}."""
+        return upper_end(self.bound_moment(tilt) * self.part.fall(frequency))
+
+    def transform_work(self, prec: int) -> int:
+        """At one frequency, and a share of what the places take that are made once."""
+        with ctx.workprec(BOUND_BITS):
+            wide = 1 + ((2 * self.part.most).expm1() / self.rounds).log1p() / self.part.variance
+            return _LINE * words(prec) * (1 + integer_above(wide.sqrt()))
 
     def value_work(self, prec: int) -> int:
         """A polynomial that many x share, or a sum over the points of a hyperbola, and now and then a new one."""
@@ -180,7 +278,7 @@ class RandomAllocationLoss(Unbounded, Priced):
         return _TABLE * words(prec) * (8 + isqrt(square(self.noise_multiplier).__ceil__())) // 8
 
 
-_VALUE, _TABLE = 10**4, 10**6
+_VALUE, _TABLE, _LINE = 10**4, 10**6, 10**5
 """Units: at most 1 ms and 0.1 s a word were measured, for t to 10^6; values are dearer where x is spread out."""
 
 

@@ -121,7 +121,7 @@ def bound_mass(loss: ComposedLoss, nodes: Sequence[Nodes | Revealed], exponent: 
     point = ball(exponent)
     size = loss.gaussian_exponent((point, Ball(0)))[0]
     for law, count in loss.direct_parts:
-        size = size + log(law.moment(point)) * count
+        size = size + log(law.bound_moment(point)) * count
     for found, (_, count) in zip(nodes, loss.line_parts, strict=True):
         size = size + log(found.mass(point)) * count
     return (exp(size) * chernoff_factor(point if exponent > 0 else -1 - point)).upper()

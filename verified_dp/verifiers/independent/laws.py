@@ -7,6 +7,7 @@ witness lists what it has for each law (`place`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,6 +17,8 @@ from typing import Any, ClassVar
 from mpmath import bernfrac
 
 from .allocation import moments, one_round, put_and_below
+from .allocation_line import FEW_BITS, places
+from .allocation_mellin import Transformed, transformed
 from .balls import (
     Ball,
     Complex,
@@ -125,6 +128,10 @@ class Law:
     def moment(self, exponent: Ball) -> Ball:
         """E[e^{l L}; L < inf], l > 0, or an upper bound."""
         return self.transform((exponent, Ball(0)))[0]
+
+    def bound_moment(self, exponent: Ball) -> Ball:
+        """An upper bound of E[e^{l L}; L < inf], l > 0, for what it bounds."""
+        return self.moment(exponent)
 
     def transform(self, z: Complex) -> Complex:
         """M(z) = E[e^{zL}; L < inf], Re z > 0."""
@@ -735,6 +742,29 @@ class RandomAllocationLoss(Law):
     rounds: int
     noise_multiplier: Fraction | SquareRoot
     order: str
+    direct: ClassVar[bool] = True
+
+    def _transformed(self, tilt: Ball, step: Ball, count: int, wanted: int) -> Transformed:
+        """By Mellin's transform; where that cancels too much, by the density at equal distances (T168)."""
+        known = self.rounds, square_of(self.noise_multiplier), self.order == "add", tilt
+        with suppress(ArithmeticError, ValueError):
+            return transformed(*known, step, count, wanted)
+        found = places(*known, step * count, wanted)
+        turns = [cos_sin(loss * step) for loss in found.losses]
+        values = turn_sums([(weight, Ball(0)) for weight in found.weights], turns, count)
+        return Transformed(values, found.error, found.moment)
+
+    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
+        found = self._transformed(tilt, step, count, max(bits() - 56, FEW_BITS))
+        return found.values, found.error
+
+    def bound_moment(self, exponent: Ball) -> Ball:
+        return smaller(self._transformed(exponent, Ball(0), 0, FEW_BITS).moment, self.moment(exponent).upper())
+
+    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
+        """M(c) e^{-W^2 v/2}."""
+        variance = 1 / (square_of(self.noise_multiplier) * self.rounds)
+        return (self.bound_moment(tilt) * exp(-(frequency * frequency * variance / 2))).upper()
 
     def _values(self, x: Ball) -> tuple[Ball, Ball]:
         """(H, P(S < K)) at K = t e^x (add: t e^-x)."""
@@ -761,11 +791,13 @@ class RandomAllocationLoss(Law):
         return self._values(x)[0]
 
     def moment(self, exponent: Ball) -> Ball:
-        """At most that of one round; remove: at most E (S/t)^{1+l}, log-convex in l, known at whole l up to 48."""
+        """Remove: at most one round's and E (S/t)^{1+l}, log-convex in l, known at whole l up to 48; add: T168."""
         square = square_of(self.noise_multiplier)
+        if self.order == "add":
+            return exp(exponent * (1 + exponent / self.rounds) / (2 * square))
         single = exp(exponent * (exponent + 1) / (2 * square))
         whole = next((n for n in range(48) if exponent >= n and exponent <= n + 1), None)
-        if whole is None or self.order == "add":
+        if whole is None:
             return single
         known = moments(self.rounds, square, 49, bits())
         low, high = log(known[whole + 1]), log(known[whole + 2])
