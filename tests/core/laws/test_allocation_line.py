@@ -137,6 +137,19 @@ def test_moments_of_the_add_order_are_less_than_those_of_one_round() -> None:
             assert law.bound_moment(arb(power)) < bound
 
 
+@THEOREM
+@pytest.mark.parametrize("rounds", [2, 10])
+def test_moments_between_minus_one_and_zero_exceed_those_of_one_round(rounds: int) -> None:
+    """Remove: E (S/t)^{1+l} >= E X^{1+l} there, so no bound may be one round's."""
+    with ctx.workprec(64):
+        law, power = RandomAllocationLoss(rounds, F(1, 2), "remove"), arb(-1) / 2
+        truth = law.enclose_transform(acb(power)).real
+        assert truth > (power * (power + 1) * 2).exp() * (1 + arb(1) / 10)
+        assert not law.enclose_moment(power).upper() < truth
+        assert truth < law.bound_moment(power) < truth * (1 + arb(2) ** -8)
+        assert truth < law.bound_transform_beyond(power, arb(0)) < truth * (1 + arb(2) ** -8)
+
+
 @pytest.mark.parametrize("order", ["remove", "add"])
 def test_places_out_of_reach_tell_nothing(order: str) -> None:
     """Steps wider than the frequencies allow, or moments that are not known: no number is made up."""

@@ -169,9 +169,10 @@ class RandomAllocationLoss(Unbounded, Priced):
         """Enclose E[e^{l L}], l > 0, above 0: remove, at most that of one round, e^{l(l+1) s^2/2}, and E (S/t)^{1+l};
         add, at most e^{l s^2/2 + l^2 s^2/(2t)}.
 
-        E (S/t)^{1+l} is log-convex in l, and known for whole l.
+        E (S/t)^{1+l} is log-convex in l, and known for whole l. Infinite where l may be below 0: there one round's
+        moment is the smaller one.
         """
-        if self.order == "add":
+        if self.order == "add" or not exponent >= 0:
             return arb(0).union(self.part.bound_moment(exponent))
         single = (exponent * (exponent + 1) / (2 * ball(square(self.noise_multiplier)))).exp()
         if not 0 <= exponent < _HIGHEST:

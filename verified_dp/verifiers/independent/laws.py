@@ -792,6 +792,8 @@ class RandomAllocationLoss(Law):
 
     def moment(self, exponent: Ball) -> Ball:
         """Remove: at most one round's and E (S/t)^{1+l}, log-convex in l, known at whole l up to 48; add: T168."""
+        if not exponent >= 0:
+            raise Unknown("a moment of random allocation below 0")
         square = square_of(self.noise_multiplier)
         if self.order == "add":
             return exp(exponent * (1 + exponent / self.rounds) / (2 * square))
