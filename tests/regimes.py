@@ -133,9 +133,21 @@ def _allocated(rng: random.Random) -> Drawn:
                           "fixed": rng.random() < 0.5}}], ["6", "12"]
 
 
+def _epochs(rng: random.Random) -> Drawn:
+    """Epochs of fresh allocations, or one beside Gaussian steps."""
+    noise, count = rng.choice(["3/10", "1/2", "1", "2", "5", "10"]), rng.choice([1, 2, 3, 10, 40])
+    rounds = rng.choice([2, 2, 3, 10, 100, 1000, 10**4])
+    steps: list[Table] = [{"kind": "gaussian", "noise_multiplier": noise, "count": count,
+                           "sampling": {"scheme": "random-allocation", "rounds": rounds}}]
+    if count == 1 or rng.random() < 0.2:
+        steps.append({"kind": "gaussian", "noise_multiplier": rng.choice(["1", "7/2", "20"]),
+                      "count": rng.randint(1, 3)})
+    return steps, ["2", "6"]
+
+
 FAMILIES: dict[str, Callable[[random.Random], Drawn]] = {
     "rays": _sampled_gaussians, "marked": _little_noise, "outcomes": _listed, "halves": _few_outcomes,
-    "shortened": _long_mixtures, "deficits": _next_to_the_end, "allocation": _allocated}
+    "shortened": _long_mixtures, "deficits": _next_to_the_end, "allocation": _allocated, "epochs": _epochs}
 
 
 def regime(rng: random.Random, family: str) -> tuple[str, list[Table], Table]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -152,6 +152,14 @@ def integrated(loss: ComposedLoss, epsilon: Fraction) -> Route | None:
         return Route("quadrature", (lower_dyadic(around), upper_dyadic(around))) if value > 1e-20 else None
 
 
+def _epochs(loss: ComposedLoss, epsilon: Fraction) -> Iterator[Route]:
+    """Epochs of random allocation by a line of each order."""
+    order = SingleOrder(loss)
+    for plan in order._plan_epochs(epsilon, order.saddle(epsilon).log_delta - FEW_BITS):
+        name = "swapped line" if plan.witness.tilt < 0 else "line"
+        yield from (replace(one, name=name) for one in _route(order.evaluate(epsilon, plan.witness)))
+
+
 def all_routes(loss: ComposedLoss, epsilon: Fraction, timed: Callable[[Callable[[], None]], None]) -> list[Route]:
     """What every route says that applies; one of a kind; the lattice where there is but one.
 
@@ -174,6 +182,8 @@ def all_routes(loss: ComposedLoss, epsilon: Fraction, timed: Callable[[Callable[
         timed(lambda route=route: ask(route))  # type: ignore[misc]
     for plain in (enumerated, integrated):
         timed(lambda plain=plain: sum_up(plain))  # type: ignore[misc]
-    if len(found) < 2:
+    if SingleOrder(loss).has_epochs:
+        timed(lambda: found.update({one.name: one for one in _epochs(loss, epsilon)}))
+    if len(found) < 2 or {"line", "swapped line"} & found.keys():
         timed(lambda: ask(_by_method("lattice")))
     return list(found.values())

@@ -76,6 +76,8 @@ _OUTCOMES_SECONDS, _FEWEST_BITS = 20.0, 6.0
 """For one sum over the outcomes of laws on no grid; what it must promise."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
+_TURNS = 5
+"""Lines for epochs in turn, where estimates of delta are too large: with 1, 4, 16, .. spare bits."""
 _FAR = (1000, 100)
 """How much farther from the largest loss than eps a grid is chosen: one for eps itself would be too fine."""
 EPOCH_SECONDS, EPOCHS_TRIED, FEWEST_BITS = 6e-8, 3, 64
@@ -305,18 +307,24 @@ class SingleOrder:
         answers = [one.at(epsilon) for one in self._epochs]
         if answers and width_bits(answers[0].bounds) >= bits:
             return answers
-        for plan in [*self._plan_epochs(epsilon, bits + 1), *self._plan_epochs(epsilon, bits + 4)[-1:]]:
-            if not budget.allows(plan.seconds):
-                continue
-            answers = self._epochs = [self.evaluate(epsilon, plan.witness)]
-            if width_bits(answers[0].bounds) >= bits:
+        size = self.saddle(epsilon).log_delta
+        for turn in range(_TURNS):
+            plans = self._plan_epochs(epsilon, size - (bits + 4**turn) * math.log(2))
+            for plan in plans[-1:] if turn else plans:
+                if not budget.allows(plan.seconds):
+                    continue
+                answers = self._epochs = [self.evaluate(epsilon, plan.witness)]
+                if width_bits(answers[0].bounds) >= bits:
+                    return answers
+            least = float(answers[0].bounds.upper.log()) if answers else size
+            if turn and not least < size:
                 break
+            size = min(size, least)
         return answers
 
-    def _plan_epochs(self, epsilon: Fraction, bits: float) -> list[EpochsPlan]:
-        """A line and, for the remove order, one of the add order at -eps; the cheaper first."""
+    def _plan_epochs(self, epsilon: Fraction, goal: float) -> list[EpochsPlan]:
+        """A line to about e^goal and, for the remove order, one of the add order at -eps; the cheaper first."""
         where = as_float(epsilon)
-        goal = self.saddle(epsilon).log_delta - bits * math.log(2)
         plans = [plan_epochs(self.lattice.model, where, goal, False)]
         if self.loss.order == "remove":
             plans.append(plan_epochs(self._added, -where, goal - where, True))

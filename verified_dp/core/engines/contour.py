@@ -52,14 +52,15 @@ def _enclose_family_on_line(family: Sequence[tuple[AnyNodes, int]], tilt: arb, s
 
 
 @proved_by("T06-trapezoidal-enclosure")
-def _enclose_direct_on_line(law: DirectLaw, tilt: arb, step: arb, count: int) -> tuple[list[acb], arb]:
+def _enclose_direct_on_line(law: DirectLaw, tilt: arb, step: arb, count: int,
+                            between: Callable[[], None] = nothing) -> tuple[list[acb], arb]:
     """Enclose M(tilt + i m step) for m = 0..count up to an error: one by one, or all by the law's rule."""
     if not isinstance(law, RuleLaw):
-        return [law.enclose_transform(acb(tilt, m * step)) for m in range(count + 1)], arb(0)
-    rule = law.enclose_rule(tilt, count * step)
+        return [law.enclose_transform(acb(tilt, m * step)) for m in paced(range(count + 1), between)], arb(0)
+    rule = law.enclose_rule(tilt, count * step, between)
     weights = [acb(weight) for weight in rule.weights]
     turns = [acb(0, loss * step).exp() for loss in rule.losses]
-    return turn_sums([weights], turns, count)[0], rule.error
+    return turn_sums([weights], turns, count, between)[0], rule.error
 
 
 @proved_by("T12-powers", "T156-one-loss")
@@ -188,8 +189,7 @@ class LineWitness:
             node_sets = list(chain(*families))
             columns = [column for family in paced(families, between)
                        for column in _enclose_family_on_line(family, tilt, step, self.count, between)]
-            direct = [_enclose_direct_on_line(law, tilt, step, self.count)
-                      for law, _ in paced(loss.direct_parts, between)]
+            direct = [_enclose_direct_on_line(law, tilt, step, self.count, between) for law, _ in loss.direct_parts]
             with ctx.workprec(BOUND_BITS):
                 errors = [nodes.line_error(tilt, upper_end(column[0].abs_upper()))
                           for (nodes, _), column in paced(zip(node_sets, columns, strict=True), between)]

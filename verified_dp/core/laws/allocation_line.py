@@ -64,19 +64,21 @@ class GaussianPart:
 
     @proved_by("T168-allocation-line")
     def bound_pieces(self, tilt: arb, place: arb, small: arb, chance: Callable[[arb], arb]) -> arb:
-        """Bound E[e^{cL}; L > b] of the add order by pieces that double, until the rest is small; chance: of L > x.
+        """Bound E[e^{cL}; L > b] of the add order by pieces, short ones where they count; chance: of L > x.
 
-        Infinite but for c > 0.
+        Until the rest is small. Infinite but for c > 0.
         """
         if not tilt > 0:
             return arb.pos_inf()
-        total, far, width = arb(0), arb.pos_inf(), self.variance.sqrt()
+        total, far = arb(0), arb.pos_inf()
         for _ in range(_MOST_PIECES):
             beyond = upper_end(chance(place))
             far = self.bound_far(tilt, place, beyond)
             if far <= small:
                 break
-            place, width = place + width, 2 * width
+            value = (tilt * place).exp() * beyond
+            width = (small / value).log().max(arb(1)) if value > 0 and small > 0 else arb(1)
+            place += lower_end(width) / tilt
             total += (tilt * place).exp() * beyond
         return upper_end(total + far)
 
@@ -89,14 +91,32 @@ class GaussianPart:
         return upper_end(bound)
 
 
+@proved_by("T168-allocation-line")
+def bound_left(power: arb, place: arb, small: arb, chance: Callable[[arb], arb]) -> arb:
+    """Bound E[e^{aL}; L < b], a > 0, by pieces to the left until e^{ax} P(L < x) is small; chance: of L > x.
+
+    A piece x' < L < x adds at most e^{ax} times the smaller of P(L > x') and P(L < x).
+    """
+    total, width, rest = arb(0), 1 / power, (power * place).exp() * (1 - chance(place))
+    for _ in range(_MOST_PIECES):
+        if rest <= small:
+            break
+        left = place - width
+        above = chance(left)
+        piece = upper_end(rest).min(upper_end((power * place).exp() * above))
+        total, place, rest = total + piece, left, (power * left).exp() * (1 - above)
+        width = 2 * width if piece <= small else width
+    return upper_end(total + rest)
+
+
 class Placed(Protocol):
     """What a line asks of a law, L being the loss and a the power: all under the law of S."""
 
     def enclose_one_density(self, x: arb, halvings: int) -> arb:
         """Enclose the density of L, more closely with more halvings."""
 
-    def bound_below(self, power: arb, x: arb) -> arb:
-        """Bound E[e^{aL}; L < x]."""
+    def bound_below(self, power: arb, x: arb, small: arb) -> arb:
+        """Bound E[e^{aL}; L < x], which need not be more exact than `small`."""
 
     def bound_above(self, power: arb, x: arb, small: arb) -> arb:
         """Bound E[e^{aL}; L > x], which need not be more exact than `small`."""
@@ -112,12 +132,12 @@ class Line:
     frequency: arb
     bits: int
 
-    def enclose_rule(self, start: arb) -> tuple[DiscreteRule, arb]:
+    def enclose_rule(self, start: arb, between: Callable[[], None]) -> tuple[DiscreteRule, arb]:
         """The rule for |w| <= frequency, and a bound of M(c); the places are chosen, the first one near `start`."""
         with ctx.workprec(BOUND_BITS):
             step = self.choose_step()
             first = integer_below(start / ball(step)) if start.is_finite() else 0
-        first, weights = self.gather(step, first)
+        first, weights = self.gather(step, first, between)
         with ctx.workprec(self.bits + _SPARE):
             return self.join(step, first, weights)
 
@@ -127,12 +147,13 @@ class Line:
             room = (2 * self.bits * arb.const_log2() / self.part.variance).sqrt()
             return lower_dyadic(2 * arb.pi() / (self.frequency + room)).as_fraction()
 
-    def gather(self, step: Fraction, first: int) -> tuple[int, list[arb]]:
+    def gather(self, step: Fraction, first: int, between: Callable[[], None]) -> tuple[int, list[arb]]:
         """Weights from there to both sides until one is 2^-bits of the largest, or lost in its error."""
         found, top = dict[int, arb](), arb(0)
         for side in (1, -1):
             j = first if side > 0 else first - 1
             while len(found) < MOST_PLACES:
+                between()
                 weight = self.weigh_sharply(step, j, top, self._prec(top, found.get(j - side, top), step * (j - side)))
                 if found and not weight > 0:
                     break
@@ -176,8 +197,9 @@ class Line:
         """The rule of the weights at j = first, first + 1, ..., any step and any ends, and a bound of M(c)."""
         places = [ball(step * j) for j in range(first, first + len(weights))]
         top = sum(map(upper_end, weights), arb(0))
-        left = self.law.bound_below(self.power, places[0])
-        right = self.law.bound_above(self.power, places[-1], top * arb((1, -self.bits)))
+        small = top * arb((1, -self.bits))
+        left = self.law.bound_below(self.power, places[0], small)
+        right = self.law.bound_above(self.power, places[-1], small)
         aliases = self.part.bound_aliases(ball(step), self.frequency)
         rest = 2 * (1 + aliases) * (left + right)
         moment = upper_end((top + rest) / (1 - aliases)) if aliases < 1 else arb.pos_inf()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 from flint import acb, arb
 
 from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import VALUE, words
+from verified_dp.core.work import VALUE, nothing, words
 
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 """The order of the swapped pair (Q, P)."""
@@ -180,7 +181,7 @@ class RuleLaw(DirectLaw, Protocol):
     def count_nodes(self, tilt: arb, frequency: arb) -> int:
         """How many nodes `enclose_rule` takes."""
 
-    def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
+    def enclose_rule(self, tilt: arb, frequency: arb, between: Callable[[], None] = nothing) -> DiscreteRule:
         """Enclose a rule that holds at tilt + iw for every |w| <= |frequency|."""
 
 

@@ -6,6 +6,7 @@ P = law of a record placed at random, Q = N(0, sigma^2 I_t), dP/dQ = S/t; put(K)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt  # exact: integers
@@ -27,11 +28,11 @@ from verified_dp.core.balls import (
 )
 from verified_dp.core.exact import SquareRoot, square
 from verified_dp.core.laws.allocation_contour import Band, enclose_put, itemise_put, own_bits
-from verified_dp.core.laws.allocation_line import GaussianPart, Line, choose_start
+from verified_dp.core.laws.allocation_line import GaussianPart, Line, bound_left, choose_start
 from verified_dp.core.laws.law import DiscreteRule, Priced, Unbounded
 from verified_dp.core.laws.one_round import OneRound
 from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import words
+from verified_dp.core.work import nothing, words
 
 _FINE = 4
 """Polynomials cover cells of 2^-4 at most."""
@@ -205,12 +206,16 @@ class RandomAllocationLoss(Unbounded, Priced):
         return self._strike(x) * self._enclose_one(x, 0, halvings)
 
     @proved_by("T168-allocation-line")
-    def bound_below(self, power: arb, x: arb) -> arb:
-        """Bound E[e^{aL}; L < x] under the law of S by e^{ax} P(L < x); infinite but for a > 0."""
+    def bound_below(self, power: arb, x: arb, small: arb) -> arb:
+        """Bound E[e^{aL}; L < x] under the law of S: remove, by e^{ax} P(L < x); add, by pieces until that is small.
+
+        Infinite but for a > 0.
+        """
         if not power > 0:
             return arb.pos_inf()
-        below = self._enclose_one(x, 1)
-        return upper_end((power * x).exp() * (below if self.order == "remove" else 1 - below))
+        if self.order == "add":
+            return bound_left(power, x, small, lambda place: self._enclose_one(place, 1))
+        return upper_end((power * x).exp() * self._enclose_one(x, 1))
 
     @proved_by("T168-allocation-line")
     def bound_above(self, power: arb, x: arb, small: arb) -> arb:
@@ -223,11 +228,12 @@ class RandomAllocationLoss(Unbounded, Priced):
                 found = found.min(moments[n] * ((power - n) * x).exp()) if n >= power else found
             return upper_end(found)
 
-    def _sum_places(self, tilt: arb, frequency: arb, bits: int) -> tuple[DiscreteRule, arb]:
+    def _sum_places(self, tilt: arb, frequency: arb, bits: int,
+                    between: Callable[[], None] = nothing) -> tuple[DiscreteRule, arb]:
         """The rule to about 2^-bits, and a bound of M(c)."""
         power = tilt + 1 if self.order == "remove" else tilt
         line = Line(self, self.part, power, upper_end(abs(frequency)), bits)
-        return line.enclose_rule(self._start(power))
+        return line.enclose_rule(self._start(power), between)
 
     def _start(self, power: arb) -> arb:
         """About where e^{ax} times the density is largest."""
@@ -239,9 +245,9 @@ class RandomAllocationLoss(Unbounded, Priced):
             return (moments[n + 1] / moments[n]).log()
 
     @proved_by("T168-allocation-line")
-    def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
+    def enclose_rule(self, tilt: arb, frequency: arb, between: Callable[[], None] = nothing) -> DiscreteRule:
         """Enclose h e^{cx} p(x) at all places that matter, and their error on |Im z| <= frequency."""
-        return self._sum_places(tilt, frequency, ctx.prec)[0]
+        return self._sum_places(tilt, frequency, ctx.prec, between)[0]
 
     def count_nodes(self, tilt: arb, frequency: arb) -> int:
         """The places."""

@@ -10,7 +10,7 @@ The integral is taken by Gauss-Legendre panels, so that the law becomes one disc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -33,7 +33,7 @@ from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss, bound_p
 from verified_dp.core.laws.law import DiscreteRule
 from verified_dp.core.laws.sampled import SampledLoss
 from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import VALUE, words
+from verified_dp.core.work import VALUE, nothing, paced, words
 
 LARGEST_RATIO = 8
 """Losses in [-mu, mu] with a larger mu would need many panels, and frequencies: such laws go to the lattice."""
@@ -91,13 +91,13 @@ class SampledLaplaceLoss(SampledLoss):
         return (ball(self.probability) * place.expm1()).log1p()
 
     @proved_by("T61-sampled-laplace", "T60-tails")
-    def enclose_rule(self, tilt: arb, frequency: arb) -> DiscreteRule:
+    def enclose_rule(self, tilt: arb, frequency: arb, between: Callable[[], None] = nothing) -> DiscreteRule:
         """Enclose the atoms and the Gauss-Legendre nodes of the inner piece, and their error on |Im z| <= frequency."""
         points, error = self._choose_points(tilt, frequency)
         power, sign = self._power(tilt), 1 if self.order == "remove" else -1
         inner = _inner_nodes(self.base, self.probability, points)
         atoms = [(loss, mass * (tilt * loss).exp()) for loss, mass in self.enclose_loss_atoms()]
-        nodes = [(sign * log_size, weight * (power * log_size).exp()) for log_size, weight in inner]
+        nodes = [(sign * log_size, weight * (power * log_size).exp()) for log_size, weight in paced(inner, between)]
         losses, weights = zip(*atoms, *nodes, strict=True)
         return DiscreteRule(list(losses), list(weights), error)
 
