@@ -219,7 +219,8 @@ class LineWitness:
         made, tails = (work_of_nodes(loss, rules) for rules in (self.nodes, self.tail_nodes))
         products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(loss.node_parts) + 1))
         bounds = 8 * EXPONENTIAL * (tails + made)
-        direct = frequencies * sum(law.transform_work(self.prec) for law, _ in loss.direct_parts)
+        direct = sum(law.rule_work(self.prec) + frequencies * law.transform_work(self.prec)
+                     for law, _ in loss.direct_parts)
         entries = 2 * nodes * root_above(frequencies) + 4 * frequencies
         return Work(products * words(self.prec) + bounds + direct, entries * entry_bytes(self.prec))
 

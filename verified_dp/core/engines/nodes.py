@@ -405,5 +405,6 @@ def count_all_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
 
 def work_of_moment(loss: ComposedLoss, rules: Sequence[NodeRule], prec: int) -> Work:
     """Of E[e^{l S}] at one l."""
-    nodes, direct = count_all_nodes(loss, rules), 2 * sum(law.transform_work(prec) for law, _ in loss.direct_parts)
+    nodes, direct = count_all_nodes(loss, rules), 2 * sum(law.transform_work(prec) + law.rule_work(prec)
+                                                          for law, _ in loss.direct_parts)
     return Work(2 * EXPONENTIAL * work_of_nodes(loss, rules) * words(prec) + direct, 2 * nodes * entry_bytes(prec))

@@ -85,6 +85,10 @@ class Priced:
         """One value of the transform: a sum over all atoms or integers."""
         return self.value_work(prec) + self.table_work(prec)
 
+    def rule_work(self, prec: int) -> int:
+        """What a rule takes once, beside that: as good as nothing."""
+        return 0
+
 
 class SameInEveryOrder(Priced):
     """What the laws share whose pair is its own mirror image, or is known in both directions by the same numbers."""
@@ -150,6 +154,9 @@ class DirectLaw(Law, Protocol):
 
     def transform_work(self, prec: int) -> int:
         """Units of one value of the transform."""
+
+    def rule_work(self, prec: int) -> int:
+        """Units of what all values share."""
 
     def enclose_transform(self, z: acb) -> acb:
         """Enclose M(z) = E[e^{zL}; L < inf] for Re z > 0."""

@@ -271,10 +271,18 @@ class RandomAllocationLoss(Unbounded, Priced):
         return upper_end(self.bound_moment(tilt) * self.part.fall(frequency))
 
     def transform_work(self, prec: int) -> int:
-        """At one frequency, and a share of what the places take that are made once."""
+        """One product at each place."""
+        return 2 * words(prec) * self._places(prec)
+
+    def rule_work(self, prec: int) -> int:
+        """Of the density at all places, and the hyperbolas that some of them share."""
+        return _PLACE * words(prec) * self._places(prec)
+
+    def _places(self, prec: int) -> int:
+        """About as many as a line has; more where small tilts ask for large losses."""
         with ctx.workprec(BOUND_BITS):
             wide = 1 + ((2 * self.part.most).expm1() / self.rounds).log1p() / self.part.variance
-            return _LINE * words(prec) * (1 + integer_above(wide.sqrt()))
+            return prec * (1 + integer_above(wide.sqrt()))
 
     def value_work(self, prec: int) -> int:
         """A polynomial that many x share, or a sum over the points of a hyperbola, and now and then a new one."""
@@ -285,8 +293,9 @@ class RandomAllocationLoss(Unbounded, Priced):
         return _TABLE * words(prec) * (8 + isqrt(square(self.noise_multiplier).__ceil__())) // 8
 
 
-_VALUE, _TABLE, _LINE = 10**4, 10**6, 10**5
-"""Units: at most 1 ms and 0.1 s a word were measured, for t to 10^6; values are dearer where x is spread out."""
+_VALUE, _TABLE, _PLACE = 10**4, 10**6, 3 * 10**4
+"""Units: at most 1 ms and 0.1 s a word were measured, for t to 10^6; values are dearer where x is spread out, and those
+of densities at the places of a line, with their hyperbolas, mostly 1 to 5 ms a word."""
 
 
 @kept(16)
