@@ -37,6 +37,7 @@ from verified_dp.verifiers import independent
 from verified_dp.verifiers.independent import allocation_mellin, balls
 from verified_dp.verifiers.independent import laws as independent_laws
 from verified_dp.verifiers.independent.allocation import approximate, put_and_below
+from verified_dp.verifiers.independent.allocation_line import places
 from verified_dp.verifiers.independent.atoms import DiscreteLaplaceLoss
 from verified_dp.verifiers.independent.balls import Ball, Unknown, precision
 from verified_dp.verifiers.independent.check import MORE_BITS
@@ -694,6 +695,12 @@ def test_ten_epochs_of_allocation(
     assert not independent.verify(canonical(sealed(document))).valid
     entry.update(kept, witness={**kept["witness"], "count": max(kept["witness"]["count"] // 2, 1)})
     assert not independent.verify(canonical(sealed(document))).valid
+
+
+def test_many_rounds_of_much_noise_are_too_much() -> None:
+    """No certificate is wrong because this checker has no short contour."""
+    with balls.precision(200), pytest.raises(independent.TooMuch):
+        places(10**4, F(100), True, balls.ball(63), balls.ball(2270), 138)
 
 
 @pytest.mark.theorem("T168-allocation-line")

@@ -54,6 +54,7 @@ from .balls import (
     times,
     total,
 )
+from .document import TooMuch
 
 MAX_NODES = 20_000
 FARTHER = (2, 8, 64)
@@ -390,7 +391,7 @@ def _plan(guess: Guess, log_strike: float, wanted: float, dense: bool) -> tuple[
     found += [_bent(guess, saddle, log_strike, aim, a) for a in (0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03)]
     contour = min(found, key=lambda one: one.count)
     if contour.count >= MAX_NODES:
-        raise Unknown("a transform of very many nodes")
+        raise (TooMuch if dense else Unknown)("a transform of very many nodes")
     log_c = math.log(contour.c)
     lost = guess.height(log_c, log_strike) - wanted - aim - guess.log_m(log_c)
     return contour, contour.a if isinstance(contour, Hyperbola) else Fraction(0), lost
