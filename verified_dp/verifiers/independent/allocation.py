@@ -124,7 +124,7 @@ def transform(square: Fraction, theta: Fraction, beta: Fraction, wanted: float) 
     far = h * last
     error = (low + high) / expm1(2 * pi() * b / h) + 2 * exp((turn * turn - far * far) / 2)
     places = bits() + 2 * last // chain + 8
-    with precision(places + 64):
+    with precision(places + 64 + math.ceil(approximate(turn * turn) / (2 * math.log(2)))):
         s = 1 / sqrt(ball(square))
         turn, h = theta / s, log(Ball(2)) / (s * chain)
         cosine, sine = cos_sin(ball(theta))
@@ -516,9 +516,9 @@ def density(rounds: int, square: Fraction, strike: Ball, goal: int) -> Ball:
     return found
 
 
-def put_and_below(rounds: int, square: Fraction, strike: Ball) -> tuple[Ball, Ball]:
-    """Enclose E (K - S)_+ and P(S < K), K > 0; square: of the noise multiplier; to 5/8 of a witness's bits."""
-    return _contours(rounds, square, 32 + max(bits() - GUARD, 0) * 5 // 8 // 32 * 32).values(strike)
+def put_and_below(rounds: int, square: Fraction, strike: Ball, eighths: int = 5) -> tuple[Ball, Ball]:
+    """Enclose E (K - S)_+ and P(S < K), K > 0; square: of the noise multiplier; to that part of a witness's bits."""
+    return _contours(rounds, square, 32 + max(bits() - GUARD, 0) * eighths // 8 // 32 * 32).values(strike)
 
 
 def one_round(rounds: int, square: Fraction, strike: Ball) -> tuple[Ball, Ball]:

@@ -731,8 +731,8 @@ def _layers(losses: Sequence[Ball], floors: Sequence[Ball], frequency: Ball) -> 
     return larger(found.lower(), 0)
 
 
-_SHARP_ENOUGH = 24
-"""Bits that one round alone has to give."""
+_SHARP_ENOUGH, _SHARP = 24, 40
+"""Bits that one round alone has to give; those of H that are not asked for again."""
 
 
 @dataclass(frozen=True)
@@ -767,13 +767,15 @@ class RandomAllocationLoss(Law):
         return (self.bound_moment(tilt) * exp(-(frequency * frequency * variance / 2))).upper()
 
     def _values(self, x: Ball) -> tuple[Ball, Ball]:
-        """(H, P(S < K)) at K = t e^x (add: t e^-x)."""
+        """(H, P(S < K)) at K = t e^x (add: t e^-x); with more bits where H is so small that nearly all cancel."""
         added, t = self.order == "add", self.rounds
-        try:
-            put, below = put_and_below(t, square_of(self.noise_multiplier), exp(-x if added else x) * t)
-        except Unknown:
-            return union(larger(-expm1(x), 0), 1), union(0, 1)
-        found = exp(x) * put / t if added else put / t - expm1(x)
+        found, below = union(0, 1), union(0, 1)
+        for eighths in (5, 9, 18):
+            with suppress(Unknown):
+                put, below = put_and_below(t, square_of(self.noise_multiplier), exp(-x if added else x) * t, eighths)
+                found = exp(x) * put / t if added else put / t - expm1(x)
+            if found.r << _SHARP < found.m:
+                break
         return smaller(larger(found, larger(-expm1(x), 0)), 1), smaller(larger(below, 0), 1)
 
     def tails(self, x: Ball) -> Tails:
