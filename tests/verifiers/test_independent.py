@@ -770,6 +770,15 @@ def test_curves_of_allocation_are_those_of_the_other_checker(
             assert a.r << 40 < a.m
 
 
+def test_tiny_deltas_of_one_epoch_keep_their_digits() -> None:
+    """1e-68: nearly all bits of put(K) + t - K cancel; more of them than a witness has."""
+    with precision(343), ctx.workprec(800):
+        found = independent_laws.RandomAllocationLoss(3, F(10), "remove").stick(balls.ball(1))
+        known = RandomAllocationLoss(3, F(10), "remove").enclose_hockey_stick(arb(1))
+        assert arb(arb((found.m, found.e)), arb((found.r, found.e))).overlaps(known)
+        assert found.r << 40 < found.m and known.rad() < known * arb(2) ** -40
+
+
 @pytest.mark.parametrize(("rounds", "noise"), [(2, F(1)), (3, F(2))])
 def test_puts_are_quadratures(rounds: int, noise: Fraction) -> None:
     """E (K - S)_+ for two and three terms, by a rule on the normal variables that is good to 1e-8."""
