@@ -70,7 +70,7 @@ class GaussianPart:
         """
         if not tilt > 0:
             return arb.pos_inf()
-        total, far = arb(0), arb.pos_inf()
+        total, far, most = arb(0), arb.pos_inf(), self.variance.sqrt()
         for _ in range(_MOST_PIECES):
             beyond = upper_end(chance(place))
             far = self.bound_far(tilt, place, beyond)
@@ -78,7 +78,7 @@ class GaussianPart:
                 break
             value = (tilt * place).exp() * beyond
             width = (small / value).log().max(arb(1)) if value > 0 and small > 0 else arb(1)
-            place += lower_end(width) / tilt
+            place, most = place + lower_end((width / tilt).min(most)), 2 * most
             total += (tilt * place).exp() * beyond
         return upper_end(total + far)
 
