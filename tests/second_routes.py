@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
 from math import prod
 
 import oracles
+from enumeration import enumerated as sum_of_outcomes
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines import Witness
 from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
@@ -127,12 +127,7 @@ def enumerated(loss: ComposedLoss, epsilon: Fraction) -> Route | None:
     if prod(law.outcomes + 1 for law in laws) > _MOST_ROWS:
         return None
     with ctx.workprec(2000):
-        total, growth = arb(0), ball(epsilon).exp()
-        for row in product(*(law.enclose_atoms() for law in laws)):
-            p, q = arb(1), growth
-            for one, other in row:
-                p, q = p * one, q * other
-            total += (p - q).max(arb(0))
+        total = sum_of_outcomes(loss.parts, epsilon)
         return Route("enumeration", (lower_dyadic(total), upper_dyadic(total)))
 
 

@@ -13,6 +13,7 @@ from math import comb
 from typing import Any
 
 import pytest
+from enumeration import enumerated, finite_law
 from flint import arb, ctx
 
 from verified_dp.certificate import certify
@@ -38,27 +39,6 @@ from verified_dp.verifiers import independent
 from verified_dp.verifiers.independent import check as independent_check
 
 Parts = Sequence[tuple[AtomicLaw, int]]
-
-
-def finite(rng: random.Random, atoms: int, infinite: bool) -> FiniteLoss:
-    """Random rational masses; the last outcome may be one that Q never gives."""
-    sides = []
-    for side in range(2):
-        parts = [rng.randint(1, 30) for _ in range(atoms)] + [rng.randint(1, 3) if infinite and not side else 0]
-        sides.append([Fraction(part, sum(parts)) for part in parts])
-    return FiniteLoss(tuple((p, q) for p, q in zip(*sides, strict=True) if p or q), "remove")
-
-
-def enumerated(parts: Parts, epsilon: Fraction) -> arb:
-    """sum (p - e^eps q)_+ over all sequences of outcomes of all steps."""
-    with ctx.workprec(300):
-        total, growth = arb(0), ball(epsilon).exp()
-        for row in product(*(law.enclose_atoms() for law, count in parts for _ in range(count))):
-            p, q = arb(1), arb(1)
-            for one, other in row:
-                p, q = p * one, q * other
-            total += (p - growth * q).max(arb(0))
-        return total
 
 
 def composed(parts: Parts) -> ComposedLoss:
@@ -93,8 +73,9 @@ def width(witness: HalvesWitness, parts: Parts, epsilon: Fraction) -> arb:
 def test_any_halves_of_random_laws(seed: int) -> None:
     """All counts to 30 digits in whatever halves; windows at random still hold the truth."""
     rng = random.Random(seed)
-    parts = [(finite(rng, 3, seed % 2 == 0), rng.randint(2, 4)), (finite(rng, 2, seed % 3 == 0), rng.randint(1, 2)),
-             (finite(rng, 1, seed % 5 == 0), 1)][seed % 2:]
+    parts = [(finite_law(rng, 3, seed % 2 == 0), rng.randint(2, 4)),
+             (finite_law(rng, 2, seed % 3 == 0), rng.randint(1, 2)),
+             (finite_law(rng, 1, seed % 5 == 0), 1)][seed % 2:]
     for epsilon in (Fraction(rng.randint(0, 12), 10), Fraction(-1, 3)):
         truth, full = enumerated(parts, epsilon), whole(parts, rng)
         assert contains(full, parts, epsilon, truth)
@@ -132,7 +113,7 @@ def test_rounded_losses_of_many_steps(prec: int) -> None:
 def test_what_is_left_out_is_added_above_only() -> None:
     """The lower end falls by what the lost counts hold, the upper one rises: by windows of one outcome alone."""
     rng = random.Random(5)
-    parts = [(finite(rng, 3, False), 5)]
+    parts = [(finite_law(rng, 3, False), 5)]
     truth, epsilon = enumerated(parts, Fraction(1, 5)), Fraction(1, 5)
     full = whole(parts, rng)
     best = evaluate(composed(parts), full).delta(epsilon)
@@ -179,7 +160,7 @@ def test_counts_are_all_that_can_be_completed() -> None:
     {"windows": ((Window(0, -1, 3),) * 3,)}, {"windows": ((Window(0, 2, 1),) * 3,)},
     {"windows": ((Window(0, 0, 3),) * 3,) * 2}])
 def test_side_conditions(change: dict[str, object]) -> None:
-    parts = [(finite(random.Random(3), 3, True), 3)]
+    parts = [(finite_law(random.Random(3), 3, True), 3)]
     witness = whole(parts, random.Random(3))
     assert evaluate(composed(parts), witness).delta(Fraction(1, 9)).upper < 1
     with pytest.raises(InvalidInput):
@@ -192,7 +173,7 @@ def test_a_law_without_finite_losses_beside_others() -> None:
     found = privacy_profile(steps, "add-or-remove").delta(1)
     assert found.lower == found.upper == 1
     parts: Parts = [(FiniteLoss(((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))), "remove"), 2),
-                    (finite(random.Random(1), 2, False), 2)]
+                    (finite_law(random.Random(1), 2, False), 2)]
     bounds = evaluate(composed(parts), whole(parts, random.Random(1))).delta(Fraction(1))
     assert bounds.lower == bounds.upper == 1
 
@@ -200,7 +181,7 @@ def test_a_law_without_finite_losses_beside_others() -> None:
 def test_other_laws_have_no_halves() -> None:
     """Atoms with a density between them, and a Gaussian beside atoms."""
     laplace = ComposedLoss("symmetric", ((LaplaceLoss(Fraction(1)), 2),), Fraction(0))
-    law: Law = finite(random.Random(3), 2, False)
+    law: Law = finite_law(random.Random(3), 2, False)
     beside = ComposedLoss("remove", ((law, 2),), Fraction(1))
     for loss in (laplace, beside):
         witness = HalvesWitness(Fraction(1), ((Window(0, 0, 2), Window(0, 0, 2)),), 80)
@@ -211,7 +192,7 @@ def test_other_laws_have_no_halves() -> None:
 
 def test_more_counts_than_a_check_may_list_are_refused() -> None:
     """Before any of them is made; a slow search stops when its time is over."""
-    loss = composed([(finite(random.Random(2), 5, False), 10**4)])
+    loss = composed([(finite_law(random.Random(2), 5, False), 10**4)])
     witness = HalvesWitness(Fraction(1), (tuple(Window(n % 2, 0, 10**4) for n in range(5)),), 80)
     with pytest.raises(InvalidCertificate, match="more work"):
         check_work([(loss, witness)])

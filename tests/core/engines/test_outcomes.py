@@ -5,18 +5,17 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import pytest
+from enumeration import enumerated, finite_law
 from flint import arb, ctx
 
 from verified_dp.certificate import certify
-from verified_dp.core.balls import ball, ball_of
+from verified_dp.core.balls import ball_of
 from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec, compose
 from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.outcomes import OutcomesWitness, Tilted, enclose_listed, is_listed
 from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.atomic import FiniteLoss
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.laws.laplace import LaplaceLoss
@@ -26,27 +25,6 @@ from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice_model import LatticeModel, Outcomes
 from verified_dp.search.outcomes import plan_outcomes
 from verified_dp.verifiers import independent
-
-
-def finite(rng: random.Random, atoms: int, infinite: bool) -> FiniteLoss:
-    """Random rational masses; the last outcome may be one that Q never gives."""
-    sides = []
-    for side in range(2):
-        parts = [rng.randint(1, 30) for _ in range(atoms)] + [rng.randint(1, 3) if infinite and not side else 0]
-        sides.append([Fraction(part, sum(parts)) for part in parts])
-    return FiniteLoss(tuple((p, q) for p, q in zip(*sides, strict=True) if p or q), "remove")
-
-
-def enumerated(parts: list[tuple[FiniteLoss, int]], epsilon: Fraction) -> arb:
-    """sum (p - e^eps q)_+ over all outcomes of all steps."""
-    with ctx.workprec(200):
-        total = arb(0)
-        for row in product(*(law.masses for law, count in parts for _ in range(count))):
-            p, q = Fraction(1), Fraction(1)
-            for one, other in row:
-                p, q = p * one, q * other
-            total += (ball(p) - ball(epsilon).exp() * ball(q)).max(arb(0))
-        return total
 
 
 def planned(loss: ComposedLoss, epsilon: Fraction, bits: float = 14) -> OutcomesWitness:
@@ -69,7 +47,7 @@ def noise(order: str, variance: Fraction = Fraction(2), q: Fraction = Fraction(1
 def test_products_of_finite_laws(seed: int) -> None:
     """Whatever the line and its cells, and with many frequencies closely."""
     rng = random.Random(seed)
-    parts = [(finite(rng, 3, seed % 2 == 0), rng.randint(2, 3)), (finite(rng, 2, False), rng.randint(1, 2))]
+    parts = [(finite_law(rng, 3, seed % 2 == 0), rng.randint(2, 3)), (finite_law(rng, 2, False), rng.randint(1, 2))]
     loss, epsilon = ComposedLoss("remove", tuple(parts), Fraction(0)), Fraction(rng.randint(1, 9), 10)
     truth = enumerated(parts, epsilon)
     wild = OutcomesWitness(Fraction(rng.randint(1, 40), 8), Fraction(rng.randint(1, 30), 16), rng.randint(1, 40),
