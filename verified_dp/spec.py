@@ -190,7 +190,10 @@ def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
         numbers = [read(sampling.get(key), key) for key, read in readers.items()]
         if scheme != "poisson" and not isinstance(mechanism, Gaussian):
             raise Unsupported(f"{scheme!r} has a proof for the Gaussian only", "scheme")
-    return build(mechanism, *numbers)
+    try:
+        return build(mechanism, *numbers)
+    except InvalidInput as error:  # of the table, as `picks`, or of the mechanism, as `sigma`
+        raise (error.within("sampling.") if error.key in readers else error) from None
 
 
 WITHOUT_PROOF = ("sequential", "fixed-size", "random-check-ins", "subset", "stratified")
