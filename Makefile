@@ -32,8 +32,8 @@ audit: $(VENV)/installed-report  ## the same claims anew: their record, docs/aud
 	$(BIN)/verified-dp report build/audit/certificates/*.json --html build/audit/index.html --methods contour \
 	    --no-peers --max-seconds 1 || test $$? -eq 1  # 1: some are refuted
 
-test: $(VENV)/installed-test  ## run the tests
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+test: $(VENV)/installed-test  ## run the tests, in two processes
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_FLAGS)
 
 test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where the proofs are compiled
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)

@@ -92,8 +92,6 @@ WRONG = [
     (PLAIN + SAMPLING % ("'poisson'", "1.5"), "mechanism[1].sampling.probability", "[0, 1], got 1.5"),
     (PLAIN + SAMPLING % ("'poisson'", "true"), "mechanism[1].sampling.probability", "got True"),
     (PLAIN + "sampling = { scheme = 'poisson' }", "mechanism[1].sampling.probability", "got nothing"),
-    (PLAIN + "sampling = { scheme = 'random-allocation', rounds = 3, picks = 4 }", "mechanism[1].sampling.picks",
-     "at most rounds = 3, got 4"),
     (PLAIN + "sampling = { probability = 0.1 }", "mechanism[1].sampling.scheme", "poisson"),
     (PLAIN + "sampling = { scheme = 'poisson', q = 1 }", "mechanism[1].sampling.q", "known are scheme"),
     *((PLAIN.replace("1.1", bad), "mechanism[1].noise_multiplier", "positive")

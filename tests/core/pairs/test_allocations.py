@@ -56,8 +56,7 @@ def test_specification_has_defaults() -> None:
 def test_specification_refuses(sampling: str, key: str) -> None:
     with pytest.raises(InvalidInput) as error:
         parse_spec(spec_text(f'scheme = "random-allocation", {sampling}'))
-    place = "mechanism[1]." if "picks = 3" in sampling else "mechanism[1].sampling."
-    assert error.value.key == place + key
+    assert error.value.key == f"mechanism[1].sampling.{key}"
 
 
 @pytest.mark.parametrize(("other", "name"), [("balls-in-bins", "random-allocation"), ("cyclic", "cyclic-poisson")])
