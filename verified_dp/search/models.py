@@ -87,7 +87,7 @@ class FloatAlternatives:
                          if isinstance(one, MixtureLines)]
         rest = [FloatHalfLine(one) for one in law.alternatives if isinstance(one, FixedBatchLoss)]
         self.rest, self.count = rest[0] if rest else None, count
-        self.log_shares = np.array([float(share.log()) for share in law.enclose_shares()])
+        self.log_shares = np.array([float(share.log()) if share > 0 else -math.inf for share in law.enclose_shares()])
 
     def average(self, logs: Sequence[Floats]) -> np.ndarray:
         """log of the average of numbers with these logarithms."""

@@ -16,7 +16,7 @@ from verified_dp.certificate import certify
 from verified_dp.core.balls import ball
 from verified_dp.core.composition import Mechanism, Relation
 from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.truncated_batch import enclose_binomial_tail, full_batch_share
+from verified_dp.core.laws.truncated_batch import TruncatedBatchLoss, enclose_binomial_tail, full_batch_share
 from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.participation import TruncatedPoisson
 from verified_dp.core.words import assumptions
@@ -139,6 +139,21 @@ def test_binomial_tails(least: int) -> None:
         found = enclose_binomial_tail(20, least, q)
         assert abs(found - ball(exact)) <= arb((1, -80)) * ball(exact) and found.overlaps(ball(exact))
         assert enclose_binomial_tail(60_000, 500, F(256, 60_000)).rel_accuracy_bits() > 60
+
+
+@displaced
+@pytest.mark.parametrize(("q", "most"), [(F(1, 5), 14), (F(1, 5), 1), (F(1), 14), (F(1, 100), 900), (F(1, 5), 1000)])
+def test_batches_that_are_nearly_always_full_or_never(q: Fraction, most: int) -> None:
+    """The chance of the rarer case keeps its digits, and questions about it have an answer."""
+    rare = sum((math.comb(999, k) * q**k * (1 - q) ** (999 - k) for k in range(min(most, 1000))), F(0))
+    step = TruncatedPoisson(Gaussian("3/4"), q, 1000, most)
+    [(law, _)] = privacy_losses(compose((step, 20)), Relation.ADD)[0].parts
+    if isinstance(law, TruncatedBatchLoss):
+        room, full = law.enclose_shares()
+        for found, truth in ((room, rare), (full, 1 - rare)):
+            assert found.overlaps(ball(truth)) and abs(found - ball(truth)) <= ball(truth) * arb((1, -40))
+    found = privacy_profile(compose((step, 20)), relation="add").epsilon("1e-100", digits=4, max_seconds=1)
+    assert 0 <= found.lower <= found.upper < 10
 
 
 @displaced

@@ -50,13 +50,13 @@ class TruncatedBatchLoss(Priced):
 
     @proved_by("T142-displaced-records")
     def enclose_shares(self) -> tuple[arb, ...]:
-        """Enclose 1 - w and w."""
-        share = self._share()
-        return 1 - share, share
+        """Enclose 1 - w, the chance of others - B + 1 or more that are not on the sample, and w."""
+        room = enclose_binomial_tail(self.others, self.others - self.largest_batch + 1, 1 - self.probability)
+        return room, self._share()
 
     def _average(self, free: arb, full: arb) -> arb:
-        share = self._share()
-        return (1 - share) * free + share * full
+        room, share = self.enclose_shares()
+        return room * free + share * full
 
     @proved_by("T142-displaced-records")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:
