@@ -307,19 +307,23 @@ class TruncatedBatchLoss(Law):
     def in_order(self, order: str) -> TruncatedBatchLoss:
         return replace(self, order=order, free=self.free.in_order(order), full=self.full.in_order(order))
 
-    def _share(self) -> Ball:
-        return binomial_tail(self.others, self.largest_batch, self.probability)
+    def _chances(self) -> tuple[Ball, Ball]:
+        """That a batch has room, and that it is full: the rarer one as a tail of its own."""
+        if self.largest_batch <= self.others * self.probability:
+            room = binomial_tail(self.others, self.others - self.largest_batch + 1, 1 - self.probability)
+            return room, 1 - room
+        full = binomial_tail(self.others, self.largest_batch, self.probability)
+        return 1 - full, full
 
     def alternatives(self) -> list[tuple[Ball, Any]]:
         """Both with their chances, where both have nodes; the second may be a curve that has panels (T167)."""
         if not self.free.has_nodes or not (self.full.has_nodes or isinstance(self.full, FixedBatchLoss)):
             return []
-        share = self._share()
-        return [(1 - share, self.free), (share, self.full)]
+        return list(zip(self._chances(), (self.free, self.full), strict=True))
 
     def _average(self, free: Ball, full: Ball) -> Ball:
-        share = self._share()
-        return (1 - share) * free + share * full
+        room, share = self._chances()
+        return room * free + share * full
 
     def tails(self, x: Ball) -> Tails:
         free, full = self.free.tails(x), self.full.tails(x)
