@@ -31,6 +31,13 @@ _WIDE = 12
 _GROWTH = 1.06
 _BETWEEN = 2
 """Points of the model in a cell of the mesh."""
+_LEAST, _FARTHEST, _SLOWEST = 1e-9, 1e9, 1e-6
+"""The least and the largest epsilon of an estimate, and the slowest that log delta falls there."""
+_DEEP = 1e6
+"""Where every round of the add order lies so many nats deep, all that is needed is that."""
+_BIT_SECONDS, _ADD_SECONDS = 6e-8, 1e-8
+"""Of a hyperbola by one bit, growing with the power 5/2 of them: of the remove order, more with noise above 4; of the
+add order with noise 1. Within a factor of 3 and of 6."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +138,10 @@ class EpochModel:
 
     def log_delta(self, epsilon: float) -> float:
         """About log delta: all rounds together, or one large term above the others' mean; add: by put's saddle."""
+        epsilon = min(epsilon, _FARTHEST)
         if self._log_rounds == math.inf:
-            return self._put_saddle(0, epsilon)[1]
+            depth = self._depth(epsilon)
+            return -self._rounds * depth if depth > _DEEP else self._put_saddle(0, epsilon)[1]
         together = _log_call(epsilon, math.sqrt(self._together))
         more = math.log1p(math.exp(self._log_rounds) * math.expm1(epsilon)) if epsilon < 500 else (
             epsilon + self._log_rounds)
@@ -141,31 +150,50 @@ class EpochModel:
     def start(self, goal: float) -> tuple[float, float]:
         """Where log delta is about the goal, by bisection, and how fast it falls there."""
         if self._log_rounds == math.inf:
+            depth = abs(goal) / self._rounds
+            if depth > _DEEP:
+                return math.sqrt(2 * self._alone * depth) + self._alone / 2, math.sqrt(2 * depth / self._alone)
             epsilon, _, fall = self._put_saddle(1, goal)
-            return max(epsilon, 1e-9), fall
-        low, high = 0.0, 1.0
-        while self.log_delta(high) > goal and high < 1e9:
+            return max(epsilon, _LEAST), fall
+        low, high = _LEAST, 1.0
+        if self.log_delta(low) < goal:
+            return low, _SLOWEST
+        while self.log_delta(high) > goal and high < _FARTHEST:
             low, high = high, 2 * high
         while high - low > high / 2**14:
             middle = (low + high) / 2
             low, high = (middle, high) if self.log_delta(middle) > goal else (low, middle)
-        return high, max((self.log_delta(high) - self.log_delta(1.001 * high)) / (0.001 * high), 1e-6)
+        return high, max((self.log_delta(high) - self.log_delta(1.001 * high)) / (0.001 * high), _SLOWEST)
 
     def _put_saddle(self, index: int, value: float) -> np.ndarray:
         """(eps, log delta, how fast that falls) of the add order where one of them is about the value."""
         spread = math.sqrt(self._alone)
-        low, high = -40.0, 40 * (spread + 1) + self._alone
+        far = max(value, 0.0) if index == 0 else spread * math.sqrt(2 * abs(value) / self._rounds)
+        low, high = -40.0, 40 * (spread + 1) + self._alone + far
         for _ in range(4):
             grid = np.linspace(low, high, 33)
-            rows = self._put_along(grid, spread)
+            rows = self._put_along(grid, spread, 40 + far / spread)
             at = int(np.argmax(rows[index] > value) if index == 0 else np.argmax(rows[index] < value))
             low, high = grid[max(at - 1, 0)], grid[max(at, 1)]
         found: np.ndarray = rows[:, at]
         return found
 
-    def _put_along(self, log_c: np.ndarray, spread: float) -> np.ndarray:
+    def add_seconds(self, epsilon: float, bits: float) -> float:
+        """Of the add order's hyperbola: every round is about e^-eps, so that its transform is e^{-(eps-v/2)^2/(2v)}."""
+        return _ADD_SECONDS * math.sqrt(self._alone) * (bits + self._depth(epsilon) / math.log(2)) ** 2.5
+
+    def bits_in(self, seconds: float) -> int:
+        """That a hyperbola of the remove order has in so much time."""
+        return math.ceil((seconds / _BIT_SECONDS / max(1.0, 1 / (4 * math.sqrt(self._alone)))) ** 0.4)
+
+    def _depth(self, epsilon: float) -> float:
+        """About -log of the density of one round at e^-eps."""
+        far = max(epsilon - self._alone / 2, 0.0)
+        return far * far / (2 * self._alone)
+
+    def _put_along(self, log_c: np.ndarray, spread: float, reach: float) -> np.ndarray:
         """Rows eps, log delta and fall for saddles c: K = 2/c + t E[X e^{-cX}] / E e^{-cX}, and so on."""
-        u, t = np.arange(-40.0, 12.0, 0.2), self._rounds
+        u, t = np.arange(-reach, 12.0, 0.2), self._rounds
         log_x = spread * u - spread**2 / 2
         with np.errstate(over="ignore"):
             sizes = -u * u / 2 - math.log(0.2**-1 * math.sqrt(2 * math.pi)) - np.exp(log_x + log_c[:, None])

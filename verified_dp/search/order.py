@@ -80,9 +80,8 @@ _TURNS = 5
 """Lines for epochs in turn, where estimates of delta are too large: with 1, 4, 16, .. spare bits."""
 _FAR = (1000, 100)
 """How much farther from the largest loss than eps a grid is chosen: one for eps itself would be too fine."""
-EPOCH_SECONDS, EPOCHS_TRIED, FEWEST_BITS = 6e-8, 3, 64
-"""Of an epoch of random allocation by one bit, growing with the power 5/2 of them; how many may be asked for in one
-question; bits that always are."""
+EPOCH_SHARE, FEWEST_BITS = 0.3, 64
+"""Of the time left, for a hyperbola of random allocation; bits that it always has."""
 _WIDER = 1 / 16
 """Of the bits that cancel, by how many terms may be larger still: hyperbolas are wider by as many."""
 DEFAULT_SECONDS = 120.0
@@ -275,9 +274,9 @@ class SingleOrder:
             answers += self._by_outcomes(epsilon, bits, budget)
         if method == "lattice" or not answers:
             answers.append(self._lattice_or_moment(epsilon, bits, method, budget))
-        elif method == "auto" and not (self.is_trivial or budget.spent or isinstance(self._model, EpochModel)) and (
+        elif method == "auto" and not (self.is_trivial or budget.spent or epoch_model(self.loss)) and (
                 width_bits(intersect(answers).bounds) < min(bits, COARSE)):
-            with suppress(Unsupported):  # what the contour proved remains
+            with suppress(Unsupported, OutOfTime):  # what the contour proved remains
                 answers.append(self._lattice(epsilon, min(bits, COARSE), budget))
         return intersect(answers)
 
@@ -465,6 +464,8 @@ class SingleOrder:
                 self._shortfall = min(max(asked - spare - reached, 0.0), 40.0)
             if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness | SupportWitness):
                 break
+            if self._is_cut(answer, asked):
+                break
             if reached > 0:
                 asked += max(4.0, bits - reached + 3)
             else:
@@ -502,12 +503,24 @@ class SingleOrder:
     def _closed(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
         """The terms are larger than delta by about e^(tilt eps): more bits cover the cancellation, if there is time."""
         check_time()
-        plain, epoch = math.ceil(2 * bits + 20), epoch_model(self.loss) is not None
-        if epoch and not one_round_tells(self.loss, epsilon, plain):
-            wanted = max(plain, math.ceil(bits + 20 + (1 + _WIDER) * self._cancelled(epsilon)))
-            most = (budget.left / EPOCHS_TRIED / EPOCH_SECONDS) ** 0.4
-            return self.evaluate(epsilon, ClosedFormWitness(max(min(wanted, math.ceil(most)), FEWEST_BITS)))
-        return self.evaluate(epsilon, ClosedFormWitness(plain))
+        wanted, epoch = self._bits_of_closed(epsilon, bits)
+        if epoch is not None and self.loss.order == "add":
+            check_time(epoch.add_seconds(as_float(epsilon), bits))
+        elif epoch is not None:
+            wanted = max(min(wanted, epoch.bits_in(EPOCH_SHARE * budget.left)), FEWEST_BITS)
+        return self.evaluate(epsilon, ClosedFormWitness(wanted))
+
+    def _bits_of_closed(self, epsilon: Fraction, bits: float) -> tuple[int, EpochModel | None]:
+        """What a closed form takes; the model of an epoch whose hyperbola takes long."""
+        plain, epoch = math.ceil(2 * bits + 20), epoch_model(self.loss)
+        if epoch is None or one_round_tells(self.loss, epsilon, plain):
+            return plain, None
+        return max(plain, math.ceil(bits + 20 + (1 + _WIDER) * self._cancelled(epsilon))), epoch
+
+    def _is_cut(self, answer: Answer, asked: float) -> bool:
+        """Whether there was no time for all the bits of a closed form: the next attempt would have less."""
+        return isinstance(answer.witness, ClosedFormWitness) and (
+            answer.witness.prec < self._bits_of_closed(answer.epsilon, asked)[0])
 
     def _cancelled(self, epsilon: Fraction) -> float:
         """Bits of put that random allocation's delta loses: put / t - e^eps + 1, in the remove order."""

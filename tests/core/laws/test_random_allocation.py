@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
+from verified_dp import Gaussian, RandomAllocation, compose, privacy_profile
 from verified_dp.core.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.exact import SquareRoot
@@ -192,6 +193,21 @@ def test_few_moments_tell_the_transform_near_0(s: float, turn: float) -> None:
 
 
 @transform
+@pytest.mark.parametrize("s", [0.01, 0.05, 0.5])
+def test_transforms_far_below_the_rule_s_error_are_bounded_by_hats(s: float) -> None:
+    """phi(r), about e^{-r + r^2 s^2/2}, where a rule of few bits is lost: above it, and by less than half a unit."""
+    hats = enclose_hats(enclose_axis(arb(s), (arb(-2) / s, arb(6) / s), 24), 20, 30)
+    u = np.linspace(-40.0, 40.0, 400001)
+    for rate in (1.0, 12.0, 17.0, 30.0, 60.0):
+        logs = -u * u / 2 - rate * np.exp(s * u - s * s / 2)
+        truth = logs.max() + math.log(np.exp(logs - logs.max()).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi))
+        assert truth - 1e-9 <= float(hats.bound(arb(rate)).log()) < truth + 0.5
+        mean = float(hats.mean(arb(rate)))
+        slope = float(np.exp(logs - logs.max()) @ np.exp(s * u - s * s / 2) / np.exp(logs - logs.max()).sum())
+        assert abs(mean - slope) < 0.2 * (1 - slope) + 1e-6
+
+
+@transform
 @pytest.mark.parametrize("s", [0.4, 1.0, 3.0])
 def test_majorants_are_above_everywhere(s: float) -> None:
     """Random turns and cuts at random points of the sector."""
@@ -243,6 +259,37 @@ def test_put_against_quadrature(t: int, s: float, strike: float) -> None:
         found = evaluate_put(t, 1 / fraction_of(s), fraction_of(strike), 56).enclose(ball(fraction_of(strike)), 2)
         assert float(found.rad()) < 1e-14 * strike
     assert abs(float(found) - put_by_quadrature(t, s, strike)) < 1e-9 * strike
+
+
+@allocation
+@pytest.mark.parametrize("noise", [10, 20, 60, 200])
+def test_two_rounds_with_much_noise_against_quadrature(noise: int) -> None:
+    """S/2 = A e^{sm}, A = cosh(sd) e^{-s^2/2}, m and d independent N(0, 1/2): E (A e^{sm} - k)_+ in closed form."""
+    s, loss = 1 / noise, ComposedLoss("remove", ((RandomAllocationLoss(2, F(noise), "remove"), 1),), F(0))
+    d, w = np.polynomial.legendre.leggauss(200)
+    d, w = 7 * d, 7 * w * np.exp(-49 * d * d) / math.sqrt(math.pi)
+    tail = np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)) / 2)
+    for epsilon in (F(0), F(1, 2 * noise), F(1, noise)):
+        k, width = math.exp(epsilon), s / math.sqrt(2)
+        a = np.cosh(s * d) * math.exp(-s * s / 2)
+        place = np.log(a / k) / width
+        truth = w @ (a * math.exp(s * s / 4) * tail(place + width) - k * tail(place))
+        found = ClosedFormWitness(100).evaluate(loss).delta(epsilon)
+        assert abs(float(found.lower) - truth) < 1e-13 and abs(float(found.upper) - truth) < 1e-13
+        for relation in ("add", "remove"):
+            profile = privacy_profile(compose(RandomAllocation(Gaussian(noise), 2)), relation=relation)
+            assert profile.delta(epsilon, digits=6, max_seconds=60).status == "certified"
+
+
+@allocation
+def test_epsilons_of_deltas_that_are_never_reached_and_far_beyond() -> None:
+    """Nearly nothing is lost with much noise: 1/2 is not reached. Very small deltas in little time: bounds at least."""
+    for relation in ("add", "remove", "zero-out"):
+        profile = privacy_profile(compose(RandomAllocation(Gaussian(10), 3)), relation=relation)
+        assert profile.epsilon("1/2").upper == 0
+        few = profile.delta(100, digits=4, max_seconds=0.5)
+        assert 0 <= few.lower <= few.upper < F(1, 10**1000)
+        assert profile.delta("1e300", digits=4, max_seconds=0.5).lower == 0
 
 
 @hyperbola

@@ -70,7 +70,7 @@ _FARTHEST = 16
 def choose_scale(rounds: int, hats: Hats, strike: arb) -> arb:
     """About the c > 0 where e^{cK} E[e^{-cX}]^t / c^2 is least."""
     def falls(c: arb) -> bool:
-        return bool(strike - rounds * hats.axis.mean(c) - 2 / c < 0)
+        return bool(strike - rounds * hats.mean(c) - 2 / c < 0)
 
     low = lower_end(1 / strike)
     while falls(2 * low):
@@ -151,6 +151,8 @@ _WIDER = (2, 3, 4, 6, 8, 12, 16)
 
 
 _ANGLES = tuple(Fraction(n, 64) for n in (48, 40, 32, 26, 20, 16, 8, 4, 2))
+_SMALL_ANGLES = tuple(Fraction(1, 2**n) for n in range(6, 13))
+"""For hardly any spread."""
 _WIDEST = 11
 """Angles up to so many times s: beyond, transforms near the arms' ends are sums of very large terms."""
 
@@ -159,12 +161,13 @@ def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
     """The plan for the widest angle that wastes little."""
     nats = bits * arb.const_log2()
     start = start_of(rounds, hats, strike).widened(nats / 16)
-    for angle in _ANGLES:
-        if ball(angle) <= _WIDEST * hats.spread and not start.wastes(angle, nats / 4):
+    angles = [angle for angle in _ANGLES if ball(angle) <= _WIDEST * hats.spread] or list(_SMALL_ANGLES)
+    for angle in angles:
+        if not start.wastes(angle, nats / 4):
             found = start.plan(angle, nats / 2)
             if found.wasted < nats:
                 return found
-    return start.plan(_ANGLES[-1])
+    return start.plan(angles[-1])
 
 
 def whole(bits: int) -> int:
@@ -204,7 +207,8 @@ def choose_hats(rounds: int, noise: Fraction | SquareRoot, strike: arb) -> Hats:
     near = -(rounds**2 * ball(64)).log() / (6 * spread) - spread
     far = depth + spread / 2 + (((depth + 8) / spread + 1) * 64).log() / spread
     nats = depth**2 / 2 + depth / spread + arb(rounds).log()
-    return _hats(noise, integer_above(depth.max(arb(2))) + 6,
+    low = integer_above((depth.max(arb(2)) + 6).max(2 + (6 * (arb(2) / rounds).sqrt() / spread).sqrt()))
+    return _hats(noise, low,
                  integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt()),
                  (integer_below(near), integer_above(far)), whole(_FINE + integer_above(nats / arb.const_log2())))
 

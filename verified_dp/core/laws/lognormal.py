@@ -46,6 +46,10 @@ def enclose_centred(spread: arb) -> Centred:
     return Centred(spread, (spread**2).expm1() / 2, -(m3 - 3 * m2 + 2) / 6, (m4 + 4 * m3 + 6 * m2 + 5) / 24)
 
 
+_LOST = 256
+"""Of its error: below, a rule for the axis does not tell much."""
+
+
 @dataclass(frozen=True)
 class Hats:
     """E[f(X); u < cuts[i]] <= sum of f(places) with weights full up to i and right[i] after it, for convex f >= 0.
@@ -68,9 +72,22 @@ class Hats:
         """phi near 0."""
         return enclose_centred(self.spread)
 
+    @proved_by("T131-lognormal-transform")
     def bound(self, rate: arb) -> arb:
-        """Bound E e^{-rate X}, rate >= 0."""
-        return self.axis.bound(rate)
+        """Bound E e^{-rate X}, rate >= 0: by the axis' rule, or where that is lost in its error by the hats too."""
+        found = self.axis.bound(rate)
+        if found > _LOST * self.axis.nodes.error:
+            return found
+        last = len(self.cuts) - 1
+        far = self.beyond[last] * (-rate * self.places[last + 1]).exp()
+        return upper_end(found.min(self.bound_below(rate, last) + far))
+
+    def mean(self, rate: arb) -> arb:
+        """About E[X e^{-rate X}] / E e^{-rate X}: only to choose by."""
+        if self.axis.bound(rate) > _LOST * self.axis.nodes.error:
+            return self.axis.mean(rate)
+        sizes = [weight * (-rate * place).exp() for weight, place in zip(self.full, self.places, strict=True)]
+        return sum((x * size for x, size in zip(self.places, sizes, strict=True)), arb(0)) / sum(sizes, arb(0))
 
     @proved_by("T131-lognormal-transform")
     def bound_below(self, rate: arb, cut: int) -> arb:
