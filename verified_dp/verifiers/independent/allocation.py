@@ -56,6 +56,8 @@ from .balls import (
 )
 from .document import TooMuch
 
+MAX_EXPONENTIALS = 4 * 10**5
+"""Of a contour: minutes."""
 MAX_NODES = 20_000
 FARTHER = (2, 8, 64)
 """c'/c for bounds of what lies on the left."""
@@ -487,11 +489,13 @@ class Contours:
     def _make(self, at: float) -> tuple[float, float, int, Contour]:
         wanted = (self.digits + SLACK) * math.log(2)
         plan, turned, lost = _plan(self.guess, math.log(at), wanted, self.dense)
-        beta = (Fraction(3, 2) - turned) / 2
+        beta = min((Fraction(3, 2) - turned) / 2, short(self.guess.s * math.sqrt(2 * wanted)))
         cost = (float(turned + beta) / self.guess.s) ** 2 / 2 + lost + math.log(self.rounds)
         with precision(math.ceil((wanted + cost) / math.log(2)) + 32):
             s = 1 / sqrt(ball(self.square))
             phi = transform(self.square, turned + beta, beta, wanted + cost)
+            if plan.count * phi.chain > MAX_EXPONENTIALS:
+                raise TooMuch("much noise: transforms of very many exponentials")
             contour = plan.build(self.rounds, s, phi, short(min(1 / float(plan.c), at / 8)))
         return at, float(plan.c), math.ceil((wanted + lost) / math.log(2)) + 32, contour
 
