@@ -165,19 +165,6 @@ class EpochModel:
             low, high = (middle, high) if self.log_delta(middle) > goal else (low, middle)
         return high, max((self.log_delta(high) - self.log_delta(1.001 * high)) / (0.001 * high), _SLOWEST)
 
-    def _put_saddle(self, index: int, value: float) -> np.ndarray:
-        """(eps, log delta, how fast that falls) of the add order where one of them is about the value."""
-        spread = math.sqrt(self._alone)
-        far = max(value, 0.0) if index == 0 else spread * math.sqrt(2 * abs(value) / self._rounds)
-        low, high = -40.0, 40 * (spread + 1) + self._alone + far
-        for _ in range(4):
-            grid = np.linspace(low, high, 33)
-            rows = self._put_along(grid, spread, 40 + far / spread)
-            at = int(np.argmax(rows[index] > value) if index == 0 else np.argmax(rows[index] < value))
-            low, high = grid[max(at - 1, 0)], grid[max(at, 1)]
-        found: np.ndarray = rows[:, at]
-        return found
-
     def add_seconds(self, epsilon: float, bits: float) -> float:
         """Of the add order's hyperbola: every round is about e^-eps, so that its transform is e^{-(eps-v/2)^2/(2v)}."""
         return _ADD_SECONDS * math.sqrt(self._alone) * (bits + self._depth(epsilon) / math.log(2)) ** 2.5
@@ -190,6 +177,19 @@ class EpochModel:
         """About -log of the density of one round at e^-eps."""
         far = max(epsilon - self._alone / 2, 0.0)
         return far * far / (2 * self._alone)
+
+    def _put_saddle(self, index: int, value: float) -> np.ndarray:
+        """(eps, log delta, how fast that falls) of the add order where one of them is about the value."""
+        spread = math.sqrt(self._alone)
+        far = max(value, 0.0) if index == 0 else spread * math.sqrt(2 * abs(value) / self._rounds)
+        low, high = -40.0, 40 * (spread + 1) + self._alone + far
+        for _ in range(4):
+            grid = np.linspace(low, high, 33)
+            rows = self._put_along(grid, spread, 40 + far / spread)
+            at = int(np.argmax(rows[index] > value) if index == 0 else np.argmax(rows[index] < value))
+            low, high = grid[max(at - 1, 0)], grid[max(at, 1)]
+        found: np.ndarray = rows[:, at]
+        return found
 
     def _put_along(self, log_c: np.ndarray, spread: float, reach: float) -> np.ndarray:
         """Rows eps, log delta and fall for saddles c: K = 2/c + t E[X e^{-cX}] / E e^{-cX}, and so on."""

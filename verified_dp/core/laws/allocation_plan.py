@@ -200,15 +200,18 @@ def bits_of(x: arb) -> int:
 
 
 def choose_hats(rounds: int, noise: Fraction | SquareRoot, strike: arb) -> Hats:
-    """Bounds of phi where hyperbolas for the strike lie, to a small share of 1/t."""
+    """Bounds of phi where hyperbolas for the strike lie, to a small share of 1/t.
+
+    The first bin is counted at 0: its mass has to be small beside phi(r), about e^-r, at r to 3 sqrt(2/t)/s.
+    """
     spread = 1 / ball(noise)
     depth = (strike / rounds).log() / -spread - spread / 2
     depth = depth.max(arb(0)).min(arb(_DEEPEST))
     near = -(rounds**2 * ball(64)).log() / (6 * spread) - spread
     far = depth + spread / 2 + (((depth + 8) / spread + 1) * 64).log() / spread
     nats = depth**2 / 2 + depth / spread + arb(rounds).log()
-    low = integer_above((depth.max(arb(2)) + 6).max(2 + (6 * (arb(2) / rounds).sqrt() / spread).sqrt()))
-    return _hats(noise, low,
+    deepest = (depth.max(arb(2)) + 6).max(2 + (6 * (arb(2) / rounds).sqrt() / spread).sqrt())
+    return _hats(noise, integer_above(deepest),
                  integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt()),
                  (integer_below(near), integer_above(far)), whole(_FINE + integer_above(nats / arb.const_log2())))
 
