@@ -139,6 +139,8 @@ def test_binomial_tails(least: int) -> None:
         found = enclose_binomial_tail(20, least, q)
         assert abs(found - ball(exact)) <= arb((1, -80)) * ball(exact) and found.overlaps(ball(exact))
         assert enclose_binomial_tail(60_000, 500, F(256, 60_000)).rel_accuracy_bits() > 60
+    nearly = 1 - F(1, 10**50)
+    assert abs(enclose_binomial_tail(8, 8, nearly) - ball(nearly**8)) < arb((1, -40))
 
 
 @displaced

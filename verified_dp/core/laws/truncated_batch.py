@@ -129,7 +129,7 @@ def enclose_binomial_tail(trials: int, least: int, probability: Fraction) -> arb
         return 1 - enclose_binomial_tail(trials, trials - least + 1, 1 - probability)
     with ctx.workprec(ctx.prec + _SPARE):
         q, odds, k, total = ball(probability), ball(probability / (1 - probability)), least, arb(0)
-        term = binomial_mass(trials, k, q, 1 - q)
+        term = binomial_mass(trials, k, q, ball(1 - probability))
         while k <= trials:
             total, term, k = total + term, term * (trials - k) * odds / (k + 1), k + 1
             rest = term / (1 - (trials - k) * odds / (k + 1))
