@@ -91,9 +91,9 @@ def delta(rounds: int, s: float, order: str, epsilon: np.ndarray | float, steps:
 
 def two_epochs(first: tuple[int, float], second: tuple[int, float], order: str, epsilon: float,
                steps: float = 8.0) -> float:
-    """Fresh epochs of (rounds, s) each: the mean of the second one's delta at eps less the first one's loss, under P."""
+    """Fresh epochs, (rounds, s) each: the mean under P of the second's delta at eps less the first's loss."""
     rounds, s = first
-    low, high = -s * s / 2 - 10 * s, 3 * s * s / 2 + 10 * s
+    low, high = -s * s / 2 - 16 * s, 3 * s * s / 2 + 16 * s
     losses = np.linspace(low, high, int(steps * (high - low) / min(s, 1.0)) + 2)
     ratio = np.exp(losses)
     weights = rounds * ratio * sum_of(rounds, s, steps).density(rounds * ratio) * (losses[1] - losses[0])

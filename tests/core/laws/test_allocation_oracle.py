@@ -47,7 +47,7 @@ def by_cosh(s: float, order: str, epsilon: float) -> float:
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("s", [0.4, 1.0, 2.0])
 def test_the_oracle_agrees_with_itself(truth: ModuleType, s: float, order: str) -> None:
-    """With a closed form of two rounds, with other steps, and with parity, e^eps add(-eps) - remove(eps) = e^eps - 1."""
+    """With a closed form of two rounds, other steps, and parity: e^eps add(-eps) - remove(eps) = e^eps - 1."""
     for epsilon in (0.0, 0.5, 2.0):
         assert math.isclose(truth.delta(2, s, order, epsilon), by_cosh(s, order, epsilon), rel_tol=truth.ERROR)
         for rounds in (3, 4):
@@ -57,8 +57,9 @@ def test_the_oracle_agrees_with_itself(truth: ModuleType, s: float, order: str) 
             assert abs(math.exp(epsilon) * add - remove - math.expm1(epsilon)) < truth.ERROR / 30
     once, finer = (truth.two_epochs((2, s), (2, s), order, 2.0, steps) for steps in (8.0, 11.0))
     assert math.isclose(once, finer, rel_tol=truth.ERROR / 30)
-    alone, plain = truth.two_epochs((1, s), (1, s), order, 2.0), truth.delta(1, s * math.sqrt(2), order, 2.0)
-    assert math.isclose(alone, plain, rel_tol=truth.ERROR)
+    for epsilon in (0.0, 2.0, 6.0):
+        alone = truth.two_epochs((1, s), (1, s), order, epsilon)
+        assert math.isclose(alone, truth.delta(1, s * math.sqrt(2), order, epsilon), rel_tol=truth.ERROR)
     assert s > 1 or math.isclose(truth.several_picks(3, 1, s, order, 0.5), truth.delta(3, s, order, 0.5),
                                  rel_tol=truth.COARSE_ERROR)
     every = truth.several_picks(3, 3, 0.5, order, 1.0)
@@ -106,13 +107,15 @@ def test_three_and_four_rounds(truth: ModuleType, rounds: int, noise: Fraction, 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("rounds", "noise", "epsilons"), [
     (5, F(1), ["1/2"]), (6, F(1), ["2"]),
-    *(pytest.param(rounds, noise, EPSILONS, marks=pytest.mark.long) for rounds in (5, 6, 8) for noise in NOISES)])
+    *(pytest.param(rounds, noise, ["0", "1/2", "2", "4"], marks=pytest.mark.long)
+      for rounds in (5, 6) for noise in NOISES), pytest.param(8, F(1), ["0", "2", "4"], marks=pytest.mark.long)])
 def test_five_to_eight_rounds(truth: ModuleType, rounds: int, noise: Fraction, epsilons: Sequence[str],
                               order: str) -> None:
+    """By fewer steps: those of 5 and of 6 differ by less than the 1e-7 that is allowed for here."""
     for epsilon in epsilons:
         found = answer(compose(RandomAllocation(Gaussian(noise), rounds)), order, epsilon, 8)
-        value, error = float(truth.delta(rounds, float(1 / noise), order, float(F(epsilon)), 5.0)), 1e-7
-        assert holds(found, value, error, 8)
+        value = float(truth.delta(rounds, float(1 / noise), order, float(F(epsilon)), 5.0))
+        assert holds(found, value, 1e-7, 8)
 
 
 @allocation

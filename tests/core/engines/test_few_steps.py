@@ -1,0 +1,208 @@
+"""Few steps by the witnesses `deficits` and `marked`, planned and altered, against sums and quadrature of densities."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+
+import mpmath
+import pytest
+from flint import arb, ctx
+
+from verified_dp.core.bounds import Bounds
+from verified_dp.core.engines import Witness, evaluate
+from verified_dp.core.engines.deficits import DeficitsWitness
+from verified_dp.core.engines.marked import MarkedWitness
+from verified_dp.core.errors import InvalidInput, Undecided
+from verified_dp.core.laws.atomic import FiniteLoss
+from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.laws.law import Law
+from verified_dp.core.laws.mixture import MixtureLoss
+from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss
+from verified_dp.search.end_engine import EndEngine
+from verified_dp.search.marked import choose_marked, plan_marked
+from verified_dp.search.models import float_loss
+from verified_dp.search.order import SingleOrder
+
+F = Fraction
+ends = pytest.mark.theorem("T161-next-to-the-end")
+marks = pytest.mark.theorem("T149-marked-losses")
+MASSES = ((F(1, 2), F(1, 6)), (F(1, 3), F(1, 2)), (F(1, 6), F(1, 3)))
+WITH_NEVER = ((F(1, 20), F(0)), (F(9, 20), F(3, 10)), (F(1, 2), F(3, 5)), (F(0), F(1, 10)))
+
+
+@pytest.fixture(scope="module")
+def truth(load: Callable[..., ModuleType]) -> ModuleType:
+    return load(Path(__file__).resolve().parents[2] / "few_steps.py")
+
+
+@pytest.fixture(autouse=True)
+def thirty_digits() -> object:
+    with mpmath.workdps(30):
+        yield
+
+
+def laplace(truth: ModuleType, mu: Fraction, q: Fraction, order: str) -> tuple[Law, object]:
+    """Our law of a sampled Laplace step, and the oracle's."""
+    return SampledLaplaceLoss(LaplaceLoss(mu), q, order), truth.Laplace(mu, q, order)
+
+
+def outcomes(truth: ModuleType, masses: tuple[tuple[Fraction, Fraction], ...], q: Fraction,
+             order: str) -> tuple[Law, object]:
+    """Those of a sampled step of few outcomes."""
+    return SampledLoss(FiniteLoss(masses, "remove"), q, order), truth.Outcomes(masses).sampled(q, order)
+
+
+def case(truth: ModuleType, name: str, order: str) -> list[tuple[tuple[Law, object], int]]:
+    """Laws with their counts."""
+    small, large = (F(1), F(1, 100)), (F(1, 2), F(1, 5))
+    return {
+        "two": [(laplace(truth, *large, order), 2)],
+        "three": [(laplace(truth, *small, order), 3)],
+        "unequal": [(laplace(truth, *small, order), 1), (laplace(truth, *large, order), 1)],
+        "beside outcomes": [(outcomes(truth, MASSES, F(1, 7), order), 2), (laplace(truth, *large, order), 1)],
+        "beside never": [(outcomes(truth, WITH_NEVER, F(1, 3), order), 1), (laplace(truth, *large, order), 2)],
+        "outcomes": [(outcomes(truth, MASSES, F(1, 7), order), 3), (outcomes(truth, WITH_NEVER, F(1, 5), order), 2)],
+    }[name]
+
+
+def composed(parts: Sequence[tuple[tuple[Law, object], int]], order: str) -> tuple[ComposedLoss, list[object]]:
+    """Our composition, and the oracle's list of steps."""
+    steps = [other for (_, other), count in parts for _ in range(count)]
+    return ComposedLoss(order, tuple((law, count) for (law, _), count in parts), F(0)), steps
+
+
+def around(value: Fraction, error: float) -> arb:
+    with ctx.workprec(200):
+        return arb(value.numerator) / value.denominator * arb(1, error)
+
+
+def bits(bounds: Bounds) -> float:
+    """How narrow, in bits of the upper end."""
+    return float("inf") if bounds.upper == bounds.lower else -float(((bounds.upper - bounds.lower) / bounds.upper).log()
+                                                                    / arb.const_log2())
+
+
+def holds(bounds: Bounds, value: arb) -> bool:
+    """Whether a number in the ball may be between the ends."""
+    return bool(not bounds.lower > value.upper() and not bounds.upper < value.lower())
+
+
+def test_the_oracle_agrees_with_itself(truth: ModuleType) -> None:
+    """Whichever step is averaged over; one step with its densities; mixtures with more nodes and in another order."""
+    for order in ("remove", "add"):
+        _, steps = composed(case(truth, "beside outcomes", order) + case(truth, "unequal", order)[:1], order)
+        values = [truth.delta(row, mpmath.mpf("0.05")) for row in (steps[1:], [steps[3], steps[1], steps[2]])]
+        assert abs(values[0] - values[1]) < truth.ERROR / 30 * values[0]
+        step, alpha = truth.Laplace(F(1), F(1, 5), order), mpmath.exp(mpmath.mpf("0.02"))
+        crossing = step.where(mpmath.mpf("0.02"))
+
+        def excess(x: mpmath.mpf, a: mpmath.mpf = alpha, s: object = step) -> mpmath.mpf:
+            return max(s.density(x) * (1 - a * mpmath.exp(-s.loss(x))), mpmath.mpf(0))  # type: ignore[attr-defined]
+
+        plain = mpmath.quad(excess, [-60, 0, crossing, 1, 61])
+        assert abs(plain - step.curve(mpmath.mpf("0.02"))) < mpmath.mpf(10) ** -15
+    for order in ("remove", "add", "symmetric"):
+        first, second = truth.Mixture((0.9, 0.1), 0.8, order), truth.Mixture((0.97, 0.03), 0.6, order)
+        values = [truth.mixtures_delta(row, 0.05, 0.1, nodes) for row, nodes in (
+            ([first, second], 8), ([first, second], 12), ([second, first], 10))]
+        if order != "symmetric":  # the plain Gaussian step as a mixture of one
+            values.append(truth.mixtures_delta([truth.Mixture((0.0, 1.0), 10**0.5, order), first, second], 0.05))
+        assert max(values) - min(values) < truth.MIXTURE_ERROR / 3 * values[0]
+
+
+@ends
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize(("name", "shares"), [
+    ("two", ("1/1000", "1/4", "3/5")), ("unequal", ("1/10", "3/5")), ("three", ("1/100", "2/5")),
+    ("beside outcomes", ("1/1000", "1/10")), ("beside never", ("1/100", "1/3")), ("outcomes", ("1/100", "1/3")),
+    pytest.param("three", ("1/1000", "1/10", "3/5", "4/5"), marks=pytest.mark.long),
+    pytest.param("beside outcomes", ("1/100", "1/3", "1/2"), marks=pytest.mark.long),
+    pytest.param("beside never", ("1/1000", "1/10", "1/2"), marks=pytest.mark.long)])
+def test_next_to_the_largest_loss(truth: ModuleType, mutants: ModuleType, name: str, shares: Sequence[str],
+                                  order: str) -> None:
+    """Gaps from a thousandth of the way down to 0 to most of it; what is planned is narrow, what is altered right."""
+    loss, steps = composed(case(truth, name, order), order)
+    end, rng, told = truth.exact(truth.largest_loss(steps)), random.Random(name), 0
+    for share in shares:
+        epsilon = end * (1 - F(share))
+        value = around(truth.exact(truth.delta(steps, truth.real(epsilon))), truth.ERROR)
+        found = EndEngine(loss).enclose(epsilon, 40.0, 60.0)
+        assert found is not None
+        witness, bounds = found.witness, found.bounds
+        assert isinstance(witness, DeficitsWitness)
+        assert holds(bounds, value) and bits(bounds) > 30
+        with pytest.raises((Undecided, InvalidInput)):
+            evaluate(loss, replace(witness, reach=end * F(share) * F(15, 16))).delta(epsilon)
+        told += count_holding(loss, epsilon, value, (mutants.mutated(rng, witness) for _ in range(12)))
+    assert told > 3 * len(shares)
+
+
+def count_holding(loss: ComposedLoss, epsilon: Fraction, value: arb, witnesses: object) -> int:
+    """How many of the witnesses tell something; each is right or refused."""
+    told = 0
+    for witness in witnesses:  # type: ignore[attr-defined]
+        if witness.work(loss).units > 10**9:
+            continue
+        with suppress(Undecided, InvalidInput):
+            bounds = evaluate(loss, witness).delta(epsilon)
+            assert holds(bounds, value), (witness, epsilon)
+            told += bool(bounds.upper < 1 and bounds.lower > 0)
+    return told
+
+
+GROUP = (F(9, 10), F(2, 25), F(1, 50))
+
+
+def mixtures(truth: ModuleType, name: str, order: str) -> tuple[ComposedLoss, list[object], float]:
+    """Our composition, the oracle's steps, the square of a plain Gaussian's shift."""
+    def step(q: Fraction, s: Fraction) -> tuple[Law, object]:
+        return SampledGaussianLoss(q, s, order), truth.Mixture((float(1 - q), float(q)), float(s), order)
+
+    group = (MixtureLoss(F(7, 10), tuple((F(j), w) for j, w in enumerate(GROUP)), ((F(0), F(1)),), "remove"),
+             truth.Mixture(tuple(map(float, GROUP)), 0.7, "remove"))
+    parts, shift = {
+        "one": ([(step(F(1, 1000), F(1, 4)), 1)], F(0)),
+        "two": ([(step(F(1, 10), F(4, 5)), 2)], F(0)),
+        "three": ([(step(F(1, 10), F(4, 5)), 3)], F(0)),
+        "three of little noise": ([(step(F(1, 100), F(1, 2)), 3)], F(0)),
+        "unequal": ([(step(F(1, 100), F(1, 2)), 1), (step(F(1, 50), F(3, 5)), 1)], F(1, 100)),
+        "group": ([(group, 2)], F(0)),
+    }[name]
+    loss, steps = composed(parts, order)
+    return replace(loss, mean_shift_squared=shift), steps, float(shift)
+
+
+@marks
+@pytest.mark.parametrize(("name", "order", "epsilons", "times"), [
+    ("one", "remove", ["2"], 6), ("two", "symmetric", ["1/10", "2"], 6), ("three", "add", ["1/10"], 6),
+    ("three of little noise", "remove", ["2"], 6), ("unequal", "remove", ["2"], 6), ("group", "remove", ["2"], 6),
+    *(pytest.param(name, order, ["1/10", "1", "2"], 40, marks=pytest.mark.long) for name in (
+        "one", "two", "three", "three of little noise", "unequal") for order in ("remove", "symmetric")),
+    pytest.param("group", "remove", ["1", "3"], 40, marks=pytest.mark.long)])
+def test_marked_losses_of_few_steps(truth: ModuleType, mutants: ModuleType, name: str, order: str,
+                                    epsilons: Sequence[str], times: int) -> None:
+    """Few steps hold the same theorem as the millions that such witnesses are chosen for, and can be integrated."""
+    loss, steps, shift = mixtures(truth, name, order)
+    planned, told, rng = 0, 0, random.Random(name + order)
+    for text in epsilons:
+        epsilon = F(text)
+        value = around(F(truth.mixtures_delta(steps, float(epsilon), shift)), truth.MIXTURE_ERROR)
+        plan = plan_marked(float_loss(loss), float(epsilon), SingleOrder(loss).saddle(epsilon), 30.0)
+        if plan is None:
+            continue
+        witness: Witness = choose_marked(plan)
+        assert isinstance(witness, MarkedWitness)
+        bounds = evaluate(loss, witness).delta(epsilon)
+        assert holds(bounds, value) and bits(bounds) > (10 if order == "add" else 24)
+        planned += 1
+        told += count_holding(loss, epsilon, value, (mutants.mutated(rng, witness) for _ in range(times)))
+    assert planned and told >= planned * times // 8
