@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -146,10 +146,10 @@ def test_next_to_the_largest_loss(truth: ModuleType, mutants: ModuleType, name: 
     assert told > 3 * len(shares)
 
 
-def count_holding(loss: ComposedLoss, epsilon: Fraction, value: arb, witnesses: object) -> int:
+def count_holding(loss: ComposedLoss, epsilon: Fraction, value: arb, witnesses: Iterable[Witness]) -> int:
     """How many of the witnesses tell something; each is right or refused."""
     told = 0
-    for witness in witnesses:  # type: ignore[attr-defined]
+    for witness in witnesses:
         if witness.work(loss).units > 10**9:
             continue
         with suppress(Undecided, InvalidInput):
@@ -181,10 +181,45 @@ def mixtures(truth: ModuleType, name: str, order: str) -> tuple[ComposedLoss, li
     return replace(loss, mean_shift_squared=shift), steps, float(shift)
 
 
+def coarser(witness: MarkedWitness) -> Iterator[MarkedWitness]:
+    """One kind of error at a time: fewer frequencies, wider steps of nodes, nodes cut off at one end."""
+    for share in (2, 3, 4, 6, 9):
+        yield replace(witness, count=1 + witness.count // share)
+    for name in ("nodes", "rest_nodes"):
+        rule, *others = getattr(witness, name)
+        length = rule.last - rule.first
+        changed = [replace(rule, step=n * rule.step, first=rule.first // n, last=-(-rule.last // n)) for n in (2, 3, 5)]
+        for sixteenth in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11):
+            changed += [replace(rule, first=rule.first + sixteenth * length // 16),
+                        replace(rule, last=rule.last - sixteenth * length // 16)]
+        yield from (replace(witness, **{name: (other, *others)}) for other in changed)
+
+
+@marks
+@pytest.mark.parametrize(("name", "order", "epsilons"), [
+    ("three of little noise", "remove", ["2"]), pytest.param("two", "symmetric", ["1/10", "2"], marks=pytest.mark.long),
+    pytest.param("group", "remove", ["1", "3"], marks=pytest.mark.long)])
+def test_no_part_of_the_error_may_be_left_out(truth: ModuleType, name: str, order: str,
+                                              epsilons: Sequence[str]) -> None:
+    """Coarser witnesses miss by what shows, and say so: their middles are off by more than the oracle may be."""
+    loss, steps, shift = mixtures(truth, name, order)
+    for text in epsilons:
+        epsilon = F(text)
+        value = around(F(truth.mixtures_delta(steps, float(epsilon), shift)), truth.MIXTURE_ERROR)
+        plan = plan_marked(float_loss(loss), float(epsilon), SingleOrder(loss).saddle(epsilon), 30.0)
+        assert plan is not None
+        off = 0
+        for witness in coarser(choose_marked(plan)):
+            bounds = evaluate(loss, witness).delta(epsilon)
+            assert holds(bounds, value), witness
+            off += not value.overlaps((bounds.lower + bounds.upper) / 2) and bounds.upper < 1
+        assert off > 5
+
+
 @marks
 @pytest.mark.parametrize(("name", "order", "epsilons", "times"), [
-    ("one", "remove", ["2"], 6), ("two", "symmetric", ["1/10", "2"], 6), ("three", "add", ["1/10"], 6),
-    ("three of little noise", "remove", ["2"], 6), ("unequal", "remove", ["2"], 6), ("group", "remove", ["2"], 6),
+    ("two", "symmetric", ["2"], 6), ("unequal", "remove", ["2"], 6), ("group", "remove", ["2"], 6),
+    pytest.param("three", "add", ["1/10"], 40, marks=pytest.mark.long),
     *(pytest.param(name, order, ["1/10", "1", "2"], 40, marks=pytest.mark.long) for name in (
         "one", "two", "three", "three of little noise", "unequal") for order in ("remove", "symmetric")),
     pytest.param("group", "remove", ["1", "3"], 40, marks=pytest.mark.long)])
