@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -11,9 +12,14 @@ from typing import Any
 
 import pytest
 
+from verified_dp import certify
+from verified_dp.spec import load_spec
+
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = sorted((ROOT / "examples" / "claims").glob("*.toml"))
 ADVICE = "run `make audit`"
+
+ROUNDED = re.compile(r'(\w+) = "([\d.]+)" is printed (rounded|cut) \(.+\); with "([\d.]+)" the claim holds')
 
 TEXT = """\
 # What the source states.
@@ -85,6 +91,47 @@ def test_verdicts_agree_with_the_recorded_ends(claims: list[Any]) -> None:
         assert one.record["verdict"] != "proved" or lower <= claimed, one.file
 
 
+def test_a_contradiction_quotes_both_statements_and_where_they_are(claims: list[Any]) -> None:
+    found = [one for one in claims if one.noted("Contradiction")]
+    assert {one.file.stem for one in found} >= {"wikimedia-scale10", "dpsda-fig5"}
+    for one in found:
+        assert len(re.findall(r'"[^"]+" \([^)]+\)', one.said("Contradiction"))) >= 2, one.file
+        assert one.record["verdict"] == "refuted", f"{one.file}: what is stated gives the epsilon that is stated"
+
+
+def test_with_the_value_that_a_rounded_number_may_stand_for_the_claim_is_proved(
+    program: ModuleType, claims: list[Any], tmp_path: Path
+) -> None:
+    found = [one for one in claims if one.noted("Rounded")]
+    assert found and all(one.verdict == program.ROUNDED for one in found)
+    for one in found:
+        match = ROUNDED.fullmatch(one.said("Rounded"))
+        assert match, one.file
+        key, printed, how, value = match.groups()
+        unit = Fraction(1, 10 ** len(printed.partition(".")[2]))
+        beyond = Fraction(value) - Fraction(printed)
+        assert abs(beyond) <= unit / 2 if how == "rounded" else 0 < beyond <= unit, one.file
+        text = one.file.read_text(encoding="utf-8").partition("\nrelation")[2]
+        assert text.count(f'{key} = "{printed}"') == 1, one.file
+        changed = tmp_path / one.file.name
+        changed.write_text("relation" + text.replace(f'{key} = "{printed}"', f'{key} = "{value}"'), encoding="utf-8")
+        assert certify(load_spec(changed)).verdict == "proved", one.file
+
+
+def test_a_reading_is_of_one_kind(claims: list[Any]) -> None:
+    keys = ("Contradiction", "Rounded", "Hypothetical")
+    assert [one.file.stem for one in claims if sum(bool(one.noted(key)) for key in keys) > 1] == []
+
+
+def test_what_no_source_states_is_apart(claims: list[Any], program: ModuleType) -> None:
+    supposed = [one for one in claims if one.noted("Hypothetical")]
+    assert {one.file.stem for one in supposed} >= {"wikimedia-ru--nine-tenths", "recurve-paper--rr"}
+    before, _, after = program.page(claims).partition("## What if")
+    for one in supposed:
+        assert f"claims/{one.file.name}" not in before and f"claims/{one.file.name}" in after, one.file
+    assert f"in {len(claims) - len(supposed)} readings" in before
+
+
 @pytest.fixture
 def folder(program: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One claim with a record of its file."""
@@ -120,6 +167,35 @@ def test_a_file_without_a_reading_is_refused(program: ModuleType, folder: Path) 
     (folder / "one.toml").write_text(TEXT.replace("# Reading: in two\n# lines\n", ""), encoding="utf-8")
     with pytest.raises(ValueError, match="must say Reading"):
         program.page(program.audited())
+
+
+@pytest.mark.parametrize(("note", "epsilon", "delta", "record", "shown"), [
+    ("", "1.5", "1e-5", {}, "refuted"),
+    ("", "1.5", "1e-5", {"short_by_rounding": True}, "refuted, short by rounding"),
+    ("", "1.5", "0.0123456789012345", {"short_by_rounding": True}, "refuted"),  # delta is what was computed
+    ("", "1.5", "1/60000", {"short_by_rounding": True}, "refuted, short by rounding"),
+    ("", "1.99374441234567", "1e-5", {"epsilon": ["1.9937444123458", "1.9937444123459"]},
+     "refuted, rounding of a double"),
+    ("", "1.99374441234567", "1e-5", {"epsilon": ["1.9937444123460", "1.9937444123461"]}, "refuted"),  # 1.7e-13 of it
+    ("", "1.9937444123456", "1e-5", {"epsilon": ["1.9937444123457", "1.9937444123458"]}, "refuted"),  # 14 digits
+    ("Contradiction", "1.5", "1e-5", {"short_by_rounding": True}, "the source contradicts itself"),
+    ("Contradiction", "2", "1e-5", {"verdict": "proved"}, "proved"),
+    ("Rounded", "1.5", "1e-5", {}, "undecided, a stated number is rounded"),
+    ("Rounded", "1.5", "1e-5", {"verdict": "undecided", "tight": False}, "undecided, a stated number is rounded"),
+    ("Rounded", "2", "1e-5", {"verdict": "proved"}, "proved"),
+    ("", "1.5", "1e-5", {"verdict": "undecided", "tight": False}, "undecided, only an upper bound"),
+])
+def test_verdicts(program: ModuleType, folder: Path, note: str, epsilon: str, delta: str, record: dict[str, Any],
+                  shown: str) -> None:
+    text = TEXT.replace('epsilon = "2"', f'epsilon = "{epsilon}"').replace('delta = "1e-5"', f'delta = "{delta}"')
+    if note:
+        text = text.replace("# lines\n", f"# lines\n# {note}: something\n")
+    (folder / "one.toml").write_text(text, encoding="utf-8")
+    write_record(folder, **{"verdict": "refuted", **record})
+    (one,) = program.audited()
+    assert one.verdict == shown
+    refuted = program.page([one]).partition("## Refuted")[2].partition("## The source")[0]
+    assert ("one.toml" in refuted) == shown.startswith("refuted")
 
 
 @pytest.mark.parametrize(("ends", "tight", "shown"), [
