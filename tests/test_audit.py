@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from verified_dp import certify
+from verified_dp import Gaussian, certify
 from verified_dp.spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -219,3 +221,23 @@ def test_intervals(program: ModuleType, folder: Path, ends: tuple[str, str], tig
 ])
 def test_sources_are_links(program: ModuleType, source: str, shown: str) -> None:
     assert program.linked(source) == shown
+
+
+def test_how_often_a_device_counts_in_the_tree_of_gboard_es(claims: list[Any]) -> None:
+    """At most six rounds of 2000, 314 apart at least; every node counts the square of the rounds below it."""
+    starts = {0: 1024, 1024: 512, 1536: 256, 1792: 128, 1920: 64, 1984: 16}
+    nodes = [range(low, low + width) for start, size in starts.items() for bits in range(size.bit_length())
+             for width in [1 << bits] for low in range(start, start + size, width)]
+    above = {leaf: [node.start * 4096 + len(node) for node in nodes if leaf in node] for leaf in range(2000)}
+    blocks = [range(low, min(low + 256, start + size)) for start, size in starts.items()
+              for low in range(start, start + size, 256)]  # no two rounds of a device are in one: 256 < 314
+    largest = 0
+    for chosen in itertools.chain.from_iterable(itertools.combinations(blocks, count) for count in range(1, 7)):
+        leaves: list[int] = []
+        for block in chosen:  # where in its block a leaf lies changes nothing: the earliest leaves most room
+            leaves.append(max([block.start, *(leaf + 314 for leaf in leaves[-1:])]))
+        if all(leaf in block for leaf, block in zip(leaves, chosen, strict=True)):
+            below = Counter(node for leaf in leaves for node in above[leaf])
+            largest = max(largest, sum(times**2 for times in below.values()))
+    (one,) = (one for one in claims if one.file.stem == "gboard-es")
+    assert one.spec.composition.parts == ((Gaussian(7), largest),)
