@@ -265,12 +265,16 @@ class Table:
 
 
 def run_verify(args: Namespace, out: Output) -> int:
-    """verified-dp verify [--independent] [--formal] CERT..."""
+    """verified-dp verify [--independent] [--formal] [--trust] CERT..."""
     from verified_dp.cli.limits import CheckLimits
 
     limits, formal = CheckLimits.of(args), args.formal or args.formal_checker is not None
+    if args.trust and (args.independent or formal):
+        raise InvalidInput("trust", "--independent or --formal beside it", "alone: it is about this package's checker")
 
     def work(file: str) -> int:
+        if args.trust:
+            return _show_trust(file, limits, out)
         found = check(file, limits, independent=args.independent, formal=formal, checker=args.formal_checker)
         out.result(check_row(file, found), lambda: _check_text(file, found))
         return ANSWERED if found.valid else REFUTED
@@ -291,6 +295,31 @@ def check(file: str, limits: CheckLimits, *, independent: bool, formal: bool = F
         if independent and found.valid:
             found = _check_independently(data)
         return _check_formally(data, checker) if formal and found.valid else found
+
+
+def _show_trust(file: str, limits: CheckLimits, out: Output) -> int:
+    """What a valid certificate rests on; of another one, why it is invalid."""
+    from verified_dp.cli.text import trust_lines
+    from verified_dp.core.certificate.document import MAX_BYTES
+    from verified_dp.terminal import Progress
+    from verified_dp.verifiers.trust import trusted
+
+    data = read_input(file, MAX_BYTES, "a certificate")
+    with Progress(file):
+        found = trusted(data, seconds=limits.seconds, megabytes=limits.megabytes)
+    if not found.check.valid:
+        out.result(check_row(file, found.check), lambda: _check_text(file, found.check))
+        return REFUTED
+    row: Row = {
+        "schema": schema("trust"),
+        "file": file,
+        "files": [{"path": path, "lines": lines} for path, lines in found.files],
+        "lines": found.lines,
+        "theorems": [{"name": name, "statement": text, "read": read} for name, text, read in found.theorems],
+        "not_proved_here": list(found.not_proved_here),
+    }
+    out.result(row, lambda: [*_check_text(file, found.check), *trust_lines(found)])
+    return ANSWERED
 
 
 def _check_formally(data: bytes, checker: str | None) -> Check:

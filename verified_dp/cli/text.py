@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as own_field
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.numbers import next_claim, slack
 from verified_dp.core.composition import Claim
 from verified_dp.core.dyadic import decimal_up
 from verified_dp.enclosure import Enclosure
+
+if TYPE_CHECKING:
+    from verified_dp.verifiers.trust import Trust
 
 Paint = Callable[[str, str], str]
 """(words, verdict) -> the words, in the colour of the verdict on a terminal."""
@@ -222,3 +225,15 @@ def check_line(file: str, verdict: str | None, field: str | None, reason: str, p
         return f"{paint('valid', 'valid')}: {printable(file)}: {verdict}; {printable(reason)}"
     where = f"{printable(field)}: " if field else ""
     return f"{paint('invalid', 'invalid')}: {printable(file)}: {where}{printable(reason)}"
+
+
+def trust_lines(found: Trust) -> list[str]:
+    """What a valid certificate rests on: files, theorems, and what is not proved here."""
+    return [
+        *field("code", f"{found.lines} lines in {len(found.files)} files"),
+        *(line for path, lines in found.files for line in field("", f"{lines:5} {path}")),
+        *field("theorems", f"{len(found.theorems)}; in brackets the last reading of the proof against the code"),
+        *(line for name, text, read in found.theorems for line in field("", f"{name}: {text} [{read}]", hanging=2)),
+        *field("not proved", "here:"),
+        *(line for text in found.not_proved_here for line in field("", text, hanging=2)),
+    ]
