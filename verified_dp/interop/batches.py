@@ -44,8 +44,8 @@ class Drawn:
 _NAMES = {POISSON: "Poisson batches", SHUFFLED: "shuffled epochs"}
 _RUN = {
     POISSON: "Batches were Poisson samples: every record joined every batch by its own coin, with the recorded rate",
-    SHUFFLED: "Epochs were shuffled: each put all records into a fresh uniform order, cut it into batches of fixed sizes, "
-              "as many as the recorded rate says, and ran to its end",
+    SHUFFLED: "Epochs were shuffled: each put all records into a fresh uniform order, cut it into batches of fixed "
+              "sizes, as many as the recorded rate says, and ran to its end",
 }
 
 
@@ -127,20 +127,21 @@ _LOADER = "The training took every batch from that data loader."
 _TAKEN = ("Nobody said that batches were Poisson samples; with poisson_sampling=False they are not, and this bound is "
           'then false: state sampling="poisson" or sampling="shuffled".')
 _GIVEN = ("one over the number of batches of the loader that it is given: a sampler in that loader, such as a "
-          "WeightedRandomSampler with few draws, changes the number without a word, and is then replaced (Opacus issue "
-          "813)")
-_OWN_RATE = ("The rate is the one that the loader's sampler drew with. It need not be the one intended: make_private sets "
-             f"it to {_GIVEN}.")
+          "WeightedRandomSampler with few draws, changes the number without a word, and is then replaced (Opacus "
+          "issue 813)")
+_OWN_RATE = ("The rate is the one that the loader's sampler drew with. It need not be the one intended: make_private "
+             f"sets it to {_GIVEN}.")
 _RATE = f"Batches had the recorded rate. Opacus records {_GIVEN}."
-_LENGTH = ("Opacus computes the rate, and the expected batch size by which it divides each noisy sum, from the number of "
-           "records; both are taken as fixed beforehand, the same for neighbours that differ by a record. Where they "
-           "are not, small data sets of neighbouring sizes can be told apart by the divisor (Opacus issues 571 and 819).")
+_LENGTH = ("Opacus computes the rate, and the expected batch size by which it divides each noisy sum, from the number "
+           "of records; both are taken as fixed beforehand, the same for neighbours that differ by a record. Where "
+           "they are not, small data sets of neighbouring sizes can be told apart by the divisor (Opacus issues 571 "
+           "and 819).")
 
 
 def opacus_assumptions(drawn: Drawn, relation: Relation) -> tuple[str, ...]:
     """What an answer about an Opacus training rests on, beside what every certificate lists."""
     hidden = relation in (Relation.ADD_OR_REMOVE, Relation.ADD, Relation.REMOVE)
     seen = "seen at" in drawn.source
-    holds = [(_TAKEN_FOR_GRANTED in drawn.source, _TAKEN), (seen, _LOADER), (seen and drawn.scheme == POISSON, _OWN_RATE),
-             (not seen, _RATE), (hidden, _LENGTH)]
+    holds = [(_TAKEN_FOR_GRANTED in drawn.source, _TAKEN), (seen, _LOADER),
+             (seen and drawn.scheme == POISSON, _OWN_RATE), (not seen, _RATE), (hidden, _LENGTH)]
     return (*drawn.assumptions, *(words for applies, words in holds if applies))

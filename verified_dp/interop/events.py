@@ -44,13 +44,14 @@ def event_assumptions(parts: Parts) -> tuple[str, ...]:
     return (_ASSERTED, *((_SAMPLED,) if sampled else ()), *((_POISSON,) if poisson else ()))
 
 
-_ASSERTED = ("What the events assert is taken as it stands: they are numbers that a caller gave to dp_accounting, or to a "
-             "builder or an analysis of jax_privacy, and nothing here has seen what ran.")
+_ASSERTED = ("What the events assert is taken as it stands: they are numbers that a caller gave to dp_accounting, or "
+             "to a builder or an analysis of jax_privacy, and nothing here has seen what ran.")
 _SAMPLED = ("Batches were drawn as the sampling events say, with their probabilities and sizes; these are fixed "
-            "beforehand, the same for neighbouring data sets, and no sum is divided by a number that differs between them.")
-_POISSON = ("PoissonSampledDpEvent asserts that every record joined every batch by its own coin. jax_privacy's analyses "
-            "build it unless a sampling_method says otherwise; of shuffled data (no event asserts shuffling) and of "
-            "batches of a fixed size the bound is then false.")
+            "beforehand, the same for neighbouring data sets, and no sum is divided by a number that differs between "
+            "them.")
+_POISSON = ("PoissonSampledDpEvent asserts that every record, or every one whose turn it is in a cycle, joined the "
+            "batch by its own coin. jax_privacy's analyses build it by default, and with half the noise for batches of a "
+            "fixed size. Shuffled data are no Poisson samples, no event describes them, and the bound is then false.")
 
 
 def event_record(event: object) -> Any:

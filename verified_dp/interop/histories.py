@@ -21,7 +21,7 @@ History = Mapping[str, Any] | Iterable[tuple[object, object, object]]
 
 def from_opacus(history: History, *, floats: str = "exact-binary", relation: object = "add-or-remove",
                 sampling: str | None = None) -> Converted:
-    """The specification of an Opacus training, with its assumptions: sampled Gaussian steps, or shuffled epochs of them.
+    """The specification of an Opacus training, with its assumptions: sampled Gaussian steps, or shuffled epochs.
 
     Args:
         history: an accountant's `history`, [(noise multiplier, sample rate, steps), ...], or its `state_dict()`.
@@ -84,7 +84,7 @@ def _epochs(noise: Fraction, q: Fraction, steps: int, begun: bool) -> Parts:
         raise InvalidInput("sample_rate", q, "one over the whole number of batches of a shuffled epoch")
     epochs, rest = divmod(steps, rounds)
     if rest and not begun:
-        raise InvalidInput("steps", steps, f"a multiple of {rounds}, the batches of a shuffled epoch that ran to its end")
+        raise InvalidInput("steps", steps, f"a multiple of {rounds}, the batches of a shuffled epoch that ran whole")
     whole = epochs + bool(rest)
     if not noise:
         return ((EVERYTHING, whole),)

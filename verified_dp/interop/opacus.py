@@ -46,9 +46,7 @@ def check_loader(loader: Any) -> Seen:
 
     Only samplers whose code is known are looked at; one of another class, a subclass too, has its author state it.
     """
-    batches = getattr(loader, "batch_sampler", None)
-    if type(batches) is BatchSplittingSampler:  # virtual batches
-        batches = batches.sampler
+    batches = _batch_sampler(loader)
     name = type(batches).__name__
     if type(batches) is UniformWithReplacementSampler:
         return Seen(POISSON, name)
@@ -57,7 +55,8 @@ def check_loader(loader: Any) -> Seen:
     if type(batches) is not BatchSampler:
         return Seen(words=f"a batch sampler of class {name}" if batches is not None else "no batch sampler")
     records, sampler = len(loader.dataset), batches.sampler
-    if type(sampler) is RandomSampler and not sampler.replacement and sampler.num_samples == records:
+    if (type(sampler) is RandomSampler and not sampler.replacement
+            and sampler.num_samples == len(sampler.data_source) == records):
         if batches.drop_last and records % batches.batch_size:
             return _not_covered("from shuffled epochs whose remainder is left out (drop_last=True)")
         return Seen(SHUFFLED, "DataLoader(shuffle=True)")
@@ -66,9 +65,15 @@ def check_loader(loader: Any) -> Seen:
     return Seen(words=f"a sampler of class {type(sampler).__name__}")
 
 
+def _batch_sampler(loader: Any) -> Any:
+    """The sampler of a loader's batches; of virtual ones, that of the batches which they are parts of."""
+    batches: Any = getattr(loader, "batch_sampler", None)
+    return batches.sampler if type(batches) is BatchSplittingSampler else batches
+
+
 def _not_covered(how: str) -> Seen:
-    return Seen(OTHER, f"batches were drawn {how}, which no theorem here covers: leave poisson_sampling at True, or use "
-                       "DataLoader(shuffle=True)")
+    return Seen(OTHER, f"batches were drawn {how}, which no theorem here covers: leave poisson_sampling at True, or "
+                       "use DataLoader(shuffle=True)")
 
 
 _UNCOVERED = {
@@ -86,7 +91,8 @@ class OpacusAccountant(IAccountant):
     How batches are drawn is seen at the loader that `make_private` returns, or at the one given to `watch`, or stated:
 
     sampling: None, "poisson" (every record joins every batch by its own coin), or "shuffled" (every epoch is shuffled
-    anew and runs to its end). Where neither tells, or no theorem covers it, questions raise Unsupported with what to do.
+    anew and runs to its end). Where neither tells, or no theorem covers it, questions raise Unsupported and say what
+    to do.
     """
 
     def __init__(self, sampling: str | None = None) -> None:
@@ -134,8 +140,9 @@ class OpacusAccountant(IAccountant):
         be refused, unless more is stated, is a warning.
         """
         seen = Seen(OTHER, _ADAPTIVE) if isinstance(optimizer, AdaClipDPOptimizer) else check_loader(loader)
-        rate = getattr(loader.batch_sampler, "sample_rate", None) if seen.scheme == POISSON else None
-        optimizer.attach_step_hook(self._hook(1 / len(loader) if rate is None else rate, seen))
+        batches = _batch_sampler(loader)
+        rate = batches.sample_rate if seen.scheme == POISSON else 1 / len(loader if batches is None else batches)
+        optimizer.attach_step_hook(self._hook(rate, seen))
         try:
             settle([seen], self.sampling)
         except Unsupported as reason:
@@ -166,7 +173,8 @@ class OpacusAccountant(IAccountant):
         """What every answer rests on, in sentences, beside the assumptions that each certificate lists."""
         return opacus_assumptions(self._drawn(), self._reading.relation)
 
-    def get_epsilon(self, delta: float, *, digits: int | None = None, sampling: str | None = None, **_: Any) -> float:
+    def get_epsilon(
+            self, delta: float, *, digits: int | None = None, sampling: str | None = None, **_: Any) -> float:
         """A double >= epsilon(delta). sampling: stated for this question only, in place of the attribute."""
         return upper_epsilon(self._from_above(sampling), self._reading.number(delta, "delta"), digits)
 
@@ -200,14 +208,14 @@ class OpacusAccountant(IAccountant):
         return NAME
 
 
-_MERGED = Seen(OTHER, "gradients of several Poisson samples were accumulated into one step, in which a record may count "
-                      "twice: no theorem here covers it, use BatchMemoryManager or one larger batch")
+_MERGED = Seen(OTHER, "gradients of several Poisson samples were accumulated into one step, in which a record may "
+                      "count twice: no theorem here covers it, use BatchMemoryManager or one larger batch")
 _ADAPTIVE = ("clipping='adaptive' divides by the batch's own size, which no theorem here covers: use flat or per-layer "
              "clipping")
 
 
 def _watched(engine: type[PrivacyEngine]) -> None:
-    """Have an engine with a verified accountant show it what `make_private` returns, and calibrate for those batches."""
+    """Have engines with a verified accountant show it what `make_private` returns, and calibrate for such batches."""
     private, calibrated = engine.make_private, engine.make_private_with_epsilon
 
     @functools.wraps(private)
@@ -225,8 +233,8 @@ def _watched(engine: type[PrivacyEngine]) -> None:
             return calibrated(self, **arguments)
         stated = self.accountant.sampling = arguments.get("sampling") or self.accountant.sampling
         becomes = arguments.get("poisson_sampling", True)
-        drawn = settle([Seen(POISSON, "poisson_sampling=True") if becomes else check_loader(arguments["data_loader"])],
-                       stated)
+        loader = Seen(POISSON, "poisson_sampling=True") if becomes else check_loader(arguments["data_loader"])
+        drawn = settle([loader], stated)
         try:
             return calibrated(self, **{**arguments, "sampling": drawn.scheme})  # get_epsilon and make_private take it
         finally:
