@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,10 +21,13 @@ from opacus.accountants import create_accountant  # noqa: E402
 from opacus.accountants.utils import get_noise_multiplier  # noqa: E402
 from opacus.data_loader import DPDataLoader  # noqa: E402
 from opacus.utils.batch_memory_manager import BatchMemoryManager  # noqa: E402
+from opacus.utils.uniform_sampler import DistributedUniformWithReplacementSampler  # noqa: E402
 from torch.utils.data import DataLoader, RandomSampler, Sampler, TensorDataset, WeightedRandomSampler  # noqa: E402
 
 from verified_dp import Gaussian, InvalidInput, Shuffled, Unsupported, compose, privacy_profile  # noqa: E402
 from verified_dp.interop import OpacusAccountant, from_opacus  # noqa: E402
+from verified_dp.interop.batches import settle  # noqa: E402
+from verified_dp.interop.opacus import check_loader  # noqa: E402
 
 torch.set_num_threads(1)  # tiny tensors
 RECORDS, BATCH = 60, 15
@@ -78,7 +82,7 @@ def test_shuffled_batches_are_not_answered_as_poisson_samples() -> None:
     with pytest.warns(UserWarning, match="get_epsilon will refuse"):
         engine = trained(DataLoader(data, batch_size=30, shuffle=True), poisson_sampling=False)
     for ask in (engine.get_epsilon, engine.accountant.get_delta):
-        with pytest.raises(Unsupported, match=r'not Poisson samples .* write sampling="shuffled"'):
+        with pytest.raises(Unsupported, match=r'not Poisson samples .* write accountant.sampling = "shuffled"'):
             ask(1e-5)
     for tell in ("profile", "specification", "assumptions"):
         with pytest.raises(Unsupported):
@@ -122,7 +126,7 @@ class Sequence(Sampler[int]):
 def test_a_sampler_of_one_s_own_is_stated() -> None:
     with pytest.warns(UserWarning, match="a sampler of class Sequence"):
         engine = trained(DataLoader(DATA, batch_size=BATCH, sampler=Sequence()), poisson_sampling=False, epochs=2)
-    with pytest.raises(Unsupported, match=r'neither seen .* nor stated: write sampling="poisson"'):
+    with pytest.raises(Unsupported, match=r'neither seen .* nor stated: write accountant.sampling = "poisson"'):
         engine.get_epsilon(1e-5)
     engine.accountant.sampling = "shuffled"
     assert engine.accountant.specification.composition == compose((Shuffled(Gaussian(Fraction(1.1)), 4), 2))
@@ -140,6 +144,9 @@ def test_an_epoch_that_has_begun_counts_whole_from_above_only() -> None:
     assert engine.get_epsilon(1e-5) == two.upper_float
     with pytest.raises(InvalidInput, match="steps must be a multiple of 4"):
         _ = engine.accountant.specification
+    engine.accountant.history = [(1.1, 0.25, 2), (1.0, 0.25, 4)]  # only the last may have begun
+    with pytest.raises(InvalidInput, match=r"history\[1\].steps must be a multiple of 4"):
+        engine.get_epsilon(1e-5)
 
 
 def test_the_rate_is_that_of_the_sampler() -> None:
@@ -158,6 +165,21 @@ def test_accumulated_poisson_samples_are_refused() -> None:
     assert engine.accountant.history == [(1.1, 0.5, 2)]
     with pytest.raises(Unsupported, match="accumulated into one step"):
         engine.get_epsilon(1e-5)
+
+
+def test_clipping_that_adapts_to_the_batch_s_size_is_refused() -> None:
+    adapting = {"target_unclipped_quantile": 0.5, "clipbound_learning_rate": 0.2, "max_clipbound": 2.0,
+                "min_clipbound": 0.1, "unclipped_num_std": 5.0}
+    with pytest.warns(UserWarning, match="divides by the batch's own size"):
+        engine = trained(shuffling(), clipping="adaptive", **adapting)
+    with pytest.raises(Unsupported, match="divides by the batch's own size"):
+        engine.accountant.get_epsilon(1e-5, sampling="poisson")
+
+
+def test_workers_that_leave_out_empty_batches_are_an_assumption() -> None:
+    sampler = object.__new__(DistributedUniformWithReplacementSampler)  # to make one takes several processes
+    seen = check_loader(SimpleNamespace(batch_sampler=sampler))
+    assert seen.scheme == "poisson" and seen.caveat in settle([seen]).assumptions
 
 
 def test_virtual_batches_are_batches() -> None:
@@ -179,7 +201,7 @@ def test_noise_is_calibrated_for_the_batches_that_are_drawn() -> None:
     assert 2.9 < engine.get_epsilon(1e-5) <= 3
     assert engine.accountant.sampling is None and "seen at the data loader" in engine.accountant.assumptions[0]
     other = PrivacyEngine(accountant="verified")
-    with pytest.raises(Unsupported, match='write sampling="shuffled"'):
+    with pytest.raises(Unsupported, match='write accountant.sampling = "shuffled"'):
         prepared(other, shuffling(), poisson_sampling=False, **target)
     with pytest.raises(Unsupported, match="in a fixed order"):
         prepared(other, DataLoader(DATA, batch_size=BATCH), poisson_sampling=False, **target)

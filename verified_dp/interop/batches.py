@@ -100,18 +100,20 @@ def _scheme(seen: Seen, stated: str | None, assume: bool) -> str:
         raise Unsupported(seen.words, "sampling")
     if seen.scheme == UNSEEN and stated is None and not assume:
         what = f" (there is {seen.words})" if seen.words else ""
-        raise Unsupported(f'how batches were drawn was neither seen{what} nor stated: write sampling="poisson", in '
-                          "get_epsilon or as the accountant's attribute, if every record joined every batch by its own "
-                          "coin", "sampling")
+        raise Unsupported(f'how batches were drawn was neither seen{what} nor stated: {_write(POISSON)} if every '
+                          "record joined every batch by its own coin", "sampling")
     if seen.scheme == UNSEEN:
         return stated or POISSON
     if stated not in (None, seen.scheme):
         raise InvalidInput("sampling", stated, f"{seen.scheme}, which the data loader does ({seen.words})")
     if seen.scheme == SHUFFLED and stated is None:
-        raise Unsupported(f'batches were not Poisson samples ({seen.words}): write sampling="shuffled", in get_epsilon '
-                          "or as the accountant's attribute, if every epoch ran to its end, or leave poisson_sampling "
-                          "at True", "sampling")
+        raise Unsupported(f"batches were not Poisson samples ({seen.words}): {_write(SHUFFLED)} if every epoch ran to "
+                          "its end, or leave poisson_sampling at True", "sampling")
     return seen.scheme
+
+
+def _write(scheme: str) -> str:
+    return f'write accountant.sampling = "{scheme}", or sampling="{scheme}" where it is an argument,'
 
 
 def _who(seen: Seen, stated: str | None) -> str:

@@ -50,8 +50,8 @@ _SAMPLED = ("Batches were drawn as the sampling events say, with their probabili
             "beforehand, the same for neighbouring data sets, and no sum is divided by a number that differs between "
             "them.")
 _POISSON = ("PoissonSampledDpEvent asserts that every record, or every one whose turn it is in a cycle, joined the "
-            "batch by its own coin. jax_privacy's analyses build it by default, and with half the noise for batches of a "
-            "fixed size. Shuffled data are no Poisson samples, no event describes them, and the bound is then false.")
+            "batch by its own coin. jax_privacy's analyses build it by default, and with half the noise for batches of "
+            "a fixed size. Shuffled data are no Poisson samples, no event describes them, and the bound is then false.")
 
 
 def event_record(event: object) -> Any:
