@@ -254,6 +254,8 @@ def _source(command: ArgumentParser, **settings: Any) -> None:
     command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="exact-binary",
                          help="read a float as the number it is, or as the decimal that is printed (exact-binary)")
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
+    command.add_argument("--sampling", choices=("poisson", "shuffled"), help="how an Opacus training drew its batches, "
+                         "which its history does not say (Poisson samples are taken for granted)")
 
 
 def _statement(command: ArgumentParser) -> None:

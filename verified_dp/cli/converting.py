@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,21 +34,23 @@ def run_convert(args: Namespace, out: Output) -> int:
     """verified-dp convert FILE --from opacus|dp-accounting|tf-privacy"""
     from verified_dp.interop.writing import spec_toml
 
-    out.write(spec_toml(read_history(args.file, args.source, args.floats, args.relation)).splitlines())
+    out.write(spec_toml(read_history(args.file, args)).splitlines())
     return ANSWERED
 
 
-def read_history(file: str, source: str, floats: str, relation: str) -> Converted:
+def read_history(file: str, args: Namespace) -> Converted:
     """The specification of a file in the JSON form of one of SOURCES; errors name the file."""
     from verified_dp.interop.events import from_dp_event
     from verified_dp.interop.histories import from_opacus, from_tf_privacy
 
-    data = _read_json(file)
+    data, source, floats, relation = _read_json(file), args.source, args.floats, args.relation
+    if args.sampling is not None and source != "opacus":
+        raise InvalidInput("sampling", args.sampling, f"left out with --from {source}")
     try:
         if source == "dp-accounting":
             return from_dp_event(data, floats=floats, relation=relation)
         if source == "opacus":
-            return from_opacus(data, floats=floats, relation=relation)
+            return from_opacus(data, floats=floats, relation=relation, sampling=args.sampling)
         if relation != "add-or-remove":
             raise InvalidInput("relation", relation, "add-or-remove, which TensorFlow Privacy's statements are about")
         return from_tf_privacy(data, floats=floats)
@@ -86,7 +89,7 @@ def run_history(args: Namespace, out: Output) -> int:
         raise InvalidInput("delta", None, "given with --history")
     place, limits = next(certificate_paths([args.history], args.out)), Limits.of(args)
     pages = pages_or_none(args.html, [args.history], limits)
-    spec = read_history(args.history, args.source, args.floats, args.relation)
+    spec = read_history(args.history, args)
     judged = certify_history(args.history, spec, args.delta, limits, place)
     page = None if pages is None else pages.add(args.history, judged.document)
     out.result(verdict_row(judged, page), lambda: verdict_text(judged, page))
@@ -110,8 +113,9 @@ def certify_history(file: str, spec: Converted, delta: str, limits: Limits, plac
         certificate = build_certificate(claimed, asked, epsilon)
     if place is not None:
         store(place, certificate_bytes(certificate))
-    return as_judged(file, claimed.claim, place, certificate, asked.enclosure,  # type: ignore[arg-type]
-                     epsilon.enclosure)
+    judged = as_judged(file, claimed.claim, place, certificate, asked.enclosure,  # type: ignore[arg-type]
+                       epsilon.enclosure)
+    return replace(judged, assumptions=(*spec.assumptions, *judged.assumptions))
 
 
 def claimed_spec(spec: Converted, file: str, upper: Any, delta: str) -> Spec:
