@@ -710,6 +710,20 @@ def test_build_refuses_what_is_not_proved(build: Any) -> None:
     assert build.axioms_of(printed) == ["f is assumed to be guarded.", "Law.a", "Law.long_name"]
 
 
+def test_theorems_that_are_named_are_checked(build: Any) -> None:
+    """Print Assumptions lists what the answer names, and the guide quotes statements as they are."""
+    checked = {name for names in build.THEOREMS.values() for name in names}
+    named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", formal_module.TRUST_SAMPLED)) - {"checker_main"}
+    assert "expect_exists" in named and named <= checked
+
+    def plain(text: str) -> str:
+        return " ".join(re.sub(r"\(\*.*?\*\)", "", text, flags=re.DOTALL).split())
+
+    sources = [plain(path.read_text(encoding="utf-8")) for path in COQ.glob("*.v")]
+    quoted = re.findall(r"```coq\n(.*?)```", (COQ / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(quoted) >= 4 and all(any(plain(text) in source for source in sources) for text in quoted)
+
+
 def test_story_is_complete() -> None:
     """Every Coq file is built, in the order in which the reader's guide tells of it."""
     build = (COQ / "build.py").read_text(encoding="utf-8")

@@ -65,8 +65,10 @@ TRUST_LOSSES = (
 """... where every kind of steps is a Gaussian or a sampled one, bounded from above."""
 TRUST_SAMPLED = (
     "Every integer law was found above the sampled Gaussian's own by the program (sampled_gaussian_private and "
-    "gaussian_private in proofs/coq: queries of norm at most 1 in any dimension, a record more or less). Trusted: "
-    f"their hypothesis `expect`, that the means of a test exist, as iterated Riemann integrals; {PROGRAM}"
+    "gaussian_private in proofs/coq: queries of norm at most 1 in any dimension, a record more or less). Their "
+    "hypothesis `expect`, that the means of a test exist as iterated Riemann integrals, is proved of continuous tests and "
+    "of boxes where queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
+    f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""
 
