@@ -16,7 +16,16 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
-from verified_dp import ApproximateDP, Exponential, Gaussian, Laplace, PoissonSampled, RandomizedResponse, compose
+from verified_dp import (
+    ApproximateDP,
+    Exponential,
+    Gaussian,
+    Laplace,
+    PoissonSampled,
+    RandomizedResponse,
+    WithoutReplacement,
+    compose,
+)
 from verified_dp import privacy_profile as profile_of
 from verified_dp.core.composition import Mechanism
 from verified_dp.core.errors import InvalidInput, Unsupported
@@ -259,20 +268,24 @@ def test_the_error_is_multiplied_by_e_to_the_epsilon() -> None:
         assert text in section, (text, value)
 
 
-def test_fact_3_is_not_for_batches_of_fixed_size() -> None:
-    """ERRATA 004, 4: replacing a record in a batch of fixed size, others -1, it +1: 1.2e9 times the delta of f_p."""
-    p, s, epsilon = 0.05, 2.0, 1.0
+@pytest.mark.theorem("T52-without-replacement")
+def test_fact_3_holds_with_the_trade_off_function_of_the_relation() -> None:
+    """ERRATA 004, 4: with G_{2/sigma}, that of the Gaussian under replacement, Fact 3 is met with equality.
 
-    def delta(shift: float) -> float:
-        """H of ((1-p) N(0) + p N(shift), N(0)) at e^eps."""
-        cut = (s * s * log((exp(epsilon) - 1 + p) / p) + shift * shift / 2) / shift
-        above = (1 - p) * norm.sf(cut / s) + p * norm.sf((cut - shift) / s)
-        return float(above - exp(epsilon) * norm.sf(cut / s))
-
-    section = ERRATA.partition("## Paper 004")[2].partition("\n## ")[0]
-    far, near = delta(2.0), delta(1.0)
-    for text, value in (("1.1950e-05", far), ("9.6817e-15", near), ("1.2343e+09", far / near)):
-        assert f"{value:.4e}" == text and text in section
+    The data set: all others -1, the record 1 or -1, in a batch of fixed size; f_p with G_{1/sigma} would be far below.
+    """
+    batch, records, s = 5, 100, 2.0
+    p, section = batch / records, ERRATA.partition("## Paper 004")[2].partition("\n## ")[0]
+    fact_3, misread = (profile_of(PoissonSampled(Gaussian(noise), "1/20"), BOTH).delta(1) for noise in (1, 2))
+    grid = np.linspace(-30 - batch, 32 - batch, 400_001)
+    others, with_record = (norm.pdf((grid - total) / s) / s for total in (-batch, 1 - (batch - 1)))
+    first, second = (1 - p) * others + p * with_record, others  # the record 1, and -1 as all others
+    reached = float(np.maximum(first - exp(1) * second, 0).sum() * (grid[1] - grid[0]))
+    assert reached == pytest.approx(float(fact_3.upper), rel=1e-6)
+    bound = profile_of(WithoutReplacement(Gaussian(2), "1/20"), "replace").delta(1)
+    assert bound.overlaps(fact_3) and fact_3.lower_decimal.startswith("1.19500")
+    assert f"{float(fact_3.upper):.7e}" == f"{reached:.7e}" == "1.1950084e-05" and f"{reached:.7e}" in section
+    assert f"{float(misread.upper):.4e}" == "9.6817e-15" and "9.6817e-15" in section
 
 
 @pytest.mark.parametrize(("steps", "better"), [(100, "GDP"), (2000, "AEA")])
@@ -283,13 +296,24 @@ def test_at_few_steps_the_expansion_is_no_better_than_the_central_limit(steps: i
     true = float(profile.epsilon("0.015", digits=6).lower)
     mu = p * sqrt(steps * expm1(1 / s**2))
     limit = brentq(lambda e: norm.cdf(mu / 2 - e / mu) - exp(e) * norm.cdf(-mu / 2 - e / mu) - delta, 0, 9)
-    estimate = accountant(profile, "edgeworth", form="published", order=2).epsilon("0.015").estimate
+    found = accountant(profile, "edgeworth", form="published", order=2).epsilon("0.015")
+    estimate = found.estimate
     assert estimate is not None
     missed = {"AEA": abs(float(estimate.value) - true), "GDP": abs(limit - true)}
     assert min(missed, key=missed.__getitem__) == better
     section = ERRATA.partition("## Paper 004")[2]
     numbers = [f"{true:.5f}", f"{float(estimate.value):.5f}", f"{limit:.5f}"] if steps == 100 else [
         f"{error:.4f}" for error in missed.values()]
+    assert all(number in section for number in numbers), numbers
+    if steps > 100:
+        return
+    others = [float(found.estimates[name]) for name in ("AEA1", "AEA3")]
+    assert all(limit < other < true for other in others)
+    single = {order: profile_of(compose((sampled("0.8", "0.01"), steps)), order) for order in ("remove", "add")}
+    apart = {order: accountant(one, "edgeworth", order=2).epsilon("0.015").estimate for order, one in single.items()}
+    assert apart["add"] is not None and apart["add"].value == estimate.value, "the estimate is the add order's"
+    numbers = [f"{other:.5f}" for other in others] + [f"{float(apart['remove'].value):.5f}",
+                                                      f"{float(single['add'].epsilon('0.015', digits=6).lower):.5f}"]
     assert all(number in section for number in numbers), numbers
 
 
