@@ -237,7 +237,8 @@ class PrivacyProfile:
             return None
         lower, upper, methods = found
         return self.enclosure(quantity, (lower, upper), order="both" if len(self.losses) > 1 else self.losses[0].order,
-                              method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
+                              method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent,
+                              certifiable=False)
 
     @alone
     @proved_by("T70-moment-enclosure", "T146-relative-entropy", "T25-composition")
@@ -574,10 +575,11 @@ class PrivacyProfile:
             sources=used.budget if used else {})
 
     def enclosure(self, quantity: str, ends: Ends, *, order: str, method: str, sources: Mapping[str, Dyadic],
-                  digits: int, spent: Budget, methods: tuple[str, ...] = ()) -> Enclosure:
+                  digits: int, spent: Budget, methods: tuple[str, ...] = (), certifiable: bool = True) -> Enclosure:
         """Ends of delta or epsilon with what this profile says of them; sources: the errors on delta."""
         return self._enclosing(quantity, digits)(
-            *ends, budget=sources, method=method, methods=methods, order=order, seconds=spent.elapsed)
+            *ends, budget=sources, method=method, methods=methods, order=order, seconds=spent.elapsed,
+            certifiable=certifiable)
 
     def _enclosing(self, quantity: str, digits: int) -> Callable[..., Enclosure]:
         """An enclosure of one quantity with what this profile says of all of them."""

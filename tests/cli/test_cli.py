@@ -354,7 +354,7 @@ def test_the_papers_methods(run: Any) -> None:
     (row,) = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--json").rows
     assert 0 < float(row["lower"]) < float(row["upper"]) < 1.05 * float(row["lower"])
     assert NUMBER.fullmatch(row["estimate"]) and set(row["estimates"]) >= {"MSD0", "MSD1"} and row["reason"]
-    for form in ("expansion", "published"):
+    for form in ("expansion", "proved"):
         (row,) = run("epsilon", "sampled.toml", "--delta", "1e-3", "--method", "edgeworth", "--set", f"form={form}",
                      "--json").rows
         assert float(row["lower"]) < float(row["estimate"]) < float(row["upper"]) and row["parameters"]["order"] == "2"
@@ -362,7 +362,19 @@ def test_the_papers_methods(run: Any) -> None:
     assert row["parameters"]["rests_on"].startswith("a citation")
     assert row["method"] == "berry-esseen" and float(row["lower"]) < float(row["upper"]) and row["parameters"]
     found = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--set", "order=2")
-    assert found.code == 0 and found.out.startswith("wide: delta = ") and "\nestimate: delta is about" in found.out
+    assert found.code == 0 and found.out.startswith("wide, enclosed by saddlepoint: delta = ")
+    assert "\nestimate: delta is about" in found.out
+    narrow = "delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--digits", "1"
+    found = run(*narrow)
+    assert found.code == 0 and found.out.startswith("enclosed by saddlepoint: delta = ")
+    assert "certified" not in found.out
+    assert run(*narrow, "--json").rows[0]["status"] == "certified"  # the contract's word: close enough
+    assert "certified: delta" in run(*narrow[:4]).out
+    for method, form, forms in (("fourier", "published", "proved or estimate"),
+                                ("saddlepoint", "published", "one of expansion, proved"),
+                                ("edgeworth", "printed", "one of expansion, proved, published")):
+        wrong = run(*narrow[:4], "--method", method, "--set", f"form={form}")
+        assert wrong.code == 2 and f"{method}.form must be {forms}" in wrong.err
     found = run("delta", "sampled.toml", "--epsilon", "1", "--method", "renyi", "--set", "conversion=mironov")
     assert found.code == 0 and "conversion=mironov" in found.out
     assert run("delta", "sampled.toml", "--epsilon", "1", "--set", "n=8").code == 2

@@ -160,7 +160,7 @@ def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, forma
     from verified_dp.terminal import Progress
 
     if limits.method in PAPER_METHODS:
-        raise Unsupported(f"nothing is certified by {limits.method}: use auto, and `compare` to see it beside",
+        raise Unsupported(f"no certificate holds what {limits.method} proves: use auto, and `compare` to see it beside",
                           "method")
     if spec.claim is None:
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)

@@ -66,7 +66,7 @@ def answer_lines(enclosure: Enclosure, given: str, paint: Paint) -> list[str]:
     words = f"{enclosure.quantity} {'is exactly' if exact else '='} {enclosure.notation()} at {given}"
     if not enclosure.certain_digits:
         words = words.replace(" = ", " in ", 1)
-    lines = [f"{paint(enclosure.status, enclosure.status)}: {words}"]
+    lines = [f"{paint(enclosure.standing, enclosure.status)}: {words}"]
     if enclosure.status == "wide":
         advice = "; more --max-seconds may narrow them" if enclosure.method in _REFINED else ""
         lines += field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
