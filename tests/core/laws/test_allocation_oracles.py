@@ -2,8 +2,8 @@
 
 With X_j = e^{s u_j - s^2/2}, u_j normal under Q and s = 1/noise, the ratio of the densities of P and Q is S/t, S the
 sum of the X_j: a mean over the rounds that a record may be in. Here S has its density by convolutions, each an integral
-over x = K / (1 + e^-v) by the trapezoidal rule in v, which converges exponentially: all terms are positive, and both ends of
-0 < x < K are far away in v. The last round enters by the closed form of E (K - X)_+. Nothing is the package's.
+over x = K / (1 + e^-v) by the trapezoidal rule in v, which converges exponentially: all terms are positive, and both
+ends of 0 < x < K are far away in v. The last round enters by the closed form of E (K - X)_+. Nothing is the package's.
 """
 
 from __future__ import annotations
