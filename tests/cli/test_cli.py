@@ -18,7 +18,7 @@ from verified_dp import Gaussian, __version__, privacy_profile, profile, termina
 from verified_dp.cli import commands, main
 from verified_dp.cli.arguments import attached
 from verified_dp.cli.interrupts import ignored
-from verified_dp.cli.numbers import next_claim, slack
+from verified_dp.cli.numbers import slack
 from verified_dp.cli.output import Output, for_each
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
@@ -194,15 +194,6 @@ def test_text_across_a_power_of_ten(run: Any) -> None:
 def test_slack_is_rounded_towards_zero(claimed: str, shown: str) -> None:
     delta = privacy_profile(Gaussian("2"), "add-or-remove").epsilon("1e-5", digits=30)
     assert slack(exact(claimed), delta) == shown
-
-
-@pytest.mark.parametrize(
-    ("typed", "shown"),
-    [("1.99", "2.00"), ("1", "2"), (" 1.9930914 ", "1.9930915"), ("19e-1", "2.0"), ("1/2", ""), ("1e1", ""),
-     ("1e-99999", ""), ("0." + "0" * 50, "")],
-)
-def test_next_claim_is_rounded_up(typed: str, shown: str) -> None:
-    assert next_claim(typed, privacy_profile(Gaussian("2"), "add-or-remove").epsilon("1e-5")) == shown
 
 
 # certify
