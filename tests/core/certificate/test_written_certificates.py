@@ -80,7 +80,7 @@ def check(text: str, seconds: float = 0.2) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("i", "step"), enumerate(ALL), ids=range(len(ALL)))
+@pytest.mark.parametrize(("i", "step"), list(enumerate(ALL)), ids=range(len(ALL)))
 def test_one_of_each(i: int, step: str) -> None:
     """Every step once, the rest by turns; where a relation has no theorem for it another one has."""
     turn = i % len(Relation)
@@ -99,6 +99,7 @@ def test_many_draws(draws: int, size: int, relation: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("step", ALL, ids=range(len(ALL)))
 def test_all_that_can_be_stated(step: str) -> None:
-    found = [check(stated(step, relation, count, claim, group))
-             for relation, count, claim, group in product(Relation, COUNTS, CLAIMS, (1, 7))]
+    """Every relation with every count, claims and groups by turns."""
+    found = [check(stated(step, relation, count, CLAIMS[i % 4], (1, 1, 7)[i % 3]))
+             for i, (relation, count) in enumerate(product(Relation, COUNTS))]
     assert any(found)
