@@ -54,7 +54,7 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
             return _paper(file, quantity, given, at, typed, limits, out)
         enclosure = enclose(load_spec(file), file, quantity, at, limits)
         out.result(result_row(enclosure, given, typed),
-                   lambda: answer_text(enclosure, f"{given} = {typed}", file if several else None))
+                   lambda: answer_text(enclosure, f"{given} = {typed}", file if several else None, limits))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -69,7 +69,7 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
     result, words = paper_answer(file, quantity, at, limits), f"{given} = {typed}"
 
     def lines() -> list[str]:
-        above = [] if result.enclosure is None else answer_text(result.enclosure, words, None)
+        above = [] if result.enclosure is None else answer_text(result.enclosure, words, None, limits)
         return above + paper_lines(result, quantity, clipped(printable(words), 60))
 
     out.result(paper_row(result, quantity, given, typed), lines)
@@ -87,12 +87,12 @@ def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) 
         return solve(at, limits.digits, limits.method, limits.max_seconds)
 
 
-def answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str]:
+def answer_text(enclosure: Enclosure, given: str, file: str | None, limits: Limits) -> list[str]:
     """The answer for people; the file where there are several."""
     from verified_dp.cli.text import answer_lines, clipped, printable
     from verified_dp.terminal import paint
 
-    lines = answer_lines(enclosure, clipped(printable(given), 60), paint)
+    lines = answer_lines(enclosure, clipped(printable(given), 60), paint, limited=limits.max_seconds is not None)
     return lines if file is None else [f"{printable(file)}:", *lines, ""]
 
 
@@ -153,7 +153,7 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
 
 def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
     """The same for a specification, wherever it comes from; `file` is what it is called."""
-    from verified_dp.certificate import build_certificate, certificate_bytes
+    from verified_dp.certificate import build_certificate, checked_bytes
     from verified_dp.cli.kept import read_kept
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
@@ -172,20 +172,22 @@ def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, forma
         certificate = build_certificate(spec, delta, epsilon)
         if formal:
             certificate = _with_formal(certificate)
+        data = checked_bytes(certificate)
     if place is not None:
-        store(place, certificate_bytes(certificate))
-    return as_judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure)
+        store(place, data)
+    return as_judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure,
+                     limited=limits.max_seconds is not None)
 
 
 def as_judged(file: str, claim: Claim, place: str | None, certificate: Document, delta: Enclosure,
-              epsilon: Enclosure, *, kept: bool = False) -> Judged:
+              epsilon: Enclosure, *, kept: bool = False, limited: bool = False) -> Judged:
     """What stands in a certificate, with both enclosures, for those who show it."""
     from verified_dp.cli.text import Judged
 
     return Judged(
         file=file, claim=claim, verdict=certificate["verdict"], short_by_rounding=certificate["short_by_rounding"],
         delta=delta, epsilon=epsilon, assumptions=tuple(certificate["assumptions"]), certificate=place, kept=kept,
-        document=certificate)
+        limited=limited, document=certificate)
 
 
 def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
@@ -206,6 +208,9 @@ def store(place: str, data: bytes) -> None:
 
 def verdict_row(judged: Judged, page: str | None = None) -> Row:
     """The object of certify; `page` says where its page is, if one was asked for."""
+    from verified_dp.questions.judgement import excess
+    from verified_dp.questions.judgement import reason as undecided
+
     claim = judged.claim
     return {
         "schema": schema("verdict"),
@@ -219,6 +224,8 @@ def verdict_row(judged: Judged, page: str | None = None) -> Row:
         "relation": str(judged.delta.relation),
         "order": judged.delta.order,
         "certificate": judged.certificate,
+        **({"excess": excess(judged.document)} if judged.verdict == "refuted" else {}),
+        **({"reason": undecided(judged.document)} if judged.verdict == "undecided" else {}),
         **({} if page is None else {"page": page}),
     }
 

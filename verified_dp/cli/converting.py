@@ -98,7 +98,7 @@ def run_history(args: Namespace, out: Output) -> int:
 
 def certify_history(file: str, spec: Converted, delta: str, limits: Limits, place: str | None) -> Judged:
     """Claim the epsilon that is proved, rounded up to six digits, and write its certificate."""
-    from verified_dp.certificate import build_certificate, certificate_bytes
+    from verified_dp.certificate import build_certificate, checked_bytes
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
@@ -111,10 +111,11 @@ def certify_history(file: str, spec: Converted, delta: str, limits: Limits, plac
         asked, epsilon = privacy_profile(claimed, progress=progress).solve_claim(
             claimed.claim, limits.digits, limits.method, limits.max_seconds)  # type: ignore[arg-type]
         certificate = build_certificate(claimed, asked, epsilon)
+        data = checked_bytes(certificate)
     if place is not None:
-        store(place, certificate_bytes(certificate))
+        store(place, data)
     judged = as_judged(file, claimed.claim, place, certificate, asked.enclosure,  # type: ignore[arg-type]
-                       epsilon.enclosure)
+                       epsilon.enclosure, limited=limits.max_seconds is not None)
     return replace(judged, assumptions=(*spec.assumptions, *judged.assumptions))
 
 

@@ -9,10 +9,11 @@ from dataclasses import field as own_field
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from verified_dp.cli.numbers import next_claim, slack
+from verified_dp.cli.numbers import slack
 from verified_dp.core.composition import Claim
 from verified_dp.core.dyadic import decimal_up
-from verified_dp.enclosure import Enclosure
+from verified_dp.enclosure import Enclosure, without_zeros
+from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
 
 if TYPE_CHECKING:
     from verified_dp.verifiers.trust import Trust
@@ -31,6 +32,7 @@ class Judged:
     """What `certify` found about one claim. delta: at the claimed epsilon; epsilon: at the claimed delta.
 
     certificate: where it is kept. kept: whether an earlier run left it, and it still verifies. document: what it says.
+    limited: whether the time to search was.
     """
 
     file: str
@@ -42,6 +44,7 @@ class Judged:
     assumptions: tuple[str, ...]
     certificate: str | None
     kept: bool = False
+    limited: bool = False
     document: dict[str, Any] = own_field(default_factory=dict, repr=False)
 
     @property
@@ -60,21 +63,25 @@ def clipped(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def answer_lines(enclosure: Enclosure, given: str, paint: Paint) -> list[str]:
-    """The answer to `delta` or `epsilon`; `given` says at which value of the other."""
+def answer_lines(enclosure: Enclosure, given: str, paint: Paint, *, limited: bool = False) -> list[str]:
+    """The answer to `delta` or `epsilon`; `given` says at which value of the other, limited whether the time was."""
     exact = enclosure.lower == enclosure.upper
     words = f"{enclosure.quantity} {'is exactly' if exact else '='} {enclosure.notation()} at {given}"
     if not enclosure.certain_digits:
         words = words.replace(" = ", " in ", 1)
     lines = [f"{paint(enclosure.standing, enclosure.status)}: {words}"]
     if enclosure.status == "wide":
-        advice = "; more --max-seconds may narrow them" if enclosure.method in _REFINED else ""
         lines += field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
-                        f"for{advice}")
+                        f"for{_advice(enclosure) if limited else ''}")
     if not exact:
         lines += field("between", f"{enclosure.lower_decimal} and {enclosure.upper_decimal}")
     return [*lines, *standing_lines(enclosure), *_how(enclosure, [enclosure]), *_errors(enclosure),
             *field("convention", enclosure.convention)]
+
+
+def _advice(enclosure: Enclosure) -> str:
+    """What narrows the bounds of a search whose time ended, where it was one that goes on."""
+    return "; more --max-seconds narrow them" if enclosure.method in _REFINED and enclosure.status == "wide" else ""
 
 
 def standing_lines(enclosure: Enclosure) -> list[str]:
@@ -119,12 +126,12 @@ def field(label: str, text: str, *, hanging: int = 0) -> list[str]:
 def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
     """All that there is to say about one claim."""
     eps, delta = clipped(judged.claim.epsilon_text, 40), clipped(judged.claim.delta_text, 40)
-    epsilon_words = f"claimed {eps}, true epsilon {judged.epsilon.notation()} at delta = {delta}"
+    epsilon_words = f"claimed {eps}, {_true(judged.epsilon)} at delta = {delta}"
     return [
         f"{paint(judged.verdict, judged.verdict)}: {judged.name}",
         *field("epsilon", f"{epsilon_words}: {outcome(judged)}"),
         *_notes(judged),
-        *field("delta", f"claimed {delta}, true delta {judged.delta.notation()} at epsilon = {eps}"),
+        *field("delta", f"claimed {delta}, {_true(judged.delta)} at epsilon = {eps}"),
         *standing_lines(judged.delta),
         *_how(judged.delta, [judged.delta, judged.epsilon]),
         *_assumptions(judged.assumptions),
@@ -132,6 +139,17 @@ def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
         *(field("certificate", judged.certificate + " (kept: it verifies)" * judged.kept)
           if judged.certificate else []),
     ]
+
+
+def _true(found: Enclosure, most: int = 60) -> str:
+    """The true number, or what it is at most: the lower end of a pair that only bounds says nothing of it."""
+    if found.tight:
+        return f"true {found.quantity} {found.notation(most)}"
+    return f"{found.quantity} at most {_rounded_up(found, most)}"
+
+
+def _rounded_up(found: Enclosure, most: int = 60) -> str:
+    return without_zeros(decimal_up(found.upper, min(found.digits, most)))
 
 
 def outcome(judged: Judged) -> str:
@@ -145,25 +163,28 @@ def outcome(judged: Judged) -> str:
 
 
 def _notes(judged: Judged) -> list[str]:
-    if judged.verdict == "undecided" and not judged.delta.tight and judged.delta.lower > judged.claim.delta:
-        return field("undecided", "the dominating pair exceeds the claim, but only bounds the mechanism from above: "
-                      "it can prove a claim and never refute one")
-    if judged.verdict == "undecided" and "attack" in judged.epsilon.methods + judged.delta.methods:
-        return field("undecided", "the claim lies between what an attack on shuffled batches shows and what holds "
-                      "without their shuffle: nothing is known that decides it")
-    if judged.verdict == "undecided" and "buckets" in judged.epsilon.methods:
-        return field("undecided", "these bounds are those of schedules of few steps, rounded both ways, which no "
-                      "certificate holds; more --max-seconds may decide")
     if judged.verdict == "undecided":
-        return field("undecided", "neither proved nor refuted by these bounds; more --digits or "
-                      "--max-seconds may decide")
+        advice = _advice(judged.delta) if judged.limited else ""
+        return field("undecided", _why_undecided(judged) + advice)
     if judged.verdict != "refuted":
         return []
-    better = next_claim(judged.claim.epsilon_text, judged.epsilon)
-    words = [f"epsilon = {better} would be proved"] if better else []
-    if judged.short_by_rounding:
-        words.insert(0, "short by rounding: the claim is the true epsilon rounded to nearest, not up")
-    return field("note", "; ".join(words)) if words else []
+    rounding = ["short by rounding: the claim is the true epsilon rounded to nearest, not up"]
+    return [*field("excess", excess_words(judged.document)),
+            *field("note", "; ".join(rounding * judged.short_by_rounding + [least_claim_words(judged.document)]))]
+
+
+def _why_undecided(judged: Judged) -> str:
+    """The reason in words, with what is known of it."""
+    methods, why = judged.epsilon.methods + judged.delta.methods, reason(judged.document)
+    if "attack" in methods:
+        return ("the claim lies between what an attack on shuffled batches shows and what holds without their shuffle: "
+                "nothing is known that decides it")
+    if "buckets" in methods:
+        return "these bounds are those of schedules of few steps, rounded both ways, which no certificate holds"
+    if why == "one-sided" and judged.delta.lower > judged.claim.delta:
+        return ("the dominating pair exceeds the claim, but only bounds the mechanism from above: it can prove a claim "
+                "and never refute one")
+    return REASONS[why]
 
 
 def _assumptions(assumptions: tuple[str, ...]) -> list[str]:
@@ -180,7 +201,7 @@ _VERDICT_WIDTH = 10
 def table_head() -> str:
     """The first line of the table of claims."""
     verdict = "verdict".ljust(_VERDICT_WIDTH)
-    return _ROW.format(verdict, "claimed eps", "delta", "true epsilon", "slack", "file: claim -> certificate")
+    return _ROW.format(verdict, "claimed eps", "delta", "epsilon", "slack", "file: claim -> certificate")
 
 
 def table_row(judged: Judged, paint: Paint) -> str:
@@ -189,7 +210,9 @@ def table_row(judged: Judged, paint: Paint) -> str:
     name = _row_name(judged) + " [short by rounding]" * judged.short_by_rounding
     claim, room = judged.claim, slack(judged.claim.epsilon, judged.epsilon)
     claimed = clipped(claim.epsilon_text, 12), clipped(claim.delta_text, 10)
-    return _ROW.format(verdict, *claimed, judged.epsilon.notation(8), room, name)
+    epsilon = judged.epsilon
+    shown = epsilon.notation(8) if epsilon.tight else f"<= {_rounded_up(epsilon, 8)}"
+    return _ROW.format(verdict, *claimed, shown, room, name)
 
 
 def _row_name(judged: Judged) -> str:
@@ -205,7 +228,7 @@ TABLE_HEAD = ("verdict", "claimed epsilon", "delta", "epsilon at least", "epsilo
 def table_cells(judged: Judged) -> tuple[str, ...]:
     """The same claim for other forms of table, ends as exact text."""
     claim, verdict = judged.claim, judged.verdict + ", short by rounding" * judged.short_by_rounding
-    ends = judged.epsilon.lower_decimal, judged.epsilon.upper_decimal
+    ends = judged.epsilon.lower_decimal if judged.epsilon.tight else "0", judged.epsilon.upper_decimal
     return verdict, claim.epsilon_text, claim.delta_text, *ends, slack(claim.epsilon, judged.epsilon), judged.file, \
         claim.title
 
