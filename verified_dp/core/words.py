@@ -87,14 +87,12 @@ def assumptions(composition: Composition, relation: Relation) -> list[str]:
     bare, schemes = list(composition.bare()), composition.schemes()
     gaussians = [mechanism for mechanism in bare if isinstance(mechanism, Gaussian)]
     kinds = dict.fromkeys(type(mechanism) for mechanism in bare if isinstance(mechanism, Release))
-    kept = [step for step, _ in composition.parts if isinstance(step, RandomAllocation) and step.fixed]
     holds: list[tuple[bool, str]] = [
         (True, f"neighbours and noise: {convention(composition, relation)}"),
         (PoissonSampled in schemes, _SAMPLING),
         (WithoutReplacement in schemes, _WITHOUT),
         (WithReplacement in schemes, _WITH),
         (RandomAllocation in schemes, _ALLOCATION),
-        (len(kept) > len(set(kept)), _KEPT),
         (RandomAllocation in schemes, _NORMALISER),
         (CyclicPoisson in schemes, _CYCLIC),
         (TruncatedPoisson in schemes, _TRUNCATED),
@@ -128,10 +126,6 @@ _ALLOCATION = (
     "sampling: in every epoch every record is placed in exactly `picks` (1 unless stated) of the `rounds` batches, "
     "uniformly and independently of the others, of the data, of the noise and, unless `fixed`, of the other epochs; "
     "where `fixed`, it keeps its batches in all epochs of that mechanism (random allocation)"
-)
-_KEPT = (
-    "sampling: equal tables that are `fixed` are epochs of one mechanism: every record is placed once, and keeps its "
-    "batches from table to table"
 )
 _NORMALISER = (
     "sampling: batches have whatever size results; no sum is divided by, capped at or padded to that size (dividing by "

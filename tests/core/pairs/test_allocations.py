@@ -11,7 +11,7 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp import CyclicPoisson, Gaussian, PoissonSampled, RandomAllocation, compose, privacy_profile
-from verified_dp.certificate import build_certificate, certify
+from verified_dp.certificate import build_certificate
 from verified_dp.core.balls import ball, normal_tail
 from verified_dp.core.certificate.check import verify
 from verified_dp.core.certificate.document import CONTENT, Document, sealed
@@ -24,7 +24,6 @@ from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.words import assumptions
 from verified_dp.search.allocation import EpochModel
 from verified_dp.spec import parse_spec
-from verified_dp.verifiers import independent
 
 F = Fraction
 patterns = pytest.mark.theorem("T130-participation-patterns")
@@ -204,25 +203,6 @@ def test_assumptions_say_how_records_are_placed() -> None:
     assert "uniformly and independently of the others" in words and "divided by" in words
     words = " ".join(assumptions(compose(CyclicPoisson(ONE, 3, "0.1", 6)), Relation.ADD))
     assert "at most `groups` bands" in words
-
-
-@patterns
-def test_equal_fixed_tables_are_one_allocation_and_say_so() -> None:
-    """Two tables, or one with count 2: the same law, and where there are two the assumption names what is shared."""
-    table = spec_text('scheme = "random-allocation", rounds = 10, fixed = true')
-    twice = parse_spec(table + table.partition("\n")[2]).composition
-    once = parse_spec(table + "count = 2\n").composition
-    assert remove(twice).parts == remove(once).parts
-    told = [words for words in assumptions(twice, Relation.ADD) if "from table to table" in words]
-    assert len(told) == 1 and told[0] not in assumptions(once, Relation.ADD)
-    other = compose(RandomAllocation(ONE, 10, fixed=True), RandomAllocation(Gaussian(2), 10, fixed=True))
-    fresh = compose(RandomAllocation(ONE, 10), RandomAllocation(ONE, 10))
-    assert not any("from table" in words for what in (other, fresh) for words in assumptions(what, Relation.ADD))
-    spec = parse_spec(table.replace("add-or-remove", "add") + table.partition("\n")[2]
-                      + '[claim]\nepsilon = 9\ndelta = "1e-5"\n')
-    document = certify(spec)
-    assert document.verify().valid and independent.verify(document.to_bytes()).valid
-    assert told[0] in document["assumptions"]
 
 
 @allocation

@@ -13,18 +13,12 @@ def assumptions(run: Input) -> list[str]:
     sigma = any(step.get("sigma") is not None for step in gaussians)
     kinds = list(dict.fromkeys(step.kind for step in bare if step.kind != "gaussian"))
     holds = [(True, f"neighbours and noise: {_convention(run, multiplier, sigma, kinds)}"),
-             *((_holds(words, run), words) for scheme, texts in _SCHEMES.items() for words in texts if scheme in schemes),
+             *((scheme in schemes, words) for scheme, texts in _SCHEMES.items() for words in texts),
              (bool(schemes & _counted(run.relation)), _records(run.relation)),
              (multiplier, _CLIPPING), (sigma, _SENSITIVITY), (bool(gaussians), _NOISE),
              *((True, _KINDS[kind][1]) for kind in kinds),
              (True, _RELEASED), (True, _PARAMETERS), (True, _REALS)]
     return [words for applies, words in holds if applies]
-
-
-def _holds(words: str, run: Input) -> bool:
-    """Whether a sentence about a scheme in use applies: that on tables which share an allocation needs two of them."""
-    kept = [step for step, _ in run.steps if step.sampling and step.sampling.fixed]
-    return words is not _KEPT or len(kept) > len(set(kept))
 
 
 def _convention(run: Input, multiplier: bool, sigma: bool, kinds: list[str]) -> str:
@@ -45,9 +39,6 @@ def _convention(run: Input, multiplier: bool, sigma: bool, kinds: list[str]) -> 
     return "; ".join([*texts, *(_KINDS[kind][0] for kind in kinds)])
 
 
-_KEPT = (
-    "sampling: equal tables that are `fixed` are epochs of one mechanism: every record is placed once, and keeps its "
-    "batches from table to table")
 _SCHEMES = {
     "poisson": (
         "sampling: every record enters each batch with exactly the stated probability, independently of all other "
@@ -62,7 +53,6 @@ _SCHEMES = {
         "sampling: in every epoch every record is placed in exactly `picks` (1 unless stated) of the `rounds` "
         "batches, uniformly and independently of the others, of the data, of the noise and, unless `fixed`, of the "
         "other epochs; where `fixed`, it keeps its batches in all epochs of that mechanism (random allocation)",
-        _KEPT,
         "sampling: batches have whatever size results; no sum is divided by, capped at or padded to that size "
         "(dividing by a number fixed in advance is covered)"),
     "cyclic-poisson": (
