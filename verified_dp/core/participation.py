@@ -15,7 +15,7 @@ from verified_dp.core.mechanisms import Gaussian, Release
 class RandomAllocation:
     """One epoch of `rounds` Gaussian steps; every record is in `picks` of their batches, uniformly, as no other record.
 
-    fixed: the record keeps its batches in every epoch of the composition that runs this mechanism; else each epoch
+    fixed: the record keeps its batches in every epoch of the composition that runs an equal mechanism; else each epoch
     draws them afresh. picks = 1 is also called balls in bins.
     """
 

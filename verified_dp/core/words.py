@@ -97,6 +97,7 @@ def assumptions(composition: Composition, relation: Relation) -> list[str]:
         (CyclicPoisson in schemes, _CYCLIC),
         (TruncatedPoisson in schemes, _TRUNCATED),
         (Shuffled in schemes, _SHUFFLED),
+        (sum(isinstance(m, RandomAllocation) and m.fixed for m, _ in composition.parts) > 1, _KEPT),
         (TruncatedPoisson in schemes or (relation is not Relation.REPLACE and bool(
             schemes & {WithoutReplacement, WithReplacement})), _POPULATION[relation]),
         (any(g.noise_multiplier is not None for g in gaussians), _CLIPPING),
@@ -126,6 +127,10 @@ _ALLOCATION = (
     "sampling: in every epoch every record is placed in exactly `picks` (1 unless stated) of the `rounds` batches, "
     "uniformly and independently of the others, of the data, of the noise and, unless `fixed`, of the other epochs; "
     "where `fixed`, it keeps its batches in all epochs of that mechanism (random allocation)"
+)
+_KEPT = (
+    "sampling: tables with `fixed` that are equal but for `count` are epochs of one allocation, which every record "
+    "keeps across all of them; tables that differ have allocations of their own, independent of each other"
 )
 _NORMALISER = (
     "sampling: batches have whatever size results; no sum is divided by, capped at or padded to that size (dividing by "

@@ -24,6 +24,7 @@ from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
 from verified_dp.core.words import assumptions
 from verified_dp.search.allocation import EpochModel
 from verified_dp.spec import parse_spec
+from verified_dp.verifiers import independent
 
 F = Fraction
 patterns = pytest.mark.theorem("T130-participation-patterns")
@@ -203,6 +204,34 @@ def test_assumptions_say_how_records_are_placed() -> None:
     assert "uniformly and independently of the others" in words and "divided by" in words
     words = " ".join(assumptions(compose(CyclicPoisson(ONE, 3, "0.1", 6)), Relation.ADD))
     assert "at most `groups` bands" in words
+
+
+TABLE = """[[mechanism]]
+kind = "gaussian"
+noise_multiplier = {noise}
+sampling = {{ scheme = "random-allocation", rounds = 3, fixed = {fixed} }}
+count = {count}
+"""
+
+
+@patterns
+@pytest.mark.parametrize(("tables", "told"), [
+    ([(2, "true", 2)], False), ([(2, "true", 1), (2, "true", 3)], True),
+    pytest.param([(2, "true", 1), (2, "false", 1)], False, marks=pytest.mark.long),
+    pytest.param([(2, "true", 1), (3, "true", 1)], True, marks=pytest.mark.long)])
+def test_several_tables_that_keep_batches_are_told_apart(tables: list[tuple[int, str, int]], told: bool) -> None:
+    """One allocation across equal tables, others of their own: in the certificate, and asked by both checkers."""
+    text = "".join(TABLE.format(noise=noise, fixed=fixed, count=count) for noise, fixed, count in tables)
+    spec = parse_spec(f'relation = "remove"\n{text}[claim]\nepsilon = 2\ndelta = 0.9\n')
+    profile = privacy_profile(spec)
+    document = build_certificate(spec, profile.solve_delta(F(2), 3), profile.solve_epsilon(F(9, 10), 3))
+    words = [one for one in document["assumptions"] if "one allocation" in one]
+    assert bool(words) == told
+    assert verify(json.dumps(document)).valid and independent.verify(json.dumps(document).encode()).valid
+    if told:
+        bare = sealed({key: document[key] for key in CONTENT} | {
+            "assumptions": [one for one in document["assumptions"] if one not in words]})
+        assert not verify(json.dumps(bare)).valid and not independent.verify(json.dumps(bare).encode()).valid
 
 
 @allocation

@@ -114,6 +114,19 @@ def test_blocks_bound_k_of_t_and_not_less() -> None:
 
 
 @patterns
+@pytest.mark.parametrize(("t", "k"), [(3, 1), (4, 2)])
+def test_a_pattern_that_is_kept_bounds_fresh_ones(t: int, k: int) -> None:
+    """Two epochs: one uniform subset for both, against one for each; in both orders, and truly more."""
+    one, nobody = uniform(t, k), worst({(0,) * (2 * t): F(1)}, 2 * t)
+    kept = worst({b + b: p for b, p in one.items()}, 2 * t)
+    fresh = worst({a + b: p * q for a, p in one.items() for b, q in one.items()}, 2 * t)
+    for order in ("remove", "add"):
+        pairs = [(law, nobody) if order == "remove" else (nobody, law) for law in (fresh, kept)]
+        sticks = [[stick(*pair, alpha) for pair in pairs] for alpha in (F(1, 2), F(1), F(3, 2), F(2))]
+        assert all(low <= high for low, high in sticks) and sum(low < high for low, high in sticks) > 1
+
+
+@patterns
 @pytest.mark.parametrize("seed", range(5))
 def test_two_gaussian_rounds_on_a_grid(seed: int) -> None:
     """1 of 2, contributions that follow the first output: below the pair up to the grid's error, in both orders."""

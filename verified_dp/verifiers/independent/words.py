@@ -14,6 +14,7 @@ def assumptions(run: Input) -> list[str]:
     kinds = list(dict.fromkeys(step.kind for step in bare if step.kind != "gaussian"))
     holds = [(True, f"neighbours and noise: {_convention(run, multiplier, sigma, kinds)}"),
              *((scheme in schemes, words) for scheme, texts in _SCHEMES.items() for words in texts),
+             (sum(bool(step.sampling and step.sampling.fixed) for step, _ in run.steps) > 1, _KEPT),
              (bool(schemes & _counted(run.relation)), _records(run.relation)),
              (multiplier, _CLIPPING), (sigma, _SENSITIVITY), (bool(gaussians), _NOISE),
              *((True, _KINDS[kind][1]) for kind in kinds),
@@ -72,6 +73,10 @@ _SCHEMES = {
         "its size (shuffled batches). Upper ends make no use of the order; lower ends are what an attack on one pair "
         "of data sets sees",),
 }
+_KEPT = (
+    "sampling: tables with `fixed` that are equal but for `count` are epochs of one allocation, which every record "
+    "keeps across all of them; tables that differ have allocations of their own, independent of each other")
+
 
 def _counted(relation: str) -> set[str]:
     """Where it matters which of two neighbours the number of records is of."""
