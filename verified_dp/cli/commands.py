@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.answers import ends, result_row
-from verified_dp.cli.inputs import distinct_names, read_input, reason
+from verified_dp.cli.inputs import distinct_names, read_input
 from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
 from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.reading import reason
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import CheckLimits, Limits
