@@ -15,7 +15,6 @@ from typing import Any
 
 from verified_dp.core.certificate.document import MAX_BYTES, MAX_ITEMS, check_json, nesting
 from verified_dp.core.errors import InvalidCertificate, InvalidInput
-from verified_dp.core.exact import MAX_EXPONENT
 
 STDIN = "-"
 MAX_SPECIFICATION = 2**22
@@ -117,6 +116,8 @@ def _excess(text: str) -> str | None:
 
 def _excess_of_digits(text: str) -> str | None:
     """Exponents, in quotes or not, that come to numbers of very many digits; larger ones are no numbers here."""
+    from verified_dp.core.exact import MAX_EXPONENT  # with flint, which `--help` does without
+
     exponents = (int(found[1]) for found in _EXPONENT.finditer(text))
     if sum(one for one in exponents if one <= MAX_EXPONENT) > MAX_EXPONENTS:
         return f"decimal exponents that come to at most {MAX_EXPONENTS} together"
@@ -132,7 +133,7 @@ def parse_history(data: bytes | str, file: str, key: str = "file") -> Any:
 
 
 def parse_json(data: bytes | str, file: str, key: str = "file", *, items: int = MAX_ITEMS,
-               **hooks: Callable[..., Any]) -> Any:
+               **hooks: Any) -> Any:
     """What a JSON text in UTF-8 holds; InvalidInput for one that is none, or larger or deeper than any needs to be.
 
     hooks: of `json.loads`.
@@ -140,7 +141,7 @@ def parse_json(data: bytes | str, file: str, key: str = "file", *, items: int = 
     try:
         text = data if isinstance(data, str) else decoded(data, file, MAX_BYTES)
         check_json(text, MAX_JSON_DEPTH, items)
-        return json.loads(text, **{"parse_int": _integer, **hooks})
+        return json.loads(text, **({"parse_int": _integer} | hooks))
     except InvalidCertificate as error:
         raise InvalidInput(key, file, f"JSON ({error.reason})") from None
     except ValueError as error:

@@ -38,8 +38,9 @@ def statement(certificate: Mapping[str, Any], form: str = "text") -> str:
     """
     if form not in FORMATS:
         raise InvalidInput("format", form, "one of " + ", ".join(FORMATS))
-    escape = latex if form == "latex" else printable
-    words, items = (list(map(escape, part)) for part in (sentences(certificate), certificate["assumptions"]))
+    escape = latex if form == "latex" else str
+    words, items = ([escape(printable(one)) for one in part]
+                    for part in (sentences(certificate), certificate["assumptions"]))
     return "\n\n".join([" ".join(words), "\n".join(_LISTS[form](items))])
 
 
