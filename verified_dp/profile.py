@@ -276,13 +276,13 @@ class PrivacyProfile:
             raise InvalidInput("epsilons", epsilons, "given, or deltas instead (one of the two)")
         points, given = (epsilons, "epsilon") if deltas is None else (deltas, "delta")
         few = min(self._digits(None, method), CURVE_DIGITS) if digits is None else digits
-        return self._along(given, points or (), few, method, max_seconds)
+        return self._along(given, cast(Sequence[exact.Number], points), few, method, max_seconds)
 
     def _along(self, given: str, points: Iterable[exact.Number], digits: int | None, method: str,
                max_seconds: float | None) -> Curve:
         """The points answered from what is known near them, or by questions of their own."""
         quantity, read = ("delta", exact.exact) if given == "epsilon" else ("epsilon", exact.probability)
-        stated, along, budget = list(points), self.following(), Budget(max_seconds)
+        stated, along, budget = _listed(points, given), self.following(), Budget(max_seconds)
         values, digits = [read(point, given) for point in stated], self._digits(digits, method)
         many = Many(along._orders, digits, method)
         solve = along.delta if given == "epsilon" else along.epsilon
@@ -593,6 +593,16 @@ class PrivacyProfile:
     @cached_property
     def _tight(self) -> bool:
         return all(is_attained(pair) for pair in self.pairs)
+
+
+def _listed(points: Iterable[exact.Number], given: str) -> list[exact.Number]:
+    """The points; an array of no dimension is iterable, and has none."""
+    try:
+        if not isinstance(points, str | bytes):
+            return list(points)
+    except TypeError:
+        pass
+    raise InvalidInput(given, points, "several numbers, such as a list of them")
 
 
 def _is_several(points: exact.Number | Iterable[exact.Number]) -> TypeGuard[Iterable[exact.Number]]:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.answers import ends, result_row
-from verified_dp.cli.inputs import distinct_names, read_input, reason
+from verified_dp.cli.inputs import distinct_names, read_input
 from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
 from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.reading import reason
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import CheckLimits, Limits
@@ -64,13 +65,14 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
     """One of the papers' methods: an enclosure, an estimate, or both."""
     from verified_dp.cli.answers import paper_answer, paper_row
     from verified_dp.cli.report_comparing import paper_lines
-    from verified_dp.cli.text import clipped, printable
+    from verified_dp.cli.text import clipped
+    from verified_dp.terminal import escaped
 
     result, words = paper_answer(file, quantity, at, limits), f"{given} = {typed}"
 
     def lines() -> list[str]:
         above = [] if result.enclosure is None else answer_text(result.enclosure, words, None, limits)
-        return above + paper_lines(result, quantity, clipped(printable(words), 60))
+        return above + paper_lines(result, quantity, clipped(escaped(words), 60))
 
     out.result(paper_row(result, quantity, given, typed), lines)
     return ANSWERED
@@ -89,11 +91,12 @@ def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) 
 
 def answer_text(enclosure: Enclosure, given: str, file: str | None, limits: Limits) -> list[str]:
     """The answer for people; the file where there are several."""
-    from verified_dp.cli.text import answer_lines, clipped, printable
+    from verified_dp.cli.text import answer_lines, clipped
+    from verified_dp.terminal import escaped
     from verified_dp.terminal import paint
 
-    lines = answer_lines(enclosure, clipped(printable(given), 60), paint, limited=limits.max_seconds is not None)
-    return lines if file is None else [f"{printable(file)}:", *lines, ""]
+    lines = answer_lines(enclosure, clipped(escaped(given), 60), paint, limited=limits.max_seconds is not None)
+    return lines if file is None else [f"{escaped(file)}:", *lines, ""]
 
 
 VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}

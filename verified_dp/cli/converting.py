@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -40,13 +39,16 @@ def run_convert(args: Namespace, out: Output) -> int:
 
 def read_history(file: str, args: Namespace) -> Converted:
     """The specification of a file in the JSON form of one of SOURCES; errors name the file."""
+    from verified_dp.core.certificate.document import MAX_BYTES
     from verified_dp.interop.events import from_dp_event
     from verified_dp.interop.histories import from_opacus, from_tf_privacy
+    from verified_dp.reading import parse_history, read_file
 
-    data, source, floats, relation = _read_json(file), args.source, args.floats, args.relation
+    source, floats, relation = args.source, args.floats, args.relation
     if args.sampling is not None and source != "opacus":
         raise InvalidInput("sampling", args.sampling, f"left out with --from {source}")
     try:
+        data = parse_history(read_file(file, MAX_BYTES), file)
         if source == "dp-accounting":
             return from_dp_event(data, floats=floats, relation=relation)
         if source == "opacus":
@@ -56,15 +58,6 @@ def read_history(file: str, args: Namespace) -> Converted:
         return from_tf_privacy(data, floats=floats)
     except (InvalidInput, Unsupported) as error:
         raise with_file(error, file) from None
-
-
-def _read_json(file: str) -> Any:
-    try:
-        return json.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidInput("file", file, f"a file that can be read ({error.strerror or error})", file) from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput("file", file, f"JSON ({error})", file) from None
 
 
 def run_claims(args: Namespace, out: Output) -> int:

@@ -14,6 +14,7 @@ from verified_dp.core.composition import Claim
 from verified_dp.core.dyadic import decimal_up
 from verified_dp.enclosure import Enclosure, without_zeros
 from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
+from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:
     from verified_dp.verifiers.trust import Trust
@@ -50,12 +51,7 @@ class Judged:
     @property
     def name(self) -> str:
         """The claim's title, or its file where it has none."""
-        return printable(self.claim.title) or printable(self.file)
-
-
-def printable(text: str) -> str:
-    """The text with what does not print escaped: a title must not steer a terminal."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+        return escaped(self.claim.title) or escaped(self.file)
 
 
 def clipped(text: str, width: int) -> str:
@@ -119,7 +115,7 @@ def _errors(enclosure: Enclosure) -> list[str]:
 def field(label: str, text: str, *, hanging: int = 0) -> list[str]:
     """`label  text`, wrapped and indented."""
     first, rest = f"  {label:<{_LABEL - 2}}", " " * (_LABEL + hanging)
-    return wrap(printable(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
+    return wrap(escaped(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
                 break_long_words=False)
 
 
@@ -217,9 +213,9 @@ def table_row(judged: Judged, paint: Paint) -> str:
 
 def _row_name(judged: Judged) -> str:
     """The file, the claim's title and where the certificate is, "a.toml: a claim -> out/a.json"."""
-    title = f": {printable(judged.claim.title)}" if judged.claim.title else ""
-    place = f" -> {printable(judged.certificate)}" if judged.certificate else ""
-    return printable(judged.file) + title + place + " (kept)" * judged.kept
+    title = f": {escaped(judged.claim.title)}" if judged.claim.title else ""
+    place = f" -> {escaped(judged.certificate)}" if judged.certificate else ""
+    return escaped(judged.file) + title + place + " (kept)" * judged.kept
 
 
 TABLE_HEAD = ("verdict", "claimed epsilon", "delta", "epsilon at least", "epsilon at most", "slack", "file", "title")
@@ -245,9 +241,9 @@ def table_foot(verdicts: Iterable[str], conventions: Iterable[str]) -> list[str]
 def check_line(file: str, verdict: str | None, field: str | None, reason: str, paint: Paint) -> str:
     """One checked certificate; one that is not valid has no verdict."""
     if verdict is not None:
-        return f"{paint('valid', 'valid')}: {printable(file)}: {verdict}; {printable(reason)}"
-    where = f"{printable(field)}: " if field else ""
-    return f"{paint('invalid', 'invalid')}: {printable(file)}: {where}{printable(reason)}"
+        return f"{paint('valid', 'valid')}: {escaped(file)}: {verdict}; {escaped(reason)}"
+    where = f"{escaped(field)}: " if field else ""
+    return f"{paint('invalid', 'invalid')}: {escaped(file)}: {where}{escaped(reason)}"
 
 
 def trust_lines(found: Trust) -> list[str]:

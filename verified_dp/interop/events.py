@@ -5,15 +5,16 @@ An event may be the object itself, its named tuple, or a mapping with `class_nam
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
 from verified_dp.core.composition import Composition, PoissonSampled
+from verified_dp.core.errors import InvalidInput
 from verified_dp.interop.forms import fields_of, name_of
 from verified_dp.interop.reading import Converted, Parts, Reading, converted, relation_of
 from verified_dp.interop.samples import parts_of
+from verified_dp.reading import parse_history
 
 
 def from_dp_event(event: object, *, relation: object = "add-or-remove", floats: str = "exact-binary") -> Converted:
@@ -32,8 +33,11 @@ def from_dp_event(event: object, *, relation: object = "add-or-remove", floats: 
     ((Gaussian(noise_multiplier=Fraction(3, 2), sigma=None, sensitivity=None), 3),)
     """
     reading = Reading(relation_of(relation), floats)
-    read = json.loads(event) if isinstance(event, str) else event
-    parts = parts_of(read, reading)
+    read = parse_history(event, "text", "event") if isinstance(event, str) else event
+    try:
+        parts = parts_of(read, reading)
+    except RecursionError:
+        raise InvalidInput("event", str(name_of(read)), "nested less deeply") from None
     return converted(parts, reading, f"the dp_accounting event {name_of(read)}", event_assumptions(parts))
 
 

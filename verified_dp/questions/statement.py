@@ -8,6 +8,7 @@ from typing import Any
 
 from verified_dp.core import exact
 from verified_dp.core.errors import InvalidInput
+from verified_dp.terminal import escaped
 
 FORMATS = ("text", "markdown", "latex")
 _UNITS = {
@@ -38,14 +39,10 @@ def statement(certificate: Mapping[str, Any], form: str = "text") -> str:
     """
     if form not in FORMATS:
         raise InvalidInput("format", form, "one of " + ", ".join(FORMATS))
-    escape = latex if form == "latex" else printable
-    words, items = (list(map(escape, part)) for part in (sentences(certificate), certificate["assumptions"]))
+    escape = latex if form == "latex" else str
+    words, items = ([escape(escaped(one)) for one in part]
+                    for part in (sentences(certificate), certificate["assumptions"]))
     return "\n\n".join([" ".join(words), "\n".join(_LISTS[form](items))])
-
-
-def printable(text: str) -> str:
-    """The text on one line, with what does not print escaped."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 _LISTS: Mapping[str, Callable[[list[str]], list[str]]] = {

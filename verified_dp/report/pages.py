@@ -20,6 +20,7 @@ from verified_dp.report import plots
 from verified_dp.report.curves import Point, delta_curve, step_curve, tradeoff_curve
 from verified_dp.report.facts import Judged, as_decimal, outward, round_step, rounded
 from verified_dp.report.peers import Peer, ask_peers
+from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,13 +39,18 @@ _LARGEST = 150_000
 
 
 def environment() -> Environment:
-    """The templates, escaping all that is put in."""
+    """The templates, escaping all that is put in, and what does not print as on a terminal."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ModuleNotFoundError:
         raise Unsupported(INSTALL, "html") from None
     return Environment(loader=PackageLoader("verified_dp.report"), autoescape=True, undefined=StrictUndefined,
-                       trim_blocks=True, lstrip_blocks=True)
+                       finalize=_shown, trim_blocks=True, lstrip_blocks=True)
+
+
+def _shown(value: Any) -> Any:
+    """Text without what steers the reader's eye, a line's direction among it; markup of this package as it is."""
+    return escaped(value) if type(value) is str else value
 
 
 def page(judged: Judged, seconds: float = SECONDS, methods: Sequence[str] = METHODS, *, peers: bool = True,

@@ -48,7 +48,7 @@ def trusted(data: bytes, *, seconds: float = SECONDS, megabytes: int = MEGABYTES
         return Trust(check, (), (), ())
     known: dict[str, dict[str, Any]] = json.loads(files("verified_dp.verifiers").joinpath("theorems.json").read_text(
         encoding="utf-8"))
-    names = [name for name in json.loads(data)["theorems"] if name in known]
+    names = [name for name in json.loads(data)["theorems"] if name in known]  # valid: read under limits just now
     cited = [f"{name}: {text}" for name in names for text in known[name]["cites"]]
     return Trust(check, tuple((_shown(path), _lines(path)) for path in loaded),
                  tuple((name, known[name]["statement"], known[name]["read"]) for name in names), (*cited, *_ALWAYS))
