@@ -1,6 +1,7 @@
 """Which published claims hold, and in which reading? Writes docs/audit.md, from examples/claims and its record.
 
-Computes nothing: verdicts and intervals are those of claims/expected.json, which `make audit` writes anew before.
+Computes nothing: verdicts and intervals are those of claims/expected.json, which `make audit` writes anew before. What
+such a verdict says of the source is in the file's first comment: `# Contradiction:`, `# Rounded:`, `# Hypothetical:`.
 """
 
 import hashlib
@@ -21,7 +22,19 @@ CLAIMS = Path(__file__).parent / "claims"
 PAGE = Path(__file__).parents[1] / "docs" / "audit.md"
 KINDS = {"deployment": "Deployments", "paper": "Papers and their repositories",
          "documentation": "Documentation, tutorials and issues", "test": "Unit tests and tables of accountants"}
+GROUPS = {"Deployments and papers": ("deployment", "paper"),
+          "Documentation and unit tests": ("documentation", "test")}
 DIGITS = 9
+
+HOLDS, FAILS, SHORT = "proved", "refuted", "refuted, short by rounding"
+FLOATING = "refuted, rounding of a double"
+CONTRADICTS = "the source contradicts itself"
+ROUNDED, ONE_SIDED = "undecided, a stated number is rounded", "undecided, only an upper bound"
+
+FULL_DIGITS = 15
+"""A number printed with so many is all of a double: nothing was rounded for print."""
+ARITHMETIC = Decimal("1e-13")
+"""Relative: some hundred units in the last place of a double, as a short computation loses."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +67,30 @@ class Audited:
 
     def said(self, key: str) -> str:
         """What the comment at the head says after `key:`, the paragraph without its line breaks."""
-        found = re.search(rf"^# {key}: ((?:.|\n# (?!\w+: ))*)", self.file.read_text(encoding="utf-8"), re.MULTILINE)
-        if found is None:
+        if not (found := self.noted(key)):
             raise ValueError(f"{self.file} must say {key} in its first comment")
-        return found[1].replace("\n# ", " ")
+        return found
+
+    def noted(self, key: str) -> str:
+        """The same, or "" where it says nothing."""
+        found = re.search(rf"^# {key}: ((?:.|\n# (?!\w+: ))*)", self.file.read_text(encoding="utf-8"), re.MULTILINE)
+        return found[1].replace("\n# ", " ") if found else ""
 
     @property
     def verdict(self) -> str:
-        """In words."""
-        return self.record["verdict"] + (", short by rounding" if self.record["short_by_rounding"] else "")
+        """What the recorded verdict on the file's mechanism says of the published claim."""
+        if self.record["verdict"] == "proved":
+            return HOLDS
+        if self.noted("Contradiction"):
+            return CONTRADICTS
+        if self.noted("Rounded"):
+            return ROUNDED
+        if self.record["verdict"] == "undecided":
+            return ONE_SIDED
+        if _significant(self.claim.epsilon_text) >= FULL_DIGITS and self.missing <= ARITHMETIC:
+            return FLOATING
+        computed = _significant(self.claim.delta_text) >= FULL_DIGITS  # then epsilon is what delta was computed for
+        return SHORT if self.record["short_by_rounding"] and not computed else FAILS
 
     @property
     def interval(self) -> str:
@@ -98,6 +126,11 @@ class Audited:
     def claimed(self) -> str:
         """(epsilon, delta) as printed."""
         return f"({self.claim.epsilon_text}, {self.claim.delta_text})"
+
+
+def _significant(text: str) -> int:
+    """How many significant digits are printed; 0 for a ratio, which is exact."""
+    return 0 if "/" in text else len(Decimal(text).as_tuple().digits)
 
 
 def plain(number: Decimal) -> str:
@@ -144,39 +177,75 @@ def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
 
 def page(claims: list[Audited]) -> str:
     """The whole page."""
-    return "\n".join([*_summary(claims), *_refuted(claims), *_all(claims), *_not_stated()]) + "\n"
+    stated, supposed = ([one for one in claims if bool(one.noted("Hypothetical")) == is_so] for is_so in (False, True))
+    lines = [*_summary(stated), *_refuted(stated), *_contradictions(stated), *_undecided(stated), *_all(stated)]
+    return "\n".join([*lines, *_supposed(supposed), *_not_stated()]) + "\n"
 
 
 INTRODUCTION = """\
 {published} published claims in {readings} readings, each a file in [examples/claims](../examples/claims/README.md) with
 its source, what the source leaves open, and the reading that was certified. A verdict is about the mechanism in the
 file and its reading, never about what was run otherwise: training that shuffles its data and is accounted with Poisson
-sampling is judged "as accounted". A claim that is refuted in one reading may hold in another."""
+sampling is judged "as accounted". A claim that is refuted in one reading may hold in another. Readings that no source
+states are [apart](#what-if) and not counted."""
 MEANINGS = {
-    "proved": "at the claimed delta the claimed epsilon suffices",
-    "refuted": "it does not: the true epsilon is larger",
-    "refuted, short by rounding": "the same, and the true epsilon rounded half up to the claim's digits is the claim",
-    "undecided": "only an upper bound is known of the mechanism, and it lies above the claim"}
+    HOLDS: "at the claimed delta the claimed epsilon suffices",
+    FAILS: "it does not: the true epsilon is larger",
+    SHORT: "the same; the true epsilon, rounded half up to the claim's digits, is the claim",
+    FLOATING: "the same; the claim is a double printed with 15 digits or more, short by at most 1e-13 of itself",
+    CONTRADICTS: "what it states of the mechanism does not give the epsilon that it states",
+    ROUNDED: "as printed the claim does not hold; for a number that is so printed it does",
+    ONE_SIDED: "a guarantee is all that is known of the mechanism, and its bound lies above the claim"}
 COLUMNS = """\
-The last column of the tables by kind is the smallest epsilon at the claimed delta: its proved digits, "..." where more
-follow; "at most" where only a guarantee is known of a part of the mechanism."""
+"Short by rounding" is not said of unit tests that compute delta for a given epsilon and print all its digits. The last
+column of the tables by kind is the smallest epsilon at the claimed delta: its proved digits, "..." where more follow;
+"at most" where only a guarantee is known of a part of the mechanism."""
+
+SUPPOSED = """\
+Readings that no source states: a verdict on them says nothing of the source. They are not counted above."""
+
+
+def _of(claims: list[Audited], group: str) -> list[Audited]:
+    return [one for one in claims if one.said("Kind") in GROUPS[group]]
 
 
 def _summary(claims: list[Audited]) -> Iterator[str]:
-    verdicts = Counter(one.verdict for one in claims)
+    groups = [Counter(one.verdict for one in _of(claims, group)) for group in GROUPS]
     yield from ["# Audit of published claims", "", "Written by `make audit`; not to be edited.", ""]
     yield INTRODUCTION.format(published=len({one.published for one in claims}), readings=len(claims))
     yield ""
-    yield from table("verdict | readings | meaning",
-                     ([verdict, str(verdicts[verdict]), meaning] for verdict, meaning in MEANINGS.items()))
+    rows = [[verdict, *(str(group[verdict]) for group in groups), meaning] for verdict, meaning in MEANINGS.items()]
+    yield from table(f"verdict | {' | '.join(map(str.lower, GROUPS))} | meaning",
+                     [*rows, ["readings", *(str(group.total()) for group in groups), ""]])
     yield from ["", COLUMNS]
 
 
 def _refuted(claims: list[Audited]) -> Iterator[str]:
-    refuted = sorted((one for one in claims if one.record["verdict"] == "refuted"), key=lambda one: -one.missing)
-    yield from ["", "## Refuted, and in which reading", ""]
-    yield from table("claim | reading | claimed | true epsilon | larger than claimed by",
-                     ([one.link, one.said("Reading"), one.claimed, one.interval, one.excess] for one in refuted))
+    yield from ["", "## Refuted, and in which reading"]
+    for group in GROUPS:
+        shown = [one for one in _of(claims, group) if one.verdict in (FAILS, SHORT, FLOATING)]
+        yield from ["", f"### {group}", ""]
+        yield from table("claim | reading | claimed | true epsilon | larger than claimed by | rounding",
+                         ([one.link, one.said("Reading"), one.claimed, one.interval, one.excess,
+                           {FAILS: "", SHORT: "of the printed digits", FLOATING: "of a double"}[one.verdict]]
+                          for one in sorted(shown, key=lambda one: (-one.missing, one.file))))
+
+
+def _contradictions(claims: list[Audited]) -> Iterator[str]:
+    yield from ["", "## The source contradicts itself", "",
+                "Which of the two is true the source does not say, unless noted: nothing is refuted.", ""]
+    head = "claim | published at | two statements that cannot both be true | claimed | epsilon of what is stated"
+    yield from table(head,
+                     ([one.link, linked(one.claim.source), one.said("Contradiction"), one.claimed, one.interval]
+                      for one in claims if one.verdict == CONTRADICTS))
+
+
+def _undecided(claims: list[Audited]) -> Iterator[str]:
+    yield from ["", "## Undecided, and why", ""]
+    yield from table("claim | reading | claimed | epsilon | why",
+                     ([one.link, one.said("Reading"), one.claimed, one.interval,
+                       one.noted("Rounded") or "a guarantee is all that is known"]
+                      for one in claims if one.verdict in (ROUNDED, ONE_SIDED)))
 
 
 def _all(claims: list[Audited]) -> Iterator[str]:
@@ -187,6 +256,13 @@ def _all(claims: list[Audited]) -> Iterator[str]:
         yield from table("claim | published at | reading | relation | claimed | verdict | epsilon",
                          ([one.link, linked(one.claim.source), one.said("Reading"), one.spec.relation.value,
                            one.claimed, one.verdict, one.interval] for one in shown))
+
+
+def _supposed(claims: list[Audited]) -> Iterator[str]:
+    yield from ["", "## What if", "", SUPPOSED, ""]
+    yield from table("claim | what if | why nobody says so | claimed | as certified | epsilon",
+                     ([one.link, one.said("Reading"), one.said("Hypothetical"), one.claimed, one.record["verdict"],
+                       one.interval] for one in claims))
 
 
 def _not_stated() -> Iterator[str]:

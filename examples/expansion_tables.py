@@ -1,4 +1,4 @@
-"""How narrow are the certified expansions, how fast do they narrow with the number of steps, and are they ever wrong?
+"""How narrow are the expansions with a proved remainder, how fast do they narrow with the number of steps, and are they ever wrong?
 
     python examples/expansion_tables.py                    the tables, as text
     python examples/expansion_tables.py --record PAGE      writes them into the page (docs/expansions.md; half an hour)
@@ -27,8 +27,8 @@ FAMILIES = {"equal steps": ((1, "1.5"),), "two laws": ((1, "1.5"), (2, "2"))}
 """Name -> (q sqrt k, noise) of each half of the steps."""
 METHODS: dict[str, tuple[str, dict[str, object], Sequence[int | None]]] = {
     "uniform expansion (T141)": ("saddlepoint", {}, (0, 1, 2, 3, 4)),
-    "MSD (T171)": ("saddlepoint", {"form": "published"}, (0, 1, 2, 3)),
-    "EEAI (T105, T170)": ("edgeworth", {"form": "published"}, (1, 2, 3, 4)),
+    "MSD (T171)": ("saddlepoint", {"form": "proved"}, (0, 1, 2, 3)),
+    "EEAI (T105, T170)": ("edgeworth", {"form": "proved"}, (1, 2, 3, 4)),
     "SP-CLT (T99)": ("berry-esseen", {}, (None,)),
     "plain CLT (T172)": ("berry-esseen", {"form": "plain"}, (None,)),
 }

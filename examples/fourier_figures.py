@@ -17,7 +17,7 @@ from verified_dp.papers import accountant
 from verified_dp.profile import PrivacyProfile
 
 ROW = dict[str, float]
-FOURIER = {"L": 12, "n": 2**19, "form": "published"}
+FOURIER = {"L": 12, "n": 2**19, "form": "estimate"}
 """The published algorithm alone; the paper takes n = 5e6."""
 
 

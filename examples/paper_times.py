@@ -24,17 +24,17 @@ from verified_dp.papers import accountant
 METHODS: dict[str, tuple[str, dict[str, object]]] = {
     "`auto` (the contour, 12 digits)": ("auto", {}),
     "`fourier` (000), proved": ("fourier", {}),
-    "`fourier` (000), published": ("fourier", {"form": "published"}),
+    "`fourier` (000), estimate": ("fourier", {"form": "estimate"}),
     "`buckets` (baseline of 000)": ("buckets", {}),
     "`prv` (001)": ("prv", {}),
     "`prv` (001), as published": ("prv", {"bound": "hoeffding", "tilt": "0"}),
     "`renyi` (002, 003)": ("renyi", {}),
     "`saddlepoint` (003)": ("saddlepoint", {}),
-    "`saddlepoint` (003), published": ("saddlepoint", {"form": "published"}),
+    "`saddlepoint` (003), MSD proved": ("saddlepoint", {"form": "proved"}),
     "`berry-esseen` (003), tilted": ("berry-esseen", {}),
     "`berry-esseen` (003), plain": ("berry-esseen", {"form": "plain"}),
     "`edgeworth` (004)": ("edgeworth", {}),
-    "`edgeworth` (004), published": ("edgeworth", {"form": "published"}),
+    "`edgeworth` (004), EEAI proved": ("edgeworth", {"form": "proved"}),
     "`prawitz`": ("prawitz", {}),
 }
 """What the table says -> method and parameters."""

@@ -1,4 +1,5 @@
-"""Write the index of README.md: every theorem, what rests on it in the package, and what it uses.
+"""Write the index of README.md: every theorem, what rests on it in the package, and what it uses; and, for
+`verify --trust`, the package's own list of statements and readings (verified_dp/verifiers/theorems.json).
 
 A proof's title is `# TNN-name: plain statement`. What it uses is read off the file: the other theorems named in
 statement and proof, and a line `Rests on a citation: ...` at the end of the hypotheses for what is published
@@ -7,11 +8,13 @@ elsewhere and not proved here. `record_hashes.py` writes the index whenever it r
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
+CATALOGUE = Path("verified_dp", "verifiers", "theorems.json")
 BEGIN, END = "<!-- index: written by record_hashes.py -->", "<!-- end of index -->"
 ROOMS = {
     "core": "what a certificate rests on",
@@ -24,6 +27,7 @@ ROOMS = {
     "questions": "curves, trade-offs and calibration",
 }
 TITLE = re.compile(r"# (?P<name>T\d+-[\w-]+): (?P<statement>.+)")
+READ = re.compile(r"^- read: (.+)$", re.MULTILINE)
 CITATION = re.compile(r"^(Rests on a citation: .+?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -66,6 +70,17 @@ def row(path: Path, room: str, files: Iterable[str]) -> str:
     return f"| [{title['name'].partition('-')[0]}]({room}/{path.name}) | {statement} | {places} | {uses(text)} |"
 
 
+def catalogue(proofs: Mapping[str, Path]) -> str:
+    """Name -> statement, the last reading that is recorded, and citations, as the text of a JSON file."""
+    found = {}
+    for name, path in proofs.items():
+        text = path.read_text(encoding="utf-8")
+        title, read = TITLE.match(text), READ.search(text)
+        found[name] = {"statement": title["statement"] if title else "", "read": read[1] if read else "by its author",
+                       "cites": [" ".join(cited.split()) for cited in CITATION.findall(sections(text, "Hypotheses"))]}
+    return json.dumps(found, indent=0, ensure_ascii=False) + "\n"
+
+
 def table(functions: Iterable[Function], proofs: Mapping[str, Path]) -> str:
     """The index: a table for each room, theorems in the order of their numbers."""
     users: dict[str, set[str]] = {}
@@ -94,3 +109,7 @@ def write(root: Path, functions: Iterable[Function], proofs: Mapping[str, Path])
     if new != text:
         path.write_text(new, encoding="utf-8")
         print("written: the index of proofs/README.md")
+    listed, known = root / CATALOGUE, catalogue(proofs)
+    if listed.is_file() and listed.read_text(encoding="utf-8") != known:
+        listed.write_text(known, encoding="utf-8")
+        print(f"written: {CATALOGUE}")

@@ -27,7 +27,7 @@ LAYERS: dict[str, int] = {
     for layer, names in enumerate(
         [
             ("", "core"),
-            ("enclosure", "files", "spec", "search", "terminal"),
+            ("enclosure", "files", "reading", "spec", "search", "terminal"),
             ("questions",),
             ("profile",),
             ("papers", "calibration", "verifiers", "adaptive"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -11,9 +14,14 @@ from typing import Any
 
 import pytest
 
+from verified_dp import Gaussian, certify
+from verified_dp.spec import load_spec
+
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = sorted((ROOT / "examples" / "claims").glob("*.toml"))
 ADVICE = "run `make audit`"
+
+ROUNDED = re.compile(r'(\w+) = "([\d.]+)" is printed (rounded|cut) \(.+\); with "([\d.]+)" the claim holds')
 
 TEXT = """\
 # What the source states.
@@ -85,6 +93,47 @@ def test_verdicts_agree_with_the_recorded_ends(claims: list[Any]) -> None:
         assert one.record["verdict"] != "proved" or lower <= claimed, one.file
 
 
+def test_a_contradiction_quotes_both_statements_and_where_they_are(claims: list[Any]) -> None:
+    found = [one for one in claims if one.noted("Contradiction")]
+    assert {one.file.stem for one in found} >= {"wikimedia-scale10", "dpsda-fig5"}
+    for one in found:
+        assert len(re.findall(r'"[^"]+" \([^)]+\)', one.said("Contradiction"))) >= 2, one.file
+        assert one.record["verdict"] == "refuted", f"{one.file}: what is stated gives the epsilon that is stated"
+
+
+def test_with_the_value_that_a_rounded_number_may_stand_for_the_claim_is_proved(
+    program: ModuleType, claims: list[Any], tmp_path: Path
+) -> None:
+    found = [one for one in claims if one.noted("Rounded")]
+    assert found and all(one.verdict == program.ROUNDED for one in found)
+    for one in found:
+        match = ROUNDED.fullmatch(one.said("Rounded"))
+        assert match, one.file
+        key, printed, how, value = match.groups()
+        unit = Fraction(1, 10 ** len(printed.partition(".")[2]))
+        beyond = Fraction(value) - Fraction(printed)
+        assert abs(beyond) <= unit / 2 if how == "rounded" else 0 < beyond <= unit, one.file
+        text = one.file.read_text(encoding="utf-8").partition("\nrelation")[2]
+        assert text.count(f'{key} = "{printed}"') == 1, one.file
+        changed = tmp_path / one.file.name
+        changed.write_text("relation" + text.replace(f'{key} = "{printed}"', f'{key} = "{value}"'), encoding="utf-8")
+        assert certify(load_spec(changed)).verdict == "proved", one.file
+
+
+def test_a_reading_is_of_one_kind(claims: list[Any]) -> None:
+    keys = ("Contradiction", "Rounded", "Hypothetical")
+    assert [one.file.stem for one in claims if sum(bool(one.noted(key)) for key in keys) > 1] == []
+
+
+def test_what_no_source_states_is_apart(claims: list[Any], program: ModuleType) -> None:
+    supposed = [one for one in claims if one.noted("Hypothetical")]
+    assert {one.file.stem for one in supposed} >= {"wikimedia-ru--nine-tenths", "recurve-paper--rr"}
+    before, _, after = program.page(claims).partition("## What if")
+    for one in supposed:
+        assert f"claims/{one.file.name}" not in before and f"claims/{one.file.name}" in after, one.file
+    assert f"in {len(claims) - len(supposed)} readings" in before
+
+
 @pytest.fixture
 def folder(program: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One claim with a record of its file."""
@@ -122,6 +171,35 @@ def test_a_file_without_a_reading_is_refused(program: ModuleType, folder: Path) 
         program.page(program.audited())
 
 
+@pytest.mark.parametrize(("note", "epsilon", "delta", "record", "shown"), [
+    ("", "1.5", "1e-5", {}, "refuted"),
+    ("", "1.5", "1e-5", {"short_by_rounding": True}, "refuted, short by rounding"),
+    ("", "1.5", "0.0123456789012345", {"short_by_rounding": True}, "refuted"),  # delta is what was computed
+    ("", "1.5", "1/60000", {"short_by_rounding": True}, "refuted, short by rounding"),
+    ("", "1.99374441234567", "1e-5", {"epsilon": ["1.9937444123458", "1.9937444123459"]},
+     "refuted, rounding of a double"),
+    ("", "1.99374441234567", "1e-5", {"epsilon": ["1.9937444123460", "1.9937444123461"]}, "refuted"),  # 1.7e-13 of it
+    ("", "1.9937444123456", "1e-5", {"epsilon": ["1.9937444123457", "1.9937444123458"]}, "refuted"),  # 14 digits
+    ("Contradiction", "1.5", "1e-5", {"short_by_rounding": True}, "the source contradicts itself"),
+    ("Contradiction", "2", "1e-5", {"verdict": "proved"}, "proved"),
+    ("Rounded", "1.5", "1e-5", {}, "undecided, a stated number is rounded"),
+    ("Rounded", "1.5", "1e-5", {"verdict": "undecided", "tight": False}, "undecided, a stated number is rounded"),
+    ("Rounded", "2", "1e-5", {"verdict": "proved"}, "proved"),
+    ("", "1.5", "1e-5", {"verdict": "undecided", "tight": False}, "undecided, only an upper bound"),
+])
+def test_verdicts(program: ModuleType, folder: Path, note: str, epsilon: str, delta: str, record: dict[str, Any],
+                  shown: str) -> None:
+    text = TEXT.replace('epsilon = "2"', f'epsilon = "{epsilon}"').replace('delta = "1e-5"', f'delta = "{delta}"')
+    if note:
+        text = text.replace("# lines\n", f"# lines\n# {note}: something\n")
+    (folder / "one.toml").write_text(text, encoding="utf-8")
+    write_record(folder, **{"verdict": "refuted", **record})
+    (one,) = program.audited()
+    assert one.verdict == shown
+    refuted = program.page([one]).partition("## Refuted")[2].partition("## The source")[0]
+    assert ("one.toml" in refuted) == shown.startswith("refuted")
+
+
 @pytest.mark.parametrize(("ends", "tight", "shown"), [
     (("1.99374441234", "1.99374441239"), True, "1.99374441..."),
     (("0.4200000001", "0.4200000002"), True, "0.420000000..."),
@@ -143,3 +221,23 @@ def test_intervals(program: ModuleType, folder: Path, ends: tuple[str, str], tig
 ])
 def test_sources_are_links(program: ModuleType, source: str, shown: str) -> None:
     assert program.linked(source) == shown
+
+
+def test_how_often_a_device_counts_in_the_tree_of_gboard_es(claims: list[Any]) -> None:
+    """At most six rounds of 2000, 314 apart at least; every node counts the square of the rounds below it."""
+    starts = {0: 1024, 1024: 512, 1536: 256, 1792: 128, 1920: 64, 1984: 16}
+    nodes = [range(low, low + width) for start, size in starts.items() for bits in range(size.bit_length())
+             for width in [1 << bits] for low in range(start, start + size, width)]
+    above = {leaf: [node.start * 4096 + len(node) for node in nodes if leaf in node] for leaf in range(2000)}
+    blocks = [range(low, min(low + 256, start + size)) for start, size in starts.items()
+              for low in range(start, start + size, 256)]  # no two rounds of a device are in one: 256 < 314
+    largest = 0
+    for chosen in itertools.chain.from_iterable(itertools.combinations(blocks, count) for count in range(1, 7)):
+        leaves: list[int] = []
+        for block in chosen:  # where in its block a leaf lies changes nothing: the earliest leaves most room
+            leaves.append(max([block.start, *(leaf + 314 for leaf in leaves[-1:])]))
+        if all(leaf in block for leaf, block in zip(leaves, chosen, strict=True)):
+            below = Counter(node for leaf in leaves for node in above[leaf])
+            largest = max(largest, sum(times**2 for times in below.values()))
+    (one,) = (one for one in claims if one.file.stem == "gboard-es")
+    assert one.spec.composition.parts == ((Gaussian(7), largest),)

@@ -4,6 +4,7 @@ import math
 import pickle
 import re
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -329,6 +330,12 @@ def test_one_notation(lower, upper, most, shown):
 def test_short_lines_and_small_tables():
     got = enclosure(Fraction(4441, 4096), Fraction(4442, 4096), quantity="epsilon", budget={"rounding": Dyadic(1, -9)})
     assert repr(got) == "Enclosure(epsilon = 1.084[2, 5], certified, contour, add-or-remove)"
+    guest = replace(got, method="fourier", methods=("fourier",), certifiable=False)
+    assert repr(guest) == "Enclosure(epsilon = 1.084[2, 5], enclosed by fourier, add-or-remove)"
+    assert guest.status == "certified" and "<td>enclosed by fourier</td>" in guest._repr_html_()
+    wide = replace(guest, digits=9)
+    assert wide.standing == "wide, enclosed by fourier" and got.intersect(guest).certifiable is False
+    assert replace(guest, proven=False).standing == "estimate"
     assert repr(enclosure(0, 1)) == "Enclosure(delta in [0, 1.000], wide, contour, add-or-remove)"
     for text in ("<table>", "epsilon", "1.084[2, 5]", got.lower_decimal, got.upper_decimal, "certified", "contour"):
         assert text in got._repr_html_()

@@ -75,6 +75,7 @@ def test_an_opacus_training_is_certified(printed: Any, tmp_path: Path) -> None:
     pytest.importorskip("opacus", reason="the extra opacus is not installed")
     text = printed("opacus_training", str(tmp_path))
     assert "proved: training" in text and "valid: " in text
+    assert "Poisson batches (seen at the data loader: UniformWithReplacementSampler)" in " ".join(text.split())
     assert (tmp_path / "certificates" / "training.json").exists()
     assert "<html" in (tmp_path / "training.html").read_text(encoding="utf-8")
 

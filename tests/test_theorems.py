@@ -116,6 +116,7 @@ def test_index_is_current() -> None:
     text = (ROOT / "proofs" / "README.md").read_text(encoding="utf-8")
     assert hashes.index.with_index(text, hashes.index.table(FUNCTIONS, PROOFS)) == text
     assert all(f"/{path.name}) |" in text for path in PROOFS.values())
+    assert (ROOT / hashes.index.CATALOGUE).read_text(encoding="utf-8") == hashes.index.catalogue(PROOFS)
 
 
 def overlong(text: str) -> list[str]:

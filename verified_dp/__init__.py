@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[str], object]]:
@@ -40,7 +40,8 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.core": "errors",
     "verified_dp.core.dyadic": "Dyadic",
     "verified_dp.core.errors":
-        "InconsistentEnclosures InexactInput InvalidCertificate InvalidInput Undecided Unsupported VerifiedDPError",
+        "Disagreement InconsistentEnclosures InexactInput InvalidCertificate InvalidInput Undecided Unsupported "
+        "VerifiedDPError",
     "verified_dp.core.exact": "Number",
     "verified_dp.core.local": "ShuffledLocal",
     "verified_dp.core.composition":

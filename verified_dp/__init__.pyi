@@ -18,6 +18,9 @@ from verified_dp.core.composition import WithReplacement as WithReplacement
 from verified_dp.core.composition import compose as compose
 from verified_dp.core.dyadic import Dyadic as Dyadic
 from verified_dp.core.errors import (
+    Disagreement as Disagreement,
+)
+from verified_dp.core.errors import (
     InconsistentEnclosures as InconsistentEnclosures,
 )
 from verified_dp.core.errors import (

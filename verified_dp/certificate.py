@@ -37,7 +37,7 @@ from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.ends import End
 from verified_dp.core.engines import Witness
 from verified_dp.core.engines.rational import EndWitness
-from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.core.errors import Disagreement, InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.evaluation import Ends, Evaluation
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.locks import alone
@@ -84,6 +84,19 @@ def build_certificate(spec: Spec, delta: Solution, epsilon: Solution) -> Documen
 def certificate_bytes(certificate: Document) -> bytes:
     """The canonical form, as it is stored."""
     return canonical(certificate)
+
+
+def checked_bytes(certificate: Document) -> bytes:
+    """The canonical form, which the checker has verified: what is said of a claim follows from what is stored.
+
+    Raises: Disagreement where the checker refuses it.
+    """
+    data = certificate_bytes(certificate)
+    found = check_certificate(data)
+    if not found.valid:
+        raise Disagreement(f"no verdict: the checker refuses the certificate that was written for it ({found.field}: "
+                           f"{found.reason}); please report this, with the specification")
+    return data
 
 
 def _content(spec: Spec, claim: Claim, recorded: Sequence[Evaluation[str]], pairs: Sequence[DominatingPair],
@@ -211,13 +224,18 @@ class Certificate(Mapping[str, Any]):
 
 def certify(spec: Spec, *, digits: int | None = None, method: str = "auto", max_seconds: float | None = None,
             progress: Callable[[str], None] | None = None) -> Certificate:
-    """Prove or refute the specification's claim. Raises InvalidInput without a claim, Unsupported."""
+    """Prove or refute the specification's claim; the checker has verified the certificate.
+
+    Raises: InvalidInput without a claim, Unsupported, Disagreement.
+    """
     if not isinstance(spec, Spec):
         raise InvalidInput("spec", type(spec).__name__, "a Spec; load_spec(path) reads one from a file")
     if spec.claim is None:
         raise InvalidInput("claim", None, "given: a certificate states a claim")
     profile = privacy_profile(spec, progress=progress)
-    return Certificate(build_certificate(spec, *profile.solve_claim(spec.claim, digits, method, max_seconds)))
+    document = build_certificate(spec, *profile.solve_claim(spec.claim, digits, method, max_seconds))
+    checked_bytes(document)
+    return Certificate(document)
 
 
 def verify(certificate: str | PathLike[str] | bytes | Mapping[str, Any]) -> Check:

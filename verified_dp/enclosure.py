@@ -41,6 +41,7 @@ class Enclosure:
         digits: significant digits asked for. seconds: time spent.
         tight: whether data sets of the relation realise the pairs; else the lower end holds for the pairs alone.
         proven: whether the pairs dominate the relation; else nothing is proved of the mechanism.
+        certifiable: whether a certificate can hold what proves it; not so of a paper's method.
 
     >>> Enclosure(Dyadic(4441, -12), Dyadic(4442, -12), quantity="epsilon", method="contour", order="both",
     ...           relation="add-or-remove", digits=3)
@@ -60,6 +61,7 @@ class Enclosure:
     seconds: float = field(default=0.0, kw_only=True, compare=False)
     tight: bool = field(default=True, kw_only=True)
     proven: bool = field(default=True, kw_only=True)
+    certifiable: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.upper < self.lower:
@@ -90,12 +92,13 @@ class Enclosure:
 
     def __repr__(self) -> str:
         shown = f"{self.quantity} {'=' if self.certain_digits else 'in'} {self.notation()}"
-        return f"Enclosure({shown}, {self.status}, {self.method}, {self.relation})"
+        how = f"{self.standing}, {self.method}" if self.certifiable or not self.proven else self.standing
+        return f"Enclosure({shown}, {how}, {self.relation})"
 
     def _repr_html_(self) -> str:
         return html_table({
             self.quantity: self.notation(), "at least": self.lower_decimal, "at most": self.upper_decimal,
-            "status": self.status, "method": ", ".join(self.methods), "relation": self.relation})
+            "status": self.standing, "method": ", ".join(self.methods), "relation": self.relation})
 
     @property
     def lower_float(self) -> float:
@@ -130,6 +133,13 @@ class Enclosure:
         if not self.proven:
             return "estimate"
         return "certified" if self.lower == self.upper or _narrow(*self._printed, self.digits) else "wide"
+
+    @property
+    def standing(self) -> str:
+        """The status in words: "certified" is what a certificate can hold, "enclosed by METHODS" proved without one."""
+        if self.certifiable or not self.proven:
+            return self.status
+        return "wide, " * (self.status == "wide") + f"enclosed by {', '.join(self.methods)}"
 
     @property
     def lower_decimal(self) -> str:
@@ -179,7 +189,8 @@ class Enclosure:
         return replace(
             narrow, lower=max(self.lower, other.lower), upper=min(self.upper, other.upper),
             methods=tuple(dict.fromkeys(self.methods + other.methods)), seconds=self.seconds + other.seconds,
-            tight=self.tight and other.tight, proven=self.proven and other.proven)
+            tight=self.tight and other.tight, proven=self.proven and other.proven,
+            certifiable=self.certifiable and other.certifiable)
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,8 @@ class PrivacyProfile:
             return None
         lower, upper, methods = found
         return self.enclosure(quantity, (lower, upper), order="both" if len(self.losses) > 1 else self.losses[0].order,
-                              method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent)
+                              method="buckets", methods=("buckets", *methods), sources={}, digits=digits, spent=spent,
+                              certifiable=False)
 
     @alone
     @proved_by("T70-moment-enclosure", "T146-relative-entropy", "T25-composition")
@@ -275,13 +276,13 @@ class PrivacyProfile:
             raise InvalidInput("epsilons", epsilons, "given, or deltas instead (one of the two)")
         points, given = (epsilons, "epsilon") if deltas is None else (deltas, "delta")
         few = min(self._digits(None, method), CURVE_DIGITS) if digits is None else digits
-        return self._along(given, points or (), few, method, max_seconds)
+        return self._along(given, cast(Sequence[exact.Number], points), few, method, max_seconds)
 
     def _along(self, given: str, points: Iterable[exact.Number], digits: int | None, method: str,
                max_seconds: float | None) -> Curve:
         """The points answered from what is known near them, or by questions of their own."""
         quantity, read = ("delta", exact.exact) if given == "epsilon" else ("epsilon", exact.probability)
-        stated, along, budget = list(points), self.following(), Budget(max_seconds)
+        stated, along, budget = _listed(points, given), self.following(), Budget(max_seconds)
         values, digits = [read(point, given) for point in stated], self._digits(digits, method)
         many = Many(along._orders, digits, method)
         solve = along.delta if given == "epsilon" else along.epsilon
@@ -574,10 +575,11 @@ class PrivacyProfile:
             sources=used.budget if used else {})
 
     def enclosure(self, quantity: str, ends: Ends, *, order: str, method: str, sources: Mapping[str, Dyadic],
-                  digits: int, spent: Budget, methods: tuple[str, ...] = ()) -> Enclosure:
+                  digits: int, spent: Budget, methods: tuple[str, ...] = (), certifiable: bool = True) -> Enclosure:
         """Ends of delta or epsilon with what this profile says of them; sources: the errors on delta."""
         return self._enclosing(quantity, digits)(
-            *ends, budget=sources, method=method, methods=methods, order=order, seconds=spent.elapsed)
+            *ends, budget=sources, method=method, methods=methods, order=order, seconds=spent.elapsed,
+            certifiable=certifiable)
 
     def _enclosing(self, quantity: str, digits: int) -> Callable[..., Enclosure]:
         """An enclosure of one quantity with what this profile says of all of them."""
@@ -591,6 +593,16 @@ class PrivacyProfile:
     @cached_property
     def _tight(self) -> bool:
         return all(is_attained(pair) for pair in self.pairs)
+
+
+def _listed(points: Iterable[exact.Number], given: str) -> list[exact.Number]:
+    """The points; an array of no dimension is iterable, and has none."""
+    try:
+        if not isinstance(points, str | bytes):
+            return list(points)
+    except TypeError:
+        pass
+    raise InvalidInput(given, points, "several numbers, such as a list of them")
 
 
 def _is_several(points: exact.Number | Iterable[exact.Number]) -> TypeGuard[Iterable[exact.Number]]:

@@ -43,7 +43,6 @@ count from 1: `mechanism[2].sampling.probability` belongs to the second [[mechan
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -56,8 +55,11 @@ from verified_dp.core.composition import SCHEMES, Claim, Composition, Mechanism,
 from verified_dp.core.errors import InvalidInput, Unsupported, with_file
 from verified_dp.core.mechanisms import Gaussian, Release
 from verified_dp.core.vectors import ALL_RELEASES
+from verified_dp.reading import MAX_SPECIFICATION, decoded, parse_toml, read_file
 
 Releases = Mapping[str, type[Release]]
+MAX_MECHANISMS = 10_000
+"""[[mechanism]] tables of one specification."""
 
 
 class Written(str):
@@ -75,20 +77,7 @@ def load_spec(path: str | PathLike[str], releases: Releases = ALL_RELEASES) -> S
     releases: kind -> class of every mechanism besides the Gaussian that may stand in it.
     """
     file = fsdecode(path)
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput("file", file, f"a file that can be read ({reason})", file) from None
-    return parse_spec(decoded(data, file), file=file, releases=releases)
-
-
-def decoded(data: bytes, file: str) -> str:
-    """The text of a file's bytes; InvalidInput where they are none."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput("file", file, f"UTF-8 text (byte {error.start} is not)", file) from None
+    return parse_spec(decoded(read_file(Path(path), MAX_SPECIFICATION), file), file=file, releases=releases)
 
 
 def parse_spec(text: str, *, file: str = "<text>", releases: Releases = ALL_RELEASES) -> Spec:
@@ -98,18 +87,9 @@ def parse_spec(text: str, *, file: str = "<text>", releases: Releases = ALL_RELE
     <Relation.ADD: 'add'>
     """
     try:
-        return _spec(_parse_toml(text, file), releases)
+        return _spec(parse_toml(text, file, lambda written: Written(written.replace("_", ""))), releases)
     except (InvalidInput, Unsupported) as error:
         raise with_file(error, file) from None
-
-
-def _parse_toml(text: str, file: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text, parse_float=lambda written: Written(written.replace("_", "")))
-    except RecursionError:
-        raise InvalidInput("file", file, "TOML (it is nested too deeply)") from None
-    except ValueError as error:  # TOMLDecodeError, and Python's refusal of gigantic integers
-        raise InvalidInput("file", file, f"TOML ({error})") from None
 
 
 def _spec(document: dict[str, Any], releases: Releases) -> Spec:
@@ -122,6 +102,9 @@ def _spec(document: dict[str, Any], releases: Releases) -> Spec:
 def _composition(tables: object, releases: Releases) -> Composition:
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise InvalidInput("mechanism", tables, "one or more [[mechanism]] tables")
+    if len(tables) > MAX_MECHANISMS:
+        raise InvalidInput("mechanism", f"{len(tables)} tables", f"at most {MAX_MECHANISMS} tables; equal ones are "
+                           "one, with a count")
     kinds = {**_bare_kinds(releases), "composition": _composed}
     return compose(*(_part(table, f"mechanism[{i}].", kinds) for i, table in enumerate(tables, 1)))
 
@@ -244,6 +227,7 @@ def _check_keys(table: dict[str, Any], known: tuple[str, ...]) -> None:
     """InvalidInput for the first key that is not known, with the nearest one that is."""
     for key, value in table.items():
         if key not in known:
+            key = key[:80]
             raise InvalidInput(key, value, _advice(key) or f"a known key ({_nearest(key, known)}known are "
                                f"{', '.join(known)})")
 
@@ -273,7 +257,7 @@ def _advice(key: str) -> str:
 def _nearest(key: str, known: tuple[str, ...]) -> str:
     from difflib import get_close_matches  # only when something is wrong
 
-    return "".join(f"did you mean {name}? " for name in get_close_matches(key, known, 1))
+    return "".join(f"did you mean {name}? " for name in get_close_matches(key[:80], known, 1))
 
 
 @contextmanager

@@ -176,7 +176,7 @@ Proof. assert (A : ex_derive std x) by (unfold std, g; auto_derive; auto).
   unfold P, Q; destruct o; simpl; auto. Qed.
 Lemma cone_int f : cone f -> exists v, is_line (fun x => P x * f (loss x)) v.
 Proof. intros [M [M0 [F1 F2]]]. apply (dominated_int _ P M); auto.
-  - intros x. destruct (loss_derive x) as [DP DQ]. destruct (pair_pos x) as [PP QP].
+  - intros a b. apply (ex_RInt_continuous (fun x => P x * f (loss x))). intros x _. destruct (loss_derive x) as [DP DQ]. destruct (pair_pos x) as [PP QP].
     assert (CF : forall z, continuous f z).
     { intros z. apply continuity_pt_filterlim. intros e He. exists (e / (M + 1)). split; [apply Rdiv_lt_0_compat; lra|].
       intros y [_ Y]. simpl in *. unfold R_dist in *. assert (AB := Rabs_pos (y - z)).

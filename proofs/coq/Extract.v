@@ -1,12 +1,15 @@
 (* 14. The checker as an OCaml program.
 
    Big numbers are Coq's binary natural numbers, which the standard library's directives ExtrOcamlZBigInt map to
-   zarith; ExtrOcamlBasic maps bool, option, pairs and lists to OCaml's own.  There are no directives of ours.
-   What is trusted when the program says "accepted": Coq's extraction, these two files of directives, zarith,
-   the OCaml compiler, and checker_main.ml, which reads the numbers. *)
-Require Import Reals ZArith List Lia Bool.
+   zarith; ExtrOcamlBasic maps bool, option, pairs and lists to OCaml's own, ExtrOcamlNativeString the names of fields.
+   There are no directives of ours.
+   The program also tells, field by field, which problem it decided (`told`); no two problems are told alike
+   (told_all).  So whoever compares that with the problem that was meant need not trust what read it.
+   What is trusted when the program says "accepted": Coq's extraction, these files of directives, zarith, the OCaml
+   compiler, and that checker_main.ml prints what `answer` gives. *)
+Require Import String Reals ZArith List Lia Bool.
 From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian.
-Require Import ExtrOcamlBasic ExtrOcamlZBigInt.
+Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNativeString.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -82,5 +85,55 @@ Lemma found_ok o p k g : found (Some o) p k g = true -> direction p = Above /\ i
 Proof. unfold found, same_order. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
   destruct (direction p), o, (in_order g); auto; discriminate. Qed.
 
+(* ---------- which problem was decided ---------- *)
+Definition told_kind (k : kind) : string * list Z :=
+  ("kind"%string, count k :: low (step_law k) :: inf (step_law k) :: mass (step_law k)).
+Definition told_hint (t : hint) : string * list Z := ("hint"%string, [first_index t; last_index t; sum t; infinity t]).
+Definition told_step (g : option gaussian_step) : string * list Z :=
+  match g with
+  | None => ("given"%string, [])
+  | Some g => (match in_order g with Remove => "sampled-remove" | Add => "sampled-add" end%string,
+      q_num g :: q_den g :: sigma_num g :: sigma_den g :: precision g :: terms g :: far g :: tests g)
+  end.
+Definition told (o : option order) (p : problem) (gs : list (option gaussian_step)) : list (string * list Z) :=
+  (match direction p with Above => "above" | Below => "below" end%string, []) :: ("bits"%string, [bits p])
+  :: ("epsilon"%string, [eps_num p; eps_den p]) :: ("step"%string, [h_num p; h_den p]) :: map told_kind (kinds p)
+  ++ map told_hint (hints p) ++ ("bound"%string, [bound p])
+  :: (match o with Some Remove => "order-remove" | Some Add => "order-add" | None => "order-none" end%string, [])
+  :: map told_step gs.
+
+Lemma told_kind_one k k' : told_kind k = told_kind k' -> k = k'.
+Proof. destruct k as [c [l m i]], k' as [c' [l' m' i']]. cbn. intros E. injection E. intros; subst; auto. Qed.
+Lemma told_hint_one t t' : told_hint t = told_hint t' -> t = t'.
+Proof. destruct t, t'. cbn. intros E. injection E. intros; subst; auto. Qed.
+Lemma told_step_one g g' : told_step g = told_step g' -> g = g'.
+Proof. destruct g as [[[] ]|], g' as [[[] ]|]; cbn; intros E; try discriminate; auto; injection E; intros; subst; auto. Qed.
+Lemma map_one {T U} (f : T -> U) : (forall x y, f x = f y -> x = y) -> forall l l', map f l = map f l' -> l = l'.
+Proof. intros H. induction l as [|x l IH]; intros [|y l'] E; try discriminate; auto. injection E as E1 E2. f_equal; auto. Qed.
+(* a list of rows of one name, and what comes after them *)
+Lemma rows_one {T U} (f : T -> string * U) (name : string) : (forall x, fst (f x) = name) -> (forall x y, f x = f y -> x = y) ->
+  forall l l' r r', match r, r' with a :: _, b :: _ => fst a <> name /\ fst b <> name | _, _ => False end ->
+  map f l ++ r = map f l' ++ r' -> l = l' /\ r = r'.
+Proof. intros N H. induction l as [|x l IH]; intros [|y l'] r r' D E; cbn [map app] in E.
+  - auto.
+  - exfalso. subst r. destruct r'; [easy|]. destruct D as [D _]. now rewrite N in D.
+  - exfalso. subst r'. destruct r; [easy|]. destruct D as [_ D]. now rewrite N in D.
+  - injection E as E1 E2. destruct (IH l' r r' D E2) as [E3 E4]. split; auto. f_equal; auto. Qed.
+Theorem told_all o p gs o' p' gs' : told o p gs = told o' p' gs' -> o = o' /\ p = p' /\ gs = gs'.
+Proof. destruct p as [s B en ed hn hd ks hs b], p' as [s' B' en' ed' hn' hd' ks' hs' b']. unfold told. cbn [direction bits eps_num eps_den h_num h_den kinds hints bound].
+  intros E. injection E as E0 E1 E2 E3 E4 E5 E6.
+  apply (rows_one told_kind "kind"%string (fun _ => eq_refl) told_kind_one) in E6 as [E6 E7].
+  2:{ destruct hs, hs'; cbn; split; discriminate. }
+  apply (rows_one told_hint "hint"%string (fun _ => eq_refl) told_hint_one) in E7 as [E7 E8]; [|cbn; split; discriminate].
+  injection E8 as E8 E9 E10. apply (map_one told_step told_step_one) in E10.
+  assert (s = s') by (destruct s, s'; auto; discriminate). assert (o = o') by (destruct o as [[]|], o' as [[]|]; auto; discriminate).
+  subst; auto. Qed.
+
+(* What the program prints: which problem it decided, and how. *)
+Definition answer (o : option order) (p : problem) (gs : list (option gaussian_step)) := (told o p gs, decide o p gs).
+Theorem answer_ok o p gs o' p' gs' : answer o p gs = (told o' p' gs', true) -> decide o' p' gs' = true.
+Proof. unfold answer. intros E. assert (E1 := f_equal fst E). assert (E2 := f_equal snd E). cbn [fst snd] in E1, E2.
+  destruct (told_all _ _ _ _ _ _ E1) as [-> [-> ->]]. exact E2. Qed.
+
 Extraction Language OCaml.
-Extraction "checker.ml" decide.
+Extraction "checker.ml" answer.

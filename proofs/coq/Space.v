@@ -87,7 +87,7 @@ Proof. apply sqrt_lt_R0. nra. Qed.
 Let f (t z : R) := std z * upper ((t - u * z) / v).
 Lemma mixed_int t : exists y, is_line (f t) y.
 Proof. apply (dominated_int (f t) std 1); [lra| | |apply std_ge0|].
-  - intros z. apply (continuous_mult std (fun z => upper ((t - u * z) / v))).
+  - intros a b. apply (ex_RInt_continuous (f t)). intros z _. apply (continuous_mult std (fun z => upper ((t - u * z) / v))).
     + apply (ex_derive_continuous std). eexists; apply std_derive.
     + apply (ex_derive_continuous (fun z => upper ((t - u * z) / v))). apply ex_derive_comp.
       * eexists; apply upper_derive.

@@ -30,7 +30,7 @@ HASH = BUILD / "formal-checker.sha256"
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Extract",
-    "Mechanism", "Continuous", "Bignum", "InstanceData", "Instances", "GaussianDigits",
+    "Mechanism", "Means", "Continuous", "Bignum", "InstanceData", "Instances", "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -48,9 +48,11 @@ THEOREMS = {
     "Density": ("half_square", "normal_formula"),
     "Enclosures": ("expo_ok", "area_ok"),
     "SampledGaussian": ("curve_int", "grid_above", "covers_ok"),
-    "Extract": ("product_N_ok", "accepted_above", "accepted_below", "accepted_private", "accepted_not_private"),
+    "Extract": ("product_N_ok", "accepted_above", "accepted_below", "accepted_private", "accepted_not_private",
+                "told_all", "answer_ok"),
     "Mechanism": ("sampled_gaussian_private", "dp_sgd_ghost", "dp_sgd_permutation", "dp_sgd_private",
                   "gaussian_private"),
+    "Means": ("uniform", "int_cont", "expect_exists", "expect_continuous", "expect_box", "dp_sgd_private_exists"),
     "Continuous": ("continuous_kfold", "accepted_continuous", "sampled_gaussian_law_delta",
                    "composed_sampled_gaussian"),
     "Instances": ("gaussian_certified_above", "gaussian_certified_below", "response_private"),

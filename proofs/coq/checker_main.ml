@@ -1,4 +1,5 @@
-(* Read one problem from standard input, run the extracted checker, print its answer.
+(* Read one problem from standard input, run the extracted checker, print its answer: the problem that it decided, as it
+   tells it (`told` in Extract.v), a row for each name and its numbers, and at last "accepted" or "rejected".
 
    The input is words: "above" or "below"; bits, eps_num, eps_den, h_num, h_den; the number of kinds of steps, and for
    each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
@@ -66,8 +67,15 @@ let read () =
   if next () <> "" then failwith "more input than a problem";
   (order, { Checker.direction; bits; eps_num; eps_den; h_num; h_den; kinds; hints; bound }, sources)
 
+let print_row (name, numbers) =
+  print_string name;
+  List.iter (fun z -> print_char ' '; print_string (Z.to_string z)) numbers;
+  print_newline ()
+
 let () =
   match read () with
   | exception e -> prerr_endline ("not a problem: " ^ Printexc.to_string e); exit 2
   | order, p, sources ->
-    if Checker.decide order p sources then print_endline "accepted" else (print_endline "rejected"; exit 1)
+    let told, accepted = Checker.answer order p sources in
+    List.iter print_row told;
+    if accepted then print_endline "accepted" else (print_endline "rejected"; exit 1)

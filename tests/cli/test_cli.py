@@ -18,7 +18,7 @@ from verified_dp import Gaussian, __version__, privacy_profile, profile, termina
 from verified_dp.cli import commands, main
 from verified_dp.cli.arguments import attached
 from verified_dp.cli.interrupts import ignored
-from verified_dp.cli.numbers import next_claim, slack
+from verified_dp.cli.numbers import slack
 from verified_dp.cli.output import Output, for_each
 from verified_dp.core.certificate.check import Check
 from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
@@ -196,15 +196,6 @@ def test_slack_is_rounded_towards_zero(claimed: str, shown: str) -> None:
     assert slack(exact(claimed), delta) == shown
 
 
-@pytest.mark.parametrize(
-    ("typed", "shown"),
-    [("1.99", "2.00"), ("1", "2"), (" 1.9930914 ", "1.9930915"), ("19e-1", "2.0"), ("1/2", ""), ("1e1", ""),
-     ("1e-99999", ""), ("0." + "0" * 50, "")],
-)
-def test_next_claim_is_rounded_up(typed: str, shown: str) -> None:
-    assert next_claim(typed, privacy_profile(Gaussian("2"), "add-or-remove").epsilon("1e-5")) == shown
-
-
 # certify
 
 VERDICT_KEYS = {"schema", "file", "title", "verdict", "short_by_rounding", "claimed", "epsilon", "delta", "relation",
@@ -218,7 +209,7 @@ VERDICT_KEYS = {"schema", "file", "title", "verdict", "short_by_rounding", "clai
 def test_certify(run: Any, name: str, code: int, verdict: str, short: bool) -> None:
     found = run("certify", f"{name}.toml", "--json")
     (row,) = found.rows
-    assert (found.code, found.err, set(row)) == (code, "", VERDICT_KEYS)
+    assert (found.code, found.err, set(row)) == (code, "", VERDICT_KEYS | {"excess"} if code else VERDICT_KEYS)
     assert (row["schema"], row["file"]) == ("verified-dp/verdict/1", f"{name}.toml")
     assert (row["verdict"], row["short_by_rounding"], row["certificate"]) == (verdict, short, None)
     assert row["claimed"]["delta"] == "1e-5" and row["claimed"]["epsilon"] in ("3", "1.5", "1.99")
@@ -232,7 +223,8 @@ def test_undecided(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "certify", lambda *given: replace(judge(*given), verdict="undecided"))
     assert run("certify", "true.toml", "--json").code == 3
     shown = run("certify", "true.toml")
-    assert shown.code == 3 and shown.out.startswith("undecided: a true claim\n") and "neither proved nor" in shown.out
+    assert shown.code == 3 and shown.out.startswith("undecided: a true claim\n")
+    assert "the claim lies within the bounds" in shown.out and "more --" not in shown.out
 
 
 def test_text_of_a_verdict(run: Any) -> None:
@@ -255,7 +247,7 @@ def test_text_of_a_refutation(run: Any) -> None:
 def test_table_of_several_claims(run: Any) -> None:
     found = run("certify", "true.toml", "broken.toml", "short.toml")
     head, proved, refuted, _, counts, *conventions = found.out.splitlines()
-    assert head.split() == ["verdict", "claimed", "eps", "delta", "true", "epsilon", "slack",
+    assert head.split() == ["verdict", "claimed", "eps", "delta", "epsilon", "slack",
                             "file:", "claim", "->", "certificate"]
     assert proved.split() == ["proved", "3", "1e-5", "1.993091[4,", "5]", "1.00", "true.toml:", "a", "true", "claim"]
     assert refuted.split()[:6] == ["refuted", "1.99", "1e-5", "1.993091[4,", "5]", "-0.00309"]
@@ -354,7 +346,7 @@ def test_the_papers_methods(run: Any) -> None:
     (row,) = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--json").rows
     assert 0 < float(row["lower"]) < float(row["upper"]) < 1.05 * float(row["lower"])
     assert NUMBER.fullmatch(row["estimate"]) and set(row["estimates"]) >= {"MSD0", "MSD1"} and row["reason"]
-    for form in ("expansion", "published"):
+    for form in ("expansion", "proved"):
         (row,) = run("epsilon", "sampled.toml", "--delta", "1e-3", "--method", "edgeworth", "--set", f"form={form}",
                      "--json").rows
         assert float(row["lower"]) < float(row["estimate"]) < float(row["upper"]) and row["parameters"]["order"] == "2"
@@ -362,7 +354,19 @@ def test_the_papers_methods(run: Any) -> None:
     assert row["parameters"]["rests_on"].startswith("a citation")
     assert row["method"] == "berry-esseen" and float(row["lower"]) < float(row["upper"]) and row["parameters"]
     found = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--set", "order=2")
-    assert found.code == 0 and found.out.startswith("wide: delta = ") and "\nestimate: delta is about" in found.out
+    assert found.code == 0 and found.out.startswith("wide, enclosed by saddlepoint: delta = ")
+    assert "\nestimate: delta is about" in found.out
+    narrow = "delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--digits", "1"
+    found = run(*narrow)
+    assert found.code == 0 and found.out.startswith("enclosed by saddlepoint: delta = ")
+    assert "certified" not in found.out
+    assert run(*narrow, "--json").rows[0]["status"] == "certified"  # the contract's word: close enough
+    assert "certified: delta" in run(*narrow[:4]).out
+    for method, form, forms in (("fourier", "published", "proved or estimate"),
+                                ("saddlepoint", "published", "one of expansion, proved"),
+                                ("edgeworth", "printed", "one of expansion, proved, published")):
+        wrong = run(*narrow[:4], "--method", method, "--set", f"form={form}")
+        assert wrong.code == 2 and f"{method}.form must be {forms}" in wrong.err
     found = run("delta", "sampled.toml", "--epsilon", "1", "--method", "renyi", "--set", "conversion=mironov")
     assert found.code == 0 and "conversion=mironov" in found.out
     assert run("delta", "sampled.toml", "--epsilon", "1", "--set", "n=8").code == 2

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
+from verified_dp.core.balls import ball
 from verified_dp.core.engines.closed import has_closed_form
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.mixture import MixtureLoss
@@ -90,3 +91,18 @@ def test_one_step_has_a_bracket_that_no_closed_form_gives(oracle: ModuleType) ->
         found = single.enclose(F(1), 30.0, method, Budget(60.0)).bounds
         assert abs(float(found.lower) - truth) < 1e-9 and abs(float(found.upper) - truth) < 1e-9
     assert has_closed_form(single.loss)
+
+
+@pytest.mark.theorem("T51-mixtures")
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize("share", ["1/7", "1/2", "6/7"])
+def test_a_wide_bracket_of_the_cut_still_holds_the_value(order: str, share: str) -> None:
+    """The cut at the bracket's left end is less than the value by what lies between it and the place of the loss."""
+    law = MixtureLoss(F(1), UP, DOWN, "remove").in_order(order)
+    with ctx.workprec(200):
+        epsilon = law._enclose_loss(arb(1) / 3)[0]
+        place, value = arb(1) / 3, law.enclose_hockey_stick(epsilon)
+        for width in ("1/4", "1/100", "1/1000000"):
+            low = place - ball(F(share)) * ball(F(width))
+            found = law._enclose_between(epsilon.exp(), low, low + ball(F(width)))
+            assert found.contains(value.mid()) and found.rad() < ball(F(width))

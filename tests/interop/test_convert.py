@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from verified_dp import Gaussian, Laplace, PoissonSampled
+from verified_dp import Gaussian, Laplace, PoissonSampled, Shuffled
 from verified_dp.cli import main
 from verified_dp.core.certificate.check import verify
 from verified_dp.spec import parse_spec
@@ -49,12 +50,25 @@ def test_histories_are_certified(source: str, tmp_path: Path, capsys: pytest.Cap
     assert found.valid and found.verdict == "proved"
     source_words = json.loads(Path(row["certificate"]).read_text())["claim"]["source"]
     assert "binary numbers" in source_words
+    assert ("taken for granted: neither seen nor stated" in source_words) is (source == "opacus")
+
+
+def test_shuffled_histories_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    history = stored(tmp_path, "opacus")
+    words = ["certify", "--history", history, "--delta", "1e-5", "--out", str(tmp_path / "out")]
+    assert main([*words, "--sampling", "shuffled"]) == 0
+    told = capsys.readouterr().out
+    assert "- Epochs were shuffled" in told and "issues 571 and 819" in " ".join(told.split())
+    assert verify((tmp_path / "out" / "opacus.json").read_bytes()).verdict == "proved"
+    assert main(["convert", history, "--from", "opacus", "--sampling", "shuffled"]) == 0
+    assert parse_spec(capsys.readouterr().out).composition.parts[0] == (Shuffled(Gaussian(Fraction(1.1)), 4), 5)
 
 
 @pytest.mark.parametrize(("words", "code", "message"), [
     (["convert", "FILE", "--from", "opacus"], 2, "history must be"),
     (["convert", "missing.json", "--from", "opacus"], 2, "a file that can be read"),
     (["convert", "FILE", "--from", "dp-accounting", "--relation", "nearby"], 2, "relation must be one of"),
+    (["convert", "FILE", "--from", "dp-accounting", "--sampling", "shuffled"], 2, "sampling must be left out"),
     (["certify"], 2, "required: CLAIM"),
     (["certify", "a.toml", "--delta", "1e-5"], 2, "history must be given"),
     (["certify", "a.toml", "--history", "FILE", "--delta", "1e-5"], 2, "left out"),

@@ -239,6 +239,18 @@ def test_every_class_of_the_published_events_is_decided() -> None:
             assert name in str(error) and "does not know" not in str(error)
 
 
+def test_what_events_assert_is_said() -> None:
+    plain = from_dp_event(event("Gaussian", noise_multiplier=1.0)).assumptions
+    inner = event("Gaussian", noise_multiplier=1.0)
+    poisson = from_dp_event(event("PoissonSampled", sampling_probability=0.5, event=inner)).assumptions
+    batch = event("SampledWithoutReplacement", source_dataset_size=10, sample_size=5, event=inner)
+    fixed = from_dp_event(batch, relation="replace").assumptions
+    assert len(plain) == 1 and "nothing here has seen what ran" in plain[0]
+    assert plain[0] in fixed and "as the sampling events say" in fixed[1] and len(fixed) == 2
+    assert poisson[:2] == fixed and "by its own coin" in poisson[2] and "Shuffled data are no" in poisson[2]
+    assert from_dp_event(event("NoOp")).assumptions == plain
+
+
 def test_everything_has_infinite_divergences_and_stays_everything_beside_a_list_of_bounds() -> None:
     everything = privacy_profile(compose(EVERYTHING), "add-or-remove")
     assert everything.renyi(2).lower.is_infinite

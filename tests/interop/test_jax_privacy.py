@@ -50,6 +50,14 @@ def test_built_events_mean_what_they_say(event: Any, relation: str, part: Any) -
     assert from_dp_event(event, relation=relation, floats="shortest-decimal").composition.parts == (part,)
 
 
+def test_an_accountant_says_what_its_events_assert() -> None:
+    accountant = VerifiedAccountant()
+    assert len(accountant.assumptions) == 1
+    accountant.compose(builders.dpsgd_event(1.1, 100, sampling_prob=0.01))
+    assert "by its own coin" in accountant.assumptions[-1]
+    assert accountant.specification.assumptions == accountant.assumptions
+
+
 def epsilon(noise: float) -> Any:
     return privacy_profile(from_opacus([(noise, 0.01, 100)])).epsilon("1e-5")
 

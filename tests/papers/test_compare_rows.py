@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from verified_dp.cli.report_comparing import comparison_foot
 from verified_dp.core.composition import PoissonSampled, compose
 from verified_dp.core.mechanisms import Gaussian
 from verified_dp.papers import ask, comparison
@@ -54,6 +55,20 @@ def test_a_default_call_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found.rows) <= 1 or found.refused
     assert "not begun" in found.refused["lattice"] and "not begun" in found.refused["prv"]
     assert not compare(profile, "delta", "1", ("auto", "renyi")).refused
+
+
+def test_only_methods_that_answered_are_credited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`auto` may have used one that was not begun, or does not apply to every step: then that stands behind it."""
+    monkeypatch.setattr(comparison, "QUICK", 1e-9)
+    profile = privacy_profile(compose((PoissonSampled(Gaussian("1"), "1/10"), 50), Gaussian("2")), "remove")
+    found = compare(profile, "delta", "1", show=lambda row: None)
+    assert "not begun" in found.refused["contour"] and "contour" in found.proved.methods
+    credited = next(line for line in comparison_foot(found, "epsilon = 1") if "proved by" in line)
+    assert credited.endswith(f" proved by auto ({', '.join(found.proved.methods)})")
+    found = compare(profile, "delta", "1", ("auto", "contour", "renyi"), digits=6)
+    enclosed = {row.method: row.enclosure for row in found.rows}
+    assert enclosed["renyi"] is not None and enclosed["renyi"].upper > found.proved.upper
+    assert "renyi" not in comparison_foot(found, "epsilon = 1")[1]
 
 
 def test_after_an_interrupt_no_further_method_is_asked(going: None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from verified_dp.papers import published_profile
 from verified_dp.papers.fourier.choose import publish
 
 F = Fraction
+SECTION = (Path(__file__).resolve().parents[2] / "proofs" / "ERRATA.md").read_text(encoding="utf-8").partition(
+    "## Paper 000")[2].partition("\n## ")[0]
 PAPER = privacy_losses(compose((PoissonSampled(Gaussian("1.5"), "0.01"), 10000)), Relation.REMOVE)[0]
 
 
@@ -34,6 +36,15 @@ def test_lemma_7_is_infinite() -> None:
     assert all(later > earlier for earlier, later in pairwise(terms[1:]))
     few = [log_moment_from_below(q, s, n * length) * 4 - 2 * (n * length) ** 2 for n in range(1, 40)]
     assert few[-1] < few[0]  # k = 4 < 4 s^2 = 9: the sum converges
+
+
+@pytest.mark.parametrize(("q", "s", "order"), [(0.01, 1.5, 12), (0.01, 2.0, 4), (0.2, 4.0, 4), (0.4, 1.0, 1)])
+def test_the_right_wrap_is_the_larger(q: float, s: float, order: float) -> None:
+    """E e^{-l L} <= E e^{l L} for l >= 1: Lemma 7 may charge the left wrap as the right one."""
+    t = np.linspace(-40 * s, 40 * s, 200_001)
+    losses = np.logaddexp(math.log(1 - q), math.log(q) + (2 * t - 1) / (2 * s * s))
+    weights = np.exp(losses - t * t / (2 * s * s))
+    assert 0 < (weights * np.exp(-order * losses)).sum() < (weights * np.exp(order * losses)).sum()
 
 
 def test_6_2_has_a_misprint() -> None:
@@ -62,6 +73,16 @@ def test_remove_is_not_always_the_larger() -> None:
     assert abs(float(remove.lower) - 0.14857) < 2e-5 and abs(float(add.lower) - 0.16719) < 2e-5
 
 
+def test_remove_is_the_larger_in_36_gaussian_compositions() -> None:
+    """What 6.1 says of the sampled Gaussian, and Algorithm 2 of paper 003 uses: no counter-example here."""
+    settings = list(product(("1/10", "1/2", "9/10"), ("1/2", "1", "2"), (2, 10), ("1/4", "2")))
+    for q, s, count, epsilon in settings:
+        steps = compose((PoissonSampled(Gaussian(s), q), count))
+        remove, add = (privacy_profile(steps, order).delta(epsilon, digits=6) for order in ("remove", "add"))
+        assert remove.lower > add.upper, (q, s, count, epsilon)
+    assert len(settings) == 36
+
+
 def test_the_column_err_of_table_1_is_that_of_the_total_mass() -> None:
     """(7.4) at eps = 1 gives 9.7e-4 and 5.2e-8; the whole sum of the masses gives the printed 2.01e-2 and 1.06e-6."""
     for points, printed, ours in ((50_000, 2.01e-2, 9.72e-4), (200_000, 1.06e-6, 5.157e-8)):
@@ -78,6 +99,20 @@ def test_the_error_is_not_linear_in_the_mesh() -> None:
     truth = float(privacy_profile(composition, "remove").delta(1).lower)
     errors = [float(publish(loss, F(8), n).delta(F(1))) - truth for n in (2**7, 2**8, 2**9)]
     assert all(abs(a / b - 4) < 0.3 for a, b in pairwise(errors))
+
+
+def test_the_estimate_7_4_may_be_smaller_than_the_error() -> None:
+    """The error is of second order with a factor that depends on where eps lies in its cell; n = 256, L = 8."""
+    composition = compose((Gaussian("10"), 50))
+    loss = privacy_losses(composition, Relation.REMOVE)[0]
+    ratios = []
+    for epsilon in (F(1), F(67, 64)):
+        truth = float(privacy_profile(composition, "remove").delta(epsilon).lower)
+        coarse, fine = (float(publish(loss, F(8), n).delta(epsilon)) for n in (2**8, 2**9))
+        error, estimate = abs(truth - coarse), 2 * abs(coarse - fine)
+        assert f"{error:.2e}".replace("e-0", "e-") in SECTION and f"{estimate:.2e}".replace("e-0", "e-") in SECTION
+        ratios.append(estimate / error)
+    assert abs(ratios[0] - 1.5) < 0.01 and ratios[1] < 1 / 3
 
 
 def test_theorem_8_has_other_conditions_than_its_source() -> None:

@@ -27,6 +27,12 @@ def test_condition_5_1_fails_close_to_the_unsampled_mu_too(epsilon: int) -> None
     assert profile.delta(epsilon, 4).lower > gdp_delta(Fraction("0.95") ** 2, epsilon, 4).upper
 
 
+def test_condition_5_1_holds_where_sampling_gains_nothing() -> None:
+    """mu = 1 / sigma, that of the step without sampling: above the sampled curve at every eps asked, and far above."""
+    profile = privacy_profile(PoissonSampled(Gaussian(1), "0.1"), relation="remove")
+    assert all(profile.delta(e, 6).upper < gdp_delta(1, e, 6).lower for e in (-2, 0, 1, 6, 12, 110))
+
+
 def test_the_largest_norm_of_the_data_set_is_no_cost() -> None:
     """Section 3.3's mu = max over the records at hand / sigma: with x the step halts, without x it runs."""
     norms = {"others": Fraction(1), "x": Fraction(2)}

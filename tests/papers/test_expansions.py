@@ -1,4 +1,4 @@
-"""The certified expansions against the contour, quadrature and exact transforms; how their widths fall."""
+"""The expansions with a proved remainder against the contour, quadrature and exact transforms; how their widths fall."""
 
 from __future__ import annotations
 

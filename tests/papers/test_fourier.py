@@ -87,7 +87,7 @@ def test_table_1(points: int, printed: str) -> None:
     assert answer.bounds.lower <= ball(TRUTH) <= answer.bounds.upper
     assert answer.bounds.upper - answer.bounds.lower < (3e-4 if points == 50_000 else 1e-7)
     error = abs(float(answer.estimate) - float(TRUTH))
-    published = accountant(privacy_profile(PAPER, "remove"), "fourier", L=12, n=points, form="published").delta("1")
+    published = accountant(privacy_profile(PAPER, "remove"), "fourier", L=12, n=points, form="estimate").delta("1")
     assert published.enclosure is None and published.estimate is not None
     assert published.estimate.value == answer.estimate
     assert error / 3 < float(published.parameters["err(L, n) (7.4)"]) < 3 * error  # for this row
@@ -232,17 +232,17 @@ def test_newton_from_zero(name: str, delta: str) -> None:
     """Section 5.4 with (5.3): L and n chosen by (7.3) and (7.4), eps where bracketing finds it; no proved end."""
     what, digits = {"paper": PAPER, "laplace": compose((Laplace(20, 1), 20))}[name], 4
     profile = privacy_profile(what, "remove")
-    found = accountant(profile, "fourier", form="published").epsilon(delta, digits)
+    found = accountant(profile, "fourier", form="estimate").epsilon(delta, digits)
     truth = float(profile.epsilon(delta).lower.as_fraction())
     assert found.enclosure is None and found.estimate is not None
     assert abs(float(found.estimate.value) / truth - 1) < 2e-4
-    with pytest.raises(InvalidInput, match=r"fourier.form must be proved or published"):
+    with pytest.raises(InvalidInput, match=r"fourier.form must be proved or estimate"):
         accountant(profile, "fourier", form="best")
 
 
 def test_newton_ends_at_zero() -> None:
     profile = privacy_profile(compose((Laplace(20, 1), 10)), "remove")
-    found = accountant(profile, "fourier", form="published", L=4, n=4096).epsilon("9/10").estimate
+    found = accountant(profile, "fourier", form="estimate", L=4, n=4096).epsilon("9/10").estimate
     assert found is not None and found.value == "0"
 
 

@@ -52,7 +52,9 @@ def test_a_row_names_code_or_says_why_there_is_none() -> None:
                                   for row in rows)
 
 
-WITHOUT_TEST = ("(wording)", "(a case left out)", "(a misprint)")
+WITHOUT_TEST = ("Test: none (a matter of words).", "Test: none (a matter of print).")
+FIELDS = ("Says", "Wrong if", "Right if", "Numbers", "Test")
+OUTCOMES = {"stands", "stands with scope", "withdrawn", "misprint"}
 
 
 @pytest.mark.parametrize("paper", re.findall(r"^## Paper (\d+)", ERRATA, re.MULTILINE))
@@ -63,6 +65,21 @@ def test_every_erratum_names_tests_that_exist(paper: str) -> None:
     assert entries and all(f"def {name}(" in TESTS for names in named for name in names)
     silent = [entry for entry, names in zip(entries, named, strict=True) if not names]
     assert all(any(reason in entry for reason in WITHOUT_TEST) for entry in silent), silent
+
+
+def test_every_erratum_gives_both_readings_and_the_outcome_of_the_table() -> None:
+    table = dict(re.findall(r"^\| ([\d.]+) \|.*\| ([a-z ]+) \|$", ERRATA, re.MULTILINE))
+    found = {}
+    for name, section in re.findall(r"^## (?:Paper|arXiv) ([\d.]+):(.*?)(?=^## |\Z)", ERRATA, re.MULTILINE | re.DOTALL):
+        for entry in re.split(r"^(?=\d+\. )", section, flags=re.MULTILINE)[1:]:
+            number = f"{name}.{entry.partition('.')[0]}"
+            outcome = re.search(r"\*(Stands|Stands with scope|Withdrawn|Misprint)\.\*", entry)
+            found[number] = outcome[1].lower() if outcome else ""
+            fields = re.findall(r"^   - ([A-Z][a-z]+(?: if)?)", entry, re.MULTILINE)
+            assert tuple(fields) == FIELDS, (number, fields)
+            quotation = re.findall(r'"([^"]+)"', entry)
+            assert quotation and max(map(len, quotation)) < 200, number
+    assert found == table and set(table.values()) == OUTCOMES and len(table) > 30
 
 
 @pytest.mark.parametrize(("paper", "figures", "tables"), [("000", 4, 2), ("001", 3, 0), ("002", 10, 0), ("004", 3, 0)])

@@ -200,14 +200,19 @@ def test_transform_of_rounding_errors(law: FiniteLoss) -> None:
 
 @pytest.mark.theorem("T90-two-sided-tail")
 def test_two_sided_tail_needs_both_orders() -> None:
-    """q = .2, s = .5, the add order at eps = .2, t = .5: one order's delta alone would bound 0.0286 by 0.0237."""
+    """q = .2, s = .5, the add order at eps = .2, t = .5: P = 0.0286; the algorithm's delta, which is both orders', gives
+    0.423, as Lemma 5.4 is meant; one order's delta alone would give 0.0237.
+    """
     law = SampledGaussianLoss(Fraction(1, 5), Fraction(1, 2), "add")
     epsilon, beyond = Fraction(1, 5), Fraction(1, 2)
     with ctx.workprec(128):
         forward, backward = (one.enclose_hockey_stick(ball(epsilon)) for one in (law, law.in_order("remove")))
         outside = law.enclose_tails(ball(epsilon + beyond))[0] + 1 - law.enclose_tails(-ball(epsilon + beyond))[0]
-        printed = forward * (1 + (-ball(epsilon + beyond)).exp()) / (1 - (-ball(beyond)).exp())
-        assert outside.str(3, radius=False) == "0.0286" and printed.str(3, radius=False) == "0.0237"
+        factor = (1 + (-ball(epsilon + beyond)).exp()) / (1 - (-ball(beyond)).exp())
+        alone, meant = forward * factor, forward.max(backward) * factor
+        shown = [number.str(3, radius=False) for number in (outside, forward, backward, alone, meant)]
+        assert shown == ["0.0286", "0.00623", "0.111", "0.0237", "0.423"] and backward.str(4, radius=False) == "0.1112"
+        assert alone < outside < meant
         assert outside <= bound_two_sided_tail(Profile(epsilon, forward, backward), ball(beyond))
 
 

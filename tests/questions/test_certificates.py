@@ -72,6 +72,14 @@ def test_statement_says_all_there_is(certificate: Certificate) -> None:
     assert "\n- neighbours" in statement(certificate, "markdown")
 
 
+def test_a_statement_is_not_steered_by_a_title(certificate: Certificate) -> None:
+    document = {**certificate.document, "claim": {**certificate.document["claim"], "title": "a\u202e\nb\x1b"}}
+    assert statement(document).startswith(r"a\u202e\nb\x1b: the claim")
+    assert statement(document, "markdown").startswith(r"a\u202e\nb\x1b: the claim")
+    backslash = r"\textbackslash{}"
+    assert statement(document, "latex").startswith(f"a{backslash}u202e{backslash}nb{backslash}x1b: the claim")
+
+
 @pytest.mark.parametrize(("mechanism", "words"), [
     ('kind = "gaussian"\nsigma = 3\nsensitivity = 2', "One step of the gaussian mechanism (sensitivity 2, sigma 3)"),
     ('kind = "laplace"\nscale = "10/3"\nsensitivity = 1\ncount = 2', "scale 10/3 (about 3.33333)"),

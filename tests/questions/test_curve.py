@@ -11,12 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from verified_dp import (
     Composition,
     DiscreteGaussian,
     Gaussian,
+    InexactInput,
     InvalidInput,
     Laplace,
     MixtureOfGaussians,
@@ -291,3 +293,52 @@ def test_wrong_input_is_one_line(run: Any, arguments: list[str], key: str) -> No
 def test_points_are_exact() -> None:
     assert read_points("0:1:4", "epsilon") == ["0", "1/3", "2/3", "1"]
     assert isinstance(Curve("epsilon", ["1/3"], []).points[0], Fraction)
+
+
+ARRAYS = {"integers": numpy.array([1, 2]), "small ones": numpy.arange(3, dtype=numpy.uint8), "one": numpy.array([1]),
+          "none": numpy.array([], dtype=int), "texts": numpy.array(["1", "1/2"]),
+          "fractions": numpy.array([Fraction(1, 3), "1e-3"], dtype=object)}
+
+
+class Column(list[object]):
+    """As a column of a data frame: iterable, with neither a truth value nor one of its comparisons."""
+
+    def __bool__(self) -> bool:
+        raise ValueError("The truth value of a Series is ambiguous.")
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("The truth value of a Series is ambiguous.")
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_are_asked_like_lists(name: str) -> None:
+    profile, array = privacy_profile(compose(Gaussian("1")), "remove"), ARRAYS[name]
+    listed = profile.curve(epsilons=list(array))
+    for found in (profile.curve(epsilons=array), profile.curve(epsilons=Column(array))):
+        assert found.points == listed.points == tuple(map(Fraction, array.tolist()))
+        assert [(one.lower, one.upper) for one in found] == [(one.lower, one.upper) for one in listed]
+    assert len(profile.delta(array)) == len(array)
+
+
+@pytest.mark.parametrize("array", [
+    numpy.linspace(0, 1, 3), numpy.array([0.1], dtype=numpy.float32), Column([1, 0.5]), Column([0.5])],
+    ids=["doubles", "floats", "a column", "one"])
+def test_floats_of_arrays_are_refused_with_advice(array: Any) -> None:
+    profile = privacy_profile(compose(Gaussian("1")), "remove")
+    asked: list[Callable[[], object]] = [
+        lambda: profile.curve(epsilons=array), lambda: profile.curve(deltas=array), lambda: profile.delta(array),
+        lambda: profile.epsilon(array), lambda: profile.tradeoff().beta(array[-1])]
+    for ask in asked:
+        with pytest.raises(InexactInput, match=r'must be exact: write "[01]\.'):
+            ask()
+
+
+@pytest.mark.parametrize("points", [
+    numpy.array(1), numpy.ones((2, 2), dtype=int), numpy.array([True]), numpy.array([numpy.nan]), 3, "1,2", b"12"],
+    ids=["no dimension", "two", "booleans", "nan", "a number", "a text", "bytes"])
+def test_what_is_no_list_of_numbers_is_told_in_one_line(points: Any) -> None:
+    profile = privacy_profile(compose(Gaussian("1")), "remove")
+    for ask in (lambda: profile.curve(epsilons=points), lambda: profile.curve(deltas=points),
+                lambda: profile.tradeoff().beta(numpy.array([0.5]))):
+        with pytest.raises(InvalidInput, match=r"^(epsilon|delta|alpha) must be .*, got"):
+            ask()

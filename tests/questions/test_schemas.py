@@ -19,7 +19,8 @@ TRAINING = ["--noise-multiplier", "2", "--sampling", "poisson", "--sampling-prob
 COMMANDS = [
     ["delta", "a.toml", "--epsilon", "1"], ["epsilon", "a.toml", "--delta", "1e-5"],
     ["epsilon", "a.toml", "--delta", "1e-5", "--method", "berry-esseen"], ["certify", "a.toml"],
-    ["certify", "a.toml", "--out", "kept"], ["verify", "kept/a.json"], ["verify", "a.toml"],
+    ["certify", "a.toml", "--out", "kept"], ["verify", "kept/a.json"], ["verify", "kept/a.json", "--trust"],
+    ["verify", "a.toml"],
     ["delta", "b.toml", "--epsilon", "1"],
     ["certify", "a.toml", "--html", "a.html", "--max-seconds", "1"],
     ["report", "a.toml", "--html", "a.html", "--methods", "closed-form", "--no-peers"],

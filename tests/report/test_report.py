@@ -246,3 +246,18 @@ def test_rounding_is_outward(text: str) -> None:
     low, high = (Fraction(rounded(text, 3, up=up)) for up in (False, True))
     assert low <= Fraction(text) <= high
     assert high - low <= Fraction(text) / 100
+
+
+def test_what_does_not_print_is_shown_as_on_a_terminal() -> None:
+    """A title or a file's name cannot turn the direction of what stands beside it, or hide in it."""
+    steering = "safe \u202e\u2066)1 = \u03b5(\u200f\x07\x1b[2J\u00a0"
+    judged = judge(CLAIMS["laplace"].replace("Three Laplace counts", steering.encode("unicode_escape").decode()
+                   .replace("\\x", "\\u00")), "laplace")
+    assert judged.title == steering
+    text, listed = page(judged, 1, ("closed-form",), peers=False), index([(judged, "a.html")], {steering: steering})
+    for shown in (text, listed):
+        assert not re.search("[\u202e\u2066\u200f\x07\x1b\u00a0]", shown)
+    escaped = r"safe \u202e\u2066)1 = ε(\u200f\x07\x1b[2J\xa0"
+    assert f"<title>Proved: {escaped}</title>" in text and f"<h1>{escaped}</h1>" in text
+    assert f">{escaped}</a>" in listed and f"<li>{escaped}: {escaped}</li>" in listed
+    assert "\n" in text and "<svg" in text

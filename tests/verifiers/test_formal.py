@@ -56,6 +56,7 @@ from verified_dp.verifiers.formal import (
     part_record,
     problem_words,
     read_parts,
+    told_rows,
     verify_formal,
 )
 from verified_dp.verifiers.formal_steps import GaussianStep
@@ -200,7 +201,7 @@ def test_the_program_compares_in_one_order_and_from_above_only() -> None:
     def answer(at: int, word: str) -> tuple[int, str]:
         text = "\n".join([*words[:at], word, *words[at + 1:]])
         done = subprocess.run([str(CHECKER)], input=text, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout.strip()
+        return done.returncode, "".join(done.stdout.splitlines()[-1:])
 
     assert answer(place - 1, "remove") == (0, "accepted")
     assert answer(place - 1, "add") == (1, "rejected")
@@ -469,19 +470,135 @@ def program(place: Path, words: str) -> Path:
     return place
 
 
+OWN = build_part([(LAW, 3)], "remove", "above", Fraction(3, 2), TARGET, STEP)
+"""No two fields of it are equal."""
+TELL = """import sys
+words = iter(sys.stdin.read().split())
+take = lambda count: " ".join(next(words) for _ in range(int(count)))
+print(next(words))
+print("bits", take(1))
+print("epsilon", take(2)); print("step", take(2))
+kinds = int(next(words))
+for _ in range(kinds):
+    print("kind", take(3), take(next(words)))
+for _ in range(int(next(words))):
+    print("hint", take(4))
+print("bound", take(1))
+order = next(words)
+print("order-" + order)
+for _ in range(kinds):
+    print(*["given"] if next(words) == "given" else ["sampled-" + order, take(7), take(next(words))])
+"""
+"""Read a problem and say which, as the extracted program does."""
+
+
+def telling(place: Path, answer: str = "echo accepted", script: str = TELL) -> Path:
+    """A program that says which problem it read, and decides without looking at it."""
+    place.with_suffix(".py").write_text(script, encoding="utf-8")
+    return program(place, f'"{sys.executable}" "{place.with_suffix(".py")}" || exit 3; {answer}')
+
+
 def test_another_program_is_named_in_the_answer(
     tmp_path: Path, proved: Document, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "formal.json").write_text(json.dumps(proved))
-    yes = program(tmp_path / "yes", "cat > /dev/null; echo accepted")
+    yes = telling(tmp_path / "yes")
     assert main(["verify", "--formal-checker", str(yes), str(tmp_path / "formal.json"), "--json"]) == 0
     assert f"accepted by the program {yes}" in json.loads(capsys.readouterr().out)["reason"]
-    no = program(tmp_path / "no", "cat > /dev/null; echo rejected; exit 1")
+    no = telling(tmp_path / "no", "echo rejected; exit 1")
     assert main(["verify", "--formal-checker", str(no), str(tmp_path / "formal.json")]) == 1
 
 
+SWAPS = [
+    ('print("epsilon", take(2)); print("step", take(2))', 'e = take(2); print("epsilon", take(2)); print("step", e)'),
+    ('print("kind", take(3),', 'c, l, i = take(3).split(); print("kind", c, i, l,'),
+    ('print("hint", take(4))', 'f, l, s, i = take(4).split(); print("hint", f, l, i, s)'),
+    ('"sampled-" + order, take(7),', '"sampled-" + order, *[take(2), take(2)][::-1], take(3),'),
+    ('print("order-" + order)', 'print("order-none")'),
+    ('print("bound", take(1))', 'take(1)'),
+]
+"""What a reader might do wrong."""
+
+
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize(("right", "wrong"), SWAPS, ids=["epsilon", "kind", "hint", "sampled", "order", "bound"])
+def test_a_reader_that_takes_one_field_for_another_is_caught(tmp_path: Path, right: str, wrong: str) -> None:
+    assert TELL.count(right) == 1
+    assert is_accepted(OWN, [LAW], str(telling(tmp_path / "right")))
+    with pytest.raises(Unsupported, match="decided another problem"):
+        is_accepted(OWN, [LAW], str(telling(tmp_path / "wrong", script=TELL.replace(right, wrong))))
+
+
+@pytest.mark.theorem("T122-formal-checker")
+def test_a_program_that_decided_another_problem_is_refused(tmp_path: Path) -> None:
+    """It accepts, but speaks of a problem with one number changed; and one that says nothing, or too much."""
+    answer = tmp_path / "answer"
+    fake = str(program(tmp_path / "fake", f'cat > /dev/null; cat "{answer}"'))
+
+    def accepts(rows: list[str]) -> bool:
+        answer.write_text("\n".join([*rows, "accepted"]) + "\n", encoding="utf-8")
+        return is_accepted(ABOVE, [LAW], fake)
+
+    mine = list(told_rows(ABOVE, [LAW]))
+    assert accepts(mine) and accepts([*mine[:-1], mine[-1] + " 1 2 3"])
+    others = [list(told_rows(part, [LAW])) for _, part in altered(ABOVE)]
+    others += [list(told_rows(ABOVE, [law])) for law in (OTHER, replace(LAW, noise_multiplier=Fraction(3)))]
+    others += [mine[:-1], [*mine, mine[-1]], [], [*mine[:-1], mine[-1] + "0"], [mine[1], mine[0], *mine[2:]]]
+    same = [rows for rows in others if rows == mine]
+    assert len(same) == (ABOVE.kinds[0].infinity == 0)
+    for rows in others:
+        if rows != mine:
+            with pytest.raises(Unsupported, match="decided another problem"):
+                accepts(rows)
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize(("one", "other"), [(2, 4), (3, 5), (6, 7)], ids=["numerators", "denominators", "law"])
+def test_python_that_writes_another_problem_is_caught(monkeypatch: pytest.MonkeyPatch, one: int, other: int) -> None:
+    words = list(problem_words(OWN, [LAW]))
+    words[one + (one == 6)], words[other + (one == 6)] = words[other + (one == 6)], words[one + (one == 6)]
+    monkeypatch.setattr(formal_module, "problem_words", lambda part, laws: iter(words))
+    with pytest.raises(Unsupported, match="decided another problem"):
+        is_accepted(OWN, [LAW])
+
+
+@pytest.mark.skipif(not BUILT or shutil.which("ocamlfind") is None, reason="needs OCaml, and `make proofs`")
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize(("one", "other"), [("eps_num", "h_num"), ("first_index", "last_index"), ("count", "inf")])
+def test_the_ocaml_reader_cannot_swap_two_fields(tmp_path: Path, one: str, other: str) -> None:
+    """The program is built anew with a reader that takes two numbers for each other: it tells on itself."""
+    for name in ("checker.ml", "checker.mli"):
+        shutil.copy(CHECKER.parent / name, tmp_path)
+    source = (COQ / "checker_main.ml").read_text(encoding="utf-8")
+    swapped = (source.replace(f"let {one} = number ()", "let SWAPPED = number ()")
+               .replace(f"let {other} = number ()", f"let {one} = number ()").replace("SWAPPED", other))
+    for name, text, caught in (("same", source, False), ("swapped", swapped, True)):
+        (tmp_path / f"{name}.ml").write_text(text, encoding="utf-8")
+        subprocess.run(["ocamlfind", "ocamlopt", "-package", "zarith", "-linkpkg", "checker.mli", "checker.ml",
+                        f"{name}.ml", "-o", name], cwd=tmp_path, check=True, capture_output=True)
+        if not caught:
+            assert is_accepted(OWN, [LAW], str(tmp_path / name))
+            continue
+        with pytest.raises(Unsupported, match="decided another problem"):
+            is_accepted(OWN, [LAW], str(tmp_path / name))
+
+
+def test_what_is_trusted_is_named_whole() -> None:
+    """Reader, the Python that writes the problem and compares, the theorems' hypothesis; and how long the reader is."""
+    names = ("README.md", "proofs/README.md", "proofs/coq/README.md", "proofs/verifiers/T122-formal-checker.md")
+    pages = {name: " ".join((ROOT / name).read_text(encoding="utf-8").split()) for name in names}
+    parts = ("extraction", "OCaml compiler", "zarith", "checker_main.ml", "Python that writes")
+    for text in (formal_module.TRUST, formal_module.TRUST_LOSSES, formal_module.TRUST_SAMPLED, *pages.values()):
+        assert [part for part in parts if part not in text] == []
+    for text in (formal_module.TRUST_SAMPLED, *pages.values()):
+        assert "`expect`" in text and "iterated Riemann integral" in text
+    lines = len((COQ / "checker_main.ml").read_text(encoding="utf-8").splitlines())
+    assert f"`checker_main.ml` ({lines} lines)" in pages["proofs/coq/README.md"]
+
+
 def test_only_the_program_that_was_built_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built = program(tmp_path / "built", "cat > /dev/null; echo accepted")
+    built = telling(tmp_path / "built")
     monkeypatch.setattr(formal_module, "CHECKER", built)
     monkeypatch.setattr(formal_module, "HASH", tmp_path / "built.sha256")
     with pytest.raises(Unsupported, match="not built"):
@@ -496,7 +613,7 @@ def test_only_the_program_that_was_built_runs(tmp_path: Path, monkeypatch: pytes
 def test_the_checker_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that wants more memory or time than it may have decides nothing."""
     assert formal_module.MAX_SECONDS <= 900 and formal_module.MAX_MEMORY <= 8192
-    large = program(tmp_path / "large", f'exec "{sys.executable}" -c "print(len(bytes(300 << 20)) and \'accepted\')"')
+    large = telling(tmp_path / "large", "echo accepted", f"len(bytes(300 << 20))\n{TELL}")
     assert is_accepted(ABOVE, [LAW], str(large))
     monkeypatch.setattr(formal_module, "MAX_MEMORY", 200)
     with pytest.raises(Unsupported, match="failed"):
@@ -591,6 +708,20 @@ def test_build_refuses_what_is_not_proved(build: Any) -> None:
     assert not build.UNPROVED.search('Extraction "checker.ml" decide. Lemma a : True. Proof. auto. Qed.')
     printed = "Axioms:\nf is assumed to be guarded.\nLaw.a : forall P : Prop,\n  P\nLaw.long_name\n  : False\n"
     assert build.axioms_of(printed) == ["f is assumed to be guarded.", "Law.a", "Law.long_name"]
+
+
+def test_theorems_that_are_named_are_checked(build: Any) -> None:
+    """Print Assumptions lists what the answer names, and the guide quotes statements as they are."""
+    checked = {name for names in build.THEOREMS.values() for name in names}
+    named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", formal_module.TRUST_SAMPLED)) - {"checker_main"}
+    assert "expect_exists" in named and named <= checked
+
+    def plain(text: str) -> str:
+        return " ".join(re.sub(r"\(\*.*?\*\)", "", text, flags=re.DOTALL).split())
+
+    sources = [plain(path.read_text(encoding="utf-8")) for path in COQ.glob("*.v")]
+    quoted = re.findall(r"```coq\n(.*?)```", (COQ / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(quoted) >= 4 and all(any(plain(text) in source for source in sources) for text in quoted)
 
 
 def test_story_is_complete() -> None:

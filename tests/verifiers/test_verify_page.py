@@ -24,6 +24,7 @@ from verified_dp.core.certificate.check import Check
 from verified_dp.core.certificate.document import canonical, sealed
 from verified_dp.core.certificate.evaluation import enclosure_record
 from verified_dp.core.dyadic import Dyadic
+from verified_dp.questions.statement import printable
 from verified_dp.verifiers.browser import build, inside
 from verified_dp.verifiers.independent import TooMuch
 
@@ -128,10 +129,18 @@ def test_text_cannot_end_its_block() -> None:
 SECONDS = 120_000  # milliseconds: of a loaded machine
 
 
+DROP = """([text, name]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], name));
+    for (const kind of ["dragover", "drop"])
+        document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));
+}"""
+
+
 class Tab:
     """The page in a tab without network; what it asks for or complains of is kept."""
 
-    def __init__(self, browser: Any, **options: Any) -> None:
+    def __init__(self, browser: Any, *, wait: bool = True, **options: Any) -> None:
         self.complaints: list[str] = []
         self.context = browser.new_context(offline=True, **options)
         self.page = self.context.new_page()
@@ -140,7 +149,8 @@ class Tab:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", self._asked)
         self.page.goto(PAGE.as_uri())
-        self.page.wait_for_selector("body[data-ready]")
+        if wait:
+            self.page.wait_for_selector("body[data-ready]")
 
     def _asked(self, request: Any) -> None:
         if request.url != PAGE.as_uri() and not request.url.startswith("blob:null/"):
@@ -148,6 +158,9 @@ class Tab:
 
     def give(self, data: bytes, name: str = "claim.json") -> None:
         self.page.set_input_files("#file", {"name": name, "mimeType": "application/json", "buffer": data})
+
+    def drop(self, data: bytes, name: str) -> None:
+        self.page.evaluate(DROP, [data.decode(), name])
 
     def verdict(self, data: bytes) -> str:
         self.give(data)
@@ -283,14 +296,54 @@ def test_cancel_and_start_anew(broken: Tab, document: Document) -> None:
 
 @pytest.mark.pages
 def test_a_file_is_dropped(tab: Tab, document: Document) -> None:
-    tab.page.evaluate("""text => {
-        const data = new DataTransfer();
-        data.items.add(new File([text], "dropped.json"));
-        for (const kind of ["dragover", "drop"])
-            document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));
-    }""", canonical(document).decode())
+    tab.drop(canonical(document), "dropped.json")
     assert tab.shown().startswith("Valid.")
     assert "dropped.json" in tab.page.inner_text("#file-facts")
+
+
+@pytest.mark.pages
+def test_a_file_dropped_before_python_is_ready_waits(browser: Any, document: Document) -> None:
+    """It says so, and is checked then; the last of several, and none after Escape."""
+    tab = Tab(browser, wait=False)
+    tab.drop(b"{}", "first.json")
+    assert tab.page.inner_text("#told") == "first.json waits: it is checked when Python has started."
+    tab.drop(canonical(document), "early.json")
+    assert tab.page.inner_text("#told") == "early.json waits: it is checked when Python has started."
+    assert tab.page.evaluate("document.body.dataset.ready") is None
+    assert tab.shown().startswith("Valid.")
+    assert "early.json" in tab.page.inner_text("#file-facts") and tab.rows() == ["valid", "valid"]
+    tab.page.reload()
+    tab.drop(canonical(document), "early.json")
+    tab.page.keyboard.press("Escape")
+    tab.page.wait_for_selector("body[data-ready]")
+    assert tab.page.inner_text("#told") == "Ready." and not tab.page.is_visible("#result")
+    assert tab.complaints == []
+    tab.context.close()
+
+
+@pytest.mark.pages
+def test_two_files_dropped_at_once_are_not_mixed(tab: Tab, document: Document) -> None:
+    """The second is not taken while the first is read: its verdict would stand below the other's name."""
+    tab.page.evaluate(f"([one, two]) => {{ ({DROP})(one); ({DROP})(two); }}",
+                      [[canonical(document).decode(), "good.json"], ["{}", "bad.json"]])
+    assert tab.shown().startswith("Valid.")
+    assert "good.json" in tab.page.inner_text("#file-facts")
+
+
+STEERING = "A\u202etxt.exe\u2066\u0007\nb\u00a0c\U000e0041"
+ESCAPED = r"A\u202etxt.exe\u2066\x07\nb\xa0c\U000e0041"
+
+
+@pytest.mark.pages
+def test_what_does_not_print_is_escaped(tab: Tab, document: Document) -> None:
+    assert printable(STEERING) == ESCAPED
+    claim = {**document["claim"], "title": STEERING, "source": STEERING}
+    tab.drop(canonical(sealed({**document, "claim": claim})), STEERING.replace("\n", ""))
+    assert tab.shown().startswith(f"Valid. {ESCAPED}: the claim of")
+    assert f"Source of the claim: {ESCAPED}." in tab.page.inner_text("#statement")
+    assert ESCAPED.replace(r"\n", "") in tab.page.inner_text("#file-facts")
+    assert tab.verdict(canonical({**document, STEERING: 1})).startswith(f"Not valid. {ESCAPED}: is not a key")
+    assert not re.search("[\u202e\u2066\x07]", tab.page.inner_text("body"))
 
 
 @pytest.mark.pages

@@ -55,6 +55,7 @@ from verified_dp.adaptive.sums import Verdict
 from verified_dp.core.errors import InvalidInput, VerifiedDPError
 from verified_dp.core.exact import exact, fraction_text
 from verified_dp.core.theorems import proved_by
+from verified_dp.reading import parse_json
 
 MAX_KEY = 1000
 State = Any  # one of KINDS: their `charge` methods take different numbers
@@ -163,7 +164,7 @@ class Ledger:
                 if known.request != asked:
                     raise InvalidInput("key", key, f"a new key: charge {known.number} has it, with {known.request}")
                 return self._receipt(known, repeated=True)
-            decision = _decide(self.state, json.loads(asked))
+            decision = _decide(self.state, parse_json(asked, "the request", "request"))
             if not decision.continues:
                 return Receipt(key, Verdict.HALT, None)
             entry = self._entry(key, asked, _outcome(decision))
@@ -260,13 +261,15 @@ def _terms(state: State) -> str:
     values = {item.name: getattr(state, item.name) for item in fields(state) if item.name != "spent"}
     if isinstance(state.spent, Mapping):
         values["spent"] = state.spent
-    return json.dumps({"kind": state.kind, "fields": json.loads(_canonical(values, "state"))}, sort_keys=True)
+    terms = json.dumps({"kind": state.kind, "fields": json.loads(_canonical(values, "state"))}, sort_keys=True)
+    parse_json(terms, "the state", "state")  # or the ledger could not be opened again
+    return terms
 
 
 def _opened(terms: str) -> State:
     """The state a ledger starts with; the hash over the terms is checked against the head later."""
     try:
-        found = json.loads(terms)
+        found = parse_json(terms, "terms")
         return KINDS[found["kind"]](**found["fields"])
     except (ValueError, KeyError, TypeError, VerifiedDPError):
         raise InvalidLedger("ledger", terms, "an undamaged ledger: its terms are none") from None
@@ -304,7 +307,7 @@ def _replayed(state: State, entry: Entry, number: int, before: str, file: Path) 
     if entry.number != number or entry.hash != hashed:
         refuse(file, f"charge {number} is missing or has been changed")
     try:
-        decision = _decide(state, json.loads(entry.request))
+        decision = _decide(state, parse_json(entry.request, "request"))
     except (ValueError, TypeError, VerifiedDPError):
         raise InvalidLedger("ledger", str(file), f"an undamaged ledger: charge {number} is none") from None
     if not decision.continues or _outcome(decision) != entry.outcome:

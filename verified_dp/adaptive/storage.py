@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from verified_dp.core.certificate.document import MAX_BYTES
 from verified_dp.core.errors import InvalidInput
 
 APPLICATION_ID, VERSION = 0x56445031, 1
@@ -69,6 +70,7 @@ def connect(file: Path, busy_seconds: float) -> sqlite3.Connection:
     _check_locks(file)
     connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=rw", timeout=busy_seconds, isolation_level=None,
                                  uri=True)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4 * MAX_BYTES)  # of a row: request and outcome
     connection.execute("PRAGMA synchronous = EXTRA")
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection

@@ -235,6 +235,8 @@ def _verify(command: ArgumentParser) -> None:
                          help="check the formal part too, with the checker extracted from Coq (make proofs)")
     command.add_argument("--formal-checker", metavar="PROGRAM",
                          help="run this program for --formal, instead of the one that make proofs built")
+    command.add_argument("--trust", action="store_true",
+                         help="say what the verdict rests on: files and their lines, theorems, what is not proved here")
     command.add_argument("--max-seconds", metavar="S", help="processor time for each certificate (10)")
     command.add_argument("--max-memory", metavar="MB", help="megabytes for each certificate (512)")
     _json(command)
@@ -252,6 +254,8 @@ def _source(command: ArgumentParser, **settings: Any) -> None:
     command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="exact-binary",
                          help="read a float as the number it is, or as the decimal that is printed (exact-binary)")
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
+    command.add_argument("--sampling", choices=("poisson", "shuffled"), help="how an Opacus training drew its batches, "
+                         "which its history does not say (Poisson samples are taken for granted)")
 
 
 def _statement(command: ArgumentParser) -> None:

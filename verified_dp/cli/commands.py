@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.answers import ends, result_row
-from verified_dp.cli.inputs import distinct_names, read_input, reason
+from verified_dp.cli.inputs import distinct_names, read_input
 from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
 from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.reading import reason
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import CheckLimits, Limits
@@ -54,7 +55,7 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
             return _paper(file, quantity, given, at, typed, limits, out)
         enclosure = enclose(load_spec(file), file, quantity, at, limits)
         out.result(result_row(enclosure, given, typed),
-                   lambda: answer_text(enclosure, f"{given} = {typed}", file if several else None))
+                   lambda: answer_text(enclosure, f"{given} = {typed}", file if several else None, limits))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -64,13 +65,14 @@ def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limit
     """One of the papers' methods: an enclosure, an estimate, or both."""
     from verified_dp.cli.answers import paper_answer, paper_row
     from verified_dp.cli.report_comparing import paper_lines
-    from verified_dp.cli.text import clipped, printable
+    from verified_dp.cli.text import clipped
+    from verified_dp.terminal import escaped
 
     result, words = paper_answer(file, quantity, at, limits), f"{given} = {typed}"
 
     def lines() -> list[str]:
-        above = [] if result.enclosure is None else answer_text(result.enclosure, words, None)
-        return above + paper_lines(result, quantity, clipped(printable(words), 60))
+        above = [] if result.enclosure is None else answer_text(result.enclosure, words, None, limits)
+        return above + paper_lines(result, quantity, clipped(escaped(words), 60))
 
     out.result(paper_row(result, quantity, given, typed), lines)
     return ANSWERED
@@ -87,13 +89,14 @@ def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) 
         return solve(at, limits.digits, limits.method, limits.max_seconds)
 
 
-def answer_text(enclosure: Enclosure, given: str, file: str | None) -> list[str]:
+def answer_text(enclosure: Enclosure, given: str, file: str | None, limits: Limits) -> list[str]:
     """The answer for people; the file where there are several."""
-    from verified_dp.cli.text import answer_lines, clipped, printable
+    from verified_dp.cli.text import answer_lines, clipped
+    from verified_dp.terminal import escaped
     from verified_dp.terminal import paint
 
-    lines = answer_lines(enclosure, clipped(printable(given), 60), paint)
-    return lines if file is None else [f"{printable(file)}:", *lines, ""]
+    lines = answer_lines(enclosure, clipped(escaped(given), 60), paint, limited=limits.max_seconds is not None)
+    return lines if file is None else [f"{escaped(file)}:", *lines, ""]
 
 
 VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
@@ -153,14 +156,14 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
 
 def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
     """The same for a specification, wherever it comes from; `file` is what it is called."""
-    from verified_dp.certificate import build_certificate, certificate_bytes
+    from verified_dp.certificate import build_certificate, checked_bytes
     from verified_dp.cli.kept import read_kept
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
     if limits.method in PAPER_METHODS:
-        raise Unsupported(f"nothing is certified by {limits.method}: use auto, and `compare` to see it beside",
+        raise Unsupported(f"no certificate holds what {limits.method} proves: use auto, and `compare` to see it beside",
                           "method")
     if spec.claim is None:
         raise InvalidInput("claim", None, "a [claim] table with epsilon and delta", file)
@@ -172,20 +175,22 @@ def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, forma
         certificate = build_certificate(spec, delta, epsilon)
         if formal:
             certificate = _with_formal(certificate)
+        data = checked_bytes(certificate)
     if place is not None:
-        store(place, certificate_bytes(certificate))
-    return as_judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure)
+        store(place, data)
+    return as_judged(file, spec.claim, place, certificate, delta.enclosure, epsilon.enclosure,
+                     limited=limits.max_seconds is not None)
 
 
 def as_judged(file: str, claim: Claim, place: str | None, certificate: Document, delta: Enclosure,
-              epsilon: Enclosure, *, kept: bool = False) -> Judged:
+              epsilon: Enclosure, *, kept: bool = False, limited: bool = False) -> Judged:
     """What stands in a certificate, with both enclosures, for those who show it."""
     from verified_dp.cli.text import Judged
 
     return Judged(
         file=file, claim=claim, verdict=certificate["verdict"], short_by_rounding=certificate["short_by_rounding"],
         delta=delta, epsilon=epsilon, assumptions=tuple(certificate["assumptions"]), certificate=place, kept=kept,
-        document=certificate)
+        limited=limited, document=certificate)
 
 
 def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
@@ -206,6 +211,9 @@ def store(place: str, data: bytes) -> None:
 
 def verdict_row(judged: Judged, page: str | None = None) -> Row:
     """The object of certify; `page` says where its page is, if one was asked for."""
+    from verified_dp.questions.judgement import excess
+    from verified_dp.questions.judgement import reason as undecided
+
     claim = judged.claim
     return {
         "schema": schema("verdict"),
@@ -219,6 +227,8 @@ def verdict_row(judged: Judged, page: str | None = None) -> Row:
         "relation": str(judged.delta.relation),
         "order": judged.delta.order,
         "certificate": judged.certificate,
+        **({"excess": excess(judged.document)} if judged.verdict == "refuted" else {}),
+        **({"reason": undecided(judged.document)} if judged.verdict == "undecided" else {}),
         **({} if page is None else {"page": page}),
     }
 
@@ -265,12 +275,16 @@ class Table:
 
 
 def run_verify(args: Namespace, out: Output) -> int:
-    """verified-dp verify [--independent] [--formal] CERT..."""
+    """verified-dp verify [--independent] [--formal] [--trust] CERT..."""
     from verified_dp.cli.limits import CheckLimits
 
     limits, formal = CheckLimits.of(args), args.formal or args.formal_checker is not None
+    if args.trust and (args.independent or formal):
+        raise InvalidInput("trust", "--independent or --formal beside it", "alone: it is about this package's checker")
 
     def work(file: str) -> int:
+        if args.trust:
+            return _show_trust(file, limits, out)
         found = check(file, limits, independent=args.independent, formal=formal, checker=args.formal_checker)
         out.result(check_row(file, found), lambda: _check_text(file, found))
         return ANSWERED if found.valid else REFUTED
@@ -291,6 +305,31 @@ def check(file: str, limits: CheckLimits, *, independent: bool, formal: bool = F
         if independent and found.valid:
             found = _check_independently(data)
         return _check_formally(data, checker) if formal and found.valid else found
+
+
+def _show_trust(file: str, limits: CheckLimits, out: Output) -> int:
+    """What a valid certificate rests on; of another one, why it is invalid."""
+    from verified_dp.cli.text import trust_lines
+    from verified_dp.core.certificate.document import MAX_BYTES
+    from verified_dp.terminal import Progress
+    from verified_dp.verifiers.trust import trusted
+
+    data = read_input(file, MAX_BYTES, "a certificate")
+    with Progress(file):
+        found = trusted(data, seconds=limits.seconds, megabytes=limits.megabytes)
+    if not found.check.valid:
+        out.result(check_row(file, found.check), lambda: _check_text(file, found.check))
+        return REFUTED
+    row: Row = {
+        "schema": schema("trust"),
+        "file": file,
+        "files": [{"path": path, "lines": lines} for path, lines in found.files],
+        "lines": found.lines,
+        "theorems": [{"name": name, "statement": text, "read": read} for name, text, read in found.theorems],
+        "not_proved_here": list(found.not_proved_here),
+    }
+    out.result(row, lambda: [*_check_text(file, found.check), *trust_lines(found)])
+    return ANSWERED
 
 
 def _check_formally(data: bytes, checker: str | None) -> Check:

@@ -22,8 +22,9 @@ def run_compare(args: Namespace, out: Output) -> int:
     """verified-dp compare SPEC... --epsilon E | --delta D"""
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.report_comparing import COLUMNS, comparison_foot, row_line
-    from verified_dp.cli.text import clipped, printable
+    from verified_dp.cli.text import clipped
     from verified_dp.core.exact import exact, open_unit
+    from verified_dp.terminal import escaped
 
     limits = Limits.of(args)
     quantity, given = ("delta", "epsilon") if args.epsilon is not None else ("epsilon", "delta")
@@ -32,7 +33,7 @@ def run_compare(args: Namespace, out: Output) -> int:
     several = len(args.files) > 1
 
     def work(file: str) -> int:
-        head = [[f"{printable(file)}:", COLUMNS] if several else [COLUMNS]]
+        head = [[f"{escaped(file)}:", COLUMNS] if several else [COLUMNS]]
 
         def show(row: Compared) -> None:
             above = head.pop() if head else []
@@ -40,7 +41,7 @@ def run_compare(args: Namespace, out: Output) -> int:
 
         found = _compared(file, quantity, at, args, limits, show)
         if not out.as_json:
-            out.write(comparison_foot(found, clipped(printable(f"{given} = {typed}"), 60)) + [""] * several)
+            out.write(comparison_foot(found, clipped(escaped(f"{given} = {typed}"), 60)) + [""] * several)
         return ANSWERED
 
     return for_each(args.files, work, out)

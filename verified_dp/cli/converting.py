@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,35 +33,31 @@ def run_convert(args: Namespace, out: Output) -> int:
     """verified-dp convert FILE --from opacus|dp-accounting|tf-privacy"""
     from verified_dp.interop.writing import spec_toml
 
-    out.write(spec_toml(read_history(args.file, args.source, args.floats, args.relation)).splitlines())
+    out.write(spec_toml(read_history(args.file, args)).splitlines())
     return ANSWERED
 
 
-def read_history(file: str, source: str, floats: str, relation: str) -> Converted:
+def read_history(file: str, args: Namespace) -> Converted:
     """The specification of a file in the JSON form of one of SOURCES; errors name the file."""
+    from verified_dp.core.certificate.document import MAX_BYTES
     from verified_dp.interop.events import from_dp_event
     from verified_dp.interop.histories import from_opacus, from_tf_privacy
+    from verified_dp.reading import parse_history, read_file
 
-    data = _read_json(file)
+    source, floats, relation = args.source, args.floats, args.relation
+    if args.sampling is not None and source != "opacus":
+        raise InvalidInput("sampling", args.sampling, f"left out with --from {source}")
     try:
+        data = parse_history(read_file(file, MAX_BYTES), file)
         if source == "dp-accounting":
             return from_dp_event(data, floats=floats, relation=relation)
         if source == "opacus":
-            return from_opacus(data, floats=floats, relation=relation)
+            return from_opacus(data, floats=floats, relation=relation, sampling=args.sampling)
         if relation != "add-or-remove":
             raise InvalidInput("relation", relation, "add-or-remove, which TensorFlow Privacy's statements are about")
         return from_tf_privacy(data, floats=floats)
     except (InvalidInput, Unsupported) as error:
         raise with_file(error, file) from None
-
-
-def _read_json(file: str) -> Any:
-    try:
-        return json.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidInput("file", file, f"a file that can be read ({error.strerror or error})", file) from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput("file", file, f"JSON ({error})", file) from None
 
 
 def run_claims(args: Namespace, out: Output) -> int:
@@ -86,7 +82,7 @@ def run_history(args: Namespace, out: Output) -> int:
         raise InvalidInput("delta", None, "given with --history")
     place, limits = next(certificate_paths([args.history], args.out)), Limits.of(args)
     pages = pages_or_none(args.html, [args.history], limits)
-    spec = read_history(args.history, args.source, args.floats, args.relation)
+    spec = read_history(args.history, args)
     judged = certify_history(args.history, spec, args.delta, limits, place)
     page = None if pages is None else pages.add(args.history, judged.document)
     out.result(verdict_row(judged, page), lambda: verdict_text(judged, page))
@@ -95,7 +91,7 @@ def run_history(args: Namespace, out: Output) -> int:
 
 def certify_history(file: str, spec: Converted, delta: str, limits: Limits, place: str | None) -> Judged:
     """Claim the epsilon that is proved, rounded up to six digits, and write its certificate."""
-    from verified_dp.certificate import build_certificate, certificate_bytes
+    from verified_dp.certificate import build_certificate, checked_bytes
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
@@ -108,10 +104,12 @@ def certify_history(file: str, spec: Converted, delta: str, limits: Limits, plac
         asked, epsilon = privacy_profile(claimed, progress=progress).solve_claim(
             claimed.claim, limits.digits, limits.method, limits.max_seconds)  # type: ignore[arg-type]
         certificate = build_certificate(claimed, asked, epsilon)
+        data = checked_bytes(certificate)
     if place is not None:
-        store(place, certificate_bytes(certificate))
-    return as_judged(file, claimed.claim, place, certificate, asked.enclosure,  # type: ignore[arg-type]
-                     epsilon.enclosure)
+        store(place, data)
+    judged = as_judged(file, claimed.claim, place, certificate, asked.enclosure,  # type: ignore[arg-type]
+                       epsilon.enclosure, limited=limits.max_seconds is not None)
+    return replace(judged, assumptions=(*spec.assumptions, *judged.assumptions))
 
 
 def claimed_spec(spec: Converted, file: str, upper: Any, delta: str) -> Spec:

@@ -68,8 +68,8 @@ def check_places(args: Namespace, keys: tuple[str, ...]) -> None:
 
 def write(place: str, key: str, data: bytes) -> None:
     """Put bytes into a file; InvalidInput where that is impossible."""
-    from verified_dp.cli.inputs import reason
     from verified_dp.files import write_atomically
+    from verified_dp.reading import reason
 
     try:
         write_atomically(place, data)
@@ -79,7 +79,7 @@ def write(place: str, key: str, data: bytes) -> None:
 
 def draw(curve: Curve, place: str) -> None:
     """The picture, in a file."""
-    from verified_dp.cli.inputs import reason
+    from verified_dp.reading import reason
 
     try:
         curve.plot(place)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verified_dp.core.errors import InvalidInput, with_file
+from verified_dp.reading import STDIN, read_file
 
 if TYPE_CHECKING:
     from verified_dp.core.composition import Spec
 
-STDIN = "-"
-MAX_SPECIFICATION = 2**24
-"""16 MiB of TOML; real ones have some hundred bytes."""
 
 
 def named_files(names: Sequence[str], suffix: str) -> list[str]:
@@ -55,43 +52,21 @@ def _is_folder(name: str) -> bool:
         return False
 
 
-def read_at_most(file: str, limit: int) -> bytes:
-    """The file's bytes, or the first limit + 1 of them where it has more: whoever reads on refuses that many.
-
-    Raises OSError, or ValueError for what can be no file's name.
-    """
-    if file == STDIN:
-        if sys.stdin is None:
-            raise OSError("standard input is closed")
-        return sys.stdin.buffer.read(limit + 1)
-    with open(file, "rb") as stream:
-        return stream.read(limit + 1)
-
-
 def read_input(file: str, limit: int, what: str) -> bytes:
-    """The same, with InvalidInput for what cannot be read; `what` says what is needed."""
+    """At most a byte more than the limit; InvalidInput for what cannot be read; `what` says what is needed."""
     if _is_folder(file):
         raise InvalidInput("file", file, f"{what}, or a folder that holds some", file)
-    try:
-        return read_at_most(file, limit)
-    except (OSError, ValueError) as error:
-        raise InvalidInput("file", file, f"{what} that can be read ({reason(error)})", file) from None
-
-
-def reason(error: Exception) -> str:
-    """Why the system refused, in its own words."""
-    return getattr(error, "strerror", None) or str(error)
+    return read_file(file, limit, what)
 
 
 def load_spec(file: str) -> Spec:
     """The specification in a file or on standard input."""
     from verified_dp.core.vectors import ALL_RELEASES
     from verified_dp.papers.fourier.pairs import PUBLISHED
-    from verified_dp.spec import decoded, parse_spec
+    from verified_dp.reading import MAX_SPECIFICATION, decoded
+    from verified_dp.spec import parse_spec
 
     data = read_input(file, MAX_SPECIFICATION, "a file")
-    if len(data) > MAX_SPECIFICATION:
-        raise InvalidInput("file", file, f"at most {MAX_SPECIFICATION} bytes long", file)
     try:
         return parse_spec(decoded(data, file), file=file, releases={**ALL_RELEASES, **PUBLISHED})
     except InvalidInput as error:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verified_dp.cli.inputs import STDIN
 from verified_dp.cli.interrupts import ignored
 from verified_dp.core.errors import InvalidInput
+from verified_dp.reading import STDIN
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits

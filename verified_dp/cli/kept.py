@@ -44,8 +44,8 @@ def read_kept(place: str, spec: Spec, limits: Limits, *, formal: bool) -> Kept |
 
 def _document(place: str) -> Document | None:
     """What lies at the place; None where nothing does, or a certificate that is damaged."""
-    from verified_dp.cli.inputs import read_at_most
     from verified_dp.core.certificate.document import MAX_BYTES, SCHEMA, parse_json, read_document
+    from verified_dp.reading import read_at_most
 
     path = Path(place)
     if not path.is_file() or path.stat().st_size == 0:

@@ -206,12 +206,15 @@ def _settings(pairs: Iterable[str]) -> dict[str, Any]:
 
 def _read_json(path: str, kind: type) -> Any:
     """A list or an object from a JSON file. Numbers are kept as the text they are written in, so exact."""
+    from verified_dp.core.certificate.document import MAX_BYTES
+    from verified_dp.reading import parse_json, read_file
+
     what = f"a file with a JSON {'list' if kind is list else 'object'}"
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        value: Any = json.loads(text, parse_float=str, parse_int=str, object_pairs_hook=_once)
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput("records", path, f"{what} ({error})") from None
+        value: Any = parse_json(read_file(path, MAX_BYTES), path, parse_float=str, parse_int=str,
+                                object_pairs_hook=_once)
+    except InvalidInput as error:
+        raise InvalidInput("records", path, f"{what}: {error.expected}") from None
     expected = type(value) is kind
     if not expected or not all(isinstance(item, str) for item in value):
         raise InvalidInput("records", path, what)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from verified_dp.core.errors import InvalidInput
 from verified_dp.enclosure import Enclosure
-
-_PLACES = 40
-"""A claim printed with more decimals than this gets no suggestion."""
 
 
 def slack(claimed: Fraction, epsilon: Enclosure) -> str:
@@ -34,17 +30,3 @@ def _shown(number: Fraction, rounding: str) -> str:
     text = f"{ratio:e}" if ratio.adjusted() < -4 else str(ratio)
     return text.lower().replace("e+", "e")
 
-
-def next_claim(text: str, epsilon: Enclosure) -> str:
-    """The smallest epsilon, with as many decimals as the claim's text, that is proved to hold; "" if unknown.
-
-    It is the upper end rounded up, because delta(eps) does not grow with eps.
-    """
-    mantissa, _, power = text.strip().lower().partition("e")
-    if "/" in text or epsilon.upper.is_infinite or len(power) > 3:
-        return ""
-    places = len(mantissa.partition(".")[2]) - int(power or "0")
-    if not 0 <= places <= _PLACES:
-        return ""
-    units = math.ceil(epsilon.upper.as_fraction() * 10**places)
-    return f"{Decimal(units).scaleb(-places):f}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.search.deadline import is_stopped
+from verified_dp.terminal import escaped
 
 ANSWERED, REFUTED, WRONG, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
@@ -18,11 +19,6 @@ Row = dict[str, Any]
 def schema(name: str) -> str:
     """The name of a JSON schema of the command line."""
     return f"verified-dp/{name}/1"
-
-
-def escaped(text: str) -> str:
-    """The text on one line, with what does not print escaped."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def complain(text: str) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from verified_dp.cli.inputs import distinct_names, reason
+from verified_dp.cli.inputs import distinct_names
 from verified_dp.cli.output import Output
 from verified_dp.core.errors import InvalidInput, VerifiedDPError
+from verified_dp.reading import reason
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from verified_dp.cli.text import WIDTH, clipped, printable
+from verified_dp.cli.text import WIDTH, clipped
 from verified_dp.core.dyadic import decimal_down, decimal_up
+from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:
+    from verified_dp.enclosure import Enclosure
     from verified_dp.papers.ask import PaperResult
     from verified_dp.papers.comparison import Comparison, Row
 
@@ -30,8 +32,19 @@ def row_line(row: Row) -> str:
 def comparison_foot(found: Comparison, given: str) -> list[str]:
     """What the rows prove together, warnings, and what was refused and why."""
     proved = found.proved
-    summary = f"{found.quantity} = {proved.notation()} at {given}, proved by {', '.join(proved.methods)}"
+    summary = f"{found.quantity} = {proved.notation()} at {given}, proved by {', '.join(_provers(found.rows, proved))}"
     return ["", summary, *_warnings(found.rows), *_refused(found.refused)]
+
+
+def _provers(rows: Iterable[Row], proved: Enclosure) -> Iterator[str]:
+    """The rows with an end of what is proved together, each once; `auto` with what it chose.
+
+    A method may be named there that was not asked itself, or that does not apply to every step.
+    """
+    for row in rows:
+        found = row.enclosure
+        if found is not None and (found.upper == proved.upper or (found.lower == proved.lower and found.lower > 0)):
+            yield f"auto ({', '.join(found.methods)})" if row.method == "auto" else row.method
 
 
 def _enclosed(row: Row) -> str:
@@ -64,11 +77,11 @@ def _words(parameters: Mapping[str, str]) -> str:
 def _warnings(rows: Iterable[Row]) -> list[str]:
     """What a method says against its own estimates, once each."""
     notes = dict.fromkeys(f"{row.method.split()[0]}: {row.note}" for row in rows if row.note.startswith("warning"))
-    return [line for note in notes for line in ("", *wrap(printable(note), WIDTH, subsequent_indent="  "))]
+    return [line for note in notes for line in ("", *wrap(escaped(note), WIDTH, subsequent_indent="  "))]
 
 
 def _refused(refused: Mapping[str, str]) -> list[str]:
-    lines = [clipped(printable(f"  {name}: {reason}"), WIDTH) for name, reason in refused.items()]
+    lines = [clipped(escaped(f"  {name}: {reason}"), WIDTH) for name, reason in refused.items()]
     return ["", "do not apply:", *lines] if lines else []
 
 

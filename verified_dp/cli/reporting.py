@@ -77,5 +77,5 @@ def _verified(file: str, seconds: float | None) -> bytes:
     data = read_input(file, MAX_BYTES, "a certificate")
     found = verify_bounded(data, seconds=max(SECONDS, seconds or 0), megabytes=MEGABYTES)
     if not found.valid:
-        raise InvalidCertificate(found.field or "", found.reason)
+        raise InvalidCertificate(found.field or "certificate", found.reason)
     return data

@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from verified_dp.cli.output import escaped
 from verified_dp.core.errors import InvalidInput
 from verified_dp.questions.statement import latex
+from verified_dp.terminal import escaped
 
 Rows = Sequence[Sequence[str]]
 

@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as own_field
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from verified_dp.cli.numbers import next_claim, slack
+from verified_dp.cli.numbers import slack
 from verified_dp.core.composition import Claim
 from verified_dp.core.dyadic import decimal_up
-from verified_dp.enclosure import Enclosure
+from verified_dp.enclosure import Enclosure, without_zeros
+from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
+from verified_dp.terminal import escaped
+
+if TYPE_CHECKING:
+    from verified_dp.verifiers.trust import Trust
 
 Paint = Callable[[str, str], str]
 """(words, verdict) -> the words, in the colour of the verdict on a terminal."""
@@ -28,6 +33,7 @@ class Judged:
     """What `certify` found about one claim. delta: at the claimed epsilon; epsilon: at the claimed delta.
 
     certificate: where it is kept. kept: whether an earlier run left it, and it still verifies. document: what it says.
+    limited: whether the time to search was.
     """
 
     file: str
@@ -39,17 +45,13 @@ class Judged:
     assumptions: tuple[str, ...]
     certificate: str | None
     kept: bool = False
+    limited: bool = False
     document: dict[str, Any] = own_field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
         """The claim's title, or its file where it has none."""
-        return printable(self.claim.title) or printable(self.file)
-
-
-def printable(text: str) -> str:
-    """The text with what does not print escaped: a title must not steer a terminal."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+        return escaped(self.claim.title) or escaped(self.file)
 
 
 def clipped(text: str, width: int) -> str:
@@ -57,21 +59,25 @@ def clipped(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def answer_lines(enclosure: Enclosure, given: str, paint: Paint) -> list[str]:
-    """The answer to `delta` or `epsilon`; `given` says at which value of the other."""
+def answer_lines(enclosure: Enclosure, given: str, paint: Paint, *, limited: bool = False) -> list[str]:
+    """The answer to `delta` or `epsilon`; `given` says at which value of the other, limited whether the time was."""
     exact = enclosure.lower == enclosure.upper
     words = f"{enclosure.quantity} {'is exactly' if exact else '='} {enclosure.notation()} at {given}"
     if not enclosure.certain_digits:
         words = words.replace(" = ", " in ", 1)
-    lines = [f"{paint(enclosure.status, enclosure.status)}: {words}"]
+    lines = [f"{paint(enclosure.standing, enclosure.status)}: {words}"]
     if enclosure.status == "wide":
-        advice = "; more --max-seconds may narrow them" if enclosure.method in _REFINED else ""
         lines += field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
-                        f"for{advice}")
+                        f"for{_advice(enclosure) if limited else ''}")
     if not exact:
         lines += field("between", f"{enclosure.lower_decimal} and {enclosure.upper_decimal}")
     return [*lines, *standing_lines(enclosure), *_how(enclosure, [enclosure]), *_errors(enclosure),
             *field("convention", enclosure.convention)]
+
+
+def _advice(enclosure: Enclosure) -> str:
+    """What narrows the bounds of a search whose time ended, where it was one that goes on."""
+    return "; more --max-seconds narrow them" if enclosure.method in _REFINED and enclosure.status == "wide" else ""
 
 
 def standing_lines(enclosure: Enclosure) -> list[str]:
@@ -109,19 +115,19 @@ def _errors(enclosure: Enclosure) -> list[str]:
 def field(label: str, text: str, *, hanging: int = 0) -> list[str]:
     """`label  text`, wrapped and indented."""
     first, rest = f"  {label:<{_LABEL - 2}}", " " * (_LABEL + hanging)
-    return wrap(printable(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
+    return wrap(escaped(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
                 break_long_words=False)
 
 
 def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
     """All that there is to say about one claim."""
     eps, delta = clipped(judged.claim.epsilon_text, 40), clipped(judged.claim.delta_text, 40)
-    epsilon_words = f"claimed {eps}, true epsilon {judged.epsilon.notation()} at delta = {delta}"
+    epsilon_words = f"claimed {eps}, {_true(judged.epsilon)} at delta = {delta}"
     return [
         f"{paint(judged.verdict, judged.verdict)}: {judged.name}",
         *field("epsilon", f"{epsilon_words}: {outcome(judged)}"),
         *_notes(judged),
-        *field("delta", f"claimed {delta}, true delta {judged.delta.notation()} at epsilon = {eps}"),
+        *field("delta", f"claimed {delta}, {_true(judged.delta)} at epsilon = {eps}"),
         *standing_lines(judged.delta),
         *_how(judged.delta, [judged.delta, judged.epsilon]),
         *_assumptions(judged.assumptions),
@@ -129,6 +135,17 @@ def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
         *(field("certificate", judged.certificate + " (kept: it verifies)" * judged.kept)
           if judged.certificate else []),
     ]
+
+
+def _true(found: Enclosure, most: int = 60) -> str:
+    """The true number, or what it is at most: the lower end of a pair that only bounds says nothing of it."""
+    if found.tight:
+        return f"true {found.quantity} {found.notation(most)}"
+    return f"{found.quantity} at most {_rounded_up(found, most)}"
+
+
+def _rounded_up(found: Enclosure, most: int = 60) -> str:
+    return without_zeros(decimal_up(found.upper, min(found.digits, most)))
 
 
 def outcome(judged: Judged) -> str:
@@ -142,25 +159,28 @@ def outcome(judged: Judged) -> str:
 
 
 def _notes(judged: Judged) -> list[str]:
-    if judged.verdict == "undecided" and not judged.delta.tight and judged.delta.lower > judged.claim.delta:
-        return field("undecided", "the dominating pair exceeds the claim, but only bounds the mechanism from above: "
-                      "it can prove a claim and never refute one")
-    if judged.verdict == "undecided" and "attack" in judged.epsilon.methods + judged.delta.methods:
-        return field("undecided", "the claim lies between what an attack on shuffled batches shows and what holds "
-                      "without their shuffle: nothing is known that decides it")
-    if judged.verdict == "undecided" and "buckets" in judged.epsilon.methods:
-        return field("undecided", "these bounds are those of schedules of few steps, rounded both ways, which no "
-                      "certificate holds; more --max-seconds may decide")
     if judged.verdict == "undecided":
-        return field("undecided", "neither proved nor refuted by these bounds; more --digits or "
-                      "--max-seconds may decide")
+        advice = _advice(judged.delta) if judged.limited else ""
+        return field("undecided", _why_undecided(judged) + advice)
     if judged.verdict != "refuted":
         return []
-    better = next_claim(judged.claim.epsilon_text, judged.epsilon)
-    words = [f"epsilon = {better} would be proved"] if better else []
-    if judged.short_by_rounding:
-        words.insert(0, "short by rounding: the claim is the true epsilon rounded to nearest, not up")
-    return field("note", "; ".join(words)) if words else []
+    rounding = ["short by rounding: the claim is the true epsilon rounded to nearest, not up"]
+    return [*field("excess", excess_words(judged.document)),
+            *field("note", "; ".join(rounding * judged.short_by_rounding + [least_claim_words(judged.document)]))]
+
+
+def _why_undecided(judged: Judged) -> str:
+    """The reason in words, with what is known of it."""
+    methods, why = judged.epsilon.methods + judged.delta.methods, reason(judged.document)
+    if "attack" in methods:
+        return ("the claim lies between what an attack on shuffled batches shows and what holds without their shuffle: "
+                "nothing is known that decides it")
+    if "buckets" in methods:
+        return "these bounds are those of schedules of few steps, rounded both ways, which no certificate holds"
+    if why == "one-sided" and judged.delta.lower > judged.claim.delta:
+        return ("the dominating pair exceeds the claim, but only bounds the mechanism from above: it can prove a claim "
+                "and never refute one")
+    return REASONS[why]
 
 
 def _assumptions(assumptions: tuple[str, ...]) -> list[str]:
@@ -177,7 +197,7 @@ _VERDICT_WIDTH = 10
 def table_head() -> str:
     """The first line of the table of claims."""
     verdict = "verdict".ljust(_VERDICT_WIDTH)
-    return _ROW.format(verdict, "claimed eps", "delta", "true epsilon", "slack", "file: claim -> certificate")
+    return _ROW.format(verdict, "claimed eps", "delta", "epsilon", "slack", "file: claim -> certificate")
 
 
 def table_row(judged: Judged, paint: Paint) -> str:
@@ -186,14 +206,16 @@ def table_row(judged: Judged, paint: Paint) -> str:
     name = _row_name(judged) + " [short by rounding]" * judged.short_by_rounding
     claim, room = judged.claim, slack(judged.claim.epsilon, judged.epsilon)
     claimed = clipped(claim.epsilon_text, 12), clipped(claim.delta_text, 10)
-    return _ROW.format(verdict, *claimed, judged.epsilon.notation(8), room, name)
+    epsilon = judged.epsilon
+    shown = epsilon.notation(8) if epsilon.tight else f"<= {_rounded_up(epsilon, 8)}"
+    return _ROW.format(verdict, *claimed, shown, room, name)
 
 
 def _row_name(judged: Judged) -> str:
     """The file, the claim's title and where the certificate is, "a.toml: a claim -> out/a.json"."""
-    title = f": {printable(judged.claim.title)}" if judged.claim.title else ""
-    place = f" -> {printable(judged.certificate)}" if judged.certificate else ""
-    return printable(judged.file) + title + place + " (kept)" * judged.kept
+    title = f": {escaped(judged.claim.title)}" if judged.claim.title else ""
+    place = f" -> {escaped(judged.certificate)}" if judged.certificate else ""
+    return escaped(judged.file) + title + place + " (kept)" * judged.kept
 
 
 TABLE_HEAD = ("verdict", "claimed epsilon", "delta", "epsilon at least", "epsilon at most", "slack", "file", "title")
@@ -202,7 +224,7 @@ TABLE_HEAD = ("verdict", "claimed epsilon", "delta", "epsilon at least", "epsilo
 def table_cells(judged: Judged) -> tuple[str, ...]:
     """The same claim for other forms of table, ends as exact text."""
     claim, verdict = judged.claim, judged.verdict + ", short by rounding" * judged.short_by_rounding
-    ends = judged.epsilon.lower_decimal, judged.epsilon.upper_decimal
+    ends = judged.epsilon.lower_decimal if judged.epsilon.tight else "0", judged.epsilon.upper_decimal
     return verdict, claim.epsilon_text, claim.delta_text, *ends, slack(claim.epsilon, judged.epsilon), judged.file, \
         claim.title
 
@@ -219,6 +241,18 @@ def table_foot(verdicts: Iterable[str], conventions: Iterable[str]) -> list[str]
 def check_line(file: str, verdict: str | None, field: str | None, reason: str, paint: Paint) -> str:
     """One checked certificate; one that is not valid has no verdict."""
     if verdict is not None:
-        return f"{paint('valid', 'valid')}: {printable(file)}: {verdict}; {printable(reason)}"
-    where = f"{printable(field)}: " if field else ""
-    return f"{paint('invalid', 'invalid')}: {printable(file)}: {where}{printable(reason)}"
+        return f"{paint('valid', 'valid')}: {escaped(file)}: {verdict}; {escaped(reason)}"
+    where = f"{escaped(field)}: " if field else ""
+    return f"{paint('invalid', 'invalid')}: {escaped(file)}: {where}{escaped(reason)}"
+
+
+def trust_lines(found: Trust) -> list[str]:
+    """What a valid certificate rests on: files, theorems, and what is not proved here."""
+    return [
+        *field("code", f"{found.lines} lines in {len(found.files)} files"),
+        *(line for path, lines in found.files for line in field("", f"{lines:5} {path}")),
+        *field("theorems", f"{len(found.theorems)}; in brackets the last reading of the proof against the code"),
+        *(line for name, text, read in found.theorems for line in field("", f"{name}: {text} [{read}]", hanging=2)),
+        *field("not proved", "here:"),
+        *(line for text in found.not_proved_here for line in field("", text, hanging=2)),
+    ]

@@ -100,7 +100,7 @@ def _answered(training: Training, args: Namespace, limits: Limits, out: Output) 
     at = exact.exact(typed, given) if given == "epsilon" else exact.open_unit(typed, given)
     found = enclose(training.spec(), NAME, quantity, at, limits)
     out.result({**result_row(found, given, typed), **_beside(training)}, lambda: [
-        *answer_text(found, f"{given} = {typed}", None), *field("sampling", training.derived())])
+        *answer_text(found, f"{given} = {typed}", None, limits), *field("sampling", training.derived())])
     return ANSWERED
 
 

@@ -84,6 +84,10 @@ class InconsistentEnclosures(VerifiedDPError):
     """Two proved enclosures of one number do not meet: a bug in the package, never an answer."""
 
 
+class Disagreement(VerifiedDPError):
+    """The checker refuses a certificate that this package has written: a bug in the package, never a verdict."""
+
+
 class InvalidCertificate(VerifiedDPError):
     """A certificate that does not verify: `field` is the path of the first bad field, `reason` says why."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from verified_dp.core.composition import Composition
 from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.interop.events import event_assumptions
 from verified_dp.interop.questions import (
     profile_of,
     read_rates,
@@ -66,7 +67,12 @@ class VerifiedAccountant(peer.PrivacyAccountant):
     @property
     def specification(self) -> Converted:
         """All that was composed as an exact specification, to certify."""
-        return converted(self._parts, self._reading, "dp_accounting events")
+        return converted(self._parts, self._reading, "dp_accounting events", self.assumptions)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What every answer rests on, in sentences, beside the assumptions that each certificate lists."""
+        return event_assumptions(self._parts)
 
     def get_epsilon(self, target_delta: float) -> float:
         """A double >= epsilon(target_delta)."""

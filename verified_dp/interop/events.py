@@ -5,18 +5,20 @@ An event may be the object itself, its named tuple, or a mapping with `class_nam
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
+from verified_dp.core.composition import Composition, PoissonSampled
+from verified_dp.core.errors import InvalidInput
 from verified_dp.interop.forms import fields_of, name_of
-from verified_dp.interop.reading import Converted, Reading, converted, relation_of
+from verified_dp.interop.reading import Converted, Parts, Reading, converted, relation_of
 from verified_dp.interop.samples import parts_of
+from verified_dp.reading import parse_history
 
 
 def from_dp_event(event: object, *, relation: object = "add-or-remove", floats: str = "exact-binary") -> Converted:
-    """The specification of a dp_accounting event, ready for `privacy_profile` and `certify`.
+    """The specification of a dp_accounting event with its assumptions, ready for `privacy_profile` and `certify`.
 
     Args:
         event: a DpEvent, its named tuple, a mapping with `class_name` and the event's fields, or that as JSON text.
@@ -31,8 +33,29 @@ def from_dp_event(event: object, *, relation: object = "add-or-remove", floats: 
     ((Gaussian(noise_multiplier=Fraction(3, 2), sigma=None, sensitivity=None), 3),)
     """
     reading = Reading(relation_of(relation), floats)
-    read = json.loads(event) if isinstance(event, str) else event
-    return converted(parts_of(read, reading), reading, f"the dp_accounting event {name_of(read)}")
+    read = parse_history(event, "text", "event") if isinstance(event, str) else event
+    try:
+        parts = parts_of(read, reading)
+    except RecursionError:
+        raise InvalidInput("event", str(name_of(read)), "nested less deeply") from None
+    return converted(parts, reading, f"the dp_accounting event {name_of(read)}", event_assumptions(parts))
+
+
+def event_assumptions(parts: Parts) -> tuple[str, ...]:
+    """What an answer about events rests on, beside what every certificate lists."""
+    sampled = bool(Composition(parts).schemes()) if parts else False
+    poisson = any(isinstance(mechanism, PoissonSampled) for mechanism, _ in parts)
+    return (_ASSERTED, *((_SAMPLED,) if sampled else ()), *((_POISSON,) if poisson else ()))
+
+
+_ASSERTED = ("What the events assert is taken as it stands: they are numbers that a caller gave to dp_accounting, or "
+             "to a builder or an analysis of jax_privacy, and nothing here has seen what ran.")
+_SAMPLED = ("Batches were drawn as the sampling events say, with their probabilities and sizes; these are fixed "
+            "beforehand, the same for neighbouring data sets, and no sum is divided by a number that differs between "
+            "them.")
+_POISSON = ("PoissonSampledDpEvent asserts that every record, or every one whose turn it is in a cycle, joined the "
+            "batch by its own coin. jax_privacy's analyses build it by default, and with half the noise for batches of "
+            "a fixed size. Shuffled data are no Poisson samples, no event describes them, and the bound is then false.")
 
 
 def event_record(event: object) -> Any:

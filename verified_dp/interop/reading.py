@@ -35,11 +35,14 @@ NOTHING = ApproximateDP(0, 0)
 class Converted(Spec):
     """A specification made from another library's description.
 
-    floats: how its floats were read, one of FLOATS. origin: what it was converted from, in words.
+    floats: how its floats were read, one of FLOATS. origin: what it was converted from, in words. assumptions: what
+    the description asserts of the training and nobody here has seen, in sentences; beside them hold those that every
+    certificate lists.
     """
 
     floats: str = FLOATS[0]
     origin: str = ""
+    assumptions: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -109,6 +112,7 @@ def reveals_all(parts: Parts) -> bool:
     return any(mechanism == EVERYTHING for mechanism, _ in parts)
 
 
-def converted(parts: Parts, reading: Reading, origin: str, **claim: Any) -> Converted:
-    """The specification of the parts."""
-    return Converted(reading.relation, composition_of(parts), floats=reading.floats, origin=origin, **claim)
+def converted(parts: Parts, reading: Reading, origin: str, assumptions: tuple[str, ...]) -> Converted:
+    """The specification of the parts, with what it rests on."""
+    return Converted(reading.relation, composition_of(parts), floats=reading.floats, origin=origin,
+                     assumptions=assumptions)

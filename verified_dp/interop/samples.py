@@ -37,11 +37,11 @@ def parts_of(event: object, reading: Reading) -> Parts:
 
 @converts("ComposedDpEvent")
 def _composed(event: View, reading: Reading) -> Parts:
-    found: Parts = ()
+    found: list[tuple[Mechanism, int]] = []
     for i, each in enumerate(event["events"]):
         with inside(f"events[{i}]"):
             found += parts_of(each, reading)
-    return found
+    return tuple(found)
 
 
 @converts("SelfComposedDpEvent")

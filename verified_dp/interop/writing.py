@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from textwrap import wrap
 
 from verified_dp.core.composition import SCHEMES, Composition, Grouped, Sampled, Spec
 from verified_dp.core.exact import fraction_text
@@ -12,7 +13,8 @@ from verified_dp.interop.reading import Converted
 
 
 def spec_toml(spec: Spec) -> str:
-    """The specification as TOML, exact; where it was converted, a comment says from what and how floats were read.
+    """The specification as TOML, exact; where it was converted, comments say from what, how floats were read, and
+    what it rests on.
 
     >>> from verified_dp import Gaussian, compose
     >>> print(spec_toml(Spec("add", compose((Gaussian("1.1"), 3)))))
@@ -30,6 +32,7 @@ def spec_toml(spec: Spec) -> str:
 def _head(spec: Spec) -> Iterator[str]:
     if isinstance(spec, Converted):
         yield f"# {spec.words}"
+        yield from (f"# {line}" for said in spec.assumptions for line in wrap(said, 118, subsequent_indent="  "))
     yield f"relation = {_text(str(spec.relation))}"
     if spec.composition.group_size > 1:
         yield f"group_size = {spec.composition.group_size}"

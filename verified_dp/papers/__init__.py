@@ -1,4 +1,4 @@
-"""The papers' methods, as published and with every error enclosed; nothing is certified by them.
+"""The papers' methods, as published and with every error enclosed; what they prove no certificate holds.
 
     from verified_dp.papers import accountant, compare
 

@@ -214,7 +214,7 @@ class Accountant:
         sources = {name: upper_dyadic(size) for name, size in (shown.bounds.budget if shown.bounds else {}).items()}
         return shown, self._profile.enclosure(quantity, both, order=order, method=self._method.name,
                                               methods=_methods(self._method.name, helped),
-                                              sources=sources, digits=digits, spent=budget)
+                                              sources=sources, digits=digits, spent=budget, certifiable=False)
 
     def _result(self, enclosure: Enclosure | None, estimate: str | None, estimates: Mapping[str, str],
                 shown: PaperAnswer, budget: Budget) -> PaperResult:

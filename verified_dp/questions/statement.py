@@ -8,6 +8,7 @@ from typing import Any
 
 from verified_dp.core import exact
 from verified_dp.core.errors import InvalidInput
+from verified_dp.terminal import escaped
 
 FORMATS = ("text", "markdown", "latex")
 _UNITS = {
@@ -38,14 +39,10 @@ def statement(certificate: Mapping[str, Any], form: str = "text") -> str:
     """
     if form not in FORMATS:
         raise InvalidInput("format", form, "one of " + ", ".join(FORMATS))
-    escape = latex if form == "latex" else printable
-    words, items = (list(map(escape, part)) for part in (sentences(certificate), certificate["assumptions"]))
+    escape = latex if form == "latex" else str
+    words, items = ([escape(escaped(one)) for one in part]
+                    for part in (sentences(certificate), certificate["assumptions"]))
     return "\n\n".join([" ".join(words), "\n".join(_LISTS[form](items))])
-
-
-def printable(text: str) -> str:
-    """The text on one line, with what does not print escaped."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 _LISTS: Mapping[str, Callable[[list[str]], list[str]]] = {
@@ -57,30 +54,36 @@ _LISTS: Mapping[str, Callable[[list[str]], list[str]]] = {
 
 def sentences(certificate: Mapping[str, Any]) -> list[str]:
     """The statement without what it assumes."""
-    claim, given, result = certificate["claim"], certificate["input"], certificate["result"]
+    claim, given = certificate["claim"], certificate["input"]
     size = given.get("group_size", 1)
     unit = _UNITS[given["relation"]].replace("one record", "one record" if size in (1, "1") else f"{size} records")
     title = f"{claim['title']}: " if claim["title"] else ""
-    low, high = (result["epsilon"][end] for end in ("lower", "upper"))
     source = [f"Source of the claim: {claim['source']}."] if claim["source"] else []
     return [
         f"{title}the claim of ({claim['epsilon']}, {claim['delta']})-differential privacy "
         f"{_VERDICTS[certificate['verdict']]}.",
         f"Neighbouring data sets differ in {unit} (relation {given['relation']}).",
         *(_step(mechanism) for mechanism in given["mechanisms"]),
-        f"At delta = {claim['delta']} {_ends(low, high)}, by evaluation in ball "
+        f"At delta = {claim['delta']} {_ends(certificate)}, by evaluation in ball "
         f"arithmetic of a dominating pair{_standing(certificate)}.",
         "Later steps may depend on what earlier ones released; noise, sampling and counts are fixed in advance.",
         *source, f"Certificate: SHA-256 {certificate['sha256']}."]
 
 
+def _is_attacked(certificate: Mapping[str, Any]) -> bool:
+    return any(entry["method"] == "attack" for entry in certificate["evaluations"])
+
+
 def _standing(certificate: Mapping[str, Any]) -> str:
-    if any(entry["method"] == "attack" for entry in certificate["evaluations"]):
+    if _is_attacked(certificate):
         return " from above, and from below of what an attack on one pair of data sets sees"
     return "" if all(pair["tight"] for pair in certificate["pairs"]) else ", which bounds the mechanism from above"
 
 
-def _ends(low: str, high: str) -> str:
+def _ends(certificate: Mapping[str, Any]) -> str:
+    low, high = (certificate["result"]["epsilon"][end] for end in ("lower", "upper"))
+    if not _is_attacked(certificate) and not all(pair["tight"] for pair in certificate["pairs"]):
+        return f"the smallest epsilon is at most {high}" if high != "inf" else "no epsilon is proved"
     if low == "inf":
         return "no finite epsilon holds"
     return f"the smallest epsilon lies between {low} and {high}" if high != "inf" else (

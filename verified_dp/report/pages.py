@@ -15,10 +15,12 @@ from verified_dp.core.composition import Spec
 from verified_dp.core.dyadic import decimal_down, decimal_up
 from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.papers.comparison import ALL, Comparison, compare
+from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
 from verified_dp.report import plots
 from verified_dp.report.curves import Point, delta_curve, step_curve, tradeoff_curve
 from verified_dp.report.facts import Judged, as_decimal, outward, round_step, rounded
 from verified_dp.report.peers import Peer, ask_peers
+from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,13 +39,18 @@ _LARGEST = 150_000
 
 
 def environment() -> Environment:
-    """The templates, escaping all that is put in."""
+    """The templates, escaping all that is put in, and what does not print as on a terminal."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ModuleNotFoundError:
         raise Unsupported(INSTALL, "html") from None
     return Environment(loader=PackageLoader("verified_dp.report"), autoescape=True, undefined=StrictUndefined,
-                       trim_blocks=True, lstrip_blocks=True)
+                       finalize=_shown, trim_blocks=True, lstrip_blocks=True)
+
+
+def _shown(value: Any) -> Any:
+    """Text without what steers the reader's eye, a line's direction among it; markup of this package as it is."""
+    return escaped(value) if type(value) is str else value
 
 
 def page(judged: Judged, seconds: float = SECONDS, methods: Sequence[str] = METHODS, *, peers: bool = True,
@@ -83,7 +90,7 @@ def _summary(judged: Judged) -> dict[str, Any]:
     smallest = outward(ends["epsilon"]["lower"], ends["epsilon"]["upper"])
     return {"title": judged.title, "name": judged.name, "source": claim.source, "verdict": certificate["verdict"],
             "sentence": _sentence(judged), "epsilon": claim.epsilon_text, "delta": claim.delta_text,
-            "best": f"true ε {smallest}" if judged.tight else f"ε = {_proved(ends['epsilon'])} is proved",
+            "best": f"true ε {smallest}" if judged.tight else _proved_words(ends["epsilon"]),
             "sort_epsilon": ends["epsilon"]["upper"], "ends": ends, "tight": judged.tight,
             "by_rounding": certificate["short_by_rounding"], "relation": certificate["input"]["relation"]}
 
@@ -99,11 +106,17 @@ def _sentence(judged: Judged) -> str:
         return f"What was run is {claimed} differentially private; {words}"
     if judged.certificate["verdict"] == "refuted":
         rounding = " (the claim is the true ε rounded to nearest, not up)" * judged.certificate["short_by_rounding"]
-        return f"What was run is not {claimed} differentially private; at this δ the smallest ε is {smallest}{rounding}"
-    if ends["upper"] == "inf":
-        return f"These bounds neither prove nor refute {claimed}: they prove no ε at this δ"
-    return (f"These bounds neither prove nor refute {claimed}: the smallest ε at this δ that they prove is "
-            f"{_proved(ends)}")
+        return (f"What was run is not {claimed} differentially private; at this δ the smallest ε is "
+                f"{smallest}{rounding}. {capitalised(excess_words(judged.certificate))}; {least_claim_words(judged.certificate)}")
+    proved = ("they prove no ε at this δ" if ends["upper"] == "inf"
+              else f"the smallest ε at this δ that they prove is {_proved(ends)}")
+    return (f"These bounds neither prove nor refute {claimed}: {proved}. "
+            f"{capitalised(REASONS[reason(judged.certificate)])}")
+
+
+def capitalised(text: str) -> str:
+    """The text as a sentence begins."""
+    return text[:1].upper() + text[1:]
 
 
 def _readable(ends: Mapping[str, str]) -> dict[str, str]:
@@ -114,6 +127,10 @@ def _readable(ends: Mapping[str, str]) -> dict[str, str]:
 
 def _proved(ends: Mapping[str, str]) -> str:
     return rounded(ends["upper"], 6, up=True)
+
+
+def _proved_words(ends: Mapping[str, str]) -> str:
+    return "no ε is proved" if ends["upper"] == "inf" else f"ε = {_proved(ends)} is proved"
 
 
 def _used(judged: Judged) -> dict[str, Any]:

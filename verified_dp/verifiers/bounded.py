@@ -2,6 +2,7 @@
 
     verify_bounded(data)                        10 seconds of processor time, 512 MB
     verify_bounded(data, seconds=60, megabytes=2048)
+    check_and_files(data)                       with the files of this package that the check loaded
 
 What a certificate may ask of its checker is limited before anything is evaluated (core/certificate/work.py), but
 those limits are about known certificates; this one is about the machine. Standard library only, until the limits hold.
@@ -31,6 +32,11 @@ def verify_bounded(data: bytes, *, seconds: float = SECONDS, megabytes: int = ME
 
     Raises: Unsupported where the certificate needs more: nothing is said of it then.
     """
+    return check_and_files(data, seconds=seconds, megabytes=megabytes)[0]
+
+
+def check_and_files(data: bytes, *, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> tuple[Check, list[str]]:
+    """The same, with the paths of all files of the trusted package `core` that the process had loaded at its end."""
     limit = max(1, round(seconds))
     command = [sys.executable, "-P", "-m", _MODULE, str(limit), str(megabytes)]
     try:
@@ -39,7 +45,8 @@ def verify_bounded(data: bytes, *, seconds: float = SECONDS, megabytes: int = ME
     except subprocess.TimeoutExpired:
         raise _needs(f"{limit} s", "--max-seconds") from None
     if done.returncode == 0:
-        return Check(**json.loads(done.stdout))
+        found, files = json.loads(done.stdout)
+        return Check(**found), files
     if done.returncode in (_NO_MEMORY, -signal.SIGABRT, -signal.SIGSEGV):  # the arithmetic aborts without memory
         raise _needs(f"{megabytes} MB", "--max-memory")
     if done.returncode == _UNSUPPORTED:
@@ -75,7 +82,9 @@ def _main(seconds: str, megabytes: str) -> int:
     try:
         from verified_dp.core.certificate.check import verify
 
-        found = json.dumps(asdict(verify(sys.stdin.buffer.read())))
+        check = verify(sys.stdin.buffer.read())
+        core = [module.__file__ for name, module in sys.modules.items() if f"{name}.".startswith("verified_dp.core.")]
+        found = json.dumps([asdict(check), sorted(file for file in core if file)])
     except MemoryError:
         return _NO_MEMORY
     except Unsupported as error:  # the arithmetic library's version

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -47,20 +48,26 @@ CHECKER = Path(__file__).resolve().parents[2] / "proofs" / "coq" / "build" / "fo
 HASH = CHECKER.with_suffix(".sha256")
 """What `make proofs` writes beside the program that it built: its sha256."""
 
-PROGRAM = "Coq's kernel and extraction, the OCaml compiler and zarith."
+PROGRAM = (
+    "Coq's kernel and extraction, the OCaml compiler and zarith; the OCaml around the extracted program "
+    "(proofs/coq/checker_main.ml), which reads the problem and prints the one that was decided; the Python that writes "
+    "the problem from the certificate and compares it, field by field, with the one printed."
+)
 TRUST = (
     "Trusted: that the integer laws of the steps bound the mechanisms' (this package's ball arithmetic, T120, T121), "
-    f"that the losses of the pairs compose (T25), {PROGRAM}"
+    f"that the losses of the pairs compose (T25); {PROGRAM}"
 )
 """What remains trusted after a formal check."""
 TRUST_LOSSES = (
     "Every integer law was found above its step's own loss by the program (covers_ok in proofs/coq). Trusted: that "
-    f"these losses are the mechanism's and compose (T15, T21 to T25), {PROGRAM}"
+    f"these losses are the mechanism's and compose (T15, T21 to T25); {PROGRAM}"
 )
 """... where every kind of steps is a Gaussian or a sampled one, bounded from above."""
 TRUST_SAMPLED = (
     "Every integer law was found above the sampled Gaussian's own by the program (sampled_gaussian_private and "
-    "gaussian_private in proofs/coq: queries of norm at most 1 in any dimension, a record more or less). "
+    "gaussian_private in proofs/coq: queries of norm at most 1 in any dimension, a record more or less). Their "
+    "hypothesis `expect`, that the means of a test exist as iterated Riemann integrals, is proved of continuous tests and "
+    "of boxes where queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""
@@ -267,6 +274,33 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
         yield from step.words(kind.low, len(kind.masses), part.step, part.bits) if step else ["given"]
 
 
+def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
+    """What the program must print of the problem that it decided, by names; of a step, without its hints.
+
+    Not made from problem_words: what is in a wrong place there differs here.
+    """
+    yield part.side
+    yield f"bits {part.bits}"
+    yield f"epsilon {part.epsilon.numerator} {part.epsilon.denominator}"
+    yield f"step {part.step.numerator} {part.step.denominator}"
+    for kind in part.kinds:
+        yield f"kind {kind.count} {kind.low} {kind.infinity} {' '.join(map(str, kind.masses))}"
+    for hint in part.products:
+        yield f"hint {hint.first} {hint.last} {hint.sum} {hint.infinity}"
+    yield f"bound {part.bound}"
+    steps = [compared_step(part, law) for law in laws]
+    yield f"order-{next((step.order for step in steps if step), 'none')}"
+    yield from (step.told() if step else "given" for step in steps)
+
+
+def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> None:
+    """Raise Unsupported unless the program decided this problem: it is the program that is wrong, or what wrote it."""
+    for found, meant in zip_longest(rows, told_rows(part, laws), fillvalue=""):
+        if found != meant and not (meant.startswith("sampled") and found.startswith(f"{meant} ")):
+            difference = f"{found[:60]!r}, not {meant[:60]!r}"
+            raise Unsupported(f"the formal checker decided another problem: {difference}", "formal")
+
+
 def compared_step(part: FormalPart, law: Law) -> GaussianStep | None:
     """The step that the program itself finds a kind's integer law above."""
     return gaussian_step(law, part.order, part.bits) if part.side == "above" else None
@@ -278,17 +312,18 @@ _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -
 
 @proved_by("T122-formal-checker")
 def is_accepted(part: FormalPart, laws: Sequence[Law], checker: str | None = None) -> bool:
-    """Whether the extracted checker accepts. Raises Unsupported where it cannot run to its end."""
+    """Whether the extracted checker accepts. Raises Unsupported where it does not end, or decided another problem."""
     text = "\n".join(map(str, problem_words(part, laws))) + "\n"
     command = ["/bin/sh", "-c", _RUN, str(checker_path(checker)), str(MAX_MEMORY << 10)]
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=MAX_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unsupported(f"the formal checker did not finish: {error}", "formal") from None
-    answer = done.returncode, done.stdout.strip()
-    if answer not in ((0, "accepted"), (1, "rejected")):
+    *rows, answer = done.stdout.splitlines() or [""]
+    if (done.returncode, answer) not in ((0, "accepted"), (1, "rejected")):
         raise Unsupported(f"the formal checker failed: {done.stderr.strip()[:200]}", "formal")
-    return answer == (0, "accepted")
+    check_told(rows, part, laws)
+    return answer == "accepted"
 
 
 # ---------- the whole part ----------

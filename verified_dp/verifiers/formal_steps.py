@@ -39,6 +39,11 @@ class GaussianStep:
             for index in range(low, low + count):
                 yield self.best_test(ball(index * step), bits)
 
+    def told(self) -> str:
+        """What the program prints of it, before the hints."""
+        q, sigma = self.probability, self.noise
+        return f"sampled-{self.order} {q.numerator} {q.denominator} {sigma.numerator} {sigma.denominator}"
+
     def best_test(self, loss: arb, bits: int) -> int:
         """About 2^bits t, where the loss at t is this one; 0 where there is none. Any t is sound (covers_ok)."""
         q, sigma = ball(self.probability), ball(self.noise)

@@ -47,6 +47,7 @@ from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.pairs.losses import privacy_losses
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
+from verified_dp.verifiers.independent import verdict as other
 
 SAMPLED = 'kind = "gaussian"\nnoise_multiplier = "2"\nsampling = { scheme = "poisson", probability = "0.01" }\n'
 CLAIM = '[claim]\ntitle = "t"\nsource = "s"\nepsilon = "%s"\ndelta = "%s"\n'
@@ -205,22 +206,35 @@ def judged(text: str, low: Fraction, high: Fraction, delta: tuple[Fraction, Frac
     ("text", "low", "high", "short"),
     [
         ("2.5", Fraction(81, 32), Fraction(82, 32), False),  # to 2.5625: rounds to 2.6 perhaps
-        ("2.5", Fraction(81, 32), Fraction(325, 128), True),  # 2.5391
+        ("2.5", Fraction(645, 256), Fraction(646, 256), True),  # 2.5234
+        ("2.5", Fraction(645, 256), Fraction(325, 128), False),  # to 2.5391: more than 1 % above
         ("2", Fraction(9, 4), Fraction(5, 2), False),  # 2.5 rounds half-up to 3
-        ("2", Fraction(9, 4), Fraction(79, 32), True),
-        ("2.0", Fraction(9, 4), Fraction(79, 32), False),
-        ("2/1", Fraction(33, 16), Fraction(34, 16), True),  # the reduced fraction is 2
-        ("7/3", Fraction(75, 32), Fraction(76, 32), False),  # a ratio has no printed digits
-        ("2e0", Fraction(9, 4), Fraction(79, 32), True),
-        ("1e1", Fraction(11), Fraction(14), True),
-        ("1e1", Fraction(11), Fraction(15), False),
-        ("0", Fraction(1, 4), Fraction(3, 8), True),
+        ("2", Fraction(9, 4), Fraction(79, 32), False),  # rounds to the claim, an eighth above it
+        ("2", Fraction(129, 64), Fraction(202, 100), True),  # 1 % above, exactly
+        ("2", Fraction(129, 64), Fraction(202 * 10**30 + 1, 10**32), False),
+        ("2.00", Fraction(201, 100), Fraction(202, 100), False),  # rounds to 2.01
+        ("2/1", Fraction(129, 64), Fraction(202, 100), True),  # the reduced fraction is 2
+        ("7/3", Fraction(75, 32), Fraction(471, 200), False),  # a ratio has no printed digits
+        ("2e0", Fraction(129, 64), Fraction(202, 100), True),
+        ("1e1", Fraction(10), Fraction(101, 10), True),
+        ("1e1", Fraction(10), Fraction(103, 10), False),
+        ("0", Fraction(1, 4), Fraction(3, 8), False),  # no share of 0 is anything
     ],
 )
 def test_short_by_rounding(text: str, low: Fraction, high: Fraction, short: bool) -> None:
     found = judged(text, low, high)
     assert found["verdict"] == "refuted"
     assert found["short_by_rounding"] is short
+
+
+@pytest.mark.parametrize(("text", "low", "high"), [
+    ("2", Fraction(129, 64), Fraction(202, 100)), ("2", Fraction(129, 64), Fraction(202 * 10**30 + 1, 10**32)),
+    ("2.5", Fraction(81, 32), Fraction(82, 32)), ("0", Fraction(1, 4), Fraction(3, 8)),
+    ("1e1", Fraction(10), Fraction(15)),
+    ("2.00", Fraction(201, 100), Fraction(202, 100))])
+def test_the_other_checker_judges_rounding_alike(text: str, low: Fraction, high: Fraction) -> None:
+    claim, of = other.Claim(exact(text), printed_unit(text), QUARTER), other.Dyadic.of_fraction
+    assert other._rounds_to_claim(claim, of(low), of(high)) is judged(text, low, high)["short_by_rounding"]
 
 
 def test_verdicts() -> None:

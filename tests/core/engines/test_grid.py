@@ -13,9 +13,11 @@ from verified_dp.core.engines.grid import (
     LawGrid,
     bound_cells,
     bound_start,
+    connect_the_dots,
     enclose_step,
     is_below,
     join_cells,
+    kink_masses,
     total_shift,
 )
 from verified_dp.core.errors import InvalidInput
@@ -76,6 +78,22 @@ def test_upper_law_dominates(law: Law) -> None:
             assert upper > law.enclose_hockey_stick(ball(x)) - arb("1e-60")
         total = sum(masses.above, arb(0)) + masses.infinity_above
         assert abs(total - 1) < arb("1e-60")
+
+
+@pytest.mark.theorem("T26-connect-the-dots")
+@pytest.mark.parametrize("prec", [12, 20, 40])
+@pytest.mark.parametrize("law", ALL, ids=repr)
+def test_masses_of_few_bits_are_at_least_the_exact_ones(law: Law, prec: int) -> None:
+    """A mass a little too small is a law that does not dominate."""
+    with ctx.workprec(300):
+        alphas = [ball(STEP * i).exp() for i in GRID.vertices()]
+        sticks = [law.enclose_hockey_stick(ball(STEP * i)) for i in GRID.vertices()]
+        exact = kink_masses(alphas, sticks, arb(1))
+    with ctx.workprec(prec):
+        alphas = [ball(STEP * i).exp() for i in GRID.vertices()]
+        found = connect_the_dots(alphas, [law.enclose_hockey_stick(ball(STEP * i)) for i in GRID.vertices()])
+    with ctx.workprec(300):
+        assert all(mass.is_exact() and mass >= least - arb("1e-80") for mass, least in zip(found, exact, strict=True))
 
 
 @pytest.mark.theorem("T26-connect-the-dots")

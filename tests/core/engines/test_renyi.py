@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import ModuleType
 
 import pytest
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
 from verified_dp.core.balls import ball
 from verified_dp.core.bounds import Bounds
@@ -255,6 +255,21 @@ def test_divergence_at_integers_is_a_binomial_sum(oracle: ModuleType, composed: 
         lower, upper = (oracle.real(end) for end in ends)
         exact = oracle.mp.log(total) / (n - 1)
         assert lower < exact < upper < exact * (1 + oracle.mpf("1e-8"))
+
+
+@pytest.mark.theorem("T70-moment-enclosure", "T08-shifted-line")
+@pytest.mark.parametrize(("step", "missed"), [("1", "1e-9"), ("3/4", "1e-16")])
+def test_a_coarse_rule_is_as_wide_as_it_misses(composed: Callable[..., ComposedLoss], step: str, missed: str) -> None:
+    """M(1) = 1 + q^2 (e - 1): the sum over so few nodes alone does not hold it, with its quadrature error it does."""
+    rule = NodeRule(Fraction(1, 2), Fraction(1, 2), Fraction(step), -40, 40)
+    with ctx.workprec(200):
+        loss = composed("remove", "1/10", 1)
+        nodes, = enclose_all_nodes(loss, (rule,))
+        exact = 1 + (arb(1).exp() - 1) / 100
+        sampled = sum(nodes.weights(acb(1)), acb(0)).real
+        assert abs(sampled - exact) > arb(missed)
+        low, high = enclose_log_moment(loss, [nodes], arb(1))
+        assert low < exact.log() < high
 
 
 @pytest.mark.theorem("T70-moment-enclosure")

@@ -10,7 +10,7 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.core.balls import ball
-from verified_dp.core.laws.clones import CloneLoss
+from verified_dp.core.laws.clones import CloneLoss, _Share
 from verified_dp.verifiers.independent import balls
 from verified_dp.verifiers.independent.clones import CloneLoss as OtherLoss
 
@@ -101,3 +101,24 @@ def test_more_precision_never_leaves_the_enclosure() -> None:
                 values.append((law.enclose_hockey_stick(ball(x)), *law.enclose_tails(ball(x))))
         with ctx.workprec(400):
             assert all(rough.overlaps(fine) and fine.rad() < 1e-90 for rough, fine in zip(*values, strict=True))
+
+
+@pytest.mark.parametrize(("users", "epsilon0"), [(400, F(1, 2)), (400, F(3)), (5000, F(2))])
+@pytest.mark.parametrize("bits", [3, 6, 12])
+def test_what_a_window_leaves_out_on_either_side_is_bounded(users: int, epsilon0: F, bits: int) -> None:
+    """T138 (4): the terms (t/(1-t))^(1-t) Bin(k) r^k before the first number and after the last, at few bits."""
+    n, t = users - 1, mpmath.mpf(3) / 4
+    with ctx.workprec(200):
+        half = ball(epsilon0) / 2
+        share = _Share(n, 2 / (1 + (2 * half).exp()), half.tanh(), 3 << bits - 2, 3 << bits - 2, bits)
+        first, last, rest = share.window()
+    with mpmath.workdps(60):
+        s = 2 / (1 + mpmath.exp(mpmath.mpf(epsilon0.numerator) / epsilon0.denominator))
+        rate = mpmath.exp(-(t * mpmath.log(t) + (1 - t) * mpmath.log(1 - t))) / 2
+        terms = [mpmath.binomial(n, k) * (s * rate) ** k * (1 - s) ** (n - k) for k in range(users)]
+        factor = (t / (1 - t)) ** (1 - t)
+        sides = factor * mpmath.fsum(terms[:first]), factor * mpmath.fsum(terms[last + 1:])
+        bound = mpmath.mpf(rest.str(40, radius=False))
+        assert 0 < first and last < n and sides[0] > 0 < sides[1]
+        assert sum(sides) <= bound * (1 + mpmath.mpf(10) ** -30) < 1000 * sum(sides)
+        assert all(bound > side * (1 + mpmath.mpf(10) ** -20) for side in sides), "each side is in the bound"

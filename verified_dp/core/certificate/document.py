@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -41,6 +42,8 @@ MAX_DEPTH = 12
 MAX_TEXT = 400_000
 """The longest text: that of a number with the decimal exponent 10^5 that specifications allow."""
 MAX_INTEGER_DIGITS = 15
+_NO_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[^"\[\]{}]++', re.DOTALL)
+"""A text, to the end where nothing ends it; or what is neither text nor bracket."""
 
 Document = dict[str, Any]
 
@@ -98,13 +101,35 @@ def parse_json(data: bytes | str) -> Any:
         raise InvalidCertificate("", f"longer than {MAX_BYTES} bytes")
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
-        if sum(map(text.count, ",[{")) > MAX_ITEMS:
-            raise InvalidCertificate("", f"more than {MAX_ITEMS} items")
+        check_json(text, MAX_DEPTH + 1)
         return json.loads(text, object_pairs_hook=_unique, parse_int=_short_integer)
-    except RecursionError:
-        raise InvalidCertificate("", "nested too deeply") from None
     except ValueError as error:
         raise InvalidCertificate("", f"not JSON in UTF-8 ({error})") from None
+
+
+def check_json(text: str, depth: int, items: int = MAX_ITEMS) -> None:
+    """InvalidCertificate for a text that a parser should not see: too long, of too many items, or nested deeper."""
+    if len(text) > MAX_BYTES:
+        raise InvalidCertificate("", f"longer than {MAX_BYTES} characters")
+    if sum(map(text.count, ",[{")) > items:
+        raise InvalidCertificate("", f"more than {items} items")
+    if nesting(_NO_BRACKETS.sub("", text), depth) > depth:
+        raise InvalidCertificate("", "nested too deeply")
+
+
+def nesting(text: str, enough: int) -> int:
+    """How deep brackets nest in a text; counted no further than one beyond `enough`, or where more close than open."""
+    level = deepest = 0
+    for character in text:
+        if character in "[{":
+            level += 1
+            if level > deepest:
+                deepest = level
+        elif character in "]}":
+            level -= 1
+        if deepest > enough or level < 0:
+            break
+    return deepest
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Document:

@@ -10,6 +10,7 @@ What is recorded is read by the rules of `core.evaluation`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from verified_dp.core.certificate.document import Document
 from verified_dp.core.certificate.statement import claimed_text, printed_unit
@@ -23,6 +24,7 @@ from verified_dp.core.theorems import proved_by
 SIDES = {"delta": ("both", "lower", "upper"), "epsilon": ("lower", "upper")}
 _EXACT_DIGITS = 20
 _MAX_BITS = 4000
+_MOST_BY_ROUNDING = Fraction(101, 100)
 
 
 def decimals(lower: End, upper: End) -> tuple[str, str]:
@@ -111,8 +113,11 @@ def _check_purpose(claim: Claim, entry: Evaluation[str], path: str) -> None:
 
 
 def _rounds_to_claim(claim: Claim, low: End, high: End) -> bool:
-    """Whether both ends of the true epsilon, rounded half-up at the printed digits, equal the claimed one."""
+    """Whether both ends of the true epsilon, rounded half-up at the printed digits, equal the claimed one.
+
+    They exceed it by 1 % at most besides: a claim of few digits is not excused by them.
+    """
     unit = printed_unit(claimed_text(claim.epsilon_text, claim.epsilon))
-    if unit is None:
+    if unit is None or high > claim.epsilon * _MOST_BY_ROUNDING:
         return False
     return low >= claim.epsilon - unit / 2 and high < claim.epsilon + unit / 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from verified_dp.core.composition import Relation, WithoutReplacement, WithReplacement
 from verified_dp.core.errors import Unsupported
+from verified_dp.core.exact import SquareRoot
 from verified_dp.core.exact import fraction_text as shown
 from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
 from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
@@ -116,7 +117,7 @@ def _without(mechanism: WithoutReplacement, order: str, relation: Relation) -> S
     """q = 1 uses every record, hence is the plain Gaussian; q = 0 uses none."""
     q, s = mechanism.probability, Fraction(mechanism.mechanism.noise_multiplier or 0)
     if relation not in (Relation.REPLACE, Relation.ZERO_OUT):
-        return displaced_step(s, ((0, 1 - q), (1, q)), order, tight=q < 1)
+        return displaced_step(s, ((0, 1 - q), (1, q)), order, "", tight=q < 1)
     pair = DominatingPair(
         order, f"for alpha >= 1: {shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N(2, ({shown(s)})^2)",
         f"for alpha >= 1: N(0, ({shown(s)})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
@@ -126,12 +127,28 @@ def _without(mechanism: WithoutReplacement, order: str, relation: Relation) -> S
 
 
 @proved_by("T142-displaced-records")
-def displaced_step(s: Fraction, draws: Iterable[tuple[int, Fraction]], order: str, *, tight: bool) -> Step:
-    """The record is drawn n times, with these probabilities, each time in another's place: the mean moves by 2 n."""
+def displaced_step(s: Fraction, draws: Iterable[tuple[int, Fraction]], order: str, short: str, *,
+                   tight: bool) -> Step:
+    """The record is drawn n times, with these probabilities, each time in another's place: the mean moves by 2 n.
+
+    short: the mixture in words where it is long.
+    """
     above = tuple((Fraction(2 * n), weight) for n, weight in draws if weight)
-    words = " + ".join(f"{shown(weight)} N({norm}, ({shown(s)})^2)" for norm, weight in above)
-    pair = pair_in_order(order, words, f"N(0, ({shown(s)})^2)", "T142-displaced-records", tight=tight)
+    pair = pair_in_order(order, mixture_words(above, s, short), f"N(0, ({shown(s)})^2)", "T142-displaced-records",
+                         tight=tight)
     return mixture_step(pair, s, above)
+
+
+def mixture_words(mixture: Sequence[Component], s: Fraction | SquareRoot, short: str) -> str:
+    """The components by their distance from 0, a weight of 1 left out; `short` in place of more than five."""
+    if len(mixture) > _LONGEST_SUM:
+        return short
+    inner = sorted(mixture, key=lambda component: abs(component[0]))  # exact: fractions
+    return " + ".join(f"{shown(weight)} " * (weight != 1) + f"N({shown(mean)}, ({shown(s)})^2)"
+                      for mean, weight in inner)
+
+
+_LONGEST_SUM = 5
 
 
 @step_of.register
@@ -144,15 +161,15 @@ def with_replacement(mechanism: WithReplacement, order: str, relation: Relation,
     """Each draw of a record that is replaced moves the mean by at most 2."""
     s = Fraction(mechanism.mechanism.noise_multiplier or 0)
     weights = [(n, weight) for n, weight in enumerate(mechanism.multiplicities(group_size)) if weight]
+    law = f"n = Bin({mechanism.draws}, {shown(Fraction(group_size, mechanism.population))})"
+    moved = f"N(2n, ({shown(s)})^2), {law}"
     if relation not in (Relation.REPLACE, Relation.ZERO_OUT):
         if group_size > 1:
             refuse("a group under sampling with replacement", relation, "no theorem covers a change of their number")
-        return displaced_step(s, weights, order, tight=mechanism.population > 1)
+        return displaced_step(s, weights, order, moved, tight=mechanism.population > 1)
     above = tuple((Fraction(2 * n), weight) for n, weight in weights)
     below = tuple((-mean, weight) for mean, weight in reversed(above))
-    law = f"n = Bin({mechanism.draws}, {shown(Fraction(group_size, mechanism.population))})"
-    pair = DominatingPair(order, f"N(2n, ({shown(s)})^2), {law}", f"N(-2n, ({shown(s)})^2), {law}",
-                          ("T53-with-replacement",), False)
+    pair = DominatingPair(order, moved, f"N(-2n, ({shown(s)})^2), {law}", ("T53-with-replacement",), False)
     return Step(pair, MixtureLoss(s, above, below, "symmetric"))
 
 
@@ -237,7 +254,7 @@ def _mixture(mechanism: MixtureOfGaussians, order: str, relation: Relation) -> S
     if order == "symmetric":
         refuse("a mixture of Gaussians", relation, "no theorem is implemented; use add-or-remove")
     s, above = mechanism.sigma, tuple(zip(mechanism.sensitivities, mechanism.probabilities, strict=True))
-    words = " + ".join(f"{shown(weight)} N({shown(norm)}, ({shown(s)})^2)" for norm, weight in above)
+    words = mixture_words(above, s, f"sum over i of p_i N(c_i, ({shown(s)})^2), probabilities p and sensitivities c")
     pair = pair_in_order(order, words, f"N(0, ({shown(s)})^2)", "T58-pair-mixture", *zero_out(relation))
     return mixture_step(pair, s, above)
 

@@ -32,7 +32,16 @@ from verified_dp.core.mechanisms import (
     Release,
 )
 from verified_dp.core.mixture_lines import Component
-from verified_dp.core.pairs.plain import DominatingPair, Step, mixture_step, pair_in_order, refuse, step_of, zero_out
+from verified_dp.core.pairs.plain import (
+    DominatingPair,
+    Step,
+    mixture_step,
+    mixture_words,
+    pair_in_order,
+    refuse,
+    step_of,
+    zero_out,
+)
 from verified_dp.core.theorems import proved_by
 
 MAX_BASE_WORK = 200
@@ -182,14 +191,8 @@ def _ordered(law: Law, setting: Setting) -> Law:
 
 
 def _words(mixture: tuple[Component, ...], s: Fraction | SquareRoot) -> str:
-    if len(mixture) > _LONG:
-        return f"sum over n of Bin(n) N(n, ({shown(s)})^2) from {shown(mixture[0][0])} to {shown(mixture[-1][0])}"
-    inner = sorted(mixture, key=lambda component: abs(component[0]))  # exact: fractions
-    terms = ((f"{shown(weight)} " if weight != 1 else "", mean) for mean, weight in inner)
-    return " + ".join(f"{weight}N({shown(mean)}, ({shown(s)})^2)" for weight, mean in terms)
-
-
-_LONG = 5
+    ends = f"from {shown(mixture[0][0])} to {shown(mixture[-1][0])}"
+    return mixture_words(mixture, s, f"sum over n of Bin(n) N(n, ({shown(s)})^2) {ends}")
 
 
 @sampled_step.register

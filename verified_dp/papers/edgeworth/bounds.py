@@ -137,7 +137,7 @@ def _bound_rays(table: MomentTable, steps: Steps, witness: EdgeworthWitness) -> 
 
 
 @proved_by("T105-edgeworth-interval")
-def enclose_published(above: EdgeworthSum, below: EdgeworthSum, epsilon: Fraction, masses: tuple[arb, arb]) -> Bounds:
+def enclose_interval(above: EdgeworthSum, below: EdgeworthSum, epsilon: Fraction, masses: tuple[arb, arb]) -> Bounds:
     """Enclose m + (1 - m) P(Y > eps) - e^eps (1 - m') P(X > eps).
 
     above, below: Y and X. masses: (m, m') = (P(S = inf), Q(S = -inf)).

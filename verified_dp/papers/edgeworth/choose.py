@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb, ctx
@@ -11,8 +12,10 @@ from flint import arb, ctx
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.errors import Unsupported
 from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.laws.law import SWAPPED
 from verified_dp.core.mixture_lines import MixtureLines
 from verified_dp.papers.edgeworth.bounds import EdgeworthSum, EdgeworthWitness, at_rest, enclose_sum
+from verified_dp.papers.edgeworth.bounds_lemma import FEWEST, enclose_sum_by_lemma
 from verified_dp.papers.expansions.bounds import bound_beyond, enclose_steps
 from verified_dp.papers.expansions.bounds_remainder import Steps, moment_count
 from verified_dp.papers.expansions.choose import choose_ends, choose_ray, far_rules
@@ -34,6 +37,21 @@ def choose_sums(loss: ComposedLoss, order: int) -> tuple[EdgeworthSum, Edgeworth
     rules = [untilted_rule(law, count, moment_count(order)) for law, count in timed(loss.parts)]
     table = tabulate_moments(loss, rules, PREC)
     return _choose_sum(table, 0, order), _choose_sum(table, -1, order)
+
+
+def choose_by_lemma(loss: ComposedLoss) -> tuple[EdgeworthSum, EdgeworthSum]:
+    """The sums under P and under Q with Lemma 4.3's own bound. Raises Unsupported."""
+    return _by_lemma(loss), replace(_by_lemma(loss.in_order(SWAPPED[loss.order])), turned=True)
+
+
+def _by_lemma(loss: ComposedLoss) -> EdgeworthSum:
+    if not loss.mean_shift_squared and sum(count for _, count in loss.parts) < FEWEST:
+        raise Unsupported(f"Lemma 4.3 asks for {FEWEST} steps or more: use form=proved", "edgeworth.form")
+    rules = [untilted_rule(law, count, moment_count(1)) for law, count in timed(loss.parts)]
+    found = enclose_sum_by_lemma(tabulate_moments(loss, rules, PREC))
+    if not (found.steps.cumulants[2] > 0 and all(error.is_finite() for error in found.errors.values())):
+        raise Unsupported("the moments of a step's loss are not known well enough here: use auto")
+    return found
 
 
 def _choose_sum(table: MomentTable, tilt: int, order: int) -> EdgeworthSum:

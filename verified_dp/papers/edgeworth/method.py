@@ -2,7 +2,8 @@
 
     expansion   the interval of the uniform tilted expansion of the asked order (T141); the default
     AEA<n>      delta by the expansions of order n of both tails (Wang et al., Definition 4.1)
-    EEAI        the interval of the same order from both tails (Definition 4.2), every error proved (T105, T170)
+    EEAI        the interval from both tails (Definition 4.2, T105). form=published: of order 1 with Lemma 4.3's own
+                remainder, which rests on a citation (T104); form=proved: of every order, every error proved (T170)
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from verified_dp.core.errors import InvalidInput, Unsupported
 from verified_dp.core.laws.atomic import AtomicLaw
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.laws.law import SWAPPED
-from verified_dp.papers.edgeworth.bounds import EdgeworthSum, enclose_published
-from verified_dp.papers.edgeworth.choose import PREC, choose_sums
+from verified_dp.papers.edgeworth.bounds import EdgeworthSum, enclose_interval
+from verified_dp.papers.edgeworth.choose import PREC, choose_by_lemma, choose_sums
 from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.symbolic.hermite import HIGHEST_ORDER
@@ -30,30 +31,38 @@ from verified_dp.search.order import Budget, SingleOrder
 
 NAMED_ORDERS = (1, 2, 3)
 """The orders whose estimates are always given."""
-FORMS = EXPANSION, PUBLISHED = "expansion", "published"
+FORMS = EXPANSION, PROVED, PUBLISHED = "expansion", "proved", "published"
+CITATION = "a citation: Derumigny, Girard, Guyonvarch 2024, Theorem A.2"
+"""For the bound of Lemma 4.3, which is not proved here."""
 REASON = "an Edgeworth expansion cut off; what is left out counts in the bounds"
 JUMPS = "; the loss takes separate values, and no expansion sees its jumps: the interval contains them"
 
 
 @dataclass(frozen=True)
 class EdgeworthAccountant:
-    """order: of estimate and interval, 1 to 4, the paper's 2. form: of the interval, expansion or published (EEAI).
+    """order: of estimate and interval, 1 to 4 (None: the paper's 2, or 1 where published).
 
-    expansion is the published form where a step has no transform. tilt: > 0, of the expansion (None: chosen).
+    form: of the interval: expansion; proved, EEAI with our bound of the distance; or published, EEAI as printed, with
+    Lemma 4.3 and its remainder, of order 1. expansion is proved where a step has no transform. tilt: > 0, of the
+    expansion (None: chosen).
     """
 
-    order: int = 2
+    order: int | None = None
     form: str = EXPANSION
     tilt: Fraction | None = None
     name: ClassVar[str] = "edgeworth"
 
     def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise InvalidInput("edgeworth.form", self.form, "one of " + ", ".join(FORMS))
+        if self.order is None:
+            object.__setattr__(self, "order", 1 if self.form == PUBLISHED else 2)
+        if self.form == PUBLISHED and self.order != 1:
+            raise InvalidInput("edgeworth.order", self.order, "1 with form=published, as in Lemma 4.3")
         if self.order not in range(1, HIGHEST_ORDER + 1):
             raise InvalidInput("edgeworth.order", self.order, f"an integer from 1 to {HIGHEST_ORDER}")
         if self.tilt is not None and self.tilt <= 0:
             raise InvalidInput("edgeworth.tilt", self.tilt, "a number > 0")
-        if self.form not in FORMS:
-            raise InvalidInput("edgeworth.form", self.form, "one of " + ", ".join(FORMS))
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> EdgeworthCurve:
         """The curve of one order. Raises: Unsupported where a step's loss has no moments that can be enclosed."""
@@ -71,15 +80,18 @@ class EdgeworthCurve:
 
     def __init__(self, method: EdgeworthAccountant, loss: ComposedLoss) -> None:
         self.method, self.loss, self.swapped = method, loss, loss.in_order(SWAPPED[loss.order])
-        self._form = method.form if loss.has_transform else PUBLISHED
-        self._expansion = ExpansionCurve(loss, method.order, method.tilt) if self._form == EXPANSION else None
+        self._order = method.order or 1
+        self._form = method.form if loss.has_transform or method.form != EXPANSION else PROVED
+        self._expansion = ExpansionCurve(loss, self._order, method.tilt) if self._form == EXPANSION else None
 
     @cached_property
     def sums(self) -> tuple[EdgeworthSum, EdgeworthSum]:
         """Under P and under Q: in the add order minus those of the remove order under Q and P."""
+        if self._form == PUBLISHED:
+            return choose_by_lemma(self.loss)
         if self.loss.order != "add":
-            return kept_sums(self.loss, self.method.order)
-        under_p, under_q = kept_sums(self.swapped, self.method.order)
+            return kept_sums(self.loss, self._order)
+        under_p, under_q = kept_sums(self.swapped, self._order)
         return replace(under_q, turned=True), replace(under_p, turned=True)
 
     @cached_property
@@ -93,17 +105,17 @@ class EdgeworthCurve:
         if past.upper < 1:
             return self._answer_past(past)
         with ctx.workprec(PREC):
-            named = {f"AEA{n}": self._estimate(epsilon, n) for n in sorted({*NAMED_ORDERS, self.method.order})}
+            named = {f"AEA{n}": self._estimate(epsilon, n) for n in sorted({*NAMED_ORDERS, self._order})}
             bounds, further, used = self._interval(epsilon)
         known = {name: text for name, text in {**named, **further}.items() if text is not None}
         jumps = JUMPS if all(isinstance(law, AtomicLaw) for law, _ in self.loss.laws) else ""
-        parameters = {"form": self._form, "order": str(self.method.order), **used}
-        return PaperAnswer(bounds, known.get(f"AEA{self.method.order}"), REASON + jumps, parameters, known)
+        parameters = {"form": self._form, "order": str(self._order), **used}
+        return PaperAnswer(bounds, known.get(f"AEA{self._order}"), REASON + jumps, parameters, known)
 
     def _answer_past(self, bounds: Bounds) -> PaperAnswer:
         """Past the largest loss every estimate is the exact value."""
         text = _text(self._masses[0]) or "0"
-        named = {f"AEA{n}": text for n in sorted({*NAMED_ORDERS, self.method.order})} | {"uniform": text}
+        named = {f"AEA{n}": text for n in sorted({*NAMED_ORDERS, self._order})} | {"uniform": text}
         return PaperAnswer(bounds, text, "exact past the largest loss", {"form": "past the largest loss"}, named)
 
     def _interval(self, epsilon: Fraction) -> tuple[Bounds, dict[str, str | None], dict[str, str]]:
@@ -111,12 +123,12 @@ class EdgeworthCurve:
         if self._expansion is not None:
             bounds, uniform, used = self._expansion.delta(epsilon)
             return bounds, {"uniform": _text(uniform)}, used
-        bounds = enclose_published(*self.sums, epsilon, self._masses)
-        if not bounds.upper < 2 * bounds.lower:
+        bounds = enclose_interval(*self.sums, epsilon, self._masses)
+        if self._form == PROVED and not bounds.upper < 2 * bounds.lower:
             moment = SingleOrder(self.loss).hurried(epsilon, "auto").bounds
             bounds = Bounds(bounds.lower, bounds.upper.min(moment.upper), bounds.budget)
         left = ", ".join(f"{float(size):.3g}" for size in list(bounds.budget.values())[:2])
-        return bounds, {}, {"remainders": left}
+        return bounds, {}, {"remainders": left} | ({"rests_on": CITATION} if self._form == PUBLISHED else {})
 
     def _estimate(self, epsilon: Fraction, order: int) -> str | None:
         """P(S = inf) + p (1 - G_Y(eps)) - e^eps r (1 - G_X(eps)), G by the expansions of this order."""

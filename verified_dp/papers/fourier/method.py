@@ -48,7 +48,7 @@ from verified_dp.search.order import Budget
 MOST_ASKED = 2**26
 """No more points may be asked for: their transform takes an hour."""
 DISCRETISATIONS = ("auto", "points", "dots", "cells")
-FORMS = PROVED, PUBLISHED = "proved", "published"
+FORMS = PROVED, ESTIMATE = "proved", "estimate"
 _SMALL_ENOUGH = 1e-3
 """Predicted relative error at which point samples are preferred to rounded masses."""
 _FINER = 16
@@ -67,8 +67,8 @@ class FourierAccountant:
     L: the window is [-L, L). n: points, even, up to 2^26. tilt: c >= 0 of an exponential tilting; None: none in the
     estimate, as published, and the saddle point in the bounds. discretisation: "points" (of sampled Gaussian steps),
     "dots" (connect-the-dots and a minorant), "cells" (whole cells to the right, to the left), or "auto". bits:
-    precision of the DFT in balls. form: proved; or published: no bounds at all, (5.2) with its error estimates (7.3)
-    and (7.4), by which L and n are chosen, and epsilon by Newton's iteration (5.4).
+    precision of the DFT in balls. form: proved; or estimate: no bounds, as the paper has none: (5.2) with its error
+    estimates (7.3) and (7.4), by which L and n are chosen, and epsilon by Newton's iteration (5.4).
     """
 
     name: ClassVar[str] = "fourier"
@@ -101,7 +101,7 @@ class FourierAccountant:
         if not loss.laws:
             raise Unsupported("nothing depends on the data: there is no density to sample")
         tilt = 0.0 if self.tilt is None else float(self.tilt)
-        if self.form == PUBLISHED:
+        if self.form == ESTIMATE:
             return PublishedCurve(loss, *choose_published(loss, as_float(epsilon), digits, (self.L, self.n), tilt))
         inside = _inside(loss, epsilon)
         witness, bounds = self._prove(loss, inside, digits * math.log2(10), budget)

@@ -21,8 +21,8 @@ from verified_dp.core.theorems import proved_by
 from verified_dp.papers.saddlepoint.bounds_interval import TiltedMoments
 from verified_dp.papers.saddlepoint.bounds_moments import (
     MomentTable,
+    enclose_absolute_moment,
     enclose_moments,
-    enclose_third_moment,
 )
 from verified_dp.search.deadline import timed
 
@@ -100,7 +100,7 @@ def bound_distance(table: MomentTable, state: TiltedState, constant: Fraction | 
     loss = table.loss
     check_constant(loss, constant)
     with ctx.workprec(table.prec):
-        cubes = [enclose_third_moment(table, i, state.tilt, moments) for i, moments in enumerate(state.laws)]
+        cubes = [enclose_absolute_moment(table, i, state.tilt, moments) for i, moments in enumerate(state.laws)]
         total = sum((count * cube for (_, count), cube in zip(loss.parts, cubes, strict=True)), arb(0))
         ratio = total / (state.variance * state.variance.sqrt()) if loss.parts else arb(0)
         if constant is not None or not has_equal_steps(loss):

@@ -228,12 +228,15 @@ def _taylor(half: Sequence[acb], points: Sequence[acb], order: int) -> list[arb]
             for i in range(order + 1)]
 
 
-def enclose_third_moment(table: MomentTable, index: int, tilt: arb, moments: TiltedMoments) -> arb:
-    """Enclose (or bound: then the lower end is 0) E|L~ - K'|^3 of one law; moments: at least four about any centre."""
+def enclose_absolute_moment(table: MomentTable, index: int, tilt: arb, moments: TiltedMoments, power: int = 3) -> arb:
+    """Enclose (or bound: then the lower end is 0) E|L~ - K'|^power of one law, power 1 or 3.
+
+    moments: at least four about any centre.
+    """
     law = table.loss.parts[index][0]
     with ctx.workprec(table.prec):
-        bound = bound_third_moment(moments)
-        exact = _third_moment(law, table.rules[index], tilt, moments)
+        bound = bound_third_moment(moments) if power == 3 else bound_deviation(moments)
+        exact = _absolute_moment(law, table.rules[index], tilt, moments, power)
         if exact is None or not exact.is_finite():
             return arb(0).union(bound)
         return exact.min(bound)
@@ -254,32 +257,44 @@ def bound_third_moment(moments: TiltedMoments) -> arb:
     return upper_end((upper_end(second).max(arb(0)) * upper_end(fourth).max(arb(0))).sqrt())
 
 
-def _cube(x: arb) -> arb:
-    """x^3, also on balls around 0."""
-    return x * x * x
+@proved_by("T95-third-moment")
+def bound_deviation(moments: TiltedMoments) -> arb:
+    """Bound E|Y| <= sqrt(E Y^2)."""
+    return upper_end(upper_end(central_moments(moments)[0]).max(arb(0)).sqrt())
+
+
+def _raised(x: arb, power: int) -> arb:
+    """x or x^3, also on balls around 0."""
+    return x if power == 1 else x * x * x
+
+
+def _signed(moments: TiltedMoments, power: int) -> arb:
+    """E Y^power: 0 or the third central moment."""
+    return arb(0) if power == 1 else central_moments(moments)[1]
 
 
 @singledispatch
-def _third_moment(law: Law, rule: MomentRule, tilt: arb, moments: TiltedMoments) -> arb | None:
+def _absolute_moment(law: Law, rule: MomentRule, tilt: arb, moments: TiltedMoments, power: int) -> arb | None:
     return None
 
 
-@_third_moment.register
+@_absolute_moment.register
 @proved_by("T95-third-moment")
-def _atoms(law: AtomicLaw, rule: MomentRule, tilt: arb, moments: TiltedMoments) -> arb | None:
+def _atoms(law: AtomicLaw, rule: MomentRule, tilt: arb, moments: TiltedMoments, power: int) -> arb | None:
     """The sum over the atoms."""
     total = arb(0)
     for p, q in law.enclose_finite_atoms():
         loss = (p / q).log()
-        total += p * (tilt * loss).exp() * _cube(abs(loss - moments.mean()))
+        total += p * (tilt * loss).exp() * _raised(abs(loss - moments.mean()), power)
     return total / moments.mass
 
 
-@_third_moment.register(LaplaceLoss)
-@_third_moment.register(BoundedRangeLoss)
+@_absolute_moment.register(LaplaceLoss)
+@_absolute_moment.register(BoundedRangeLoss)
 @proved_by("T95-third-moment")
-def _uniform(law: LaplaceLoss | BoundedRangeLoss, rule: MomentRule, tilt: arb, moments: TiltedMoments) -> arb | None:
-    """E Y^3 + 2 E (-Y)_+^3: the atom at -mu, and density times (K' - l)^3 from -mu to K', a gamma integral."""
+def _uniform(law: LaplaceLoss | BoundedRangeLoss, rule: MomentRule, tilt: arb, moments: TiltedMoments,
+             power: int) -> arb | None:
+    """E Y^n + 2 E (-Y)_+^n: the atom at -mu, and density times (K' - l)^n from -mu to K', a gamma integral."""
     if isinstance(law, LaplaceLoss):
         mu = ball(law.ratio)
         atom, density = (-mu).exp() / 2, (-mu / 2).exp() / 4
@@ -291,28 +306,29 @@ def _uniform(law: LaplaceLoss | BoundedRangeLoss, rule: MomentRule, tilt: arb, m
     if not width > 0:
         return None
     x = rate * width
-    incomplete = 6 - (-x).exp() * (((x + 3) * x + 6) * x + 6)
-    below = atom * (-tilt * mu).exp() * _cube(width) + density * (rate * mean).exp() * incomplete / rate**4
-    return central_moments(moments)[1] + 2 * below / moments.mass
+    incomplete = 1 - (-x).exp() * (x + 1) if power == 1 else 6 - (-x).exp() * (((x + 3) * x + 6) * x + 6)
+    inside = density * (rate * mean).exp() * incomplete / rate ** (power + 1)
+    below = atom * (-tilt * mu).exp() * _raised(width, power) + inside
+    return _signed(moments, power) + 2 * below / moments.mass
 
 
-@_third_moment.register
+@_absolute_moment.register
 @proved_by("T95-third-moment")
-def _sampled(law: SampledGaussianLoss, rule: MomentRule, tilt: arb, moments: TiltedMoments) -> arb | None:
-    """E Y^3 + 2 E (-Y)_+^3: the integral over the side of t* where v < K', v(t*) = K', split near t*."""
+def _sampled(law: SampledGaussianLoss, rule: MomentRule, tilt: arb, moments: TiltedMoments, power: int) -> arb | None:
+    """E Y^n + 2 E (-Y)_+^n: the integral over the side of t* where v < K', v(t*) = K', split near t*."""
     mean = moments.mean()
     split = _solve(law, mean)
     if split is None or rule.nodes is None:
         return None
     step = rule.nodes.step
     end = ball(step * (rule.nodes.last if law.order == "add" else rule.nodes.first))
-    part = _integrate_below(law, tilt, mean, *((split, end) if law.order == "add" else (end, split)))
-    slip = _cube(abs(law.exponents([acb(split)])[0][1].real - mean))
+    part = _integrate_below(law, tilt, mean, *((split, end) if law.order == "add" else (end, split)), power)
+    slip = _raised(abs(law.exponents([acb(split)])[0][1].real - mean), power)
     decay = ball(rule.radius)
-    tails = 6 / decay**3 * (decay * mean).exp() * law.bound_tails(
+    tails = _factorial(power) / decay**power * (decay * mean).exp() * law.bound_tails(
         acb(tilt - decay), arb(0), ball(step * rule.nodes.first), ball(step * rule.nodes.last))
     below = (part + arb(0).union(upper_end(tails))) / moments.mass + plus_minus(slip)
-    return central_moments(moments)[1] + 2 * below
+    return _signed(moments, power) + 2 * below
 
 
 def _solve(law: SampledGaussianLoss, value: arb) -> arb | None:
@@ -337,8 +353,8 @@ def _solve(law: SampledGaussianLoss, value: arb) -> arb | None:
 
 
 @proved_by("T95-third-moment")
-def _integrate_below(law: SampledGaussianLoss, tilt: arb, mean: arb, left: arb, right: arb) -> arb:
-    """Enclose int_left^right (K' - v)^3 phi_s e^{u + t v} dt; analytic where the logarithms of v are."""
+def _integrate_below(law: SampledGaussianLoss, tilt: arb, mean: arb, left: arb, right: arb, power: int) -> arb:
+    """Enclose int_left^right (K' - v)^n phi_s e^{u + t v} dt; analytic where the logarithms of v are."""
     if left >= right:
         return arb(0)
     q, s = ball(law.sampling_probability), ball(law.noise_multiplier)
@@ -358,7 +374,7 @@ def _integrate_below(law: SampledGaussianLoss, tilt: arb, mean: arb, left: arb, 
             loss = ell - log_ratio(-t, analytic)
             exponent = ell + tilt * loss
         gap = mean - loss
-        return gap * gap * gap * (exponent - t * t * scale / 2).exp()
+        return (gap if power == 1 else gap * gap * gap) * (exponent - t * t * scale / 2).exp()
 
     with ctx.workprec(BOUND_BITS):
         goal = arb(2) ** -30

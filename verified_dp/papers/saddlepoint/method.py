@@ -1,6 +1,6 @@
 """The saddle-point accountant (Alghamdi et al.): the steepest-descent series of any order, and SP-CLT, as estimates.
 
-Beside them stands the interval of the certified expansion (T141), which keeps the poles that MSD expands.
+Beside them stands the interval of the uniform expansion (T141), which keeps the poles that MSD expands.
 Its Theorem 5 is `BerryEsseenAccountant`: SP-CLT with a rigorous interval, at any tilt.
 """
 from __future__ import annotations
@@ -61,7 +61,7 @@ from verified_dp.search.models import float_loss
 from verified_dp.search.order import Budget
 from verified_dp.search.saddle import choose_saddle
 
-FORMS = EXPANSION, PUBLISHED = "expansion", "published"
+FORMS = EXPANSION, PROVED = "expansion", "proved"
 TILTED, PLAIN = "tilted", "plain"
 CITATION = "a citation: Shevtsova 2010, 2013"
 """For the constant of the Berry-Esseen theorem, which is not proved here."""
@@ -177,7 +177,7 @@ class SeriesCurve:
     expansion: ExpansionCurve
 
     def delta(self, epsilon: Fraction) -> PaperAnswer:
-        """MSD0, ..., MSD of the asked order, and SP-CLT at the saddle point; the certified expansion's interval."""
+        """MSD0, ..., MSD of the asked order, and SP-CLT at the saddle point; the interval of the asked expansion."""
         past = self.core.past_support(epsilon)
         if past is not None:
             return past
@@ -228,8 +228,8 @@ def _reason(remainder: arb) -> str:
     """Why the estimate is no bound, and a warning where the remainder of Theorem 5 exceeds it."""
     size = f"{float(remainder):.2g}"
     if remainder < 1:
-        return f"a series cut off, bounded with form=published; Theorem 5 bounds SP-CLT's error by {size} of it"
-    return ("warning: not to be relied on here: a series cut off, bounded with form=published, and Theorem 5 bounds "
+        return f"a series cut off, bounded with form=proved; Theorem 5 bounds SP-CLT's error by {size} of it"
+    return ("warning: not to be relied on here: a series cut off, bounded with form=proved, and Theorem 5 bounds "
             f"SP-CLT's error only by {size} times the estimate")
 
 
@@ -238,7 +238,7 @@ class SaddlePointAccountant:
     """order: n >= 0 of the series MSDn (0: equation (7), 1: equation (61) of the paper) and of the interval, up to 4.
 
     None: MSD1, and the interval of whichever order is proved the narrowest. form: of the interval, expansion (the poles
-    kept) or published: that of MSDn itself, n up to 3.
+    kept) or proved: that of MSDn itself, n up to 3.
     """
 
     order: int | None = None

@@ -3,17 +3,24 @@ const $ = id => document.getElementById(id);
 const manifest = JSON.parse($("manifest").textContent);
 const LARGEST = 2 ** 24;
 const NAMES = { trusted: "trusted checker (python-flint, ball arithmetic)", independent: "independent checker (mpmath, code of its own)" };
-let worker = null, parts = null, job = null, ready = false;
+let worker = null, parts = null, job = null, ready = false, waiting = null;
 
+// What does not print is escaped as on a terminal: no title, key or file name steers the reader's eye.
+const shown = text => String(text).replace(/(?! )[\p{C}\p{Z}]/gu, character => {
+  const short = { "\t": "\\t", "\n": "\\n", "\r": "\\r" }[character], code = character.codePointAt(0);
+  const [letter, digits] = code < 256 ? ["x", 2] : code < 65536 ? ["u", 4] : ["U", 8];
+  return short ?? `\\${letter}${code.toString(16).padStart(digits, "0")}`;
+});
+const write = (node, text) => { node.textContent = shown(text); };
 const element = (name, text, attributes = {}) => {
   const made = document.createElement(name);
-  made.textContent = text;
+  write(made, text);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   return made;
 };
 const fill = (id, ...children) => $(id).replaceChildren(...children);
 const pairsOf = rows => rows.flatMap(([name, text]) => [element("dt", name), element("dd", text)]);
-const say = text => { $("told").textContent = text; };
+const say = text => write($("told"), text);
 
 // ---------- the parts of this page ----------
 
@@ -70,7 +77,8 @@ const HEARD = {
     ready = true;
     $("file").disabled = false;
     document.body.dataset.ready = "yes";
-    if (job) next();
+    if (job?.data) next();
+    else if (waiting) take(waiting);
     else if ($("result").hidden) say("Ready.");
   },
   progress: ({ checker, done, of }) => {
@@ -85,6 +93,7 @@ const HEARD = {
   failed: ({ reason }) => {
     stop();
     if (!job) {
+      waiting = null;
       say(`Python could not be started in this browser: ${reason}`);
       return;
     }
@@ -93,29 +102,41 @@ const HEARD = {
     start().catch(given);
   },
 };
-const given = error => { say(`Python could not be started in this browser: ${error.message}`); };
+const given = error => {
+  waiting = null;
+  say(`Python could not be started in this browser: ${error.message}`);
+};
 
 // ---------- one certificate ----------
 
 const take = async file => {
   if (!file || job) return;
-  if (!ready) {
-    say("Python is still starting. Please drop the file again in a moment.");
-    return;
-  }
   $("result").hidden = true;
   if (file.size > LARGEST) {
     say(`${file.name} has ${file.size} bytes; a certificate has at most ${LARGEST}.`);
     return;
   }
-  const data = new Uint8Array(await file.arrayBuffer());
-  job = { name: file.name, size: file.size, data, answers: {}, queue: ["trusted", "independent"], asked: null, since: Date.now() };
+  if (!ready) {
+    waiting = file;
+    say(`${file.name} waits: it is checked when Python has started.`);
+    return;
+  }
+  waiting = null;
+  const mine = job = { name: file.name, size: file.size, data: null, answers: {}, queue: ["trusted", "independent"], since: Date.now() };
   job.clock = setInterval(() => { $("elapsed").textContent = `${Math.round((Date.now() - job.since) / 1000)} s`; }, 500);
   $("file").disabled = true;
   $("elapsed").textContent = "";
   $("working").hidden = false;
   say(`Checking ${file.name}.`);
-  next();
+  try {
+    mine.data = new Uint8Array(await file.arrayBuffer());
+  } catch (error) {  // a folder, or a file that is gone
+    if (job !== mine) return;
+    done();
+    say(`${file.name} cannot be read: ${error.message}`);
+    return;
+  }
+  if (job === mine && ready) next();
 };
 
 const next = () => {
@@ -136,6 +157,8 @@ const done = () => {
 };
 
 const cancel = () => {
+  if (waiting) say(`Cancelled: ${waiting.name} is not checked.`);
+  waiting = null;
   if (!job) return;
   stop();
   const name = job.name;
@@ -174,9 +197,9 @@ const show = () => {
   const { answers, name, size } = job;
   const [kind, word, sentence, meaning] = judge(answers), content = answers.trusted.content;
   $("verdict").className = `verdict ${kind}`;
-  $("word").textContent = word;
-  $("sentence").textContent = sentence;
-  $("meaning").textContent = meaning;
+  write($("word"), word);
+  write($("sentence"), sentence);
+  write($("meaning"), meaning);
   fill("answers", ...Object.keys(NAMES).map(checker => {
     const row = document.createElement("tr"), found = answers[checker];
     row.dataset.status = found.status;
@@ -195,7 +218,7 @@ const show = () => {
 };
 
 const showContent = content => {
-  $("statement").textContent = capital(content.statement.join(" "));
+  write($("statement"), capital(content.statement.join(" ")));
   fill("assumptions", ...content.assumptions.map((words, index) => {
     const item = document.createElement("li");
     item.append(element("input", "", { type: "checkbox", id: `a${index}` }), element("label", words, { for: `a${index}` }));
@@ -229,8 +252,9 @@ addEventListener("keydown", event => { if (event.key === "Escape") cancel(); });
 
 fill("parts", ...pairsOf(manifest.parts.map(part => [part.name, `${part.licence}; source: ${part.source}; sha256 ${part.sha256}`])));
 $("licences").append(...Object.entries(manifest.licences).flatMap(([name, text]) => {
-  const box = document.createElement("details"), shown = element("pre", text, { tabindex: "0" });
-  box.append(element("summary", name), shown);
+  const box = document.createElement("details"), whole = element("pre", "", { tabindex: "0" });
+  whole.textContent = text;
+  box.append(element("summary", name), whole);
   return [box];
 }));
 start().catch(given);

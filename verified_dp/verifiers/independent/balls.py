@@ -26,7 +26,11 @@ _state = [64]
 
 
 class Unknown(ArithmeticError):
-    """Nothing is known of a result: a division by a ball that holds 0, the logarithm of one, a gigantic number."""
+    """Nothing is known of a result: a division by a ball that holds 0, the logarithm of one."""
+
+
+class Gigantic(Unknown):
+    """A number beyond those that this arithmetic computes with: it says nothing against a witness."""
 
 
 class OutOfTime(Exception):
@@ -295,7 +299,7 @@ def exp(x: Number) -> Ball:
     if x.is_zero():
         return Ball(1)
     if x.top() > 40:
-        raise Unknown("the exponential of a gigantic number")
+        raise Gigantic("the exponential of a gigantic number")
     if x.r and x.r.bit_length() + x.e > -12:
         return between(exp(x.lower()), exp(x.upper()))
     wanted = _state[0] + _EXTRA + 4
@@ -347,7 +351,7 @@ def cos_sin(x: Number) -> tuple[Ball, Ball]:
     """Both are 1-Lipschitz."""
     x = ball(x)
     if x.top() > 60:
-        raise Unknown("the cosine of a gigantic number")
+        raise Gigantic("the cosine of a gigantic number")
     wanted = _state[0] + _EXTRA + 4
     room = Ball(0, 1, _EXTRA - wanted) + plus_minus(x.radius())
     cosine, sine = (_from_point(value, wanted) + room for value in libmp.mpf_cos_sin(_point(x), wanted))
@@ -407,7 +411,7 @@ def normal_tail(x: Number) -> Ball:
     """Enclose Q(x) = P(Z > x) with relative accuracy; Q falls with slope -phi, phi(x + r) <= phi(x) e^{|x r|}."""
     x = ball(x)
     if x.r and x.top() > 40:
-        raise Unknown("a normal tail of a gigantic number")
+        raise Gigantic("a normal tail of a gigantic number")
     if x.r and x.r.bit_length() + x.e > -1:
         return between(normal_tail(x.upper()), normal_tail(x.lower()))
     point = _exactly(abs(x.m), x.e)
@@ -454,7 +458,7 @@ def _cell(n: int, prec: int) -> tuple[Ball, Ball, list[int], int]:
 def _tail_at(x: Ball) -> tuple[Ball, Ball]:
     """(Q, phi) at an exact x >= 0."""
     if x.top() > 30:
-        raise Unknown("a normal tail of a gigantic number")
+        raise Gigantic("a normal tail of a gigantic number")
     if x >= _SERIES_UNTIL:
         density = exp(-(x * x) / 2) / sqrt(2 * pi())
         return density / _continued_fraction(x), density

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .balls import Ball, precision, time_limit
+from .balls import Ball, Gigantic, precision, time_limit
 from .contour import Bounds
 from .document import (
     Document,
     Dyadic,
     Invalid,
+    TooMuch,
     check_equal,
     check_keys,
     check_rest,
@@ -143,6 +144,8 @@ def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: Known
                 known[key] = values_of(witness, loss)
             bounds: Bounds = known[key].enclose(statement.at)
             return bounds
+    except Gigantic as error:
+        raise TooMuch(f"takes {error}, beyond this checker's arithmetic") from None
     except (ArithmeticError, LookupError, ValueError) as error:
         return str(error)
 

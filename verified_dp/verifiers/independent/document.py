@@ -17,9 +17,13 @@ KEYS = ("schema", "claim", "input", "pairs", "assumptions", "evaluations", "resu
         "theorems", "versions", *SEALS)
 MAX_BYTES = 2**24
 MAX_DEPTH = 12
+MAX_ITEMS = 2**21
+"""Commas and opening brackets."""
 MAX_TEXT = 400_000
 MAX_BITS = 50_000
 """Of the numerator and the denominator of a witness's number."""
+_NO_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[^"\[\]{}]++', re.DOTALL)
+"""A text, or what is neither text nor bracket."""
 _MAX_INTEGER = 10**15
 _FRACTION = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:/([1-9][0-9]*))?")
 _DYADIC = re.compile(r"(0|-?[1-9][0-9]{0,99999})\*2\^(0|-?[1-9][0-9]{0,30})")
@@ -49,9 +53,9 @@ def read(data: bytes) -> Document:
     if len(data) > MAX_BYTES:
         raise Invalid("", f"longer than {MAX_BYTES} bytes")
     try:
-        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_int=_short)
-    except RecursionError:
-        raise Invalid("", "nested too deeply") from None
+        text = data.decode("utf-8-sig")
+        _check_size(text)
+        found = json.loads(text, object_pairs_hook=_unique, parse_int=_short)
     except ValueError as error:
         raise Invalid("", f"not JSON in UTF-8 ({error})") from None
     if type(found) is not dict:
@@ -61,6 +65,19 @@ def read(data: bytes) -> Document:
         raise Invalid("schema", f"must be {SCHEMA}")
     check_keys(found, (*KEYS, *(("formal",) if "formal" in found else ())), "")
     return found
+
+
+def _check_size(text: str) -> None:
+    """What a parser would need much memory or a deep stack for is refused before it."""
+    if text.count(",") + text.count("[") + text.count("{") > MAX_ITEMS:
+        raise Invalid("", f"more than {MAX_ITEMS} items")
+    depth = 0
+    for bracket in _NO_BRACKETS.sub("", text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH + 1:
+            raise Invalid("", "nested too deeply")
+        if depth < 0:  # no JSON: the parser stops here
+            return
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Document:
@@ -90,7 +107,7 @@ def check_plain(value: Any, path: str = "", depth: int = 0) -> None:
 
 
 def _is_text(value: str) -> bool:
-    return len(value) <= MAX_TEXT and not any("\ud800" <= character <= "\udfff" for character in value)
+    return len(value) <= MAX_TEXT and (value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value))
 
 
 def joined(path: str, key: str) -> str:

@@ -231,7 +231,8 @@ def _mixture_of_gaussians(step: Mechanism, setting: Setting) -> Step:
     if setting.order == "symmetric":
         refuse("a mixture of Gaussians under replace")
     s, above = step.number("sigma"), _components(step)
-    words = " + ".join(f"{shown(weight)} N({shown(norm)}, ({shown(s)})^2)" for norm, weight in above)
+    short = f"sum over i of p_i N(c_i, ({shown(s)})^2), probabilities p and sensitivities c"
+    words = _mixture_words(above, s, short)
     found = setting.pair(words, f"N(0, ({shown(s)})^2)", "T58-pair-mixture", *setting.zero_out)
     return _mixture_step(found, s, above)
 
@@ -402,7 +403,7 @@ def _subset(s: Fraction, q: Fraction, setting: Setting) -> Step:
     """A uniform subset of share q; a record that enters takes another's place."""
     if setting.relation in ("add-or-remove", "add", "remove"):
         above = (Fraction(0), 1 - q), (Fraction(2), q)
-        return _displaced(s, tuple(item for item in above if item[1]), setting, tight=q < 1)
+        return _displaced(s, tuple(item for item in above if item[1]), setting, "", tight=q < 1)
     mixed = f"{shown(1 - q)} N(0, ({shown(s)})^2) + {shown(q)} N(2, ({shown(s)})^2)"
     found = Step(setting.order, f"for alpha >= 1: {mixed}",
                  f"for alpha >= 1: N(0, ({shown(s)})^2); alpha < 1 by reversal", ("T52-without-replacement",), False)
@@ -417,20 +418,20 @@ def _with(step: Mechanism, setting: Setting) -> Step:
         refuse("a group of more records than there are")
     share = Fraction(size, sampling.population)
     above = _counted(sampling.draws, share, 2)
+    law = f"n = Bin({sampling.draws}, {shown(share)})"
+    moved = f"N(2n, ({shown(s)})^2), {law}"
     if setting.relation in ("add-or-remove", "add", "remove"):
         if size > 1:
             refuse("a group under sampling with replacement whose number changes")
-        return _displaced(s, above, setting, tight=sampling.population > 1)
+        return _displaced(s, above, setting, moved, tight=sampling.population > 1)
     below = _mirrored(above)
-    law = f"n = Bin({sampling.draws}, {shown(share)})"
-    found = Step(setting.order, f"N(2n, ({shown(s)})^2), {law}", f"N(-2n, ({shown(s)})^2), {law}",
+    found = Step(setting.order, moved, f"N(-2n, ({shown(s)})^2), {law}",
                  ("T53-with-replacement",), False, MixtureLoss(s, above, below, "symmetric"))
     return _for_group(found, tight=False) if size > 1 else found
 
 
-def _displaced(s: Fraction, above: tuple[Component, ...], setting: Setting, *, tight: bool) -> Step:
-    words = " + ".join(f"{shown(weight)} N({shown(norm)}, ({shown(s)})^2)" for norm, weight in above)
-    found = setting.pair(words, f"N(0, ({shown(s)})^2)", DISPLACED, tight=tight)
+def _displaced(s: Fraction, above: tuple[Component, ...], setting: Setting, short: str, *, tight: bool) -> Step:
+    found = setting.pair(_mixture_words(above, s, short), f"N(0, ({shown(s)})^2)", DISPLACED, tight=tight)
     return _mixture_step(found, s, above)
 
 
@@ -581,7 +582,8 @@ def _gaussian_sample(s: Fraction | SquareRoot, q: Fraction, setting: Setting, *t
     above, below = _mixtures(q, setting, 1)
     named = [*theorems, *["T72-groups"] * (setting.records > 1),
              *(() if setting.order == "symmetric" else setting.zero_out)]
-    found = setting.pair(_mixture_words(above, s), _mixture_words(below, s), *named, tight=tight)
+    found = setting.pair(_mixture_words(above, s, _binomial_words(above, s)),
+                         _mixture_words(below, s, _binomial_words(below, s)), *named, tight=tight)
     if q in (0, 1):
         distance = above[-1][0] - below[0][0]
         return replace(found, shift_squared=distance**2 / square_of(s))
@@ -593,9 +595,14 @@ def _scale(s: Fraction | SquareRoot) -> str:
     return f"sqrt({shown(s.square)})" if isinstance(s, SquareRoot) else shown(s)
 
 
-def _mixture_words(mixture: tuple[Component, ...], s: Fraction | SquareRoot) -> str:
+def _binomial_words(mixture: tuple[Component, ...], s: Fraction | SquareRoot) -> str:
+    return f"sum over n of Bin(n) N(n, ({_scale(s)})^2) from {shown(mixture[0][0])} to {shown(mixture[-1][0])}"
+
+
+def _mixture_words(mixture: tuple[Component, ...], s: Fraction | SquareRoot, short: str) -> str:
+    """Written out up to five components."""
     if len(mixture) > 5:
-        return f"sum over n of Bin(n) N(n, ({_scale(s)})^2) from {shown(mixture[0][0])} to {shown(mixture[-1][0])}"
+        return short
     words = []
     for mean, weight in sorted(mixture, key=lambda component: abs(component[0])):
         normal = f"N({shown(mean)}, ({_scale(s)})^2)"

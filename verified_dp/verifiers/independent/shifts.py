@@ -113,11 +113,21 @@ class MixtureLoss(MixturePair):
         found = self.ends(x)
         if found is not None:
             return found
+        with precision(bits() + self._lost()):
+            return self._root(x)
+
+    def _lost(self) -> int:
+        """Bits that cancel in the loss where nearly all of P, or of Q, is one component."""
+        rests = (1 - max(weight for _, weight in side) for side in (self.above, self.below) if len(side) > 1)
+        least = min(rests, default=Fraction(1))
+        return max(least.denominator.bit_length() - least.numerator.bit_length(), 0)
+
+    def _root(self, x: Ball) -> Ball:
         t = self.near(x)
         room = Ball(1, 0, max(t.top(), value_of(self.sigma).top()) - 48)
-        goal = max(t.top(), value_of(self.sigma).top()) + 24 - bits()
+        goal = max(t.top(), value_of(self.sigma).top()) + 24 + self._lost() - bits()
         for _ in range(2 * bits().bit_length()):
-            with precision(min(bits(), 96)):
+            with precision(min(bits(), 96 + self._lost())):
                 slope = self.loss(t + plus_minus(room))[1]
             root = t - (self.loss(t)[0] - x) / slope
             if not (root - t).magnitude() < room:
@@ -130,7 +140,7 @@ class MixtureLoss(MixturePair):
 
     def near(self, x: Ball) -> Ball:
         """A place with a loss near x, exact; it is only a start: Newton's steps from where the last search ended."""
-        with precision(96):
+        with precision(96 + self._lost()):
             step = _middle(value_of(self.sigma))
             t, before = _LAST.get(self, Ball(0)), Ball(0)
             for _ in range(12):

@@ -136,7 +136,8 @@ def _at(one: Statement) -> Dyadic:
 
 
 def _rounds_to_claim(claim: Claim, low: End, high: End) -> bool:
-    """Whether both ends of epsilon, rounded half-up at the printed digits, equal the claim."""
+    """Whether both ends of epsilon, rounded half-up at the printed digits, equal the claim, at most 1 % above it."""
     if claim.unit is None or low is None or high is None:
         return False
-    return low >= claim.epsilon - claim.unit / 2 and high < claim.epsilon + claim.unit / 2
+    highest = claim.epsilon * Fraction(101, 100)
+    return low >= claim.epsilon - claim.unit / 2 and high < claim.epsilon + claim.unit / 2 and high <= highest
