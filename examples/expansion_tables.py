@@ -1,4 +1,4 @@
-"""How narrow are the expansions with a proved remainder, how fast do they narrow with the number of steps, and are they ever wrong?
+"""How narrow are the expansions with a proved remainder, how fast do they narrow with the steps, are they ever wrong?
 
     python examples/expansion_tables.py                    the tables, as text
     python examples/expansion_tables.py --record PAGE      writes them into the page (docs/expansions.md; half an hour)

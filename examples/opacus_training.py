@@ -1,8 +1,8 @@
 """What did my Opacus training spend, and who can check it? One line differs from an ordinary Opacus script.
 
 Writes the accountant's state, certificate and a page about it to the folder given (build/opacus). Needs the extra
-`opacus`. The data are made up; the batches, noise and history are Opacus's own. That batches are Poisson samples is seen
-at the data loader, and stands in the certificate's source; what else the answer rests on is printed.
+`opacus`. The data are made up; the batches, noise and history are Opacus's own. That batches are Poisson samples is
+seen at the data loader, and stands in the certificate's source; what else the answer rests on is printed.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ from verified_dp.verifiers.independent import verify as verify_independently
 EVENT: dict[str, Any] = {"class_name": "GaussianDpEvent", "noise_multiplier": 1.5}
 BAD: dict[str, bytes] = {
     "lists": b"[" * 100_000, "objects": b'{"a":' * 100_000, "an integer": b"[" + b"1" * 10**6 + b"]",
-    "quotes": b'\\"' * 2**20, "a text without an end": b'"' + b"\\" * (2**20 + 1), "items": b"[" + b"1," * 2**21 + b"1]",
+    "quotes": b'\\"' * 2**20, "a text without an end": b'"' + b"\\" * (2**20 + 1),
+    "items": b"[" + b"1," * 2**21 + b"1]",
     "bytes": b" " * (MAX_BYTES + 1), "no text": b"\xff\xfe", "zeros": bytes(100), "nothing": b"",
     "closing brackets": b"]" * 2**20, "not a number": b"NaN", "surrogates": b'"\\ud800"', "two": b"{}{}",
 }
@@ -66,9 +67,9 @@ def test_json_is_refused_before_it_is_parsed(name: str) -> None:
 @pytest.mark.parametrize("name", ["lists", "objects", "items"])
 def test_no_parser_sees_what_nests_or_holds_too_much(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("json.loads", lambda *_, **__: pytest.fail("was parsed"))
-    with pytest.raises(InvalidInput, match="nested too deeply|more than 2097152 items"):
+    with pytest.raises(InvalidInput, match=r"nested too deeply|more than 2097152 items"):
         parse_json(BAD[name], "x")
-    with pytest.raises(InvalidCertificate, match="nested too deeply|more than 2097152 items"):
+    with pytest.raises(InvalidCertificate, match=r"nested too deeply|more than 2097152 items"):
         parse_certificate(BAD[name])
     found = verify_independently(BAD[name])
     assert not found.valid and ("nested" in found.reason or "items" in found.reason)
@@ -176,7 +177,8 @@ def test_a_ledger_s_requests_are_measured_too(tmp_path: Path) -> None:
 
 SEEDS = (
     b'relation = "add-or-remove"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "1.1"\ncount = 3\n'
-    b'sampling = { scheme = "poisson", probability = "1/100" }\n[claim]\ntitle = """a\nb"""\nepsilon = 1\ndelta = 0.1\n',
+    b'sampling = { scheme = "poisson", probability = "1/100" }\n[claim]\ntitle = """a\nb"""\nepsilon = 1\n'
+    b"delta = 0.1\n",
     json.dumps({"class_name": "ComposedDpEvent", "events": [nested(2), EVENT]}).encode(),
     b'[[1.1, 0.004, 10], [1.5, 1e-3, 2]]',
 )

@@ -190,7 +190,8 @@ ENDLESS = {
     "a dotted key behind a comment": "# '''\n" + "a" + ".a" * 50_000 + " = 1",
     "tables": "[[mechanism]]\n" * 200_000, "fewer tables": "[[mechanism]]\n" * 20_001,
     "lists": "a = " + "[" * 100_000, "objects": "a = " + "{a=" * 100_000, "a long number": "a = " + "1" * 4301,
-    "numbers of many digits": "a = [" + '"1e-99999", ' * 5000 + "]", "keys": "".join(f"k{n}=1\n" for n in range(2**18 + 1)),
+    "numbers of many digits": "a = [" + '"1e-99999", ' * 5000 + "]",
+    "keys": "".join(f"k{n}=1\n" for n in range(2**18 + 1)),
     "bytes": " " * (2**22 + 1), "escapes": 'a = "' + '\\"' * 2_000_000, "quotes": '"' * 2**22, "ticks": "'" * 2**22,
 }
 

@@ -40,7 +40,7 @@ _TEXT_OR_COMMENT = re.compile(f"({_TEXTS.pattern})|#[^\\n]*+", re.DOTALL)
 _TABLE = re.compile(r"^[ \t]*+\[", re.MULTILINE)
 _WORD = re.compile(r"[^\s,=\[\]{}]++")
 _EXPONENT = re.compile(r"(?<![\w.+-])[+-]?[0-9.]++[eE][+-]?0*+([0-9]{4,6})(?![\w.])")
-_LONG_KEY = re.compile(r"\.(?:[^\n,=\[\]{}.]*+\.){%d}" % (MAX_KEY_PARTS - 1))
+_LONG_KEY = re.compile(rf"\.(?:[^\n,=\[\]{{}}.]*+\.){{{MAX_KEY_PARTS - 1}}}")
 
 
 def read_at_most(file: str | PathLike[str], limit: int) -> bytes:

@@ -201,7 +201,7 @@ def test_noise_is_calibrated_for_the_batches_that_are_drawn() -> None:
     assert 2.9 < engine.get_epsilon(1e-5) <= 3
     assert engine.accountant.sampling is None and "seen at the data loader" in engine.accountant.assumptions[0]
     other = PrivacyEngine(accountant="verified")
-    with pytest.raises(Unsupported, match='write accountant.sampling = "shuffled"'):
+    with pytest.raises(Unsupported, match=r'write accountant\.sampling = "shuffled"'):
         prepared(other, shuffling(), poisson_sampling=False, **target)
     with pytest.raises(Unsupported, match="in a fixed order"):
         prepared(other, DataLoader(DATA, batch_size=BATCH), poisson_sampling=False, **target)

@@ -1,4 +1,4 @@
-"""The expansions with a proved remainder against the contour, quadrature and exact transforms; how their widths fall."""
+"""Expansions with a proved remainder against the contour, quadrature and exact transforms; how their widths fall."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def test_transform_of_rounding_errors(law: FiniteLoss) -> None:
 
 @pytest.mark.theorem("T90-two-sided-tail")
 def test_two_sided_tail_needs_both_orders() -> None:
-    """q = .2, s = .5, the add order at eps = .2, t = .5: P = 0.0286; the algorithm's delta, which is both orders', gives
+    """q = .2, s = .5, the add order at eps = .2, t = .5: P = 0.0286; the algorithm's delta, both orders', gives
     0.423, as Lemma 5.4 is meant; one order's delta alone would give 0.0237.
     """
     law = SampledGaussianLoss(Fraction(1, 5), Fraction(1, 2), "add")

@@ -26,8 +26,8 @@ from verified_dp.papers.saddlepoint.bounds_moments import (
     bound_deviation,
     bound_third_moment,
     central_moments,
-    enclose_moments,
     enclose_absolute_moment,
+    enclose_moments,
     tabulate_moments,
 )
 from verified_dp.papers.saddlepoint.choose import choose_moment_rules, untilted_rule

@@ -16,7 +16,8 @@ from verified_dp.spec import parse_spec
 from verified_dp.verifiers.trust import trusted
 
 ROOT = Path(verified_dp.__file__).parent
-CLAIM = 'relation = "add"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = 2\n[claim]\nepsilon = 2\ndelta = "1e-5"\n'
+CLAIM = ('relation = "add"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = 2\n'
+         '[claim]\nepsilon = 2\ndelta = "1e-5"\n')
 
 
 @pytest.fixture(scope="module")

@@ -92,8 +92,7 @@ def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) 
 def answer_text(enclosure: Enclosure, given: str, file: str | None, limits: Limits) -> list[str]:
     """The answer for people; the file where there are several."""
     from verified_dp.cli.text import answer_lines, clipped
-    from verified_dp.terminal import escaped
-    from verified_dp.terminal import paint
+    from verified_dp.terminal import escaped, paint
 
     lines = answer_lines(enclosure, clipped(escaped(given), 60), paint, limited=limits.max_seconds is not None)
     return lines if file is None else [f"{escaped(file)}:", *lines, ""]

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any
 
 from verified_dp.core import exact
 from verified_dp.core.composition import Composition, Mechanism, Relation, Spec

@@ -107,7 +107,8 @@ def _sentence(judged: Judged) -> str:
     if judged.certificate["verdict"] == "refuted":
         rounding = " (the claim is the true ε rounded to nearest, not up)" * judged.certificate["short_by_rounding"]
         return (f"What was run is not {claimed} differentially private; at this δ the smallest ε is "
-                f"{smallest}{rounding}. {capitalised(excess_words(judged.certificate))}; {least_claim_words(judged.certificate)}")
+                f"{smallest}{rounding}. {capitalised(excess_words(judged.certificate))}; "
+                f"{least_claim_words(judged.certificate)}")
     proved = ("they prove no ε at this δ" if ends["upper"] == "inf"
               else f"the smallest ε at this δ that they prove is {_proved(ends)}")
     return (f"These bounds neither prove nor refute {claimed}: {proved}. "

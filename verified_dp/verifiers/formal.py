@@ -66,8 +66,8 @@ TRUST_LOSSES = (
 TRUST_SAMPLED = (
     "Every integer law was found above the sampled Gaussian's own by the program (sampled_gaussian_private and "
     "gaussian_private in proofs/coq: queries of norm at most 1 in any dimension, a record more or less). Their "
-    "hypothesis `expect`, that the means of a test exist as iterated Riemann integrals, is proved of continuous tests and "
-    "of boxes where queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
+    "hypothesis `expect`, that the means of a test exist as iterated Riemann integrals, is proved of continuous tests "
+    "and of boxes where queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""

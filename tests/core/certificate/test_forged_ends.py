@@ -20,7 +20,6 @@ from verified_dp.core.certificate.theorems import theorems_record
 from verified_dp.core.certificate.verdict import judge
 from verified_dp.core.composition import Composition, Relation, Spec, compose
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.ends import End
 from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, is_within_support
@@ -28,8 +27,8 @@ from verified_dp.core.errors import InvalidInput, Undecided
 from verified_dp.core.evaluation import Evaluation
 from verified_dp.core.laws.composed import ComposedLoss
 from verified_dp.core.mechanisms import Finite, Gaussian, Laplace, RandomizedResponse
-from verified_dp.core.participation import Shuffled
 from verified_dp.core.pairs.losses import pairs_and_losses
+from verified_dp.core.participation import Shuffled
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 
@@ -46,9 +45,9 @@ def loss_of(what: Composition) -> ComposedLoss:
     return pairs_and_losses(what, Relation.REPLACE)[1][0]
 
 
-def entry(quantity: str, at: Fraction, side: str, witness: Witness, upper: End = Dyadic(1)) -> Evaluation[Any]:
+def entry(quantity: str, at: Fraction, side: str, witness: Witness) -> Evaluation[Any]:
     budget = {"rounding": "1.000e3"} if isinstance(witness, ClosedFormWitness) else {}
-    return Evaluation(quantity, "symmetric", at, side, witness, Dyadic(0), upper, budget)
+    return Evaluation(quantity, "symmetric", at, side, witness, Dyadic(0), Dyadic(1), budget)
 
 
 def written(*entries: Evaluation[Any], text: str = SPEC) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
+from mutants import mutated
 from scipy.special import ndtr
 
-from mutants import mutated
 from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.deficits import DeficitsWitness
@@ -38,7 +38,7 @@ Tails = Callable[[Array], tuple[Array, Array]]
 
 
 def gaussian_tails(q: float, s: float, order: str) -> Tails:
-    """P = (1-q) N(0, s^2) + q N(1, s^2) against Q = N(0, s^2) under remove; exchanged, with losses negated, under add."""
+    """P = (1-q) N(0, s^2) + q N(1, s^2) against Q = N(0, s^2) under remove; exchanged, losses negated, under add."""
     def place(x: Array) -> Array:
         share = np.maximum((np.exp(x) - 1 + q) / q, 1e-300)
         return s * s * np.log(share) + 0.5
@@ -96,8 +96,8 @@ def chosen(loss: ComposedLoss, epsilon: Fraction, bits: float) -> MarkedWitness:
 
 def laplace_steps(count: int, q: str, mu: str) -> tuple[ComposedLoss, float]:
     """So many sampled Laplace steps under remove, and the largest loss of one."""
-    law = SampledLaplaceLoss(LaplaceLoss(F(mu)), F(q), "remove")
-    return ComposedLoss("remove", ((law, count),), F(0)), math.log(1 - float(F(q)) + float(F(q)) * math.exp(float(F(mu))))
+    law, share = SampledLaplaceLoss(LaplaceLoss(F(mu)), F(q), "remove"), float(F(q))
+    return ComposedLoss("remove", ((law, count),), F(0)), math.log(1 - share + share * math.exp(float(F(mu))))
 
 
 def check(bounds: Bounds, tails: Tails, count: int, epsilon: float, ends: tuple[float, float], step: float) -> None:

@@ -119,6 +119,6 @@ def test_what_a_window_leaves_out_on_either_side_is_bounded(users: int, epsilon0
         factor = (t / (1 - t)) ** (1 - t)
         sides = factor * mpmath.fsum(terms[:first]), factor * mpmath.fsum(terms[last + 1:])
         bound = mpmath.mpf(rest.str(40, radius=False))
-        assert 0 < first and last < n and sides[0] > 0 < sides[1]
+        assert first > 0 and last < n and sides[0] > 0 < sides[1]
         assert sum(sides) <= bound * (1 + mpmath.mpf(10) ** -30) < 1000 * sum(sides)
         assert all(bound > side * (1 + mpmath.mpf(10) ** -20) for side in sides), "each side is in the bound"

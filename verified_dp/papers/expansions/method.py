@@ -1,4 +1,4 @@
-"""delta of one order of a composition by an expansion with its remainder: what the saddle-point and Edgeworth methods share."""
+"""delta of one order by an expansion with its remainder: what the saddle-point and Edgeworth methods share."""
 
 from __future__ import annotations
 

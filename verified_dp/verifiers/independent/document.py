@@ -107,7 +107,8 @@ def check_plain(value: Any, path: str = "", depth: int = 0) -> None:
 
 
 def _is_text(value: str) -> bool:
-    return len(value) <= MAX_TEXT and (value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value))
+    surrogates = not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value)
+    return len(value) <= MAX_TEXT and not surrogates
 
 
 def joined(path: str, key: str) -> str:
