@@ -24,7 +24,7 @@ from verified_dp.core.certificate.check import Check
 from verified_dp.core.certificate.document import canonical, sealed
 from verified_dp.core.certificate.evaluation import enclosure_record
 from verified_dp.core.dyadic import Dyadic
-from verified_dp.questions.statement import printable
+from verified_dp.terminal import escaped
 from verified_dp.verifiers.browser import build, inside
 from verified_dp.verifiers.independent import TooMuch
 
@@ -336,7 +336,7 @@ ESCAPED = r"A\u202etxt.exe\u2066\x07\nb\xa0c\U000e0041"
 
 @pytest.mark.pages
 def test_what_does_not_print_is_escaped(tab: Tab, document: Document) -> None:
-    assert printable(STEERING) == ESCAPED
+    assert escaped(STEERING) == ESCAPED
     claim = {**document["claim"], "title": STEERING, "source": STEERING}
     tab.drop(canonical(sealed({**document, "claim": claim})), STEERING.replace("\n", ""))
     assert tab.shown().startswith(f"Valid. {ESCAPED}: the claim of")

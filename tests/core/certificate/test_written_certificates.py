@@ -7,7 +7,9 @@ from itertools import product
 import pytest
 
 from verified_dp import certify, verify
+from verified_dp.core.certificate.evaluation import budget_text, is_budget_for
 from verified_dp.core.composition import Relation
+from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.errors import Unsupported
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
@@ -103,3 +105,14 @@ def test_all_that_can_be_stated(step: str) -> None:
     found = [check(stated(step, relation, count, CLAIMS[i % 4], (1, 1, 7)[i % 3]))
              for i, (relation, count) in enumerate(product(Relation, COUNTS))]
     assert any(found)
+
+
+def test_shares_of_the_budget_below_all_written_powers_are_stated_larger() -> None:
+    """Noise 1e-160: delta is 1 - e^-10^319, and its rounding has a power of 39 digits."""
+    assert budget_text(Dyadic(1, -(2**200))) == f"9.999e-{10**30}"
+    assert is_budget_for(f"9.999e-{10**30}", Dyadic(1, -(2**200)))
+    assert not is_budget_for(f"9.998e-{10**30}", Dyadic(1, -(2**200)))
+    spec = parse_spec('relation = "add"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "1e-160"\n'
+                      '[claim]\nepsilon = "1"\ndelta = "1e-5"\n')
+    found = certify(spec)
+    assert found.verdict == found.verify().verdict == "refuted"

@@ -18,6 +18,8 @@ from verified_dp.core.exact import exact, fraction_text
 KEYS = ("quantity", "order", "at", "side", "method", "witness", "enclosure", "error_budget")
 _BUDGET_DIGITS = 4
 _BUDGET = re.compile(r"([1-9])\.([0-9]{3})e(0|-?[1-9][0-9]{0,30})")
+_LEAST_POWER = 10**30
+"""The smallest sizes are stated as 9.999e-10^30: powers have at most 31 digits."""
 MAX_EVALUATIONS = 16
 """Two orders, with one entry for delta and two for epsilon each, are 6."""
 
@@ -43,14 +45,16 @@ def enclosure_record(lower: End, upper: End) -> Document:
 
 
 def budget_text(size: Dyadic) -> str:
-    """An upper decimal of one source of error, "1.234e-9" ("0" and "inf" as such).
+    """An upper decimal of one source of error, "1.234e-9" ("0" and "inf" as such), no power below -10^30.
 
     >>> budget_text(Dyadic(1, -10)), budget_text(Dyadic(0))
     ('9.766e-4', '0')
     """
     rounded = outward_decimal(size, _BUDGET_DIGITS, up=True)
     text = str(rounded.digits)
-    return f"{text[0]}.{text[1:]}e{rounded.power + len(text) - 1}" if rounded.digits else rounded.text
+    power = max(rounded.power + len(text) - 1, -_LEAST_POWER)  # exact: integers
+    digits = text if power > -_LEAST_POWER else "9999"
+    return f"{digits[0]}.{digits[1:]}e{power}" if rounded.digits else rounded.text
 
 
 def is_budget_for(text: str, size: Dyadic) -> bool:
