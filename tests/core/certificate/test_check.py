@@ -208,6 +208,11 @@ def test_removed_and_added_members_are_seen(refuted: Document) -> None:
         (("claim", "delta"), "0.02", "claim.delta"),
         (("claim", "title"), "other", "claim"),
         (("claim", "epsilon"), "1.00x", "claim.epsilon"),
+        (("claim", "epsilon"), "01.0", "claim.epsilon"),
+        (("input", "mechanisms", 0), 1, "input.mechanisms[0]"),
+        (("input", "mechanisms", 0, "extra"), [["9" * 9_000] * 60], "input.mechanisms"),
+        (("evaluations", 1, "enclosure", "lower"), "-1*2^-2", "evaluations[1].enclosure.lower"),
+        (("evaluations", 1, "enclosure", "upper"), "9*2^-3", "evaluations[1].enclosure.upper"),
         (("input", "mechanisms", 0, "count"), 10001, "input"),
         (("input", "mechanisms", 0, "count"), True, "input.mechanisms[0].count"),
         (("input", "mechanisms", 0, "sampling", "probability"), "2/200", "input.mechanisms[0].sampling.probability"),
@@ -247,6 +252,8 @@ def test_a_wrong_hash_is_told_from_an_altered_part(refuted: Document) -> None:
     assert verify(changed(refuted, ("hashes", "claim"), "0" * 64)).field == "hashes"
     both = changed(changed(refuted, ("hashes", "claim"), "0" * 64), ("claim", "title"), "other")
     assert verify(both).field == "claim"
+    none = changed(changed(refuted, ("hashes",), ["0" * 64]), ("claim", "title"), "other")
+    assert verify(none).field == "claim"
 
 
 def test_versions_of_another_library_are_reported(refuted: Document) -> None:
