@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[str], object]]:
@@ -37,21 +37,24 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.batch": "certify_all compare_all delta_all epsilon_all",
     "verified_dp.calibration": "Calibration calibrate",
     "verified_dp.certificate": "Certificate certify verify",
-    "verified_dp.core": "errors",
-    "verified_dp.core.dyadic": "Dyadic",
-    "verified_dp.core.errors":
+    "verified_dp.core.families.allocation.mechanism": "RandomAllocation",
+    "verified_dp.core.families.batches.mechanism": "Shuffled TruncatedPoisson WithReplacement WithoutReplacement",
+    "verified_dp.core.families.clones.mechanism": "ShuffledLocal",
+    "verified_dp.core.families.discrete.mechanism":
+        "DiscreteGaussian DiscreteGaussianVector DiscreteLaplace DiscreteLaplaceVector",
+    "verified_dp.core.families.finite.mechanism": "EVERYTHING ApproximateDP Finite RandomizedResponse",
+    "verified_dp.core.families.gaussian.mechanism": "GaussianDP MatrixGaussian MixtureOfGaussians TreeAggregation",
+    "verified_dp.core.families.guarantees.mechanism": "Renyi ZCDP",
+    "verified_dp.core.families.laplace.mechanism": "Exponential Laplace LaplaceVector",
+    "verified_dp.core.families.sampling.mechanism": "CyclicPoisson PoissonSampled",
+    "verified_dp.core.kernel": "errors",
+    "verified_dp.core.kernel.composition": "Claim Composition Relation Spec compose",
+    "verified_dp.core.kernel.dyadic": "Dyadic",
+    "verified_dp.core.kernel.errors":
         "Disagreement InconsistentEnclosures InexactInput InvalidCertificate InvalidInput Undecided Unsupported "
         "VerifiedDPError",
-    "verified_dp.core.exact": "Number",
-    "verified_dp.core.local": "ShuffledLocal",
-    "verified_dp.core.composition":
-        "Claim Composition PoissonSampled Relation Spec WithReplacement WithoutReplacement compose",
-    "verified_dp.core.mechanisms":
-        "EVERYTHING ApproximateDP DiscreteGaussian DiscreteLaplace Exponential Finite Gaussian GaussianDP Laplace "
-        "MixtureOfGaussians RandomizedResponse Renyi ZCDP",
-    "verified_dp.core.participation": "CyclicPoisson RandomAllocation Shuffled TruncatedPoisson",
-    "verified_dp.core.vectors":
-        "DiscreteGaussianVector DiscreteLaplaceVector LaplaceVector MatrixGaussian TreeAggregation",
+    "verified_dp.core.kernel.exact": "Number",
+    "verified_dp.core.kernel.mechanisms": "Gaussian",
     "verified_dp.enclosure": "Enclosure Estimate",
     "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair",
     "verified_dp.profile": "PrivacyProfile privacy_profile",

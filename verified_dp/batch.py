@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from verified_dp.certificate import Certificate, certify
-from verified_dp.core.composition import Spec
-from verified_dp.core.errors import InvalidInput, VerifiedDPError
-from verified_dp.core.exact import Number
+from verified_dp.core.kernel.composition import Spec
+from verified_dp.core.kernel.errors import InvalidInput, VerifiedDPError
+from verified_dp.core.kernel.exact import Number
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.comparison import ALL, Comparison, compare
 from verified_dp.papers.fourier.pairs import published_profile

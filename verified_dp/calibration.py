@@ -16,12 +16,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from verified_dp.core import exact
-from verified_dp.core.composition import Claim, Composition, Sampled, Spec
-from verified_dp.core.ends import End, end_of
-from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
-from verified_dp.core.exact import MAX_COUNT, MAX_DIGITS, Number, fraction_text
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composition import Claim, Composition, Sampled, Spec
+from verified_dp.core.kernel.ends import End, end_of
+from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.exact import MAX_COUNT, MAX_DIGITS, Number, fraction_text
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 from verified_dp.questions.curve import log10_ends

@@ -22,29 +22,28 @@ from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball_of, lower_dyadic, upper_dyadic
-from verified_dp.core.certificate.check import Check
-from verified_dp.core.certificate.check import verify as check_certificate
-from verified_dp.core.certificate.document import MAX_BYTES, SCHEMA, Document, canonical, sealed
-from verified_dp.core.certificate.evaluation import budget_text, evaluation_record
-from verified_dp.core.certificate.statement import claim_record, input_record
-from verified_dp.core.certificate.theorems import pairs_record, theorems_record
-from verified_dp.core.certificate.verdict import judge
-from verified_dp.core.certificate.versions import current_versions
-from verified_dp.core.certificate.work import check_work
-from verified_dp.core.composition import Claim, Spec
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.ends import End
-from verified_dp.core.engines import Witness
 from verified_dp.core.engines.rational import EndWitness
-from verified_dp.core.errors import Disagreement, InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.core.evaluation import Ends, Evaluation
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.locks import alone
-from verified_dp.core.pairs.batches import is_attained
-from verified_dp.core.pairs.losses import ORDERS, pairs_and_losses
-from verified_dp.core.pairs.plain import DominatingPair
-from verified_dp.core.words import assumptions
+from verified_dp.core.kernel.balls import ball_of, lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.certificate.check import Check
+from verified_dp.core.kernel.certificate.check import verify as check_certificate
+from verified_dp.core.kernel.certificate.document import MAX_BYTES, SCHEMA, Document, canonical, sealed
+from verified_dp.core.kernel.certificate.evaluation import budget_text, evaluation_record
+from verified_dp.core.kernel.certificate.statement import claim_record, input_record
+from verified_dp.core.kernel.certificate.theorems import pairs_record, theorems_record
+from verified_dp.core.kernel.certificate.verdict import judge
+from verified_dp.core.kernel.certificate.versions import current_versions
+from verified_dp.core.kernel.certificate.work import check_work
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Claim, Spec
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.ends import End
+from verified_dp.core.kernel.errors import Disagreement, InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.core.kernel.evaluation import Ends, Evaluation
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.losses import ORDERS, pairs_and_losses
+from verified_dp.core.kernel.steps import DominatingPair
+from verified_dp.core.kernel.witnesses import Witness
+from verified_dp.core.kernel.words import assumptions
 from verified_dp.enclosure import Solution
 from verified_dp.files import write_atomically
 from verified_dp.profile import privacy_profile
@@ -108,7 +107,7 @@ def _content(spec: Spec, claim: Claim, recorded: Sequence[Evaluation[str]], pair
         "pairs": pairs_record(pairs),
         "assumptions": assumptions(spec.composition, spec.relation),
         "evaluations": [evaluation_record(one) for one in recorded],
-        **judge(claim, ORDERS[spec.relation], all(is_attained(pair) for pair in pairs), recorded),
+        **judge(claim, ORDERS[spec.relation], all(pair.is_attained for pair in pairs), recorded),
         "theorems": theorems_record(pairs, used),
         "versions": current_versions(),
     }

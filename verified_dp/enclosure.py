@@ -14,13 +14,13 @@ from itertools import takewhile
 
 from flint import ctx
 
-from verified_dp.core.balls import ball_of
-from verified_dp.core.dyadic import Decimal, Dyadic, decimal_down, decimal_up, outward_decimal
-from verified_dp.core.ends import End
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.core.evaluation import Evaluation
-from verified_dp.core.exact import Number, exact
-from verified_dp.core.locks import alone
+from verified_dp.core.kernel.balls import ball_of
+from verified_dp.core.kernel.dyadic import Decimal, Dyadic, decimal_down, decimal_up, outward_decimal
+from verified_dp.core.kernel.ends import End
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.kernel.evaluation import Evaluation
+from verified_dp.core.kernel.exact import Number, exact
+from verified_dp.core.kernel.locks import alone
 
 _QUANTITIES = ("delta", "epsilon", "renyi", "gdp", "beta", "tpr", "advantage", "posterior", "bayes-factor")
 _ORDERS = ("remove", "add", "both", "symmetric")

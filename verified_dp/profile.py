@@ -20,23 +20,22 @@ from typing import Self, TypeGuard, cast, overload
 
 from flint import arb, ctx
 
-from verified_dp.core import exact
-from verified_dp.core.balls import ball, lower_dyadic, lower_end, upper_dyadic
-from verified_dp.core.bounds import Bounds, reverse_bounds
-from verified_dp.core.composition import Claim, Composition, Mechanism, Relation, Spec, compose
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines import Values
-from verified_dp.core.engines.attack import shuffled_epochs
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
-from verified_dp.core.evaluation import Ends, Evaluation, largest_delta, largest_epsilon
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.locks import alone
-from verified_dp.core.pairs.batches import is_attained
-from verified_dp.core.pairs.losses import pairs_and_losses
-from verified_dp.core.pairs.plain import DominatingPair
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.words import convention
+from verified_dp.core.families.batches.attack import shuffled_epochs
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end, upper_dyadic
+from verified_dp.core.kernel.bounds import Bounds, reverse_bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Claim, Composition, Mechanism, Relation, Spec, compose
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Unsupported
+from verified_dp.core.kernel.evaluation import Ends, Evaluation, largest_delta, largest_epsilon
+from verified_dp.core.kernel.law import SWAPPED
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.losses import pairs_and_losses
+from verified_dp.core.kernel.steps import DominatingPair
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.witnesses import Values
+from verified_dp.core.kernel.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
 from verified_dp.questions.attained import Guaranteed
 from verified_dp.questions.curve import Curve
@@ -592,7 +591,7 @@ class PrivacyProfile:
 
     @cached_property
     def _tight(self) -> bool:
-        return all(is_attained(pair) for pair in self.pairs)
+        return all(pair.is_attained for pair in self.pairs)
 
 
 def _listed(points: Iterable[exact.Number], given: str) -> list[exact.Number]:

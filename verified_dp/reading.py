@@ -13,8 +13,8 @@ from collections.abc import Callable
 from os import PathLike, fsdecode
 from typing import Any
 
-from verified_dp.core.certificate.document import MAX_BYTES, MAX_ITEMS, check_json, nesting
-from verified_dp.core.errors import InvalidCertificate, InvalidInput
+from verified_dp.core.kernel.certificate.document import MAX_BYTES, MAX_ITEMS, check_json, nesting
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 
 STDIN = "-"
 MAX_SPECIFICATION = 2**22
@@ -116,7 +116,7 @@ def _excess(text: str) -> str | None:
 
 def _excess_of_digits(text: str) -> str | None:
     """Exponents, in quotes or not, that come to numbers of very many digits; larger ones are no numbers here."""
-    from verified_dp.core.exact import MAX_EXPONENT  # with flint, which `--help` does without
+    from verified_dp.core.kernel.exact import MAX_EXPONENT  # with flint, which `--help` does without
 
     exponents = (int(found[1]) for found in _EXPONENT.finditer(text))
     if sum(one for one in exponents if one <= MAX_EXPONENT) > MAX_EXPONENTS:

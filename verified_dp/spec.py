@@ -50,11 +50,11 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
-from verified_dp.core import exact
-from verified_dp.core.composition import SCHEMES, Claim, Composition, Mechanism, Relation, Spec, compose
-from verified_dp.core.errors import InvalidInput, Unsupported, with_file
-from verified_dp.core.mechanisms import Gaussian, Release
-from verified_dp.core.vectors import ALL_RELEASES
+from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composition import Claim, Composition, Mechanism, Relation, Spec, compose
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
+from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.reading import MAX_SPECIFICATION, decoded, parse_toml, read_file
 
 Releases = Mapping[str, type[Release]]
@@ -168,7 +168,8 @@ def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
         scheme = str(stated)
         if scheme not in SCHEMES:
             raise _no_scheme(scheme)
-        build, readers = SCHEMES[scheme]
+        build: Any = SCHEMES[scheme]
+        readers = build.readers
         _check_keys(sampling, ("scheme", *readers))
         numbers = [read(sampling.get(key), key) for key, read in readers.items()]
         if scheme != "poisson" and not isinstance(mechanism, Gaussian):

@@ -12,17 +12,17 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from verified_dp.core import exact
-from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
-from verified_dp.core.bounds import bound_chernoff_factor
-from verified_dp.core.composition import Relation
-from verified_dp.core.dyadic import Dyadic, decimal_down
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.gaussian import enclose_gaussian_profile
-from verified_dp.core.locks import alone
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.bounds import bound_chernoff_factor
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.dyadic import Dyadic, decimal_down
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.roots import bracket_epsilon

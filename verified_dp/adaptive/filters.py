@@ -42,13 +42,13 @@ from verified_dp.adaptive.budgets import (
     renyi_budget,
 )
 from verified_dp.adaptive.sums import Decision, Filter, ForAll, GDPCost, GDPCosts, PerRecord, RenyiCosts, set_fields
-from verified_dp.core import exact
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import Relation
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number
-from verified_dp.core.mechanisms import Renyi
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.guarantees.mechanism import Renyi
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import PrivacyProfile, privacy_profile
 

@@ -52,9 +52,9 @@ from verified_dp.adaptive.storage import (
     told,
 )
 from verified_dp.adaptive.sums import Verdict
-from verified_dp.core.errors import InvalidInput, VerifiedDPError
-from verified_dp.core.exact import exact, fraction_text
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.errors import InvalidInput, VerifiedDPError
+from verified_dp.core.kernel.exact import exact, fraction_text
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.reading import parse_json
 
 MAX_KEY = 1000

@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from verified_dp.adaptive.budgets import DEFAULT_DIGITS, gdp_delta, gdp_epsilon
 from verified_dp.adaptive.sums import Decision, GDPCost, GDPCosts, Odometer, OneSum, PerRecord, RenyiCosts, RenyiOrder
-from verified_dp.core.composition import Relation
-from verified_dp.core.exact import Number
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import PrivacyProfile
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from verified_dp.core.certificate.document import MAX_BYTES
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.certificate.document import MAX_BYTES
+from verified_dp.core.kernel.errors import InvalidInput
 
 APPLICATION_ID, VERSION = 0x56445031, 1
 BUSY_SECONDS = 60.0

@@ -19,12 +19,12 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from verified_dp.adaptive.budgets import above_one
-from verified_dp.core import exact
-from verified_dp.core.composition import Relation
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number
-from verified_dp.core.mechanisms import Renyi
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.guarantees.mechanism import Renyi
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
 State = TypeVar("State")

@@ -13,7 +13,7 @@ from contextlib import suppress
 from verified_dp.cli.arguments import UsageError, attached, parser
 from verified_dp.cli.inputs import named_files
 from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, complain
-from verified_dp.core.errors import VerifiedDPError
+from verified_dp.core.kernel.errors import VerifiedDPError
 from verified_dp.search.deadline import forget_stop
 
 

@@ -19,7 +19,7 @@ SOURCES_OF_ERROR = ("quadrature", "aliasing", "frequency_tail", "node_tail", "ro
 
 def result_row(enclosure: Enclosure, given: str, typed: str) -> Row:
     """The object of delta and epsilon; `given` names the number that was typed."""
-    from verified_dp.core.dyadic import Dyadic, decimal_up
+    from verified_dp.core.kernel.dyadic import Dyadic, decimal_up
 
     budget = {**dict.fromkeys(SOURCES_OF_ERROR, Dyadic(0)), **enclosure.budget}
     return {

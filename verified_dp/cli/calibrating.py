@@ -37,7 +37,7 @@ def run_calibrate(args: Namespace, out: Output) -> int:
     """verified-dp calibrate SPEC... --solve KEY --epsilon E --delta D"""
     from verified_dp.cli.commands import certificate_paths
     from verified_dp.cli.limits import Limits
-    from verified_dp.core import exact
+    from verified_dp.core.kernel import exact
 
     exact.non_negative(args.epsilon, "epsilon")
     exact.open_unit(args.delta, "delta")

@@ -13,28 +13,28 @@ from verified_dp.cli.answers import ends, result_row
 from verified_dp.cli.inputs import distinct_names, read_input
 from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.reading import reason
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import CheckLimits, Limits
     from verified_dp.cli.text import Judged
-    from verified_dp.core.certificate.check import Check
-    from verified_dp.core.certificate.document import Document
-    from verified_dp.core.composition import Claim, Spec
+    from verified_dp.core.kernel.certificate.check import Check
+    from verified_dp.core.kernel.certificate.document import Document
+    from verified_dp.core.kernel.composition import Claim, Spec
     from verified_dp.enclosure import Enclosure
 
 
 def run_delta(args: Namespace, out: Output) -> int:
     """verified-dp delta SPEC... --epsilon E"""
-    from verified_dp.core.exact import exact
+    from verified_dp.core.kernel.exact import exact
 
     return _answers(args, out, "delta", "epsilon", exact(args.epsilon, "epsilon"))
 
 
 def run_epsilon(args: Namespace, out: Output) -> int:
     """verified-dp epsilon SPEC... --delta D"""
-    from verified_dp.core.exact import probability
+    from verified_dp.core.kernel.exact import probability
 
     return _answers(args, out, "epsilon", "delta", probability(args.delta, "delta"))
 
@@ -294,7 +294,7 @@ def run_verify(args: Namespace, out: Output) -> int:
 def check(file: str, limits: CheckLimits, *, independent: bool, formal: bool = False,
           checker: str | None = None) -> Check:
     """Check a certificate's file; once more by the independent checker and by the formal one where that is asked."""
-    from verified_dp.core.certificate.document import MAX_BYTES
+    from verified_dp.core.kernel.certificate.document import MAX_BYTES
     from verified_dp.terminal import Progress
     from verified_dp.verifiers.bounded import verify_bounded
 
@@ -309,7 +309,7 @@ def check(file: str, limits: CheckLimits, *, independent: bool, formal: bool = F
 def _show_trust(file: str, limits: CheckLimits, out: Output) -> int:
     """What a valid certificate rests on; of another one, why it is invalid."""
     from verified_dp.cli.text import trust_lines
-    from verified_dp.core.certificate.document import MAX_BYTES
+    from verified_dp.core.kernel.certificate.document import MAX_BYTES
     from verified_dp.terminal import Progress
     from verified_dp.verifiers.trust import trusted
 
@@ -332,9 +332,9 @@ def _show_trust(file: str, limits: CheckLimits, out: Output) -> int:
 
 
 def _check_formally(data: bytes, checker: str | None) -> Check:
-    from verified_dp.core.certificate.check import refused
-    from verified_dp.core.certificate.document import read_document
-    from verified_dp.core.errors import InvalidCertificate
+    from verified_dp.core.kernel.certificate.check import refused
+    from verified_dp.core.kernel.certificate.document import read_document
+    from verified_dp.core.kernel.errors import InvalidCertificate
     from verified_dp.verifiers.formal import verify_formal
 
     try:
@@ -346,8 +346,8 @@ def _check_formally(data: bytes, checker: str | None) -> Check:
 def _check_independently(data: bytes) -> Check:
     from dataclasses import asdict
 
-    from verified_dp.core.certificate.check import Check
-    from verified_dp.core.errors import Unsupported
+    from verified_dp.core.kernel.certificate.check import Check
+    from verified_dp.core.kernel.errors import Unsupported
     from verified_dp.verifiers.independent import OutOfTime, TooMuch, verify
 
     try:

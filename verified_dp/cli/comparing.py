@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from verified_dp.cli.interrupts import best_so_far
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
-    from verified_dp.core.exact import Number
+    from verified_dp.core.kernel.exact import Number
     from verified_dp.papers.comparison import Comparison
     from verified_dp.papers.comparison import Row as Compared
 
@@ -23,7 +23,7 @@ def run_compare(args: Namespace, out: Output) -> int:
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.report_comparing import COLUMNS, comparison_foot, row_line
     from verified_dp.cli.text import clipped
-    from verified_dp.core.exact import exact, open_unit
+    from verified_dp.core.kernel.exact import exact, open_unit
     from verified_dp.terminal import escaped
 
     limits = Limits.of(args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from verified_dp.cli.output import ANSWERED, Output
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 
 EXAMPLES = """\
 examples:

@@ -17,12 +17,12 @@ from verified_dp.cli.commands import (
     verdict_text,
 )
 from verified_dp.cli.output import ANSWERED, Output
-from verified_dp.core.errors import InvalidInput, Unsupported, with_file
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.text import Judged
-    from verified_dp.core.composition import Spec
+    from verified_dp.core.kernel.composition import Spec
     from verified_dp.interop.reading import Converted
 
 SOURCES = ("opacus", "dp-accounting", "tf-privacy")
@@ -39,7 +39,7 @@ def run_convert(args: Namespace, out: Output) -> int:
 
 def read_history(file: str, args: Namespace) -> Converted:
     """The specification of a file in the JSON form of one of SOURCES; errors name the file."""
-    from verified_dp.core.certificate.document import MAX_BYTES
+    from verified_dp.core.kernel.certificate.document import MAX_BYTES
     from verified_dp.interop.events import from_dp_event
     from verified_dp.interop.histories import from_opacus, from_tf_privacy
     from verified_dp.reading import parse_history, read_file
@@ -114,8 +114,8 @@ def certify_history(file: str, spec: Converted, delta: str, limits: Limits, plac
 
 def claimed_spec(spec: Converted, file: str, upper: Any, delta: str) -> Spec:
     """The specification with the claim that its epsilon at delta is at most `upper`, rounded up."""
-    from verified_dp.core.composition import Claim, Spec
-    from verified_dp.core.dyadic import decimal_up
+    from verified_dp.core.kernel.composition import Claim, Spec
+    from verified_dp.core.kernel.dyadic import decimal_up
 
     epsilon = decimal_up(upper, _CLAIMED_DIGITS)
     claim = Claim(Path(file).stem, spec.words, epsilon, delta, epsilon, delta)

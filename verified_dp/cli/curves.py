@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits

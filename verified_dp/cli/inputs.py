@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verified_dp.core.errors import InvalidInput, with_file
+from verified_dp.core.kernel.errors import InvalidInput, with_file
 from verified_dp.reading import STDIN, read_file
 
 if TYPE_CHECKING:
-    from verified_dp.core.composition import Spec
+    from verified_dp.core.kernel.composition import Spec
 
 
 
@@ -61,7 +61,7 @@ def read_input(file: str, limit: int, what: str) -> bytes:
 
 def load_spec(file: str) -> Spec:
     """The specification in a file or on standard input."""
-    from verified_dp.core.vectors import ALL_RELEASES
+    from verified_dp.core.families.table import ALL_RELEASES
     from verified_dp.papers.fourier.pairs import PUBLISHED
     from verified_dp.reading import MAX_SPECIFICATION, decoded
     from verified_dp.spec import parse_spec

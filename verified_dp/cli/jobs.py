@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.interrupts import ignored
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.reading import STDIN
 
 if TYPE_CHECKING:

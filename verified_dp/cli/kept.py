@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verified_dp.core.errors import InvalidCertificate, InvalidInput
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
-    from verified_dp.core.certificate.document import Document
-    from verified_dp.core.composition import Spec
-    from verified_dp.core.evaluation import Ends
+    from verified_dp.core.kernel.certificate.document import Document
+    from verified_dp.core.kernel.composition import Spec
+    from verified_dp.core.kernel.evaluation import Ends
     from verified_dp.enclosure import Enclosure
 
 
@@ -31,7 +31,7 @@ def read_kept(place: str, spec: Spec, limits: Limits, *, formal: bool) -> Kept |
 
     Raises InvalidInput where something else than a certificate is there: it would be overwritten.
     """
-    from verified_dp.core.certificate.check import verify
+    from verified_dp.core.kernel.certificate.check import verify
 
     document = _document(place)
     if document is None or not _same_question(document, spec, limits) or (formal and "formal" not in document):
@@ -44,7 +44,7 @@ def read_kept(place: str, spec: Spec, limits: Limits, *, formal: bool) -> Kept |
 
 def _document(place: str) -> Document | None:
     """What lies at the place; None where nothing does, or a certificate that is damaged."""
-    from verified_dp.core.certificate.document import MAX_BYTES, SCHEMA, parse_json, read_document
+    from verified_dp.core.kernel.certificate.document import MAX_BYTES, SCHEMA, parse_json, read_document
     from verified_dp.reading import read_at_most
 
     path = Path(place)
@@ -63,7 +63,7 @@ def _document(place: str) -> Document | None:
 
 
 def _same_question(document: Mapping[str, object], spec: Spec, limits: Limits) -> bool:
-    from verified_dp.core.certificate.statement import claim_record, input_record
+    from verified_dp.core.kernel.certificate.statement import claim_record, input_record
 
     claim = None if spec.claim is None else claim_record(spec.claim)
     asked = {"claim": claim, "input": input_record(spec.composition, spec.relation)}
@@ -83,11 +83,10 @@ def _only(methods: list[str]) -> list[str]:
 
 def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosure, Enclosure]:
     """delta and epsilon as a valid certificate records them."""
-    from verified_dp.core.certificate.evaluation import read_evaluations
-    from verified_dp.core.evaluation import largest_delta, largest_epsilon
-    from verified_dp.core.pairs.batches import is_attained
-    from verified_dp.core.pairs.losses import ORDERS, describe_pairs
-    from verified_dp.core.words import convention
+    from verified_dp.core.kernel.certificate.evaluation import read_evaluations
+    from verified_dp.core.kernel.evaluation import largest_delta, largest_epsilon
+    from verified_dp.core.kernel.losses import ORDERS, describe_pairs
+    from verified_dp.core.kernel.words import convention
     from verified_dp.enclosure import Enclosure
     from verified_dp.papers.ask import DEFAULT_DIGITS as FEW
     from verified_dp.profile import DEFAULT_DIGITS
@@ -96,7 +95,7 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
     digits = limits.digits or (FEW if "lattice" in methods else DEFAULT_DIGITS)
     stated = read_evaluations(document["evaluations"])
     orders = list(ORDERS[spec.relation])
-    tight = all(is_attained(pair) for pair in describe_pairs(spec.composition, spec.relation))
+    tight = all(pair.is_attained for pair in describe_pairs(spec.composition, spec.relation))
 
     def enclosure(quantity: str, ends: Ends, order: str) -> Enclosure:
         return Enclosure(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.output import ANSWERED, REFUTED, Output, Row, schema
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from verified_dp.adaptive.ledger import Ledger, Receipt
@@ -206,7 +206,7 @@ def _settings(pairs: Iterable[str]) -> dict[str, Any]:
 
 def _read_json(path: str, kind: type) -> Any:
     """A list or an object from a JSON file. Numbers are kept as the text they are written in, so exact."""
-    from verified_dp.core.certificate.document import MAX_BYTES
+    from verified_dp.core.kernel.certificate.document import MAX_BYTES
     from verified_dp.reading import parse_json, read_file
 
     what = f"a file with a JSON {'list' if kind is list else 'object'}"
@@ -242,7 +242,7 @@ _SHOWN = ("budget", "budgets", "renyi_orders", "renyi_order", "slack", "steps_de
 
 
 def _text(value: Any) -> Any:
-    from verified_dp.core.exact import fraction_text
+    from verified_dp.core.kernel.exact import fraction_text
 
     return fraction_text(value) if isinstance(value, Fraction) else [_text(item) for item in value]
 

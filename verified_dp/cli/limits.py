@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 
 MAX_SECONDS = 10**8
 
@@ -58,7 +58,7 @@ class CheckLimits:
 
 
 def read_digits(text: str | None) -> int | None:
-    from verified_dp.core.exact import digits
+    from verified_dp.core.kernel.exact import digits
 
     if text is None:
         return None
@@ -75,7 +75,7 @@ def _method(name: str) -> str:
 
 
 def _seconds(text: str | None) -> float | None:
-    from verified_dp.core.exact import positive
+    from verified_dp.core.kernel.exact import positive
 
     return None if text is None else float(min(positive(text, "max-seconds"), Fraction(MAX_SECONDS)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.enclosure import Enclosure
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.search.deadline import is_stopped
 from verified_dp.terminal import escaped
 

@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 from verified_dp.cli.inputs import distinct_names
 from verified_dp.cli.output import Output
-from verified_dp.core.errors import InvalidInput, VerifiedDPError
+from verified_dp.core.kernel.errors import InvalidInput, VerifiedDPError
 from verified_dp.reading import reason
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
-    from verified_dp.core.certificate.document import Document
+    from verified_dp.core.kernel.certificate.document import Document
     from verified_dp.report.facts import Judged
 
 

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.text import WIDTH, clipped
-from verified_dp.core.dyadic import decimal_down, decimal_up
+from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
 from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:

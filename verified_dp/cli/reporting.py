@@ -9,11 +9,11 @@ from verified_dp.cli.commands import VERDICTS, certify
 from verified_dp.cli.inputs import read_input
 from verified_dp.cli.output import REFUTED, Output, for_each, schema
 from verified_dp.cli.pages import Pages
-from verified_dp.core.errors import InvalidCertificate
+from verified_dp.core.kernel.errors import InvalidCertificate
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
-    from verified_dp.core.certificate.document import Document
+    from verified_dp.core.kernel.certificate.document import Document
 
 EXAMPLES = """\
 examples:
@@ -62,7 +62,7 @@ def run_report(args: Namespace, out: Output) -> int:
 
 def _document(file: str, limits: Limits) -> Document:
     """The certificate of a specification's claim, or one that is given and verifies."""
-    from verified_dp.core.certificate.document import read_document
+    from verified_dp.core.kernel.certificate.document import read_document
 
     if file.lower().endswith(".json"):
         return read_document(_verified(file, limits.max_seconds))
@@ -71,7 +71,7 @@ def _document(file: str, limits: Limits) -> Document:
 
 def _verified(file: str, seconds: float | None) -> bytes:
     """The bytes of a certificate that verifies, in at least the seconds of `verify`. Raises InvalidCertificate."""
-    from verified_dp.core.certificate.document import MAX_BYTES
+    from verified_dp.core.kernel.certificate.document import MAX_BYTES
     from verified_dp.verifiers.bounded import MEGABYTES, SECONDS, verify_bounded
 
     data = read_input(file, MAX_BYTES, "a certificate")

@@ -46,7 +46,7 @@ def known_values() -> Mapping[str, tuple[str, ...]]:
     from verified_dp.calibration import PARAMETERS
     from verified_dp.cli.ledger import KINDS
     from verified_dp.cli.tables import FORMS
-    from verified_dp.core.composition import Relation
+    from verified_dp.core.kernel.composition import Relation
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import METHODS
     from verified_dp.questions.statement import FORMATS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from verified_dp.cli.output import ANSWERED, REFUTED, Output, complain, for_each, schema
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 
 EXAMPLES = """\
 examples:
@@ -23,7 +23,7 @@ def add_statement(command: ArgumentParser) -> None:
 def run_statement(args: Namespace, out: Output) -> int:
     """verified-dp statement CERT... [--format text|markdown|latex]"""
     from verified_dp.cli.inputs import read_input
-    from verified_dp.core.certificate.document import MAX_BYTES, read_document
+    from verified_dp.core.kernel.certificate.document import MAX_BYTES, read_document
     from verified_dp.questions.statement import FORMATS, statement
     from verified_dp.verifiers.bounded import verify_bounded
 

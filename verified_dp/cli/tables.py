@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.questions.statement import latex
 from verified_dp.terminal import escaped
 

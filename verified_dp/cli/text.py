@@ -10,8 +10,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.numbers import slack
-from verified_dp.core.composition import Claim
-from verified_dp.core.dyadic import decimal_up
+from verified_dp.core.kernel.composition import Claim
+from verified_dp.core.kernel.dyadic import decimal_up
 from verified_dp.enclosure import Enclosure, without_zeros
 from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
 from verified_dp.terminal import escaped

@@ -6,12 +6,12 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from verified_dp.cli.output import ANSWERED, Output, Row
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import Pages
-    from verified_dp.core.composition import Claim
+    from verified_dp.core.kernel.composition import Claim
     from verified_dp.questions.training import Training
 
 EXAMPLES = """\
@@ -77,8 +77,8 @@ def run_dpsgd(args: Namespace, out: Output) -> int:
 
 def _claim(text: str | None, training: Training) -> Claim | None:
     """EPSILON,DELTA as a claim, whose source says what the specification does not."""
-    from verified_dp.core import exact
-    from verified_dp.core.composition import Claim
+    from verified_dp.core.kernel import exact
+    from verified_dp.core.kernel.composition import Claim
 
     if text is None:
         return None
@@ -93,7 +93,7 @@ def _answered(training: Training, args: Namespace, limits: Limits, out: Output) 
     from verified_dp.cli.answers import result_row
     from verified_dp.cli.commands import answer_text, enclose
     from verified_dp.cli.text import field
-    from verified_dp.core import exact
+    from verified_dp.core.kernel import exact
 
     quantity, given = ("epsilon", "delta") if args.epsilon is None else ("delta", "epsilon")
     typed = getattr(args, given)
@@ -118,7 +118,7 @@ def _certified(training: Training, claim: Claim, limits: Limits, folder: str | N
 
 
 def _beside(training: Training) -> Row:
-    from verified_dp.core.exact import fraction_text
+    from verified_dp.core.kernel.exact import fraction_text
 
     return {"sampling": {"scheme": training.sampling, "probability": fraction_text(training.probability)},
             "steps": training.count}

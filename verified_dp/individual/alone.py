@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from verified_dp.core.engines.closed import has_closed_form
-from verified_dp.core.exact import square_root
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.locks import alone
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.exact import square_root
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK

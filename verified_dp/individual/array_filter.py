@@ -24,10 +24,10 @@ import numpy as np
 
 from verified_dp.adaptive.filters import EveryRecordGDP
 from verified_dp.adaptive.sums import StepRuns, set_fields
-from verified_dp.core import exact
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.squares import square_units
 from verified_dp.individual.training import UNIT_BITS, checked_clipping
 

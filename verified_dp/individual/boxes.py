@@ -14,7 +14,7 @@ from math import isqrt
 
 import numpy as np
 
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.squares import SQUARE_SLACK
 from verified_dp.individual.training import SPLIT_BITS, UNIT_BITS

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.evaluate import Rows
 
 NEWTON_STEPS = 7

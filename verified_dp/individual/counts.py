@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.training import HALVINGS, SPLIT_BITS, UNIT_BITS, Training
 
 LARGEST_COUNT = 2**30

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.counts import Counts, split_weights
 from verified_dp.individual.tables import UNKNOWN, Column, Table
 from verified_dp.search.doubles import LARGEST_ANGLE, cosine_and_sine, exponential

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.counts import Counts, Progress, nothing, split_sum
 from verified_dp.individual.squares import square_and_bucket
 from verified_dp.individual.statements import (

@@ -18,8 +18,8 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, normal_tail, upper_end
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, normal_tail, upper_end
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.doubles import ROUND_UP, double_above
 
 LEFT, GROWTH, LEAST_CELLS, MOST_CELLS = -9, 0.6, 30, 1500

@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.exact import square_root
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.exact import square_root
 from verified_dp.individual.counts import PIECE, Counts
 from verified_dp.individual.tables import TableWitness
 from verified_dp.individual.training import Training

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import normal_density, normal_tail
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import normal_density, normal_tail
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.doubles import ROUND_UP, double_above, exponential
 
 LEAST_PLACE, LARGEST_PLACE, PER_UNIT = -7, 54, 64

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from verified_dp.individual.counts import Progress

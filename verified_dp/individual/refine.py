@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.alone import Steps, steps_of_counts, steps_of_readings
 from verified_dp.individual.boxes import SLACK, UNIT, Corner, enclose_boxes, few_squares
 from verified_dp.individual.counts import Counts, Onward, Progress

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number, non_negative, open_unit
-from verified_dp.core.locks import alone
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number, non_negative, open_unit
+from verified_dp.core.kernel.locks import alone
 from verified_dp.individual.boxes import few_squares
 from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
 from verified_dp.individual.counts import Counts, checked_counts, square_ends

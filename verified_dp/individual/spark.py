@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import count
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import count
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import PARTS, check_readings, check_types, is_raw
 from verified_dp.individual.shared import SharedTables

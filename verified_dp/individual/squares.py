@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.training import HALVINGS, UNIT_BITS
 
 WIDEN = 1 + 2.0**-49

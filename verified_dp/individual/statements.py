@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.squares import bucket_sql, square_sql
 
 WORD = 62

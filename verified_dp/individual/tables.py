@@ -14,14 +14,14 @@ from functools import cache
 import numpy as np
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, disc
-from verified_dp.core.bounds import bound_chernoff_factor
 from verified_dp.core.engines.contour import enclose_transforms_on_line
 from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, bound_transform_beyond, enclose_nodes
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import square_root
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, disc
+from verified_dp.core.kernel.bounds import bound_chernoff_factor
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import square_root
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.interpolation import (
     Hull,
     Shares,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number, exact, positive
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number, exact, positive
 
 UNIT_BITS = 60
 """A squared relative sensitivity is counted in units of 2^-60."""

@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import normal_density, normal_tail
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import normal_density, normal_tail
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.normal import LARGEST_RATIO, TINY, excess
 from verified_dp.individual.training import UNIT_BITS, Training

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number, positive
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number, positive
 
 LEAST_EPSILON = 1e-3
 """A smaller epsilon is asked as accurately as this one."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from verified_dp.core.composition import Relation
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 
 POISSON, SHUFFLED, OTHER, UNSEEN = "poisson", "shuffled", "other", "unseen"
 STATED = (POISSON, SHUFFLED)

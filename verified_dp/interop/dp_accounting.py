@@ -8,8 +8,8 @@ from typing import Any
 import dp_accounting as peer
 import numpy as np
 
-from verified_dp.core.composition import Composition
-from verified_dp.core.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.composition import Composition
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.interop.events import event_assumptions
 from verified_dp.interop.questions import (
     profile_of,

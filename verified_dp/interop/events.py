@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
-from verified_dp.core.composition import Composition, PoissonSampled
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Composition
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.interop.forms import fields_of, name_of
 from verified_dp.interop.reading import Converted, Parts, Reading, converted, relation_of
 from verified_dp.interop.samples import parts_of

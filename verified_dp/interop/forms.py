@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from verified_dp.core.composition import Mechanism
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.pairs.losses import ORDERS
-from verified_dp.core.pairs.plain import step_of
+from verified_dp.core.kernel.composition import Mechanism
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.losses import ORDERS
+from verified_dp.core.kernel.steps import step_of
 from verified_dp.interop.reading import Parts, Reading
 
 

@@ -7,11 +7,12 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from verified_dp.core import exact
-from verified_dp.core.composition import PoissonSampled
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.mechanisms import EVERYTHING, Gaussian
-from verified_dp.core.participation import Shuffled
+from verified_dp.core.families.batches.mechanism import Shuffled
+from verified_dp.core.families.finite.mechanism import EVERYTHING
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.interop.batches import POISSON, SHUFFLED, Drawn, checked, opacus_assumptions, read_state, settle
 from verified_dp.interop.reading import Converted, Parts, Reading, converted, relation_of, times
 from verified_dp.interop.releases import revealed_parts

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import isqrt
 
-from verified_dp.core import exact
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number
-from verified_dp.core.mechanisms import Gaussian
-from verified_dp.core.participation import CyclicPoisson
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.vectors import column_norm_squared, most_rounds, read_column, read_rounds
+from verified_dp.core.families.gaussian.mechanism import column_norm_squared, most_rounds, read_column, read_rounds
+from verified_dp.core.families.sampling.mechanism import CyclicPoisson
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.theorems import proved_by
 
 _ROOT_BITS = 128
 

@@ -20,7 +20,7 @@ from opacus.utils.uniform_sampler import DistributedUniformWithReplacementSample
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler, WeightedRandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.interop.batches import (
     OTHER,
     POISSON,

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, ball_of, upper_dyadic
-from verified_dp.core.composition import Relation
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, ball_of, upper_dyadic
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.interop.reading import Parts, Reading, composition_of
 from verified_dp.profile import PrivacyProfile, privacy_profile

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational, Real
 
-from verified_dp.core import exact
-from verified_dp.core.composition import Composition, Mechanism, Relation, Spec
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.mechanisms import EVERYTHING, ApproximateDP
+from verified_dp.core.families.finite.mechanism import EVERYTHING, ApproximateDP
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, Spec
+from verified_dp.core.kernel.errors import InvalidInput
 
 FLOATS = ("exact-binary", "shortest-decimal")
 """How a binary float is read: the number it is, or the shortest decimal that is printed for it."""

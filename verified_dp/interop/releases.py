@@ -8,23 +8,15 @@ from fractions import Fraction
 from functools import partial
 from numbers import Number
 
-from verified_dp.core.composition import Mechanism, Relation
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.mechanisms import (
-    EVERYTHING,
-    MAX_OUTCOMES,
-    ZCDP,
-    ApproximateDP,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exponential,
-    Finite,
-    Gaussian,
-    Laplace,
-    MixtureOfGaussians,
-    RandomizedResponse,
-)
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian, DiscreteLaplace
+from verified_dp.core.families.finite.mechanism import EVERYTHING, ApproximateDP, Finite, RandomizedResponse
+from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
+from verified_dp.core.families.guarantees.mechanism import ZCDP
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.kernel.composition import Mechanism, Relation
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Gaussian
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.interop.forms import View, converts, refuse, step_parts
 from verified_dp.interop.reading import Parts, Reading
 

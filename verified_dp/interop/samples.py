@@ -6,19 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from verified_dp.core.composition import (
-    Composition,
-    Mechanism,
-    PoissonSampled,
+from verified_dp.core.families.batches.mechanism import (
+    TruncatedPoisson,
     WithoutReplacement,
     WithReplacement,
     read_draws,
 )
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.exact import SquareRoot, count, square_root
-from verified_dp.core.mechanisms import Gaussian, Release
-from verified_dp.core.participation import TruncatedPoisson
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Composition, Mechanism
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.exact import SquareRoot, count, square_root
+from verified_dp.core.kernel.mechanisms import Gaussian, Release
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.interop.forms import CONVERTERS, View, converts, inside, name_of, refuse, step_parts
 from verified_dp.interop.reading import Parts, Reading, reveals_all, times
 from verified_dp.interop.releases import gaussian_parts, revealed_parts

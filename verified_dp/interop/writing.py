@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from textwrap import wrap
 
-from verified_dp.core.composition import SCHEMES, Composition, Grouped, Sampled, Spec
-from verified_dp.core.exact import fraction_text
-from verified_dp.core.mechanisms import Release
+from verified_dp.core.kernel.composition import Composition, Grouped, Sampled, Spec
+from verified_dp.core.kernel.exact import fraction_text
+from verified_dp.core.kernel.mechanisms import Release
 from verified_dp.interop.reading import Converted
 
 
@@ -62,10 +62,10 @@ def _keys(mechanism: object) -> Iterator[str]:
 
 def _sampling(mechanism: object) -> Iterator[str]:
     """The table of a scheme, with all its keys; nothing without sampling."""
-    for scheme, (build, readers) in SCHEMES.items():
-        if build is type(mechanism):
-            keys = [f'scheme = "{scheme}"', *(f"{key} = {_value(getattr(mechanism, key))}" for key in readers)]
-            yield f"sampling = {{ {', '.join(keys)} }}"
+    if isinstance(mechanism, Sampled):
+        numbers = (f"{key} = {_value(getattr(mechanism, key))}" for key in mechanism.readers)
+        scheme = f'scheme = "{mechanism.scheme}"'
+        yield f"sampling = {{ {', '.join([scheme, *numbers])} }}"
 
 
 def _claim(spec: Spec) -> Iterator[str]:

@@ -14,18 +14,18 @@ from typing import TypeVar
 
 from flint import arb, ctx
 
-from verified_dp.core import exact
-from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
-from verified_dp.core.bounds import Bounds, reverse_bounds
-from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines.support import enclose_past_support
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.evaluation import Ends, larger
-from verified_dp.core.exact import Number
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.locks import alone
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.bounds import Bounds, reverse_bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.evaluation import Ends, larger
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.law import SWAPPED
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure, Estimate
 from verified_dp.papers.paper import Curve, PaperAnswer, PaperMethod, check_parameters, paper_method
 from verified_dp.profile import PrivacyProfile

@@ -12,12 +12,12 @@ from functools import singledispatch
 import numpy as np
 from flint import ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import Law
 from verified_dp.search.line import dyadic
 from verified_dp.search.transforms import FloatLaw
 

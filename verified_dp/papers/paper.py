@@ -12,10 +12,10 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, get_type_hints
 
-from verified_dp.core import exact
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.search.order import Budget
 
 PAPER_METHODS = {

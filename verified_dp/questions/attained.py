@@ -12,14 +12,14 @@ from functools import singledispatch
 
 from flint import arb
 
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import Composition, Relation
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.renyi import RenyiLoss, ZCDPLoss
-from verified_dp.core.mechanisms import ZCDP, Renyi
-from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
+from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, Relation
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.losses import privacy_losses
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.line import as_float
 from verified_dp.search.two_points import FAINTEST, Guarantee, TwoPoints, largest_delta, largest_epsilon
 

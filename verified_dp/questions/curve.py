@@ -15,11 +15,11 @@ from typing import Any, overload
 
 from flint import arb, ctx
 
-from verified_dp.core import exact
-from verified_dp.core.dyadic import Dyadic, exact_ball
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.exact import Number
-from verified_dp.core.locks import alone
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.dyadic import Dyadic, exact_ball
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.locks import alone
 from verified_dp.enclosure import Enclosure
 
 MAX_POINTS = 10**5

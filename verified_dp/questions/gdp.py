@@ -15,14 +15,14 @@ from fractions import Fraction
 
 from flint import arb
 
-from verified_dp.core.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.exact import square
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.gaussian import enclose_gaussian_profile, enclose_gaussian_tails
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.mixture_lines import Component, MixtureLines
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.engines.mixture_lines import Component, MixtureLines
+from verified_dp.core.kernel.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.exact import square
+from verified_dp.core.kernel.gaussian import enclose_gaussian_profile, enclose_gaussian_tails
+from verified_dp.core.kernel.law import SWAPPED
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.questions.tradeoff import Delta
 
 _FIRST = 8

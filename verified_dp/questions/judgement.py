@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from verified_dp.core import exact
-from verified_dp.core.certificate.evaluation import read_evaluations
-from verified_dp.core.certificate.statement import printed_unit
-from verified_dp.core.dyadic import decimal_down, decimal_up
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.evaluation import largest_delta
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.certificate.evaluation import read_evaluations
+from verified_dp.core.kernel.certificate.statement import printed_unit
+from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.evaluation import largest_delta
 from verified_dp.enclosure import without_zeros
 
 REASONS = {

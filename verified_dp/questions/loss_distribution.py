@@ -13,12 +13,12 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, upper_end
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeValues, LatticeWitness, Measure
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.lattice import plan_lattice
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.magnitudes import require_floats

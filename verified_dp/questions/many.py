@@ -19,12 +19,12 @@ import numpy as np
 from flint import arb, ctx
 from numpy.polynomial.chebyshev import Chebyshev, chebpts2
 
-from verified_dp.core.balls import ball, lower_end, upper_end
-from verified_dp.core.dyadic import Dyadic
 from verified_dp.core.engines.chernoff import ChernoffValues
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.evaluation import Ends
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.evaluation import Ends
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.questions.curve import middle_first
 from verified_dp.search.answer import Answer

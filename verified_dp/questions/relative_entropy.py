@@ -12,13 +12,13 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, upper_end
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.renyi import enclose_all_nodes, enclose_log_moment
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.renyi import MomentBound
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.guarantees.renyi import MomentBound
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.renyi import choose_rules
 

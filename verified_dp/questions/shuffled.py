@@ -7,15 +7,15 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core import exact
-from verified_dp.core.balls import ball, integer_above, lower_dyadic
-from verified_dp.core.composition import Composition, compose
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number
-from verified_dp.core.laws.shuffled import Corner, ShuffledEpoch, masses_of
-from verified_dp.core.local import ShuffledLocal
-from verified_dp.core.mechanisms import Finite
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.batches.shuffled import Corner, ShuffledEpoch, masses_of
+from verified_dp.core.families.clones.mechanism import ShuffledLocal
+from verified_dp.core.families.finite.mechanism import Finite
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.balls import ball, integer_above, lower_dyadic
+from verified_dp.core.kernel.composition import Composition, compose
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.attack import choose_corners, hull, rounded
 
 

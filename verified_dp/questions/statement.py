@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from verified_dp.core import exact
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.terminal import escaped
 
 FORMATS = ("text", "markdown", "latex")

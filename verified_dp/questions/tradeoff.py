@@ -18,12 +18,12 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core import exact
-from verified_dp.core.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number
-from verified_dp.core.locks import alone
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.search.deadline import OutOfTime
 

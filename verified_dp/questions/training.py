@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verified_dp.core import exact
-from verified_dp.core.composition import Claim, Relation, Spec
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number, fraction_text
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composition import Claim, Relation, Spec
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number, fraction_text
 from verified_dp.spec import parse_spec
 
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 from itertools import accumulate
 from time import monotonic
 
-from verified_dp.core.composition import Composition
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.ends import End
-from verified_dp.core.errors import Undecided, Unsupported
+from verified_dp.core.kernel.composition import Composition
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.ends import End
+from verified_dp.core.kernel.errors import Undecided, Unsupported
 from verified_dp.profile import PrivacyProfile
 
 DIGITS = 3

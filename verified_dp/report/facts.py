@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verified_dp.core.certificate.document import Document, canonical, parse_json
-from verified_dp.core.certificate.statement import read_claim, read_spec
-from verified_dp.core.composition import Claim
-from verified_dp.core.pairs.batches import is_attained
+from verified_dp.core.kernel.certificate.document import Document, canonical, parse_json
+from verified_dp.core.kernel.certificate.statement import read_claim, read_spec
+from verified_dp.core.kernel.composition import Claim
 from verified_dp.enclosure import without_zeros
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
@@ -39,7 +38,7 @@ class Judged:
     @property
     def tight(self) -> bool:
         """Whether data sets attain the pairs, so that the numbers are the mechanism's own."""
-        return all(is_attained(pair) for pair in self.profile.pairs)
+        return all(pair.is_attained for pair in self.profile.pairs)
 
     @property
     def steps(self) -> int:

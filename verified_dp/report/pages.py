@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from verified_dp import __version__
-from verified_dp.core.composition import Spec
-from verified_dp.core.dyadic import decimal_down, decimal_up
-from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.composition import Spec
+from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
+from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.papers.comparison import ALL, Comparison, compare
 from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
 from verified_dp.report import plots

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec
-from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Claim, Composition, Relation, Spec
+from verified_dp.core.kernel.mechanisms import Gaussian
 
 Step = tuple[float, float, int]
 """Sampling probability, noise multiplier, count."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from verified_dp.core.dyadic import decimal_down, decimal_up
-from verified_dp.core.ends import End
+from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
+from verified_dp.core.kernel.ends import End
 from verified_dp.report import svg
 from verified_dp.report.curves import Point
 from verified_dp.report.facts import as_decimal

@@ -14,11 +14,11 @@ from functools import lru_cache
 import numpy as np
 from flint import ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.closed import is_single
-from verified_dp.core.exact import square
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.random_allocation import RandomAllocationLoss
+from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.exact import square
 from verified_dp.search.deadline import check_time
 from verified_dp.search.lattice_model import LawModel, model_of
 from verified_dp.search.line import dyadic

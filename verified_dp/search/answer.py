@@ -10,12 +10,12 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import upper_dyadic
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines import Values, Witness
-from verified_dp.core.errors import InconsistentEnclosures, Undecided
-from verified_dp.core.evaluation import Evaluation
+from verified_dp.core.kernel.balls import upper_dyadic
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import InconsistentEnclosures, Undecided
+from verified_dp.core.kernel.evaluation import Evaluation
+from verified_dp.core.kernel.witnesses import Values, Witness
 
 
 @dataclass(frozen=True)

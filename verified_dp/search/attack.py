@@ -8,13 +8,13 @@ from functools import cache
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines.attack import AttackWitness, FromAbove, FromBelow, shuffled_epochs
 from verified_dp.core.engines.closed import is_single
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.shuffled import Corner, ShuffledEpoch
+from verified_dp.core.families.batches.attack import AttackWitness, FromAbove, FromBelow, shuffled_epochs
+from verified_dp.core.families.batches.shuffled import Corner, ShuffledEpoch
+from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.roots import Bracket, bracket_epsilon, is_above
@@ -78,7 +78,7 @@ class AttackedOrder(SingleOrder):
         self._attacks = tuple(choose_corners(epoch, POINTS if count == 1 else FEW_POINTS)
                               for epoch, count, _ in shuffled_epochs(loss))
         above = ComposedLoss(loss.order, loss.parts, loss.mean_shift_squared)
-        below = AttackWitness(self._attacks, SupportWitness(64)).attacked(loss)
+        below = AttackWitness(self._attacks, SupportWitness(64)).reduced(loss)
         self._above, self._below = make(above), make(below)
         self._sharp = SHARP if is_single(below) else BLUNT
 

@@ -15,13 +15,13 @@ from itertools import pairwise
 import numpy as np
 from flint import acb, arb, arb_mat, arb_poly, ctx, fmpq
 
-from verified_dp.core.balls import BOUND_BITS, ball, largest, lower_end, plus_minus, upper_end
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines import Values
 from verified_dp.core.engines.contour import LineValues
 from verified_dp.core.engines.powers import turned_sum
 from verified_dp.core.engines.rays import RaysValues
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, largest, lower_end, plus_minus, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.witnesses import Values
 
 _ELLIPSES = np.array([1.15, 1.25, 1.4, 1.6, 1.9, 2.3, 3.0, 4.0, 6.0, 9.0])
 _MOST = 160

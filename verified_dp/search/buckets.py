@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verified_dp.core.composition import Composition, Grouped, Mechanism, PoissonSampled
-from verified_dp.core.ends import End
-from verified_dp.core.exact import MAX_COUNT
-from verified_dp.core.mechanisms import Gaussian
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Composition, Grouped, Mechanism
+from verified_dp.core.kernel.ends import End
+from verified_dp.core.kernel.exact import MAX_COUNT
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.search.order import Budget
 

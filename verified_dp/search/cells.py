@@ -16,16 +16,15 @@ from fractions import Fraction
 
 from flint import arb, arb_poly, ctx, fmpz
 
-from verified_dp.core.balls import BOUND_BITS, ball, plus_minus, upper_end
-from verified_dp.core.bounds import Bounds, bounds_from_sum
-from verified_dp.core.engines import Values
 from verified_dp.core.engines.closed import ClosedFormValues, is_single
 from verified_dp.core.engines.pieces import enclose_columns, spare_bits
 from verified_dp.core.engines.truncated import bound_rest, choose_kept
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, plus_minus, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law, has_rational_end
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.witnesses import Values
 from verified_dp.search.deadline import check_time
 
 _SPARE = 48
@@ -73,8 +72,9 @@ class Cells:
                 share = share / i if i else share
                 coefficients.append(self.series[index][self.order - i] * share)
             (law, count), = self.values.loss.parts
-            rest = bound_rest(law, count, self.kept, left.max(ball(self.low))) if (
-                self.kept < count and isinstance(law, LaplaceLoss)) else arb(0)
+            mu = law.atom_exponent
+            rest = bound_rest(mu, count, self.kept, left.max(ball(self.low))) if (
+                self.kept < count and mu is not None) else arb(0)
             self.made[index] = arb_poly(coefficients), rest
         return self.made[index]
 
@@ -82,7 +82,7 @@ class Cells:
 def has_cells(loss: ComposedLoss) -> bool:
     """Whether all steps are Laplace's or bounded-range ones of one kind."""
     alike = len(loss.parts) == 1 and not loss.mean_shift_squared and not is_single(loss)
-    return alike and isinstance(loss.parts[0][0], LaplaceLoss | BoundedRangeLoss)
+    return alike and loss.parts[0][0].enclose_spline() is not None
 
 
 def share_powers(values: ClosedFormValues, low: Fraction, high: Fraction, bits: float) -> Values:
@@ -105,8 +105,8 @@ def _shared(values: ClosedFormValues, low: Fraction, high: Fraction) -> Cells:
     exact = _largest_loss(law)
     first, last = (min(math.ceil((end / exact + count) / 2), count) for end in (low, high))
     mu, kept, atom, density = ball(exact), count, arb(0), 1 / (4 * (ball(exact) / 2).sinh())
-    if isinstance(law, LaplaceLoss):
-        kept = min(count, max(choose_kept(law, count, ball(end))[0] for end in (low, high)))
+    if law.atom_exponent is not None:
+        kept = min(count, max(choose_kept(law.atom_exponent, count, ball(end))[0] for end in (low, high)))
         atom, density = (-mu / 2).exp() / 2, (-mu / 2).exp() / 4
     columns = [arb_poly([column[j] for j in range(first, count + 1)])
                for column in enclose_columns(atom, density, count, kept)]
@@ -122,7 +122,7 @@ def _shared(values: ClosedFormValues, low: Fraction, high: Fraction) -> Cells:
 
 
 def _largest_loss(law: Law) -> Fraction:
-    if not isinstance(law, LaplaceLoss | BoundedRangeLoss):
+    if not has_rational_end(law):
         raise TypeError(type(law).__name__)
     return law.largest_loss()
 

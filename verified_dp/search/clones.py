@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.core.laws.clones import CloneLoss, CloneOddsLoss, Clones
+from verified_dp.core.families.clones.clones import CloneLoss, CloneOddsLoss, Clones
 from verified_dp.search.lattice_model import LawModel, model_of
 from verified_dp.search.transforms import log_sum
 

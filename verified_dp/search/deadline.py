@@ -1,7 +1,7 @@
 """A deadline that searches look at between their steps: past it they stop, and what is proved so far is the answer.
 
 The cheap bound that is computed then has until a second, later one. One deadline at a time: the arithmetic belongs to
-one thread (core/locks.py).
+one thread (core/kernel/locks.py).
 """
 
 from __future__ import annotations

@@ -9,10 +9,18 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.engines.deficits import MAX_POINTS, MAX_TERMS, DeficitsWitness, bound_ellipses, count_ways
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.tops import Density, Top, all_tops
+from verified_dp.core.engines.deficits import (
+    MAX_POINTS,
+    MAX_TERMS,
+    DeficitsWitness,
+    Density,
+    all_tops,
+    bound_ellipses,
+    count_ways,
+)
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Top
 from verified_dp.search.line import as_float, dyadic
 
 FARTHEST = 40

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.laws.law import DirectLaw, RuleLaw
+from verified_dp.core.kernel.law import DirectLaw, RuleLaw
 from verified_dp.search.deadline import check_time
 
 _PREC = 160

@@ -6,10 +6,10 @@ import math
 
 from flint import arb
 
-from verified_dp.core import exact
 from verified_dp.core.engines.renyi import enclose_divergence
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.renyi import choose_rules
 

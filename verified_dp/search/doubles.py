@@ -11,8 +11,8 @@ from math import factorial
 import numpy as np
 from flint import acb, arb
 
-from verified_dp.core.balls import lower_end, upper_end
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import lower_end, upper_end
+from verified_dp.core.kernel.theorems import proved_by
 
 FUNCTION_ERROR = 2.0**-45
 """Bounds the relative error of `exponential` and the absolute error of `cosine_and_sine`."""

@@ -10,11 +10,11 @@ from functools import cached_property
 
 from flint import ctx
 
-from verified_dp.core.balls import lower_dyadic
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import is_exact, is_quick
-from verified_dp.core.errors import Undecided
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.balls import lower_dyadic
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Undecided
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.deadline import check_time
 from verified_dp.search.deficits import EndModel, gap_below, plan_deficits

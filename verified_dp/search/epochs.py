@@ -9,8 +9,8 @@ import numpy as np
 
 from verified_dp.core.engines.closed import is_single
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.random_allocation import RandomAllocationLoss
+from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.search.lattice_model import LatticeModel, LawModel
 from verified_dp.search.line import dyadic
 from verified_dp.search.sparse import choose_period

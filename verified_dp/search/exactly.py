@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from flint import ctx
 
-from verified_dp.core.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.ends import End, end_of
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, exact_infinity_mass
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.ends import End, end_of
 from verified_dp.search.answer import Answer
 from verified_dp.search.order import SingleOrder
 

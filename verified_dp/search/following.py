@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines import Witness
 from verified_dp.core.engines.closed import ClosedFormValues, ClosedFormWitness, has_closed_form, is_quick
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, is_narrow, width_bits
 from verified_dp.search.between import interpolate

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verified_dp.core.engines.half_lines import MAX_POINTS
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.batches.half_lines import MAX_POINTS
 from verified_dp.search.transforms import Floats, log_sums
 
 _REACH, _POINTS, _FINEST = 14.0, 12, 400

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from flint import ctx
 
 from verified_dp.core.engines.closed import has_closed_form, is_quick
-from verified_dp.core.engines.halves import HalvesWitness, Window, count_items
 from verified_dp.core.engines.pieces import count_pieces
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
+from verified_dp.core.families.finite.atomic import AtomicLaw
+from verified_dp.core.families.finite.halves import HalvesWitness, Window, count_items
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle

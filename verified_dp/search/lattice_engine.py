@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.lattice import LatticeValues, LatticeWitness
 from verified_dp.core.engines.sparse import SparseValues, SparseWitness
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search import allocation, clones  # noqa: F401  (they register their models)
 from verified_dp.search.deadline import OutOfTime, check_time
 from verified_dp.search.lattice import LatticePlan, plan_lattice

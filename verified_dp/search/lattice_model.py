@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, kept
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import AtomicLaw
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball, kept
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law
 from verified_dp.search.deadline import check_time, timed
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle, choose_saddle

@@ -12,7 +12,7 @@ import numpy as np
 
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.search.deadline import check_time
 from verified_dp.search.half_line import Panels
 from verified_dp.search.models import FloatFamily, FloatLoss

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.exact import SquareRoot, square, square_root
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.renyi import RenyiLoss
-from verified_dp.core.laws.shifts import LaplaceMixtureLoss
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.guarantees.renyi import RenyiLoss
+from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.exact import SquareRoot, square, square_root
 
 RANGES = {
     "noise_multiplier": (-9, 15), "sigma": (-100, 100), "norm / sigma": (-15, 9), "sigma_squared": (-18, 30),

@@ -10,12 +10,11 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.laws.revealed import RevealedLines
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mixture_lines import MixtureLines
+from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.nodes import NodeRule, RevealedLines
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.search.direct import DirectModel
 from verified_dp.search.half_line import FloatHalfLine
 from verified_dp.search.transforms import FloatLaw, Floats, float_law

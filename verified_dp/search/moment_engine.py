@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 from functools import cached_property
 
-from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.renyi import RenyiValues, RenyiWitness
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import SWAPPED
+from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.answer import Answer
 from verified_dp.search.deadline import check_time
 from verified_dp.search.line import as_float

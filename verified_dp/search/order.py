@@ -16,19 +16,19 @@ from functools import cached_property, partial
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_dyadic
-from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
 from verified_dp.core.engines.contour import LineValues, LineWitness, ReversedValues
 from verified_dp.core.engines.marked import MarkedValues, MarkedWitness
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.rational import ExactWitness
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED, is_on_lines
-from verified_dp.core.laws.renyi import ONLY_MOMENTS
-from verified_dp.core.mixture_lines import MixtureLines
+from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
+from verified_dp.core.kernel.balls import ball, lower_dyadic
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.law import SWAPPED, is_on_lines
+from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime, check_time, grace, hurrying, is_stopped

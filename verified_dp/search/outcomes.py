@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verified_dp.core.engines.outcomes import OutcomesWitness, is_listed
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.engines.outcomes import OutcomesWitness
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import AtomicLaw
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law
 from verified_dp.search.deadline import check_time
 from verified_dp.search.lattice_model import FLOOR, LatticeModel, farthest_outcome
 from verified_dp.search.line import dyadic
@@ -33,7 +33,7 @@ _BEND = 0.3
 
 def has_listed(loss: ComposedLoss) -> bool:
     """Whether all laws are made of few enough atoms."""
-    listed = all(is_listed(law, 10**9) for law, _ in loss.parts)
+    listed = all(law.lists(10**9) for law, _ in loss.parts)
     return listed and bool(loss.parts) and not loss.mean_shift_squared and all(
         _count_atoms(law) <= MOST_ATOMS for law, _ in loss.parts)
 

@@ -13,13 +13,13 @@ from typing import NamedTuple, TypeVar
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import upper_end
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.renyi import RenyiWitness
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law, RuleLaw
-from verified_dp.core.laws.renyi import MomentBound, RenyiLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
+from verified_dp.core.kernel.balls import upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law, RuleLaw
 from verified_dp.search.deadline import timed
 from verified_dp.search.line import choose_nodes, dyadic
 from verified_dp.search.transforms import FloatLaw

@@ -10,11 +10,11 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.closed import ClosedFormWitness, is_quick
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.deadline import OutOfTime, hurrying

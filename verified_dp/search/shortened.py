@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.closed import has_closed_form
-from verified_dp.core.engines.shortened import INNER, ShortenedValues, ShortenedWitness
+from verified_dp.core.engines.mixture_lines import Mixture
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.mixture_lines import Mixture
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.shortened import INNER, ShortenedValues, ShortenedWitness
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.line import as_float

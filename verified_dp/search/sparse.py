@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.engines.sparse import SparseWitness
-from verified_dp.core.laws.law import Law
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.law import Law
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle

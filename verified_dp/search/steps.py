@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.grid import LawGrid, enclose_step
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.search.deadline import check_time, timed
 from verified_dp.search.lattice_model import LatticeModel, LawModel, shift_of
 from verified_dp.search.line import dyadic

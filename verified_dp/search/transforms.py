@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from verified_dp.core.exact import square
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mixture_lines import Mixture, MixtureLines
+from verified_dp.core.engines.mixture_lines import Mixture, MixtureLines
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.exact import square
+from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.search.deadline import check_time
 
 Floats = Any

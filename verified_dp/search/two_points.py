@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_dyadic
 from verified_dp.core.engines.divergences import DivergencesWitness, bound_relative_entropy, enclose_crossing
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.laws.renyi import MomentBound, RenyiLoss
+from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
+from verified_dp.core.kernel.balls import ball, lower_dyadic
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.search.line import dyadic
 from verified_dp.search.renyi import LARGEST, MomentModel
 

@@ -4,7 +4,7 @@
     verify_bounded(data, seconds=60, megabytes=2048)
     check_and_files(data)                       with the files of this package that the check loaded
 
-What a certificate may ask of its checker is limited before anything is evaluated (core/certificate/work.py), but
+What a certificate may ask of its checker is limited before anything is evaluated (core/kernel/certificate/work.py), but
 those limits are about known certificates; this one is about the machine. Standard library only, until the limits hold.
 """
 
@@ -17,8 +17,8 @@ import subprocess
 import sys
 from dataclasses import asdict
 
-from verified_dp.core.certificate.check import Check
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.certificate.check import Check
+from verified_dp.core.kernel.errors import Unsupported
 
 SECONDS, MEGABYTES = 10, 512
 _SLOWEST = 10
@@ -80,7 +80,7 @@ def _limit(seconds: int, megabytes: int) -> None:
 def _main(seconds: str, megabytes: str) -> int:
     _limit(int(seconds), int(megabytes))
     try:
-        from verified_dp.core.certificate.check import verify
+        from verified_dp.core.kernel.certificate.check import verify
 
         check = verify(sys.stdin.buffer.read())
         core = [module.__file__ for name, module in sys.modules.items() if f"{name}.".startswith("verified_dp.core.")]

@@ -18,19 +18,20 @@ from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.certificate.check import Check
-from verified_dp.core.certificate.document import Document, check_equal, check_keys
-from verified_dp.core.certificate.statement import read_spec
-from verified_dp.core.certificate.witness import number_text, read_number
-from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec
 from verified_dp.core.engines.grid import LawGrid, enclose_step
-from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.locks import alone
-from verified_dp.core.mechanisms import Gaussian
-from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.certificate.check import Check
+from verified_dp.core.kernel.certificate.document import Document, check_equal, check_keys
+from verified_dp.core.kernel.certificate.statement import read_spec
+from verified_dp.core.kernel.certificate.witness import number_text, read_number
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Claim, Relation, Spec
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.losses import privacy_losses
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.verifiers.formal_steps import GaussianStep, gaussian_step
 
 SIDES = ("above", "below")

@@ -10,10 +10,10 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, integer_above
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball, integer_above
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import Law
 
 DIRECTIONS = ("remove", "add")
 _SPARE_BITS = 64

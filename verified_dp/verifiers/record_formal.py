@@ -12,15 +12,15 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpz_poly
 
-from verified_dp.core.balls import ball
-from verified_dp.core.certificate.document import Document, sealed
-from verified_dp.core.certificate.statement import read_spec
 from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.engines.lattice import Above, Below
-from verified_dp.core.errors import InvalidCertificate, Unsupported
-from verified_dp.core.laws.law import Law
-from verified_dp.core.locks import alone
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.certificate.document import Document, sealed
+from verified_dp.core.kernel.certificate.statement import read_spec
+from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers.formal import FormalPart, Kind, Product, part_record, read_parts
 
 _SHARE_BITS = 16
@@ -224,7 +224,7 @@ def with_formal(certificate: Document) -> Document:
 
 def _refuting_order(certificate: Document) -> str:
     """The order with the largest recorded lower end of delta."""
-    from verified_dp.core.dyadic import Dyadic
+    from verified_dp.core.kernel.dyadic import Dyadic
 
     found = [entry for entry in certificate["evaluations"] if entry["quantity"] == "delta"]
     return str(max(found, key=lambda entry: Dyadic.parse(entry["enclosure"]["lower"]).as_fraction())["order"])

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import verified_dp
-from verified_dp.core.certificate.check import Check
+from verified_dp.core.kernel.certificate.check import Check
 from verified_dp.verifiers.bounded import MEGABYTES, SECONDS, check_and_files
 
 _PACKAGE = Path(verified_dp.__file__).parent

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 from flint import arb, ctx, fmpz
 
-from verified_dp.core.balls import binomial_mass, integer_below, largest, lower_end, upper_end
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import binomial_mass, integer_below, largest, lower_end, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import is_atomic
+from verified_dp.core.kernel.theorems import proved_by
 
 MAX_COUNT = 10**8
 """Steps whose terms near the largest one are few enough."""
@@ -36,7 +36,7 @@ def _has_losses(loss: ComposedLoss, number: int) -> bool:
     if len(loss.parts) != 1 or loss.mean_shift_squared:
         return False
     law, count = loss.parts[0]
-    return isinstance(law, AtomicLaw) and count <= MAX_COUNT and len(law.enclose_loss_atoms()) == number
+    return is_atomic(law) and count <= MAX_COUNT and len(law.enclose_loss_atoms() or ()) == number
 
 
 def count_terms(count: int, prec: int) -> int:

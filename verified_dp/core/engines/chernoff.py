@@ -10,8 +10,6 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
@@ -19,10 +17,12 @@ from verified_dp.core.engines.nodes import (
     enclose_families,
     work_of_moment,
 )
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import is_on_lines
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import Work, nothing, paced
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import is_on_lines
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import Work, nothing, paced
 
 
 @proved_by("T03-chernoff", "T09-total-mass", "T157-known-aliases")

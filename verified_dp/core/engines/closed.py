@@ -10,8 +10,6 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds, bounds_from_sum
 from verified_dp.core.engines.binomial import (
     count_terms,
     enclose_binomial,
@@ -29,10 +27,12 @@ from verified_dp.core.engines.pieces import (
     spare_bits,
 )
 from verified_dp.core.engines.truncated import enclose_truncated, is_truncated
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import is_itemised
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, VALUE, Work, nothing, words
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import is_itemised
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, VALUE, Work, nothing, words
 
 
 def has_closed_form(loss: ComposedLoss) -> bool:
@@ -96,6 +96,10 @@ class ClosedFormWitness:
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ClosedFormValues:
         """Everything depends on eps."""
         return ClosedFormValues(self, loss)
+
+    def file_of(self, loss: ComposedLoss) -> str:
+        """The module of the closed form."""
+        return way(loss).__module__
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of one value of a law, or of all pieces."""

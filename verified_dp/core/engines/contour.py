@@ -17,9 +17,6 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, upper_end
-from verified_dp.core.bounds import Bounds, bounds_from_sum, reverse_bounds
-from verified_dp.core.engines.attack import Deltas
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.nodes import (
     AnyNodes,
@@ -30,10 +27,13 @@ from verified_dp.core.engines.nodes import (
     work_of_nodes,
 )
 from verified_dp.core.engines.powers import Column, cut, enclose_products, turn_sums, turned_sum
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED, DirectLaw, RuleLaw
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum, reverse_bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import SWAPPED, DirectLaw, RuleLaw
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.witnesses import Values
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
 
 
 @proved_by("T06-trapezoidal-enclosure")
@@ -305,7 +305,7 @@ class LineValues:
 class ReversedValues:
     """delta of an order from the values of the swapped pair; prec: their bits."""
 
-    swapped: Deltas
+    swapped: Values
     prec: int
 
     @proved_by("T16-reversal")

@@ -18,19 +18,33 @@ from typing import ClassVar
 
 from flint import acb, arb, arb_poly, ctx, fmpz
 
-from verified_dp.core.balls import BOUND_BITS, ball, plus_minus, smallest, upper_end
-from verified_dp.core.bounds import Bounds, bounds_from_sum
-from verified_dp.core.errors import Undecided
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.tops import Density, Top, all_tops
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, plus_minus, smallest, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Undecided
+from verified_dp.core.kernel.law import Law, Top
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
 
 MAX_LISTED = 4000
 """Ways to leave the atoms and densities at the largest losses."""
 MAX_POINTS, MAX_TERMS = 500, 20_000
 _SLICES = 12
 """Boxes on either side of the middle in which a density is bounded around an interval."""
+
+Density = Callable[[acb], acb]
+"""Of a deficit; not finite at a box on which it is not known to be analytic."""
+
+
+def all_tops(laws: Sequence[Law]) -> list[Top] | None:
+    """Those of all laws; None where one has none."""
+    found = list[Top]()
+    for law in laws:
+        top = law.near_supremum()
+        if top is None:
+            return None
+        found.append(top)
+    return found
 
 
 @dataclass(frozen=True)

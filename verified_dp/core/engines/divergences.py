@@ -16,15 +16,14 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, upper_end
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines.nodes import work_of_moment
 from verified_dp.core.engines.renyi import enclose_log_moment
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.laws.renyi import MomentBound
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import Work, nothing
+from verified_dp.core.kernel.balls import ball, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import SWAPPED, has_only_moments
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import Work, nothing
 
 MOST_POWERS = 8
 """Two are enough (T128)."""
@@ -35,7 +34,7 @@ def bound_relative_entropy(loss: ComposedLoss) -> arb:
     """Bound int p log(p/q) where every step states a bound or is Gaussian; +inf elsewhere."""
     total = ball(loss.mean_shift_squared) / 2
     for law, count in loss.parts:
-        total += count * law.bound_relative_entropy() if isinstance(law, MomentBound) else arb.pos_inf()
+        total += count * law.bound_relative_entropy() if has_only_moments(law) else arb.pos_inf()
     return upper_end(total)
 
 

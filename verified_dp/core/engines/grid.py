@@ -14,12 +14,12 @@ from typing import Protocol
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, kept, lower_end, upper_end
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import Pace, nothing, paced
+from verified_dp.core.kernel.balls import ball, kept, lower_end, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import Pace, nothing, paced
 
 _PLACES = (Fraction(1, 2), 1 - Fraction(1, 2**40))
 """Where in a cell the lower law's line may touch D."""

@@ -14,13 +14,13 @@ from typing import ClassVar
 
 from flint import arb, ctx, fmpz_poly
 
-from verified_dp.core.balls import ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step, total_shift, work_of_grids
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, nothing, words
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, words
 
 
 @dataclass(frozen=True)

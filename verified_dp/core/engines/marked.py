@@ -20,8 +20,6 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, all_powers, ball, disc, lower_end, plus_minus, upper_end
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.engines.contour import LineValues, LineWitness, ReversedValues
 from verified_dp.core.engines.nodes import (
     NodeRule,
@@ -32,10 +30,12 @@ from verified_dp.core.engines.nodes import (
     work_of_nodes,
 )
 from verified_dp.core.engines.powers import Column, enclose_products, turn_sums
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
+from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, ball, disc, lower_end, plus_minus, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import SWAPPED
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
 
 MAX_VOTES = 64
 """Of a mark: each costs a product per node."""

@@ -11,17 +11,35 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from flint import acb, acb_mat, arb, arb_mat
 
-from verified_dp.core.balls import ball, upper_end
-from verified_dp.core.engines.half_lines import HalfLine, HalfLineNodes, enclose_half_line
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.mixture_lines import MixtureLines, Place
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
+from verified_dp.core.engines.mixture_lines import MixtureLines, Place
+from verified_dp.core.kernel.balls import ball, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law, has_nodes
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
+
+if TYPE_CHECKING:
+    from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+    from verified_dp.core.families.batches.half_lines import HalfLineNodes
+
+
+class RevealedLines(Law, Protocol):
+    """One of several laws with nodes, with the same chances under P and Q, and which one is revealed (T166)."""
+
+    @property
+    def alternatives(self) -> tuple[MixtureLines | FixedBatchLoss, ...]:
+        """The laws, none where some has no nodes; one of a batch without replacement comes after a mixture."""
+
+    @property
+    def least_count(self) -> int:
+        """From so many steps on the composed transform becomes small far out."""
+
+    def enclose_shares(self) -> tuple[arb, ...]:
+        """Enclose their chances."""
 
 
 @dataclass(frozen=True)
@@ -220,10 +238,12 @@ def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet
 @proved_by("T167-half-line")
 def _enclose_one(law: MixtureLines | FixedBatchLoss, rule: NodeRule, frequency: arb) -> NodeSet | HalfLineNodes:
     """Of a curve a rule is read as panels 1, ..., last of length `step` with `cells` points each, and ellipses."""
-    if isinstance(law, FixedBatchLoss):
-        panels = rule.last if rule.first == 1 else 0
-        return enclose_half_line(HalfLine(law, rule.step, panels, rule.cells, rule.height, upper_end(frequency)))
-    return enclose_nodes(law, rule)
+    if has_nodes(law):
+        return enclose_nodes(law, rule)
+    curve: Any = law
+    nodes: HalfLineNodes = curve.enclose_panels(rule.step, rule.last if rule.first == 1 else 0, rule.cells, rule.height,
+                                                upper_end(frequency))
+    return nodes
 
 
 def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule], between: Callable[[], None] = nothing,
@@ -392,7 +412,7 @@ def _revealed_sizes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> list[int]:
     1 for rules that no law asks for.
     """
     laws = [one for law, _ in loss.revealed_parts for one in law.alternatives]
-    sizes = [2 * abs(rule.cells) + 1 if isinstance(one, FixedBatchLoss) else 1
+    sizes = [1 if has_nodes(one) else 2 * abs(rule.cells) + 1
              for one, rule in zip(laws, rules[len(rules) - len(laws):], strict=False)]
     return sizes + [1] * len(rules)
 

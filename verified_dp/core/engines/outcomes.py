@@ -11,75 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.engines.lattice import compose_infinity
 from verified_dp.core.engines.powers import cut, enclose_power, turn_sums, turned_sum
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss, enclose_distribution
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
-
-
-@dataclass(frozen=True)
-class Listed:
-    """(loss, P mass) of listed outcomes of one step; rest: bounds the P mass and the Q mass of all others."""
-
-    atoms: list[tuple[arb, arb]]
-    rest: arb
-
-
-@singledispatch
-def enclose_listed(law: Law, reach: int) -> Listed | None:
-    """The outcomes of a law of atoms, of noise on the integers those in [-reach, reach]; None for other laws."""
-    return None
-
-
-@enclose_listed.register
-@proved_by("T160-listed-outcomes", "T60-tails")
-def _atomic(law: AtomicLaw, reach: int) -> Listed:
-    """All of them; none is one of mass 0."""
-    finite = zip(law.enclose_finite_atoms(), law.enclose_losses(), strict=True)
-    return Listed([(loss, p) for (p, _), loss in finite] or [(arb(0), arb(0))], arb(0))
-
-
-@enclose_listed.register
-@proved_by("T160-listed-outcomes", "T50-discrete-gaussian")
-def _gaussian(law: DiscreteGaussianLoss, reach: int) -> Listed:
-    """Loss D (D - 2x) / (2 s^2) of mass e^{-x^2/(2 s^2)} / Z; outside of it at most 2 F(D - reach - 1), under Q too."""
-    s2, shift = law.sigma_squared, law.sensitivity
-    logs = [(ball(shift * (shift - 2 * x) / (2 * s2)), -ball(x * x / (2 * s2))) for x in range(-reach, reach + 1)]
-    first = enclose_distribution(s2, 0) - enclose_distribution(s2, -1)  # 1 / Z
-    return Listed([(loss, first * size.exp()) for loss, size in logs],
-                  upper_end(2 * enclose_distribution(s2, shift - reach - 1)))
-
-
-@enclose_listed.register
-@proved_by("T160-listed-outcomes", "T49-sampled")
-def _sampled(law: SampledLoss, reach: int) -> Listed | None:
-    """log(1-q + q e^l) for the base's l, of mass e^{-l} times that, or in the add order its opposite and e^{-l}."""
-    if not isinstance(law.base, DiscreteGaussianLoss):
-        return None
-    base, q, atoms = _gaussian(law.base, reach), ball(law.probability), []
-    for loss, mass in base.atoms:
-        growth, without = 1 + q * loss.expm1(), mass * (-loss).exp()
-        atoms.append((growth.log(), without * growth) if law.order == "remove" else (-growth.log(), without))
-    return Listed(atoms, base.rest)
-
-
-def is_listed(law: Law, reach: int) -> bool:
-    """Whether the law is made of atoms that can be listed so far."""
-    noise = law.base if isinstance(law, SampledLoss) else law
-    far = isinstance(noise, DiscreteGaussianLoss) and noise.sensitivity < reach
-    return far or isinstance(law, AtomicLaw)
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Listed, is_atomic
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
 
 
 @dataclass(frozen=True)
@@ -142,7 +86,7 @@ class OutcomesWitness:
         ordered = 0 <= self.left < self.tilt < self.right and self.step > 0 and self.count >= 1
         cells = all(cells > 0 and stride > 0 for cells, stride in self.cover)
         atoms = len(self.reaches) == len(loss.parts) > 0 and all(
-            is_listed(law, reach) for (law, _), reach in zip(loss.parts, self.reaches, strict=True))
+            law.lists(reach) for (law, _), reach in zip(loss.parts, self.reaches, strict=True))
         return ordered and cells and atoms and not loss.mean_shift_squared
 
     @proved_by("T160-listed-outcomes", "T12-powers")
@@ -150,7 +94,7 @@ class OutcomesWitness:
         """The composed transform at the frequencies that are summed, its bounds at all others, and masses."""
         counts = [count for _, count in loss.parts]
         with ctx.workprec(self.prec):
-            listed = [enclose_listed(law, reach)
+            listed = [law.enclose_listed(reach)
                       for (law, _), reach in paced(zip(loss.parts, self.reaches, strict=True), between)]
             known = [one for one in listed if one is not None]
             tilt, step = ball(self.tilt), ball(self.step)
@@ -173,7 +117,7 @@ class OutcomesWitness:
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of all outcomes at all frequencies."""
-        atoms = sum(law.outcomes if isinstance(law, AtomicLaw) else 2 * abs(reach) + 1
+        atoms = sum(law.outcomes if is_atomic(law) else 2 * abs(reach) + 1
                     for (law, _), reach in zip(loss.parts, self.reaches, strict=False))
         frequencies = abs(self.count) + 2 * sum(abs(cells) for cells, _ in self.cover) + 1
         side = root_above(frequencies)

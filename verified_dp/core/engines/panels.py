@@ -19,8 +19,7 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, arb_mat, ctx
 
-from verified_dp.core.balls import BOUND_BITS, all_powers, ball, gauss_rule, largest, smallest, upper_end
-from verified_dp.core.bounds import Bounds, bounds_from_sum
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import (
     NodeRule,
     NodeSet,
@@ -32,10 +31,11 @@ from verified_dp.core.engines.nodes import (
     work_of_nodes,
 )
 from verified_dp.core.engines.powers import Column, enclose_products
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mixture_lines import MixtureLines
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
+from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, ball, gauss_rule, largest, smallest, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
 
 MAX_POINTS = 2048
 """Gauss-Legendre points of a panel; searches use 16 to 128. A root costs some products per point."""

@@ -13,16 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
 
 from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
 
-from verified_dp.core.balls import ball, integer_above, kept, largest, plus_minus, upper_end
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import integer_above, kept, largest, plus_minus, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import HasAtoms, Law, is_atomic
+from verified_dp.core.kernel.theorems import proved_by
 
 Piece = tuple[arb, list[arb]]
 """A place x with its weights w_{x,0}, w_{x,1}, ..."""
@@ -39,9 +36,10 @@ def atoms_matter(loss: ComposedLoss) -> bool:
     """Whether the transform falls too little: the atoms keep a share of at least about 2^-64 of every step's mass."""
     rest = Fraction(0)
     for law, count in loss.parts:
-        if isinstance(law, BoundedRangeLoss):
+        exponent = law.atom_exponent
+        if exponent is None and law.enclose_spline() is not None:
             return False
-        rest += count * law.ratio if isinstance(law, LaplaceLoss) else 0
+        rest += count * (exponent or 0)
     return rest < 90
 
 
@@ -57,20 +55,12 @@ def count_pieces(loss: ComposedLoss) -> int | None:
     return places * orders
 
 
-@singledispatch
 def size_of(law: Law, count: int) -> tuple[int, int] | None:
     """(places, highest order) of `count` steps; None where the law is not made of such pieces."""
-    return None
-
-
-@size_of.register(LaplaceLoss)
-@size_of.register(BoundedRangeLoss)
-def _(law: LaplaceLoss | BoundedRangeLoss, count: int) -> tuple[int, int] | None:
-    return count + 1, count
-
-
-@size_of.register
-def _(law: AtomicLaw, count: int) -> tuple[int, int] | None:
+    if law.enclose_spline() is not None:
+        return count + 1, count
+    if not is_atomic(law):
+        return None
     lattice = law.lattice()
     if lattice is None:
         atoms = len(law.enclose_finite_atoms())
@@ -92,26 +82,15 @@ def binomial(n: int, k: int) -> int:
     return int(fmpz.bin_uiui(n, k))
 
 
-@singledispatch
+@proved_by("T45-pieces", "T47-enumeration")
 def enclose_pieces(law: Law, count: int) -> list[Piece]:
     """Enclose the pieces of `count` steps."""
+    spline = law.enclose_spline()
+    if spline is not None:
+        return enclose_splines(*spline, count, count)
+    if is_atomic(law):
+        return _atomic(law, count)
     raise TypeError(type(law).__name__)
-
-
-@enclose_pieces.register
-@proved_by("T45-pieces")
-def _laplace(law: LaplaceLoss, count: int) -> list[Piece]:
-    """Two atoms of weight e^{-mu/2}/2 at +-mu and the density e^{-mu/2}/4 between."""
-    mu = ball(law.ratio)
-    return enclose_splines(mu, (-mu / 2).exp() / 2, (-mu / 2).exp() / 4, count, count)
-
-
-@enclose_pieces.register
-@proved_by("T45-pieces", "T43-bounded-range")
-def _range(law: BoundedRangeLoss, count: int) -> list[Piece]:
-    """The density 1 / (4 sinh(mu/2)) on [-mu, mu]."""
-    mu = ball(law.bounded_range)
-    return enclose_splines(mu, arb(0), 1 / (4 * (mu / 2).sinh()), count, count)
 
 
 def enclose_splines(mu: arb, atom: arb, density: arb, count: int, kept: int) -> list[Piece]:
@@ -136,9 +115,8 @@ def enclose_columns(atom: arb, density: arb, count: int, kept: int) -> list[arb_
     return columns
 
 
-@enclose_pieces.register
 @proved_by("T47-enumeration")
-def _atomic(law: AtomicLaw, count: int) -> list[Piece]:
+def _atomic(law: HasAtoms, count: int) -> list[Piece]:
     """On a lattice the coefficients of a power of a polynomial; else every multiset of outcomes."""
     lattice = law.lattice()
     weights = [(p * q).sqrt() for p, q in law.enclose_finite_atoms()]
@@ -223,8 +201,9 @@ def spare_bits(loss: ComposedLoss) -> int:
     """Bits for the cancellation of the signs, at most about 3 k min(1, sqrt(mu)) for k steps of range mu."""
     bits = arb(24)
     for law, count in loss.parts:
-        if isinstance(law, LaplaceLoss | BoundedRangeLoss):
-            bits += 3 * count * ball(law.largest_loss()).sqrt().min(arb(1))
+        spline = law.enclose_spline()
+        if spline is not None:
+            bits += 3 * count * spline[0].sqrt().min(arb(1))
     return integer_above(bits)
 
 

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, all_powers, disc, powers, upper_end
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import nothing, paced, words
+from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, disc, powers, upper_end
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import nothing, paced, words
 
 Factor = TypeVar("Factor", acb, arb)
 FEW = 16

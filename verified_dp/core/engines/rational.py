@@ -8,24 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
 from typing import ClassVar
 
 from flint import arb, ctx, fmpz
 
-from verified_dp.core.balls import ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.ends import MAX_BITS
-from verified_dp.core.engines.closed_law import AtomicProduct, ClosedFormLaw
 from verified_dp.core.engines.support import SupportWitness, is_past_support
-from verified_dp.core.errors import Undecided
-from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.groups import GroupOddsLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import Work, nothing, words
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.ends import MAX_BITS
+from verified_dp.core.kernel.errors import Undecided
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import Work, nothing, words
 
 MAX_TERMS = 20_000
 """Outcomes of a product of finite laws that are summed one by one."""
@@ -33,58 +27,10 @@ MAX_TERMS = 20_000
 Masses = Sequence[tuple[Fraction, Fraction]]
 
 
-@singledispatch
-@proved_by("T126-exact-delta")
-def infinity_fraction(law: Law) -> Fraction | None:
-    """P(L = inf) where it is known as a rational number: here where a ball of radius 0 holds it."""
-    mass = law.enclose_infinity_mass()
-    if not mass.is_exact():
-        return None
-    mantissa, exponent = mass.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-
-
-@infinity_fraction.register
-@proved_by("T126-exact-delta", "T46-atoms")
-def _finite(law: FiniteLoss) -> Fraction | None:
-    return sum((p for p, q in law.masses if not q), Fraction(0))
-
-
-@infinity_fraction.register
-@proved_by("T126-exact-delta", "T46-atoms")
-def _odds(law: OddsLoss) -> Fraction | None:
-    return law.infinity_mass
-
-
-@infinity_fraction.register
-@proved_by("T126-exact-delta", "T72-groups")
-def _group(law: GroupOddsLoss) -> Fraction | None:
-    """delta of every record, where no e^eps weighs them."""
-    return None if law.epsilon and law.infinity_mass else law.size * law.infinity_mass
-
-
-@infinity_fraction.register(SampledAtomicLoss)
-@infinity_fraction.register(SampledLoss)
-@proved_by("T126-exact-delta", "T49-sampled")
-def _sampled(law: SampledAtomicLoss | SampledLoss) -> Fraction | None:
-    """q times the base's in the remove order, 0 in the add order: q < 1."""
-    if law.order != "remove":
-        return Fraction(0) if law.enclose_infinity_mass().is_zero() else None
-    inner = infinity_fraction(law.base)
-    return None if inner is None else law.probability * inner
-
-
-@infinity_fraction.register(ClosedFormLaw)
-@infinity_fraction.register(AtomicProduct)
-@proved_by("T126-exact-delta", "T73-sampled-composition")
-def _product(law: ClosedFormLaw | AtomicProduct) -> Fraction | None:
-    return exact_infinity_mass(law.loss)
-
-
 @proved_by("T126-exact-delta", "T44-infinity-mass")
 def exact_infinity_mass(loss: ComposedLoss) -> Fraction | None:
     """P(S = inf) = 1 - prod (1 - m_i)^{k_i}; None where an m_i is not known, or the result is too long."""
-    found = [(infinity_fraction(law), count) for law, count in loss.parts]
+    found = [(law.infinity_fraction(), count) for law, count in loss.parts]
     known = [(mass, count) for mass, count in found if mass is not None]
     if any(mass == 1 for mass, _ in known):
         return Fraction(1)
@@ -97,31 +43,11 @@ def exact_infinity_mass(loss: ComposedLoss) -> Fraction | None:
     return 1 - rest
 
 
-@singledispatch
-def rational_masses(law: Law) -> Masses | None:
-    """(P, Q) of all outcomes where these are finitely many rational numbers."""
-    return None
-
-
-@rational_masses.register
-@proved_by("T126-exact-delta")
-def _finite_masses(law: FiniteLoss) -> Masses | None:
-    return law.masses
-
-
-@rational_masses.register
-@proved_by("T126-exact-delta", "T56-approximate-dp")
-def _odds_masses(law: OddsLoss) -> Masses | None:
-    """Odds of e^0 = 1: nothing but the infinite losses tells P and Q apart."""
-    mass = law.infinity_mass
-    return ((mass, Fraction(0)), (1 - mass, 1 - mass), (Fraction(0), mass)) if law.epsilon == 0 else None
-
-
 def count_terms(loss: ComposedLoss) -> int | None:
     """How many terms delta(0) has; None where they are too many, too long, or not all rational."""
     terms, bits = 1, 0
     for law, count in loss.parts:
-        masses = rational_masses(law)
+        masses = law.rational_masses()
         if masses is None or count > MAX_TERMS:
             return None
         bits += count * int(_common(masses)).bit_length()
@@ -146,7 +72,7 @@ def total_variation(loss: ComposedLoss) -> Fraction | None:
         return None
     terms, scale = [(fmpz(1), fmpz(1))], fmpz(1)
     for law, count in loss.parts:
-        masses = rational_masses(law) or ()
+        masses = law.rational_masses() or ()
         common = _common(masses)
         whole = [(_scaled(p, common), _scaled(q, common)) for p, q in masses]
         terms = [(p * a, q * b) for a, b in _shared(whole, count) for p, q in terms]

@@ -19,8 +19,7 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, all_powers, ball, gauss_rule, largest, lower_end, smallest, upper_end
-from verified_dp.core.bounds import Bounds, bounds_from_sum
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
@@ -40,10 +39,20 @@ from verified_dp.core.engines.panels import (
     turns_of,
 )
 from verified_dp.core.engines.powers import enclose_power
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mixture_lines import MixtureLines
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
+from verified_dp.core.kernel.balls import (
+    BOUND_BITS,
+    all_powers,
+    ball,
+    gauss_rule,
+    largest,
+    lower_end,
+    smallest,
+    upper_end,
+)
+from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_bytes, nothing, paced, words
 
 MAX_LEVELS = 64
 """Of a ray: each doubles the length of a panel."""

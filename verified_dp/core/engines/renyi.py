@@ -20,13 +20,13 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, plus_minus, upper_end
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes, work_of_moment
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.renyi import MomentBound
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import Work, nothing, paced
+from verified_dp.core.kernel.balls import ball, lower_end, plus_minus, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import has_only_moments
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import Work, nothing, paced
 
 
 @proved_by("T70-moment-enclosure")
@@ -40,7 +40,7 @@ def enclose_log_moment(loss: ComposedLoss, nodes: Sequence[NodeSet], exponent: a
     sets = iter(nodes)
     by_nodes = {law: next(sets) for law, _ in loss.sampled_parts}
     for law, count in paced(loss.parts, between):
-        if isinstance(law, MomentBound):
+        if has_only_moments(law):
             lower, upper = arb.neg_inf(), upper + count * law.bound_log_moment(exponent)
             continue
         if law in by_nodes:

@@ -15,14 +15,14 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx, fmpq
 
-from verified_dp.core.balls import BOUND_BITS, ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.engines.grid import LawGrid, enclose_step, total_shift, work_of_grids
 from verified_dp.core.engines.lattice import enclose_infinities
 from verified_dp.core.engines.powers import enclose_power, turn_sums
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, entry_bytes, nothing, root_above, words
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, root_above, words
 
 
 @dataclass(frozen=True)

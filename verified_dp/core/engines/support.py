@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.work import EXPONENTIAL, Work, nothing, words
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, words
 
 
 @proved_by("T07-ends")

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from flint import arb, arb_poly
 
-from verified_dp.core.balls import ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.laws.law import Law
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.deadline import timed
 
 

@@ -16,11 +16,11 @@ from typing import ClassVar
 
 from flint import ctx
 
-from verified_dp.core import exact
 from verified_dp.core.engines.support import enclose_past_support
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.buckets.bounds import Buckets, compose, enclose_by_buckets, fill, widen
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.prv.choose import choose_reach

@@ -21,11 +21,11 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, normal_density, normal_tail, plus_minus, upper_end
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, lower_end, normal_density, normal_tail, plus_minus, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.law import SWAPPED
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.expansions.bounds import HIGHEST, Ray, bound_beyond, check_cells
 from verified_dp.papers.expansions.bounds_forms import Smoothed
 from verified_dp.papers.expansions.bounds_remainder import (

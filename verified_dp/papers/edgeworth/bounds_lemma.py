@@ -17,8 +17,8 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, upper_end
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.edgeworth.bounds import EdgeworthSum
 from verified_dp.papers.expansions.bounds import enclose_steps
 from verified_dp.papers.saddlepoint.bounds_moments import (

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
-from verified_dp.core.mixture_lines import MixtureLines
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.papers.edgeworth.bounds import EdgeworthSum, EdgeworthWitness, at_rest, enclose_sum
 from verified_dp.papers.edgeworth.bounds_lemma import FEWEST, enclose_sum_by_lemma
 from verified_dp.papers.expansions.bounds import bound_beyond, enclose_steps

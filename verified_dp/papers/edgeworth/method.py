@@ -15,13 +15,13 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines.support import enclose_past_support
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED
+from verified_dp.core.families.finite.atomic import AtomicLaw
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.papers.edgeworth.bounds import EdgeworthSum, enclose_interval
 from verified_dp.papers.edgeworth.choose import PREC, choose_by_lemma, choose_sums
 from verified_dp.papers.expansions.method import ExpansionCurve

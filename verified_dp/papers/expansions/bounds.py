@@ -18,13 +18,13 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, upper_end
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule, bound_transform_beyond, enclose_nodes
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.law import DirectLaw, Law
-from verified_dp.core.mixture_lines import MixtureLines
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.law import DirectLaw, Law
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.expansions.bounds_forms import ExpandedPoles, KeptPoles
 from verified_dp.papers.expansions.bounds_remainder import Spread, Steps, bound_cells, bound_far_expansion, moment_count
 from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, enclose_moments

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from flint import arb
 
-from verified_dp.core.balls import normal_density, normal_tail, upper_end
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import normal_density, normal_tail, upper_end
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.symbolic.hermite import hermite_polynomials
 from verified_dp.papers.symbolic.series import enclose_exponent_derivatives
 

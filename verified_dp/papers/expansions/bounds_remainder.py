@@ -8,8 +8,8 @@ from functools import cached_property
 
 from flint import acb, arb
 
-from verified_dp.core.balls import disc, upper_end
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import disc, upper_end
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.expansions.bounds_forms import Form
 from verified_dp.papers.symbolic.hermite import hermite_coefficients
 from verified_dp.papers.symbolic.polynomials import evaluate

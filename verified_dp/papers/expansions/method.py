@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.papers.expansions.bounds import ORDERS, TiltedExpansion, enclose_expansion
 from verified_dp.papers.expansions.choose import choose_table, choose_tilt, choose_witness, log_error
 from verified_dp.papers.saddlepoint.choose import asymptotic_saddle, refine_saddle

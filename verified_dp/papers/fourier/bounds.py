@@ -11,15 +11,15 @@ from itertools import pairwise
 
 from flint import acb, acb_poly, arb, ctx
 
-from verified_dp.core.balls import ball, disc, lower_end, upper_end
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step, total_shift
 from verified_dp.core.engines.lattice import enclose_infinities
 from verified_dp.core.engines.powers import enclose_power
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, disc, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.deadline import timed
 
 

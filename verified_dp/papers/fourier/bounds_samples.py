@@ -10,7 +10,9 @@ from fractions import Fraction
 
 from flint import acb, arb, arb_poly, ctx
 
-from verified_dp.core.balls import (
+from verified_dp.core.engines.powers import Column, enclose_products
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import (
     BOUND_BITS,
     ball,
     largest,
@@ -20,12 +22,10 @@ from verified_dp.core.balls import (
     powers,
     upper_end,
 )
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
-from verified_dp.core.engines.powers import Column, enclose_products
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.fourier.doubles import DoubleSamples, fits
 from verified_dp.search.deadline import timed
 

@@ -13,10 +13,10 @@ import numpy as np
 from flint import ctx
 
 from verified_dp.core.engines.grid import LawGrid
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.law import Law
 from verified_dp.papers.densities import SMOOTH, cell_masses, float_density, is_smooth, log_density
 from verified_dp.papers.fourier.bounds import FourierWitness
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, Strip

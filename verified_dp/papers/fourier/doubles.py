@@ -14,9 +14,9 @@ from functools import lru_cache
 import numpy as np
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball, plus_minus, upper_end
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball, plus_minus, upper_end
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.deadline import timed
 from verified_dp.search.doubles import FUNCTION_ERROR, ROUND_UP, bound_moduli, exponential, to_double
 

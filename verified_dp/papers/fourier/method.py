@@ -16,13 +16,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from verified_dp.core import exact
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines.support import enclose_past_support
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.densities import is_smooth
 from verified_dp.papers.fourier.bounds import FourierWitness, enclose_by_fourier, evaluate_fourier, narrow_by_monotony
 from verified_dp.papers.fourier.bounds_samples import SampleWitness, enclose_by_samples, evaluate_samples

@@ -15,19 +15,19 @@ from functools import singledispatchmethod
 from os import PathLike
 
 from verified_dp import spec
-from verified_dp.core import exact
-from verified_dp.core.composition import Composition, Mechanism, Relation, Spec, binomial_weights
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.exact import Number
-from verified_dp.core.exact import fraction_text as shown
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import MAX_OUTCOMES, Release
-from verified_dp.core.pairs.losses import ORDERS, compose_steps
-from verified_dp.core.pairs.plain import DominatingPair, Step, refuse, step_of
-from verified_dp.core.theorems import proved_by
-from verified_dp.core.vectors import ALL_RELEASES
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.table import ALL_RELEASES
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, Spec, binomial_weights
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import Number
+from verified_dp.core.kernel.exact import fraction_text as shown
+from verified_dp.core.kernel.losses import ORDERS, compose_steps
+from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Release
+from verified_dp.core.kernel.steps import DominatingPair, Step, refuse, step_of
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.profile import PrivacyProfile
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, integer_below
-from verified_dp.core.exact import square, square_root
-from verified_dp.core.laws.law import Priced
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.laws.single_step import SINGLE_STEP, StepValue
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.single_step import SINGLE_STEP, StepValue
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, integer_below
+from verified_dp.core.kernel.exact import square, square_root
+from verified_dp.core.kernel.law import PlainLaw
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.squares import HULL_SLACK
 from verified_dp.individual.training import Training
 from verified_dp.search.doubles import double_above
@@ -30,7 +30,7 @@ SHARE_BITS = 40
 
 
 @dataclass(frozen=True)
-class DrawnOn(Priced):
+class DrawnOn(PlainLaw):
     """The law (1 + s) law - s lower, where that is a measure: `is_measure`."""
 
     law: SampledGaussianLoss
@@ -67,7 +67,7 @@ class DrawnOn(Priced):
 
 
 @dataclass(frozen=True)
-class Remembered(Priced):
+class Remembered(PlainLaw):
     """A law whose values at one place are asked for by several chords, one after the other."""
 
     law: SampledGaussianLoss

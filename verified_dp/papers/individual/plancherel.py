@@ -20,11 +20,11 @@ from math import ceil
 import numpy as np
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.exact import non_negative, positive
-from verified_dp.core.locks import alone
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.exact import non_negative, positive
+from verified_dp.core.kernel.locks import alone
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Estimate
 from verified_dp.individual.counts import Counts, Onward, Progress, nothing
 from verified_dp.individual.lines import BELOW, TILTS, LogMasses, lines_at

@@ -16,11 +16,11 @@ from typing import cast
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball
 from verified_dp.core.engines.grid import LawGrid, connect_the_dots, enclose_step
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import BOUND_BITS, ball
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.counts import Progress, nothing
 from verified_dp.individual.training import Training
 from verified_dp.papers.individual.chords import Chord, Remembered, StepLaw, chords_of

@@ -15,15 +15,15 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, gauss_rule, plus_minus, upper_end
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import bound_composed_beyond, enclose_direct_transforms
 from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes
 from verified_dp.core.engines.powers import Column, enclose_products
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, gauss_rule, plus_minus, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.deadline import timed
 
 

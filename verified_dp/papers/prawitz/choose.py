@@ -10,7 +10,7 @@ from fractions import Fraction
 from flint import acb
 
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.papers.prawitz.bounds import PrawitzWitness
 from verified_dp.search.direct import DirectModel
 from verified_dp.search.line import choose_cutoff, choose_nodes, choose_tail_nodes, dyadic

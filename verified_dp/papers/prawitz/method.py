@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from verified_dp.core.engines.support import enclose_past_support
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.prawitz.bounds import PrawitzValues, PrawitzWitness, enclose_by_prawitz, evaluate_prawitz
 from verified_dp.papers.prawitz.choose import choose_prawitz

@@ -11,13 +11,13 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_end, upper_end
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines.grid import LawGrid, StepMasses
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED, Law
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.law import SWAPPED, Law
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.fourier.bounds import (
     FourierValues,
     FourierWitness,

@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, upper_end
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
+from verified_dp.core.kernel.balls import ball, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.law import Law
 from verified_dp.papers.fourier.choose import least_half_length, moment_tables, smallest_exponent
 from verified_dp.papers.prv.bounds import PRVWitness
 from verified_dp.search.deadline import timed

@@ -15,12 +15,12 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core import exact
 from verified_dp.core.engines.support import enclose_past_support
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import SWAPPED, Law
-from verified_dp.core.laws.renyi import ONLY_MOMENTS
+from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.law import SWAPPED, Law
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.prv.bounds import (
     COUPLINGS,

@@ -18,7 +18,6 @@ from typing import ClassVar
 
 from flint import ctx
 
-from verified_dp.core import exact
 from verified_dp.core.engines.renyi import (
     add_infinity_mass,
     bound_asoodeh,
@@ -27,8 +26,9 @@ from verified_dp.core.engines.renyi import (
     bound_variance,
     enclose_all_nodes,
 )
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.moment_engine import BITS, MomentEngine

@@ -13,11 +13,11 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, normal_tail, plus_minus, upper_end
-from verified_dp.core.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
-from verified_dp.core.errors import InvalidInput, Undecided
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.balls import ball, normal_tail, plus_minus, upper_end
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Undecided
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.saddlepoint.bounds_interval import TiltedMoments
 from verified_dp.papers.saddlepoint.bounds_moments import (
     MomentTable,

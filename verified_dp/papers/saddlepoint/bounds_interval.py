@@ -11,13 +11,13 @@ from functools import singledispatch
 
 from flint import acb, arb
 
-from verified_dp.core.balls import ball, lower_end
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.finite.atomic import AtomicLaw
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball, lower_end
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.theorems import proved_by
 
 FINE, ROUGH = 60, 30
 """Bits asked of the integrals in the last pass, and in the first, which finds the centre."""

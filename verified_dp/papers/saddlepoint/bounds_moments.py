@@ -17,17 +17,17 @@ from functools import singledispatch
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import BOUND_BITS, ball, lower_end, plus_minus, upper_end
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.exact import square
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import SWAPPED, DirectLaw, Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mixture_lines import MixtureLines
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.families.finite.atomic import AtomicLaw
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, plus_minus, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.exact import square
+from verified_dp.core.kernel.law import SWAPPED, DirectLaw, Law
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.papers.saddlepoint.bounds_interval import TiltedMoments, enclose_interval_moments
 from verified_dp.search.deadline import timed
 

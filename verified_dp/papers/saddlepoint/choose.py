@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import DirectLaw, Law
-from verified_dp.core.mixture_lines import MixtureLines
+from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.law import DirectLaw, Law
 from verified_dp.papers.saddlepoint.bounds_moments import MomentRule
 from verified_dp.search.deadline import timed
 from verified_dp.search.line import dyadic, kept_window, node_rule

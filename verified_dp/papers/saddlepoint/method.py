@@ -12,14 +12,14 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, upper_end
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines.support import enclose_past_support
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported
-from verified_dp.core.laws.atomic import OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.kernel.balls import ball, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.law import Law
 from verified_dp.papers.expansions.bounds import ORDERS
 from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import PaperAnswer

@@ -35,7 +35,7 @@ def _unchecked(reason: str) -> str:
 
 
 def _trusted(data: bytes, progress: Callable[[int, int], Any]) -> Any:
-    from verified_dp.core.certificate.check import verify
+    from verified_dp.core.kernel.certificate.check import verify
 
     return verify(data, progress)
 
@@ -50,7 +50,7 @@ _CHECKERS = {"trusted": _trusted, "independent": _independent}
 
 
 def _limits() -> tuple[type[Exception], ...]:
-    from verified_dp.core.errors import Unsupported
+    from verified_dp.core.kernel.errors import Unsupported
     from verified_dp.verifiers.independent import OutOfTime, TooMuch
 
     return OutOfTime, TooMuch, Unsupported
@@ -58,7 +58,7 @@ def _limits() -> tuple[type[Exception], ...]:
 
 def describe(data: bytes) -> str:
     """JSON: what a certificate that was found valid says, for people."""
-    from verified_dp.core.certificate.document import read_document
+    from verified_dp.core.kernel.certificate.document import read_document
     from verified_dp.questions.statement import sentences
 
     document = read_document(data)

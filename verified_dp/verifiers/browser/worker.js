@@ -21,7 +21,7 @@ const boot = async ({ parts, sources }) => {
     python.FS.mkdirTree(file.slice(0, file.lastIndexOf("/")));
     python.FS.writeFile(file, text);
   }
-  python.runPython("import flint, mpmath, verified_dp.core.certificate.check, verified_dp.verifiers.independent, verified_dp.verifiers.browser.inside");
+  python.runPython("import flint, mpmath, verified_dp.core.kernel.certificate.check, verified_dp.verifiers.independent, verified_dp.verifiers.browser.inside");
 };
 
 const check = ({ checker, data }) => {

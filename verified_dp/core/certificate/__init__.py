@@ -1,1 +1,0 @@
-"""The certificate and its checker."""

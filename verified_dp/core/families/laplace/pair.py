@@ -1,0 +1,56 @@
+"""Dominating pairs of Laplace noise, on numbers and vectors, and of the exponential mechanism."""
+
+from __future__ import annotations
+
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace, LaplaceVector
+from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.exact import fraction_text as shown
+from verified_dp.core.kernel.steps import (
+    Setting,
+    Step,
+    pair_in_order,
+    random_shift,
+    refuse_sample,
+    shifted_sample,
+    step_of,
+    with_theorem,
+)
+from verified_dp.core.kernel.theorems import proved_by
+
+
+@step_of.register
+@proved_by("T42-pair-shift")
+def _laplace(mechanism: Laplace, order: str, relation: Relation) -> Step:
+    mu = mechanism.ratio
+    return Step(pair_in_order(order, f"Laplace({shown(mu)}, 1)", "Laplace(0, 1)", "T42-pair-shift"), LaplaceLoss(mu))
+
+
+@step_of.register
+@proved_by("T43-bounded-range")
+def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step:
+    mu = mechanism.bounded_range
+    curve = f"sup over all pairs of range {shown(mu)}"
+    return Step(pair_in_order(order, curve, curve, "T43-bounded-range", tight=False), BoundedRangeLoss(mu))
+
+
+@random_shift.register
+@proved_by("T74-sampled-shifts")
+def _laplace_shift(inner: Laplace, setting: Setting) -> Step:
+    return shifted_sample(inner, setting, inner.ratio, LaplaceMixtureLoss)
+
+
+@step_of.register
+@proved_by("T150-shifts-by-norm")
+def _laplace_vector(mechanism: LaplaceVector, order: str, relation: Relation) -> Step:
+    """As one number that changes by the whole norm."""
+    step = step_of(Laplace(mechanism.scale, mechanism.sensitivity), order, relation)
+    return with_theorem(step, "T150-shifts-by-norm")
+
+
+@random_shift.register
+@proved_by("T150-shifts-by-norm")
+def _laplace_vector_shift(inner: LaplaceVector, setting: Setting) -> Step:
+    """Two records that replace each other move different coordinates."""
+    refuse_sample(inner.kind, setting)

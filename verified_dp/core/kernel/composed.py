@@ -1,0 +1,188 @@
+"""The privacy loss of a composition: independent laws with counts, all Gaussian steps merged into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from flint import acb, arb
+
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import (
+    DirectLaw,
+    Law,
+    has_moment_nodes,
+    has_nodes,
+    has_only_moments,
+    has_rational_end,
+    is_direct,
+    is_on_lines,
+    is_revealed,
+    is_ruled,
+)
+from verified_dp.core.kernel.theorems import proved_by
+
+if TYPE_CHECKING:
+    from verified_dp.core.engines.mixture_lines import MixtureLines
+    from verified_dp.core.engines.nodes import RevealedLines
+    from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+    from verified_dp.core.kernel.witnesses import Values
+
+
+@dataclass(frozen=True)
+class ComposedLoss:
+    """S = sum of `count` copies of each law in `parts`, plus one Gaussian loss N(mu^2/2, mu^2).
+
+    parts: pairwise different laws with counts >= 1; mean_shift_squared: mu^2 = the sum of (mean shift / noise)^2
+    over all plain Gaussian steps (exact, 0 where there are none).
+    """
+
+    order: str
+    parts: tuple[tuple[Law, int], ...]
+    mean_shift_squared: Fraction
+
+    @cached_property
+    def node_parts(self) -> tuple[tuple[MixtureLines, int], ...]:
+        """The parts whose transform is a sum over nodes."""
+        return tuple((law, count) for law, count in self.parts if has_nodes(law))
+
+    @cached_property
+    def families(self) -> tuple[tuple[tuple[MixtureLines, int], ...], ...]:
+        """The parts with nodes, each with all later ones that share the loss of the first of them."""
+        found: list[list[tuple[MixtureLines, int]]] = []
+        shared: list[list[tuple[MixtureLines, int]]] = []
+        for law, count in self.node_parts:
+            family = next((parts for parts in shared if law.shares_loss(parts[0][0])), [])
+            family.append((law, count))
+            if len(family) == 1:
+                found.append(family)
+                shared += [family] * law.shares_loss(law)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def revealed_parts(self) -> tuple[tuple[RevealedLines, int], ...]:
+        """The parts that are one of several laws with nodes, and show which (T166)."""
+        return tuple((law, count) for law, count in self.parts if is_revealed(law))
+
+    @cached_property
+    def revealed_rules(self) -> int:
+        """How many rules these take, after those of the others: one for each of the several laws."""
+        return sum(len(law.alternatives) for law, _ in self.revealed_parts)
+
+    def ruled(self, rules: int) -> tuple[tuple[tuple[MixtureLines, int], ...], ...]:
+        """The parts with nodes, one by one where there are so many rules, else by the losses they share (T156)."""
+        alone = rules - self.revealed_rules == len(self.node_parts)
+        return tuple((part,) for part in self.node_parts) if alone else self.families
+
+    def suits(self, rules: int) -> bool:
+        """Whether there is a rule for each part with nodes, or for each family."""
+        return rules - self.revealed_rules == len(self.ruled(rules))
+
+    @cached_property
+    def sampled_parts(self) -> tuple[tuple[SampledGaussianLoss, int], ...]:
+        """The sampled Gaussians: the parts whose moments are taken from nodes."""
+        return tuple((law, count) for law, count in self.parts if has_moment_nodes(law))
+
+    @cached_property
+    def direct_parts(self) -> tuple[tuple[DirectLaw, int], ...]:
+        """The parts whose transform is known in closed form."""
+        return tuple((law, count) for law, count in self.parts if is_direct(law))
+
+    @cached_property
+    def has_transform(self) -> bool:
+        """Whether every part has a transform, by nodes or directly: what the contour needs."""
+        known = sum(not is_on_lines(law) for law, _ in self.direct_parts)
+        return len(self.node_parts) + known == len(self.parts) and not self.only_moments
+
+    @cached_property
+    def has_line(self) -> bool:
+        """Whether the transform is known on vertical lines."""
+        known = len(self.node_parts) + len(self.direct_parts) + len(self.revealed_parts)
+        return known == len(self.parts) and not self.only_moments
+
+    @cached_property
+    def only_moments(self) -> bool:
+        """Whether some part is known by bounds on its moments alone: then only one Renyi order bounds delta."""
+        return any(has_only_moments(law) for law, _ in self.parts)
+
+    @property
+    def decays(self) -> bool:
+        """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
+        spread = any(law.decays and count >= (law.least_count if is_ruled(law) else 1)
+                     for law, count in self.direct_parts)
+        shown = any(count >= law.least_count for law, count in self.revealed_parts)
+        return bool(self.mean_shift_squared or self.node_parts) or shown or spread
+
+    @cached_property
+    def laws(self) -> tuple[tuple[Law, int], ...]:
+        """All laws, the Gaussian one included."""
+        gaussian = GaussianLoss(self.mean_shift_squared, self.order)
+        return (*self.parts, (gaussian, 1)) if self.mean_shift_squared else self.parts
+
+    def in_order(self, order: str) -> ComposedLoss:
+        """The loss of the same steps composed in another order."""
+        return replace(self, order=order, parts=tuple((law.in_order(order), k) for law, k in self.parts))
+
+    def admits(self, kind: str) -> bool:
+        """Whether witnesses of that kind may be evaluated on it."""
+        return True
+
+    def read(self, kind: str, values: Values) -> Values:
+        """What the values of a witness of that kind say of delta: just that."""
+        return values
+
+    def equals_in_law(self, other: ComposedLoss) -> bool:
+        """Whether both orders are the same composition: of laws that are their own mirror images."""
+        return (self.parts, self.mean_shift_squared) == (other.parts, other.mean_shift_squared)
+
+    @proved_by("T07-ends")
+    def enclose_largest_loss(self) -> arb | None:
+        """Enclose the supremum of S where it is finite: the sum of the laws' suprema; None where that is infinite."""
+        return _sum_of((law.enclose_largest_loss(), count) for law, count in self.laws)
+
+    @proved_by("T07-ends")
+    def largest_loss(self) -> Fraction | None:
+        """The supremum of S where every law's is a known rational number; None elsewhere."""
+        ends = [(law.largest_loss() if has_rational_end(law) else None, count) for law, count in self.laws]
+        known = [end * count for end, count in ends if end is not None]
+        return sum(known, Fraction(0)) if len(known) == len(ends) else None
+
+    @proved_by("T07-ends")
+    def enclose_smallest_loss(self) -> arb | None:
+        """Enclose the infimum of S: the sum of the laws' infima; None where it is -inf."""
+        return _sum_of((law.enclose_smallest_loss(), count) for law, count in self.laws)
+
+    def enclose_alone(self, epsilon: arb) -> arb:
+        """Enclose delta(eps) where there is at most one law, one time."""
+        law = self.laws[0][0] if self.laws else GaussianLoss(Fraction(0))
+        return law.enclose_hockey_stick(epsilon)
+
+    @proved_by("T44-infinity-mass")
+    def enclose_infinity_mass(self) -> arb:
+        """Enclose P(S = inf) = 1 - prod (1 - m_i)^{k_i}."""
+        masses = [(law.enclose_infinity_mass(), count) for law, count in self.parts]
+        if any(mass == 1 for mass, _ in masses):
+            return arb(1)
+        return -sum((count * (-mass).log1p() for mass, count in masses), arb(0)).expm1()
+
+    @proved_by("T15-gaussian")
+    def enclose_gaussian_exponent(self, z: acb) -> acb:
+        """Enclose log of the Gaussian steps' transform: z(z+1) mu^2/2."""
+        if not self.mean_shift_squared:
+            return acb(0)
+        return z * (z + 1) * (ball(self.mean_shift_squared) / 2)
+
+
+
+def _sum_of(ends: Iterable[tuple[arb | None, int]]) -> arb | None:
+    """The sum of count * end; None where one end is None."""
+    total = arb(0)
+    for end, count in ends:
+        if end is None:
+            return None
+        total += count * end
+    return total

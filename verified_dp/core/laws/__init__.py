@@ -1,1 +1,0 @@
-"""One file per law of the privacy loss."""

@@ -1,1 +1,0 @@
-"""From a mechanism under a relation to its dominating pairs."""
