@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from verified_dp.core.composition import Claim, Spec
+from verified_dp.core.kernel.composition import Claim, Spec
 from verified_dp.spec import load_spec
 
 CLAIMS = Path(__file__).parent / "claims"

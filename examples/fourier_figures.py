@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.papers import accountant
 from verified_dp.profile import PrivacyProfile
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from verified_dp import Gaussian, compose, privacy_profile
 from verified_dp.adaptive.budgets import gdp_budget, gdp_delta, gdp_epsilon, renyi_budget, squared_ratio
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.papers import accountant
 from verified_dp.papers.ask import Accountant
 

@@ -22,9 +22,9 @@ from functools import cache
 import numpy as np
 
 from verified_dp.adaptive.budgets import gdp_budget, gdp_delta
-from verified_dp.core.exact import square_root
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.exact import square_root
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons

@@ -18,8 +18,8 @@ from fractions import Fraction
 from math import expm1, sqrt
 
 from verified_dp import Gaussian, GaussianDP, PoissonSampled, compose, privacy_profile
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.papers import accountant
 from verified_dp.papers.ask import PaperResult
 from verified_dp.papers.paper import PaperAnswer, paper_method

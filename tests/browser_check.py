@@ -19,7 +19,7 @@ from cross_check import ROOT, Row, checked, rows_of
 from mutant_check import ENGINES, _step, original
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.certificate.document import canonical
+from verified_dp.core.kernel.certificate.document import canonical
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 

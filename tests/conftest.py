@@ -17,9 +17,9 @@ from flint import ctx
 from hypothesis import HealthCheck, settings
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.composition import Spec
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Spec
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 

@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from verified_dp.certificate import build_certificate, certificate_bytes
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import read_document
-from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import read_document
+from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import load_spec, parse_spec
 from verified_dp.verifiers import formal, independent

@@ -9,8 +9,8 @@ from itertools import product
 
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.laws.atomic import AtomicLaw, FiniteLoss
+from verified_dp.core.families.finite.atomic import AtomicLaw, FiniteLoss
+from verified_dp.core.kernel.balls import ball
 
 
 def finite_law(rng: random.Random, atoms: int, infinite: bool) -> FiniteLoss:

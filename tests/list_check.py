@@ -21,9 +21,9 @@ from typing import Any
 from cross_check import RELATIONS, ROOT, Row, processor_time, rows_of
 
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
-from verified_dp.core.composition import Composition
-from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
-from verified_dp.core.mechanisms import MixtureOfGaussians
+from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
+from verified_dp.core.kernel.composition import Composition
+from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 
 SINGLE_DIGITS, SECONDS, LIST_SECONDS = 20, 3.0, 40.0
 

@@ -33,20 +33,19 @@ from flint import ctx
 from mutants import mutated
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import canonical, sealed
-from verified_dp.core.certificate.evaluation import enclosure_record, read_evaluations
-from verified_dp.core.certificate.statement import read_spec
-from verified_dp.core.certificate.theorems import pairs_record, theorems_record
-from verified_dp.core.certificate.verdict import judge
-from verified_dp.core.certificate.witness import read_witness, witness_record
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.ends import read_end
-from verified_dp.core.errors import InvalidCertificate, Unsupported
-from verified_dp.core.pairs.batches import is_attained
-from verified_dp.core.pairs.losses import ORDERS, pairs_and_losses
-from verified_dp.core.words import assumptions
+from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import canonical, sealed
+from verified_dp.core.kernel.certificate.evaluation import enclosure_record, read_evaluations
+from verified_dp.core.kernel.certificate.statement import read_spec
+from verified_dp.core.kernel.certificate.theorems import pairs_record, theorems_record
+from verified_dp.core.kernel.certificate.verdict import judge
+from verified_dp.core.kernel.certificate.witness import read_witness, witness_record
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.ends import read_end
+from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
+from verified_dp.core.kernel.losses import ORDERS, pairs_and_losses
+from verified_dp.core.kernel.words import assumptions
 from verified_dp.profile import privacy_profile
 from verified_dp.search.attack import order_of
 from verified_dp.search.order import Budget
@@ -236,7 +235,7 @@ def _judged(document: Document) -> Document:
     assert spec.claim is not None
     pairs, found = pairs_and_losses(spec.composition, spec.relation)
     losses, evaluations = {loss.order: loss for loss in found}, read_evaluations(document["evaluations"])
-    judged = judge(spec.claim, ORDERS[spec.relation], all(map(is_attained, pairs)), evaluations)
+    judged = judge(spec.claim, ORDERS[spec.relation], all(pair.is_attained for pair in pairs), evaluations)
     theorems = theorems_record(pairs, [(losses[one.order], one.witness) for one in evaluations])
     return sealed({**document, **judged, "theorems": theorems})
 

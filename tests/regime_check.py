@@ -30,12 +30,12 @@ from regimes import FAMILIES, regime
 from second_routes import Route, all_routes
 
 from verified_dp.certificate import _roomy
-from verified_dp.core.certificate.document import canonical, read_document
-from verified_dp.core.certificate.evaluation import evaluation_record
-from verified_dp.core.certificate.statement import read_spec
-from verified_dp.core.ends import read_end
-from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
-from verified_dp.core.pairs.losses import pairs_and_losses
+from verified_dp.core.kernel.certificate.document import canonical, read_document
+from verified_dp.core.kernel.certificate.evaluation import evaluation_record
+from verified_dp.core.kernel.certificate.statement import read_spec
+from verified_dp.core.kernel.ends import read_end
+from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.losses import pairs_and_losses
 
 NEWEST = ("rays", "marked", "outcomes", "halves", "shortened", "deficits")
 WRITE_SECONDS, ROUTE_SECONDS, CHECK_SECONDS, DIGITS = 4.0, 0.8, 20.0, 3

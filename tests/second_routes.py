@@ -15,13 +15,13 @@ import oracles
 from enumeration import enumerated as sum_of_outcomes
 from flint import arb, ctx
 
-from verified_dp.core.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines import Witness
-from verified_dp.core.errors import InvalidInput, Undecided, Unsupported
-from verified_dp.core.laws.atomic import AtomicLaw
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.finite.atomic import AtomicLaw
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer
 from verified_dp.search.attack import order_of
 from verified_dp.search.halves import has_halves, plan_halves

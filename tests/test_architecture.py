@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import os
 import re
 import subprocess
 import sys
 import tokenize
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from verified_dp.core.engines.table import HOMES
+from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "verified_dp"
@@ -39,7 +43,21 @@ LAYERS: dict[str, int] = {
     )
     for name in names
 }
-CHECKER = "verified_dp.core.certificate.check"
+FAMILIES = "verified_dp.core.families."
+FAMILY_USES = {
+    "allocation": set(),
+    "batches": {"finite", "gaussian", "sampling"},
+    "clones": {"batches", "finite"},
+    "discrete": {"finite", "gaussian", "guarantees"},
+    "finite": set(),
+    "gaussian": set(),
+    "guarantees": {"finite"},
+    "laplace": {"gaussian", "sampling"},
+    "sampling": {"finite", "gaussian"},
+}
+"""Which other families a family builds on."""
+TABLES = {"verified_dp.core.engines.table", "verified_dp.core.families.table"}
+CHECKER = "verified_dp.core.kernel.certificate.check"
 
 
 def modules() -> dict[str, str]:
@@ -51,12 +69,31 @@ def modules() -> dict[str, str]:
     return found
 
 
-def imported(source: str, name: str = "", is_package: bool = False) -> Iterator[tuple[int, str]]:
+def nodes_of(tree: ast.AST, skipped: Callable[[ast.AST], bool]) -> Iterator[ast.AST]:
+    """All nodes but those inside of what is skipped."""
+    for node in ast.iter_child_nodes(tree):
+        if not skipped(node):
+            yield node
+            yield from nodes_of(node, skipped)
+
+
+def is_for_types(node: ast.AST) -> bool:
+    """Whether it never runs: `if TYPE_CHECKING:`."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def is_late(node: ast.AST) -> bool:
+    """Whether it does not run when the module is loaded."""
+    return is_for_types(node) or isinstance(node, ast.FunctionDef | ast.Lambda)
+
+
+def imported(source: str, name: str = "", is_package: bool = False,
+             skipped: Callable[[ast.AST], bool] = lambda node: False) -> Iterator[tuple[int, str]]:
     """(line, dotted name) of everything imported anywhere in the source, relative imports resolved.
 
     `from a import b` gives `a.b`: b may be a module; what is not one is cut back by its user.
     """
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(ast.parse(source), skipped):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -97,9 +134,10 @@ def layer_complaints(sources: dict[str, str], packages: set[str]) -> list[str]:
     return found
 
 
-def resolved(name: str, sources: dict[str, str]) -> set[str]:
-    """The modules of the package that a module imports, wherever in its source."""
-    targets = (target for _, target in imported(sources[name], name, name in PACKAGES) if target.startswith(PACKAGE))
+def resolved(name: str, sources: dict[str, str], skipped: Callable[[ast.AST], bool] = is_for_types) -> set[str]:
+    """The modules of the package that a module imports when it runs, wherever in its source."""
+    targets = (target for _, target in imported(sources[name], name, name in PACKAGES, skipped)
+               if target.startswith(PACKAGE))
     return {target if target in sources else target.rpartition(".")[0] for target in targets} & sources.keys()
 
 
@@ -116,8 +154,13 @@ def closure(name: str, sources: dict[str, str]) -> set[str]:
 
 
 def circles(sources: dict[str, str]) -> set[str]:
-    """The modules that import themselves through others; a package's `__init__` is not imported by its own modules."""
-    graph = {name: resolved(name, sources) for name in sources}
+    """The modules that import themselves through others; a package's `__init__` is not imported by its own modules.
+
+    A law may make, when it is asked, the law of the same family that builds on it.
+    """
+    graph = {name: resolved(name, sources, is_late) | {
+        other for other in resolved(name, sources) if other.rpartition(".")[0] != name.rpartition(".")[0]
+        or FAMILIES not in name} for name in sources}
     found = set()
     for name in sources:
         seen, todo = set[str](), graph[name]
@@ -238,7 +281,7 @@ def test_modules_import_downwards() -> None:
     [
         ("verified_dp.core.engines.contour", "from verified_dp.search import saddle"),
         ("verified_dp.core.engines.contour", "def late():\n    import verified_dp.profile"),
-        ("verified_dp.core.laws.gaussian", "from ...spec import load_spec"),
+        ("verified_dp.core.kernel.gaussian", "from ...spec import load_spec"),
         ("verified_dp.profile", "from verified_dp.cli import main"),
         ("verified_dp.unheard_of", ""),
     ],
@@ -250,8 +293,9 @@ def test_layers_rule_sees(name: str, source: str) -> None:
 
 
 def test_layers_rule_accepts_downward_imports() -> None:
-    sources = {"verified_dp.core.balls": "", "verified_dp.core.errors": "", "verified_dp.core.engines.contour":
-               "import numpy\nfrom verified_dp.core.balls import ball\nfrom ..errors import Undecided"}
+    sources = {"verified_dp.core.kernel.balls": "", "verified_dp.core.kernel.errors": "",
+               "verified_dp.core.engines.contour": "import numpy\nfrom verified_dp.core.kernel.balls import ball\n"
+               "from ..kernel.errors import Undecided"}
     assert layer_complaints(sources, set()) == []
 
 
@@ -260,8 +304,77 @@ BANNED_HERE = sorted(CORE | {name for name in SOURCES if name.startswith(f"{PACK
                              and name.rpartition(".")[2].startswith("bounds")})
 
 
+def tabled() -> set[str]:
+    """The modules that the two tables name, loaded when a kind is asked for."""
+    homes = {*ALL_RELEASES._homes.values(), *SCHEMES._homes.values()}  # type: ignore[attr-defined]
+    engines = {f"{PACKAGE}.core.{home.partition(':')[0]}" for home in HOMES.values()}
+    return engines | {f"{FAMILIES}{home.partition(':')[0]}.{file}" for home in homes for file in ("mechanism", "pair")}
+
+
 def test_core_is_what_the_checker_imports() -> None:
-    assert closure(CHECKER, SOURCES) == CORE | {PACKAGE}
+    assert set[str]().union(*(closure(name, SOURCES) for name in {CHECKER, *tabled()})) == CORE | {PACKAGE}
+
+
+def room_complaints(sources: dict[str, str]) -> list[str]:
+    """What the kernel takes from engines and families, engines from families, a family from one it does not declare."""
+    found = []
+    for name in sources:
+        for other in resolved(name, sources) - TABLES if name not in TABLES else ():
+            here, there = (one.removeprefix(f"{PACKAGE}.core.").split(".") for one in (name, other))
+            if not other.startswith(f"{PACKAGE}.core.") or here[0] not in ("kernel", "engines", "families"):
+                continue
+            up = (here[0] == "kernel" and there[0] != "kernel") or (here[0] == "engines" and there[0] == "families")
+            if up or (here[0] == there[0] == "families" and there[1] not in {here[1]} | FAMILY_USES[here[1]]):
+                found.append(f"{name} imports {other}")
+    return found
+
+
+def test_kernel_engines_and_families_stand_apart() -> None:
+    assert room_complaints(SOURCES) == []
+    used = {(name.split(".")[3], other.split(".")[3]) for name in SOURCES if name.startswith(FAMILIES)
+            for other in resolved(name, SOURCES) if other.startswith(FAMILIES) and other not in TABLES}
+    assert {(a, b) for a, b in used if a != b} == {(a, b) for a, others in FAMILY_USES.items() for b in others}
+
+
+@pytest.mark.parametrize(("name", "source"), [
+    ("verified_dp.core.kernel.words", "def f():\n    from verified_dp.core.engines.contour import x"),
+    ("verified_dp.core.kernel.words", "from verified_dp.core.families.finite.atomic import x"),
+    ("verified_dp.core.engines.pieces", "from verified_dp.core.families.finite.atomic import x"),
+    ("verified_dp.core.families.gaussian.mixture", "from verified_dp.core.families.finite.atomic import x"),
+])
+def test_rooms_are_seen(name: str, source: str) -> None:
+    others = {"verified_dp.core.engines.contour": "", "verified_dp.core.families.finite.atomic": ""}
+    assert room_complaints({**others, name: source})
+    types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from verified_dp.core.engines.contour import x"
+    assert not room_complaints({**others, name: types})
+
+
+def modules_loaded_by(code: str, *arguments: str) -> set[str]:
+    """The package's modules that a fresh interpreter has loaded after the code has run."""
+    report = "import sys; print('\\n' + ' '.join(name for name in sys.modules if name.startswith('verified_dp')))"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{report}", *arguments], capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_a_certificate_of_dp_sgd_loads_its_own_families(certify_text: Callable[..., dict[str, object]],
+                                                        tmp_path: Path) -> None:
+    step = """[[mechanism]]
+kind = "gaussian"
+noise_multiplier = "1.5"
+count = 10
+sampling = { scheme = "poisson", probability = "0.01" }
+"""
+    path = tmp_path / "dp-sgd.json"
+    path.write_text(json.dumps(certify_text("add-or-remove", step, "4", "1e-5", digits=3)), encoding="utf-8")
+    check = ("import sys, json; from verified_dp.core.kernel.certificate.check import verify; "
+             "verify(json.load(open(sys.argv[1])))")
+    loaded = modules_loaded_by(check, str(path))
+    assert {name.split(".")[3] for name in loaded if name.startswith(FAMILIES)} == {"table", "gaussian", "sampling"}
+    others = {f"verified_dp.core.engines.{engine}" for engine in (
+        "lattice", "sparse", "rays", "panels", "marked", "outcomes", "deficits", "rational", "divergences")}
+    assert not loaded & others
 
 
 def types_with_both_ends(source: str) -> set[str]:
@@ -278,7 +391,7 @@ def test_three_types_say_between() -> None:
     found = {f"{name}.{kind}" for name, source in SOURCES.items() for kind in types_with_both_ends(source)
              if not name.startswith(f"{PACKAGE}.verifiers.independent")}  # that checker shares nothing with the others
     assert found == {f"{PACKAGE}.{name}" for name in (
-        "core.bounds.Bounds", "core.evaluation.Evaluation", "enclosure.Enclosure", "report.curves.Point")}
+        "core.kernel.bounds.Bounds", "core.kernel.evaluation.Evaluation", "enclosure.Enclosure", "report.curves.Point")}
 
 
 def test_a_fourth_type_is_seen() -> None:

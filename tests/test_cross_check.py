@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from verified_dp.core.certificate.check import Check
-from verified_dp.core.composition import SCHEMES
-from verified_dp.core.vectors import ALL_RELEASES
+from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
+from verified_dp.core.kernel.certificate.check import Check
 from verified_dp.spec import parse_spec
 
 

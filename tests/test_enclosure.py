@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.core import dyadic
-from verified_dp.core.dyadic import Dyadic, decimal_down, decimal_up
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.core.evaluation import larger
+from verified_dp.core.kernel import dyadic
+from verified_dp.core.kernel.dyadic import Dyadic, decimal_down, decimal_up
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.kernel.evaluation import larger
 from verified_dp.enclosure import Enclosure, Estimate
 
 DECIMAL = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")

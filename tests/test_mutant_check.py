@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import canonical
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import canonical
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -180,9 +181,17 @@ def test_epsilon(case: Case) -> None:
         check(case, found)
 
 
-def largest_truth(losses: Iterable[Fraction], delta_at: Callable[[Fraction], Enclosure], fpr: Fraction) -> float:
-    """The largest true-positive rate at a false-positive rate: min over eps of delta(eps) + e^eps fpr, at the kinks."""
-    return min(float(delta_at(e).upper) + math.exp(e) * float(fpr) for e in losses)
+def largest_truth(losses: list[Fraction], delta_at: Callable[[Fraction], Enclosure], fpr: Fraction) -> float:
+    """The largest true-positive rate at a false-positive rate: min over eps of delta(eps) + e^eps fpr, at the kinks.
+
+    The sum is convex in e^eps: of many places every fiftieth is asked, then those between the neighbours of the least.
+    """
+    asked = cache(lambda e: float(delta_at(e).upper) + math.exp(e) * float(fpr))
+    step = 50 if len(losses) > 100 else 1
+    while step > 1:
+        least = min(range(0, len(losses), step), key=lambda i: asked(losses[i]))
+        losses, step = losses[max(0, least - step):least + step + 1], max(1, step // 7)
+    return min(map(asked, losses))
 
 
 @pytest.mark.parametrize("case", of_quantity("tpr"))

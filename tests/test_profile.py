@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from verified_dp.core.composition import Claim, Composition, PoissonSampled, Spec, compose
-from verified_dp.core.errors import InexactInput, InvalidInput
-from verified_dp.core.mechanisms import Finite, Gaussian, Laplace
+from verified_dp.core.families.finite.mechanism import Finite
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Claim, Composition, Spec, compose
+from verified_dp.core.kernel.errors import InexactInput, InvalidInput
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant
 from verified_dp.papers.comparison import compare

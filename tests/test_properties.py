@@ -16,10 +16,11 @@ from flint import ctx
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.composition import Composition, PoissonSampled, compose
-from verified_dp.core.engines import evaluate
-from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composition import Composition, compose
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 from verified_dp.search.answer import width_bits

@@ -21,10 +21,10 @@ from verified_dp.adaptive.ledger import Ledger, _digest
 from verified_dp.adaptive.storage import InvalidLedger
 from verified_dp.batch import epsilon_all
 from verified_dp.cli import main
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import MAX_BYTES
-from verified_dp.core.certificate.document import parse_json as parse_certificate
-from verified_dp.core.errors import InvalidCertificate, InvalidInput, VerifiedDPError
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import MAX_BYTES
+from verified_dp.core.kernel.certificate.document import parse_json as parse_certificate
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, VerifiedDPError
 from verified_dp.interop import from_dp_event
 from verified_dp.reading import MAX_JSON_DEPTH, parse_history, parse_json
 from verified_dp.spec import parse_spec

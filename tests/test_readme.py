@@ -19,11 +19,12 @@ import duckdb
 import pytest
 
 import verified_dp
-from verified_dp.core.composition import SCHEMES, PoissonSampled, Relation, compose
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.mechanisms import Gaussian, Release
-from verified_dp.core.pairs.losses import describe_pairs
-from verified_dp.core.vectors import ALL_RELEASES
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
+from verified_dp.core.kernel.composition import Relation, compose
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.losses import describe_pairs
+from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.papers.paper import PAPER_METHODS, paper_method
 from verified_dp.profile import METHODS, privacy_profile
 from verified_dp.spec import parse_spec
@@ -122,7 +123,7 @@ def test_every_key_is_explained() -> None:
         assert f"](mechanisms/{kind}.md)" in page
     sections = re.split(r"^## ", page, flags=re.MULTILINE)
     sampling = next(part for part in sections if part.startswith("Sampling"))
-    assert [name for scheme, (_, readers) in SCHEMES.items() for name in (scheme, *readers)
+    assert [name for scheme, kind in SCHEMES.items() for name in (scheme, *kind.readers)
             if f"`{name}`" not in sampling] == []
 
 

@@ -11,9 +11,9 @@ import pytest
 from regimes import RELATIONS
 from second_routes import enumerated
 
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.laws.atomic import FiniteLoss
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 

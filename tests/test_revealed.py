@@ -7,10 +7,13 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from verified_dp.core.composition import Composition, PoissonSampled, compose
-from verified_dp.core.laws.atomic import FiniteLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mechanisms import ApproximateDP, Finite, Gaussian, Laplace
+from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, compose
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.profile import privacy_profile
 
 TELLS = Finite(("1/3", "2/3", "0"), ("0", "0", "1"))

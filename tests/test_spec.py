@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verified_dp.certificate import certify
-from verified_dp.core.composition import PoissonSampled, Relation
-from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
-from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported, VerifiedDPError
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.spec import load_spec, parse_spec
 
 RELATION = 'relation = "add-or-remove"\n'

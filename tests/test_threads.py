@@ -14,11 +14,13 @@ from flint import ctx
 
 from verified_dp.adaptive import gdp_delta, renyi_budget
 from verified_dp.certificate import build_certificate
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.locks import alone, arithmetic
-from verified_dp.core.mechanisms import Gaussian, Laplace
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.locks import alone, arithmetic
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.ask import accountant
 from verified_dp.papers.comparison import compare

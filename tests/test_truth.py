@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from verified_dp.core.composition import Composition, PoissonSampled, compose
-from verified_dp.core.mechanisms import Gaussian, Laplace
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Composition, compose
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from verified_dp.core.balls import check_version
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.balls import check_version
+from verified_dp.core.kernel.errors import Unsupported
 
 ROOT = Path(__file__).resolve().parents[1]
 SPECIFICATION = """relation = "remove"

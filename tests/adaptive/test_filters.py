@@ -32,7 +32,7 @@ from verified_dp.adaptive.filters import (
 )
 from verified_dp.adaptive.odometers import GDPOdometer, IndividualGDPOdometer, IndividualRenyiOdometer, RenyiOdometer
 from verified_dp.adaptive.sums import Verdict
-from verified_dp.core.errors import InexactInput, InvalidInput
+from verified_dp.core.kernel.errors import InexactInput, InvalidInput
 
 TINY = Fraction(1, 10**30)
 COSTS = st.fractions(min_value=0, max_value=2, max_denominator=50)

@@ -29,7 +29,7 @@ from verified_dp.adaptive.ledger import Entry, Ledger
 from verified_dp.adaptive.odometers import GDPOdometer, IndividualGDPOdometer, IndividualRenyiOdometer, RenyiOdometer
 from verified_dp.adaptive.storage import InvalidLedger, LedgerBusy
 from verified_dp.adaptive.sums import Verdict
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 
 WRITER = """
 import sys

@@ -16,7 +16,7 @@ import pytest
 
 from verified_dp.adaptive import GDPFilter, InvalidLedger, Ledger, LedgerBusy
 from verified_dp.cli import main
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 
 Said = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).resolve().parents[2]

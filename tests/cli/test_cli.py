@@ -20,9 +20,9 @@ from verified_dp.cli.arguments import attached
 from verified_dp.cli.interrupts import ignored
 from verified_dp.cli.numbers import slack
 from verified_dp.cli.output import Output, for_each
-from verified_dp.core.certificate.check import Check
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
-from verified_dp.core.exact import exact
+from verified_dp.core.kernel.certificate.check import Check
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
+from verified_dp.core.kernel.exact import exact
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.order import SingleOrder
 

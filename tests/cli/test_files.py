@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from verified_dp.cli import main
-from verified_dp.core.certificate.check import verify
+from verified_dp.core.kernel.certificate.check import verify
 from verified_dp.files import SUFFIX, write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]

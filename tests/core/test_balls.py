@@ -10,9 +10,9 @@ from flint import acb, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.core import balls
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.errors import Undecided
+from verified_dp.core.kernel import balls
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import Undecided
 
 RATIONALS = st.fractions(min_value=-50, max_value=50, max_denominator=10**6)
 

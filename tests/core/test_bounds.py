@@ -8,10 +8,10 @@ from types import ModuleType
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.bounds import Bounds, bounds_from_sum, reverse_bounds
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum, reverse_bounds
+from verified_dp.core.kernel.composed import ComposedLoss
 
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.core import exact
-from verified_dp.core.errors import InexactInput, InvalidInput, Unsupported
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.errors import InexactInput, InvalidInput, Unsupported
 
 READ = {
     "0.1": Fraction(1, 10),

@@ -5,12 +5,15 @@ from fractions import Fraction
 
 import pytest
 
-from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, binomial_weights, compose
-from verified_dp.core.errors import InexactInput, InvalidInput
-from verified_dp.core.mechanisms import Finite, Gaussian, Laplace
-from verified_dp.core.pairs.plain import mean_distance
-from verified_dp.core.theorems import REGISTRY, proved_by
-from verified_dp.core.words import convention
+from verified_dp.core.families.finite.mechanism import Finite
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Claim, Composition, Relation, binomial_weights, compose
+from verified_dp.core.kernel.errors import InexactInput, InvalidInput
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.steps import mean_distance
+from verified_dp.core.kernel.theorems import REGISTRY, proved_by
+from verified_dp.core.kernel.words import convention
 
 
 def test_gaussian_is_exact():

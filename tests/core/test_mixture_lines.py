@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.mixture_lines import mirrored
+from verified_dp.core.engines.mixture_lines import mirrored
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
 
 SEEDS = range(40)
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.errors import InvalidInput, VerifiedDPError
-from verified_dp.core.exact import exact
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import InvalidInput, VerifiedDPError
+from verified_dp.core.kernel.exact import exact
 
 INFINITY, TINY, HUGE = Dyadic.infinity(), Dyadic(3, -(10**30)), Dyadic(-3, 10**30)
 mantissas = st.integers(-(2**70), 2**70)

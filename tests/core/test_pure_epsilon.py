@@ -12,21 +12,17 @@ from typing import Any
 import pytest
 
 from verified_dp.cli import main
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.composition import Composition, Mechanism, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.renyi import ZCDPLoss
-from verified_dp.core.mechanisms import (
-    EVERYTHING,
-    ZCDP,
-    ApproximateDP,
-    DiscreteGaussian,
-    Exponential,
-    Finite,
-    Gaussian,
-    Laplace,
-    MixtureOfGaussians,
-)
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
+from verified_dp.core.families.finite.mechanism import EVERYTHING, ApproximateDP, Finite
+from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
+from verified_dp.core.families.guarantees.mechanism import ZCDP
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, Spec, compose
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.profile import privacy_profile
 from verified_dp.questions.statement import statement
 from verified_dp.spec import parse_spec

@@ -11,33 +11,29 @@ from typing import Any
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import sealed
-from verified_dp.core.composition import Composition, Mechanism, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.dyadic import Dyadic, decimal_down, decimal_up
-from verified_dp.core.ends import Ratio, end_of, is_short, read_end
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.rational import (
     EndlessWitness,
     EndWitness,
     ExactWitness,
     exact_delta,
     exact_infinity_mass,
-    infinity_fraction,
     is_within_support,
     total_variation,
 )
-from verified_dp.core.errors import InvalidInput, Undecided
-from verified_dp.core.mechanisms import (
-    EVERYTHING,
-    ApproximateDP,
-    DiscreteLaplace,
-    Finite,
-    Gaussian,
-    Laplace,
-    RandomizedResponse,
-)
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.discrete.mechanism import DiscreteLaplace
+from verified_dp.core.families.finite.mechanism import EVERYTHING, ApproximateDP, Finite, RandomizedResponse
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import sealed
+from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, Spec, compose
+from verified_dp.core.kernel.dyadic import Dyadic, decimal_down, decimal_up
+from verified_dp.core.kernel.ends import Ratio, end_of, is_short, read_end
+from verified_dp.core.kernel.errors import InvalidInput, Undecided
+from verified_dp.core.kernel.law import PlainLaw
+from verified_dp.core.kernel.losses import privacy_losses
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 
@@ -296,9 +292,9 @@ def test_epsilon_next_to_the_largest_loss_is_answered() -> None:
 @pytest.mark.theorem("T126-exact-delta")
 @pytest.mark.parametrize("mass", [Fraction(0), Fraction(3, 8), Fraction(1)])
 def test_an_exact_ball_is_a_fraction(mass: Fraction) -> None:
-    """Of a law that registers no rational mass of its own."""
-    class Known:
+    """Of a law that states no rational mass of its own."""
+    class Known(PlainLaw):
         def enclose_infinity_mass(self) -> arb:
             return arb(mass.numerator) / mass.denominator
 
-    assert infinity_fraction(Known()) == mass  # type: ignore[arg-type]
+    assert Known().infinity_fraction() == mass

@@ -92,7 +92,7 @@ EDITS = [
          "T25-composition", seen_by="test_random_sensitivities_are_dominated"),
     Edit("Setting.mixtures", "-mean, weight", "mean, weight", "T22-pair-poisson-replace",
          seen_by="test_the_table_has_a_law_and_its_words_or_a_reason"),
-    Edit("_square", "s**2", "Fraction(float(s)**2)", "T73-sampled-composition", banned=True),
+    Edit("square", "number * number", "Fraction(float(number)**2)", "T73-sampled-composition", banned=True),
     # laws
     Edit("SWAPPED", '"remove": "add"', '"remove": "remove"', "T16-reversal",
          seen_by="test_the_swapped_order_exchanges_the_pair"),

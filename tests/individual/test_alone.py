@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput
 from verified_dp.individual import alone
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_counts, steps_of_readings
 from verified_dp.individual.counts import Counts, nothing

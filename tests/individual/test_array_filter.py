@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from verified_dp.adaptive.budgets import squared_ratio
 from verified_dp.adaptive.filters import IndividualGDPFilter
-from verified_dp.core.errors import InexactInput, InvalidInput
+from verified_dp.core.kernel.errors import InexactInput, InvalidInput
 from verified_dp.individual import array_filter
 from verified_dp.individual.array_filter import ArrayGDPFilter
 

@@ -19,9 +19,9 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.individual import refine
 from verified_dp.individual.brackets import bracket_epsilons, doubles_around
 from verified_dp.individual.counts import Counts

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from flint import arb
 
-from verified_dp.core.exact import square_root
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.exact import square_root
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder, count_array, count_parquet
 from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons

@@ -18,10 +18,10 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verified_dp.core.errors import InexactInput, InvalidInput
-from verified_dp.core.exact import square_root
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InexactInput, InvalidInput
+from verified_dp.core.kernel.exact import square_root
 from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.evaluate import evaluate_rows

@@ -16,7 +16,7 @@ import pytest
 
 import verified_dp.individual.input as readings
 import verified_dp.individual.spark as spark_workers
-from verified_dp.core.errors import InvalidInput, Unsupported, VerifiedDPError
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder, count_array, count_parquet, count_steps, count_table
 from verified_dp.individual.losses import individual_deltas

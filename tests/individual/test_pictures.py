@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from verified_dp import terminal
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.individual import plots as individual
 from verified_dp.individual.input import count_parquet
 from verified_dp.individual.losses import IndividualLosses, individual_epsilons

@@ -11,7 +11,7 @@ import pytest
 
 from verified_dp import Gaussian, Laplace, PoissonSampled, Shuffled
 from verified_dp.cli import main
-from verified_dp.core.certificate.check import verify
+from verified_dp.core.kernel.certificate.check import verify
 from verified_dp.spec import parse_spec
 
 FILES: dict[str, Any] = {

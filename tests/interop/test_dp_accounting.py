@@ -130,8 +130,8 @@ def test_calibration_of_the_peer() -> None:
 
 
 def test_the_specification_is_certified() -> None:
-    from verified_dp.core.certificate.check import verify
-    from verified_dp.core.composition import Claim, Spec
+    from verified_dp.core.kernel.certificate.check import verify
+    from verified_dp.core.kernel.composition import Claim, Spec
 
     spec = VerifiedAccountant().compose(sampled(1.0)).specification
     claim = Claim("as composed", spec.words, 2, "1e-5", "2", "1e-5")  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.core.mechanisms import EVERYTHING
+from verified_dp.core.families.finite.mechanism import EVERYTHING
 from verified_dp.interop import event_record, from_dp_event
 
 Event = dict[str, Any]

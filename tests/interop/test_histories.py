@@ -25,7 +25,7 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.core.mechanisms import EVERYTHING
+from verified_dp.core.families.finite.mechanism import EVERYTHING
 from verified_dp.interop import from_dp_event, from_opacus, from_tf_privacy, spec_toml
 from verified_dp.spec import parse_spec
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.mechanisms import Gaussian
-from verified_dp.core.participation import CyclicPoisson
+from verified_dp.core.families.sampling.mechanism import CyclicPoisson
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.interop.matrices import banded_cyclic, matrix_gaussian, root_above, sensitivity_squared
 
 F = Fraction

@@ -13,11 +13,11 @@ import pytest
 
 from verified_dp import DiscreteGaussian, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
 from verified_dp.cli.report_comparing import comparison_foot, row_line
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.gaussian import enclose_gaussian_profile
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Unsupported
+from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant, paper
 from verified_dp.papers.ask import PaperResult

@@ -20,8 +20,8 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.papers import accountant
 from verified_dp.papers.buckets import bounds
 from verified_dp.papers.buckets.bounds import enclose_by_buckets, fill, widen

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from verified_dp.cli.report_comparing import comparison_foot
-from verified_dp.core.composition import PoissonSampled, compose
-from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import compose
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.papers import ask, comparison
 from verified_dp.papers.comparison import ALL, Row, compare
 from verified_dp.papers.paper import PAPER_METHODS

@@ -27,10 +27,10 @@ from verified_dp import (
     compose,
 )
 from verified_dp import privacy_profile as profile_of
-from verified_dp.core.composition import Mechanism
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Mechanism
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers import accountant
 from verified_dp.papers.edgeworth.choose import choose_by_lemma, choose_sums
 from verified_dp.papers.edgeworth.method import FORMS, EdgeworthAccountant
@@ -147,7 +147,7 @@ def test_all_curves_enclose_epsilon(form: str) -> None:
 
 
 def test_no_range_where_the_infinity_mass_is_larger() -> None:
-    from verified_dp.core.laws.atomic import OddsLoss
+    from verified_dp.core.families.finite.atomic import OddsLoss
 
     profile = profile_of(compose((ApproximateDP("1", "1/100"), 10)), "remove")
     assert accountant(profile, "edgeworth").epsilon("1/1000").enclosure.upper.is_infinite

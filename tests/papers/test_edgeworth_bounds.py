@@ -15,16 +15,16 @@ from flint import arb, ctx
 from mpmath import mp, mpf
 from scipy.stats import binom, norm
 
-from verified_dp.core.balls import ball
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.law import Law
 from verified_dp.papers.edgeworth.bounds import EdgeworthSum, EdgeworthWitness
 from verified_dp.papers.edgeworth.choose import PREC, choose_sums
 from verified_dp.papers.expansions.bounds import Ray

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from verified_dp import FourierAccountantPair, Gaussian, Laplace, PoissonSampled, Relation, compose, privacy_profile
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.papers import published_profile
 from verified_dp.papers.fourier.choose import publish
 

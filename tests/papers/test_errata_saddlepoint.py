@@ -11,8 +11,8 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.core.balls import ball
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.papers.saddlepoint.bounds import bound_distance, enclose_saddle, enclose_state
 from verified_dp.papers.saddlepoint.bounds_moments import tabulate_moments
 from verified_dp.papers.saddlepoint.choose import choose_moment_rules

@@ -22,11 +22,11 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.core.balls import ball
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant, published_profile
 from verified_dp.papers.ask import PaperResult

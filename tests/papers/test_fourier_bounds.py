@@ -10,15 +10,15 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp import Gaussian, Laplace, PoissonSampled, Relation, compose
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines.grid import LawGrid
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.fourier.bounds import (
     FourierWitness,

@@ -10,9 +10,9 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, Relation, compose, privacy_profile
-from verified_dp.core.balls import ball
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.papers import accountant
 from verified_dp.papers.fourier import doubles
 from verified_dp.papers.fourier.bounds_samples import take_samples

@@ -12,11 +12,11 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, Relation, compose
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import bound_chernoff_factor
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import bound_chernoff_factor
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.papers.fourier.bounds_samples import (
     SampleValues,
     SampleWitness,

@@ -11,9 +11,9 @@ from flint import acb, arb, ctx
 from mpmath import mp, mpf
 
 from verified_dp import Gaussian, Laplace, PoissonSampled, compose, privacy_profile
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.atomic import FiniteLoss
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers import accountant
 from verified_dp.papers.edgeworth.bounds_lemma import (
     CHI,

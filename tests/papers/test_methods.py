@@ -10,17 +10,18 @@ from types import ModuleType
 import pytest
 from flint import arb
 
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.composition import Composition, PoissonSampled, compose
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.engines.rays import RaysWitness
-from verified_dp.core.errors import InconsistentEnclosures, InvalidInput, Unsupported
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composition import Composition, compose
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Unsupported
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant
 from verified_dp.profile import PrivacyProfile, privacy_profile

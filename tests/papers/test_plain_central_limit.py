@@ -10,10 +10,10 @@ import pytest
 from flint import arb, ctx
 from scipy.stats import norm
 
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.atomic import OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.papers.paper import paper_method
 from verified_dp.papers.saddlepoint.bounds import (
     TiltedState,

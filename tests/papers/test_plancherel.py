@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.errors import InexactInput, InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InexactInput, InvalidInput, Unsupported
 from verified_dp.enclosure import Estimate
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder

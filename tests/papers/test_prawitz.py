@@ -15,12 +15,12 @@ import pytest
 from flint import acb, arb, ctx
 from mpmath import mp, mpc, mpf
 
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.atomic import OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.papers.prawitz.bounds import (
     PrawitzWitness,
     _bound_kernels,

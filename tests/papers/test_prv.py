@@ -24,17 +24,17 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import Law
 from verified_dp.papers import accountant
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.papers.prv.choose import Errors

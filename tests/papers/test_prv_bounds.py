@@ -12,12 +12,12 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.atomic import FiniteLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.law import Law
 from verified_dp.papers.prv.bounds import (
     Profile,
     PRVWitness,

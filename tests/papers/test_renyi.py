@@ -24,12 +24,12 @@ from verified_dp import (
     privacy_profile,
 )
 from verified_dp.certificate import build_certificate, certificate_bytes
-from verified_dp.core.balls import ball
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mechanisms import Finite, RandomizedResponse
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.finite.mechanism import Finite, RandomizedResponse
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.papers.renyi.method import CONVERSIONS, RenyiAccountant
 from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.order import Budget

@@ -11,11 +11,11 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.core.balls import ball
-from verified_dp.core.errors import InvalidInput, Undecided
-from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.gaussian import enclose_gaussian_profile
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Undecided
+from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.papers.saddlepoint.bounds import (
     ANY_STEPS,
     EQUAL_STEPS,

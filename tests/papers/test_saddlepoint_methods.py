@@ -10,14 +10,14 @@ from types import ModuleType
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.atomic import OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.papers.saddlepoint.method import BerryEsseenAccountant, SaddlePointAccountant
 from verified_dp.search.order import Budget, SingleOrder

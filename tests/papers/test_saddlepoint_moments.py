@@ -11,15 +11,15 @@ import pytest
 from flint import acb, arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.papers.saddlepoint.bounds_interval import TiltedMoments
 from verified_dp.papers.saddlepoint.bounds_moments import (
     MomentRule,

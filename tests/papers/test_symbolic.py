@@ -13,9 +13,9 @@ import pytest
 from flint import acb, arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.core.balls import ball
-from verified_dp.core.laws.atomic import OddsLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.kernel.balls import ball
 from verified_dp.papers.symbolic import derive, series, tables
 
 

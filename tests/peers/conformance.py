@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from verified_dp import ZCDP, Enclosure, Finite, InvalidInput, PrivacyProfile, Unsupported, privacy_profile
-from verified_dp.core.composition import Spec
+from verified_dp.core.kernel.composition import Spec
 from verified_dp.interop import from_dp_event
 from verified_dp.interop.reading import relation_of
 from verified_dp.spec import parse_spec

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from verified_dp.core.certificate.check import verify
+from verified_dp.core.kernel.certificate.check import verify
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "peers"
 SCRIPTS = sorted(path for path in FOLDER.glob("*.py") if path.stem != "comparison")

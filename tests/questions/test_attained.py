@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verified_dp import ZCDP, Gaussian, Laplace, Renyi, compose, privacy_profile
-from verified_dp.core.composition import Composition
-from verified_dp.core.laws.renyi import RenyiLoss, ZCDPLoss
-from verified_dp.core.mechanisms import Release
+from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.kernel.composition import Composition
+from verified_dp.core.kernel.mechanisms import Release
 from verified_dp.questions.attained import TwoOutcomes, meets, square_of_gaussian, with_gaussians
 from verified_dp.search.two_points import Guarantee, largest_delta
 

@@ -20,10 +20,10 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.core.balls import ball, lower_dyadic, upper_dyadic
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.composition import Composition, Mechanism
-from verified_dp.core.laws.gaussian import enclose_gaussian_profile
+from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composition import Composition, Mechanism
+from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.enclosure import Enclosure
 from verified_dp.questions.gdp import GaussianFit, Known, farthest_move, is_below_gaussian, is_too_small
 

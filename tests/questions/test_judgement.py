@@ -11,8 +11,8 @@ import pytest
 
 from verified_dp import Certificate, certify
 from verified_dp.cli import main
-from verified_dp.core.certificate import check
-from verified_dp.core.exact import exact
+from verified_dp.core.kernel.certificate import check
+from verified_dp.core.kernel.exact import exact
 from verified_dp.questions.judgement import REASONS, excess, least_claim, reason
 from verified_dp.questions.statement import statement
 from verified_dp.spec import parse_spec

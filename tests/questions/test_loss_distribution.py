@@ -19,7 +19,7 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.core.composition import Composition
+from verified_dp.core.kernel.composition import Composition
 from verified_dp.questions.loss_distribution import LossOnGrid, double_above, double_below
 
 CASES: dict[str, tuple[Composition, str, str]] = {

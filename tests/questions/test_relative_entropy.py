@@ -22,8 +22,8 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.questions.relative_entropy import enclose_relative_entropy
 
 THEOREM = pytest.mark.theorem("T146-relative-entropy")

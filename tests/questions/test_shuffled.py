@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from verified_dp import Gaussian, PoissonSampled, certify, compose, privacy_profile
-from verified_dp.core.composition import Relation, Spec
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.shuffled import ShuffledEpoch
+from verified_dp.core.families.batches.shuffled import ShuffledEpoch
+from verified_dp.core.kernel.composition import Relation, Spec
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.questions.shuffled import shuffled_attack
 from verified_dp.spec import parse_spec
 

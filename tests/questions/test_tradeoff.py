@@ -26,7 +26,7 @@ from verified_dp import (
     privacy_profile,
 )
 from verified_dp.cli import main
-from verified_dp.core.balls import ball
+from verified_dp.core.kernel.balls import ball
 from verified_dp.questions.tradeoff import Point, bound_beta, bound_between, enclose_point, lower_bound_beta
 
 ALPHAS = ["1e-30", "0.001", "0.01", "0.1", "0.3", "1/2", "0.7", "0.9", "0.999"]

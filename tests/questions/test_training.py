@@ -17,7 +17,7 @@ from verified_dp import (
     WithReplacement,
 )
 from verified_dp.cli import main
-from verified_dp.core.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.questions.training import SCHEMES, Training
 from verified_dp.spec import parse_spec
 

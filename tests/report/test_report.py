@@ -12,9 +12,9 @@ import pytest
 
 from verified_dp import Gaussian, PrivacyProfile, certify, privacy_profile
 from verified_dp.cli import main
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.composition import Relation
-from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.report import pages as pages_module
 from verified_dp.report import peers
 from verified_dp.report.curves import Point, delta_curve, rising, shortened, step_curve, tradeoff_curve

@@ -6,9 +6,9 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.contour import LineValues
 from verified_dp.core.engines.rays import RaysValues
+from verified_dp.core.kernel.balls import ball
 from verified_dp.search import between
 from verified_dp.search.answer import width_bits
 from verified_dp.search.between import Between, bound_between, bound_sizes, chebyshev, enclose_flat, interpolate

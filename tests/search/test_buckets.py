@@ -9,9 +9,11 @@ from fractions import Fraction
 import pytest
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.mechanisms import Gaussian, Laplace
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.composition import Claim, Composition, Relation, Spec, compose
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.profile import privacy_profile
 from verified_dp.search.buckets import buckets, round_schedule
 

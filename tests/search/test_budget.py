@@ -11,11 +11,14 @@ import pytest
 
 from verified_dp.calibration import calibrate
 from verified_dp.certificate import build_certificate
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.engines import evaluate
-from verified_dp.core.errors import Undecided
-from verified_dp.core.mechanisms import DiscreteGaussian, Gaussian, MixtureOfGaussians, Release
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
+from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.composition import Claim, Composition, Relation, Spec, compose
+from verified_dp.core.kernel.errors import Undecided
+from verified_dp.core.kernel.mechanisms import Gaussian, Release
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.profile import privacy_profile
 from verified_dp.search.deadline import (

@@ -7,7 +7,7 @@ from flint import arb_poly
 
 from verified_dp import Exponential, Laplace, compose, privacy_profile
 from verified_dp.core.engines.closed import ClosedFormValues, ClosedFormWitness
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.search import cells
 from verified_dp.search.answer import width_bits
 from verified_dp.search.cells import Cells, has_cells, share_powers

@@ -13,12 +13,14 @@ from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.adaptive.budgets import gdp_budget, gdp_delta, gdp_epsilon
 from verified_dp.adaptive.filters import GDPFilter
 from verified_dp.cli import main
-from verified_dp.core.composition import Claim
-from verified_dp.core.dyadic import exact_ball
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.exact import fraction_text, square_root
-from verified_dp.core.mechanisms import Laplace, MixtureOfGaussians, Renyi
-from verified_dp.core.participation import TruncatedPoisson
+from verified_dp.core.families.batches.mechanism import TruncatedPoisson
+from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
+from verified_dp.core.families.guarantees.mechanism import Renyi
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.kernel.composition import Claim
+from verified_dp.core.kernel.dyadic import exact_ball
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.exact import fraction_text, square_root
 from verified_dp.papers import accountant
 from verified_dp.papers.ask import _largest, _reversed_text
 from verified_dp.papers.individual.pld_filter import EpsilonRange, blackwell_mu

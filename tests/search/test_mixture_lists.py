@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from verified_dp.core.composition import Composition, compose
-from verified_dp.core.mechanisms import MixtureOfGaussians
+from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
+from verified_dp.core.kernel.composition import Composition, compose
 from verified_dp.profile import privacy_profile
 from verified_dp.search.answer import Answer
 from verified_dp.search.order import Budget, SingleOrder

@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball, lower_dyadic
-from verified_dp.core.composition import PoissonSampled, compose
-from verified_dp.core.mechanisms import Laplace
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.balls import ball, lower_dyadic
+from verified_dp.core.kernel.composition import compose
 from verified_dp.profile import privacy_profile
 from verified_dp.search.answer import Answer
 from verified_dp.search.order import Budget, SingleOrder

@@ -13,12 +13,11 @@ import mpmath
 import pytest
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core import words as trusted_words
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import canonical
-from verified_dp.core.composition import SCHEMES
-from verified_dp.core.engines import WITNESSES
-from verified_dp.core.vectors import ALL_RELEASES
+from verified_dp.core.engines.table import HOMES
+from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
+from verified_dp.core.kernel import words as trusted_words
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import canonical
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import load_spec
 from verified_dp.verifiers import independent
@@ -119,9 +118,9 @@ def test_every_kind_and_witness_has_its_shape_and_its_words() -> None:
     shapes = SCHEMA["$defs"]["steps"]["items"]["oneOf"]
     assert {shape["properties"]["kind"]["const"] for shape in shapes} == {"gaussian", "composition", *ALL_RELEASES}
     texts = json.dumps(SCHEMA["$defs"]["witness"])
-    for name in (*ALL_RELEASES, *SCHEMES, *(witness.kind for witness in WITNESSES), *_KEYS, *_KIND_KEYS):
+    for name in (*ALL_RELEASES, *SCHEMES, *HOMES, *_KEYS, *_KIND_KEYS):
         assert f"`{name}`" in PAGE or f'"{name}"' in PAGE or f"`{name} " in PAGE, name
-    assert all(f'"{witness.kind}"' in texts for witness in WITNESSES)
+    assert all(f'"{kind}"' in texts for kind in HOMES)
 
 
 def test_formal_parts_fit_the_schema(certify_text: Callable[..., Document]) -> None:

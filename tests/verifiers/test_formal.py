@@ -35,13 +35,13 @@ from verified_dp import (
 )
 from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import Document, sealed
-from verified_dp.core.errors import InvalidCertificate, Unsupported
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import Document, sealed
+from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers import formal as formal_module
 from verified_dp.verifiers.formal import (
     CHECKER,

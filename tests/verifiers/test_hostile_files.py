@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from verified_dp.cli import main
-from verified_dp.core.certificate.document import MAX_BYTES, sealed
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.certificate.document import MAX_BYTES, sealed
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.verifiers.bounded import MEGABYTES, SECONDS, verify_bounded
 
 if sys.platform == "win32":

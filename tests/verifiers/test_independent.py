@@ -26,11 +26,11 @@ from hypothesis import strategies as st
 
 from verified_dp.certificate import build_certificate
 from verified_dp.certificate import certify as certify_spec
-from verified_dp.core.certificate.check import verify as verify_trusted
-from verified_dp.core.certificate.document import canonical
-from verified_dp.core.composition import Claim, Relation, Spec, compose
-from verified_dp.core.laws.random_allocation import RandomAllocationLoss
-from verified_dp.core.laws.truncated_batch import enclose_binomial_tail, full_batch_share
+from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
+from verified_dp.core.families.batches.truncated_batch import enclose_binomial_tail, full_batch_share
+from verified_dp.core.kernel.certificate.check import verify as verify_trusted
+from verified_dp.core.kernel.certificate.document import canonical
+from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
@@ -852,7 +852,7 @@ def test_it_repeats_no_lines_of_the_package() -> None:
     others = set().union(*(runs(tokens(path)) for path in rest))
     shared = {path.name: runs(tokens(path)) & others for path in FOLDER.glob("*.py")}
     assert {name: " ".join(next(iter(both))) for name, both in shared.items() if both} == {}
-    sample = tokens(FOLDER.parents[1] / "core" / "balls.py")
+    sample = tokens(FOLDER.parents[1] / "core" / "kernel" / "balls.py")
     assert runs(sample[100:160]) & others
 
 

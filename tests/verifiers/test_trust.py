@@ -27,7 +27,8 @@ def certificate() -> bytes:
 
 def test_files_are_those_of_core_that_a_fresh_check_loads(certificate: bytes) -> None:
     found = trusted(certificate)
-    program = ("import sys; from verified_dp.core.certificate.check import verify; verify(sys.stdin.buffer.read())\n"
+    program = ("import sys; from verified_dp.core.kernel.certificate.check import verify\n"
+               "verify(sys.stdin.buffer.read())\n"
                "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('verified_dp.core')), sep='\\n')")
     loaded = subprocess.run([sys.executable, "-c", program], input=certificate, capture_output=True, check=True)
     paths = {Path(line).relative_to(ROOT.parent).as_posix() for line in loaded.stdout.decode().split("\n") if line}

@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from verified_dp.core.certificate.check import Check
-from verified_dp.core.certificate.document import canonical, sealed
-from verified_dp.core.certificate.evaluation import enclosure_record
-from verified_dp.core.dyadic import Dyadic
+from verified_dp.core.kernel.certificate.check import Check
+from verified_dp.core.kernel.certificate.document import canonical, sealed
+from verified_dp.core.kernel.certificate.evaluation import enclosure_record
+from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.terminal import escaped
 from verified_dp.verifiers.browser import build, inside
 from verified_dp.verifiers.independent import TooMuch

@@ -15,22 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verified_dp.certificate import build_certificate, certificate_bytes, widened
-from verified_dp.core.certificate.document import CONTENT, SCHEMA, canonical, sealed
-from verified_dp.core.certificate.evaluation import budget_text, is_budget_for
-from verified_dp.core.certificate.statement import claimed_text, printed_unit
-from verified_dp.core.certificate.verdict import decimals, judge
-from verified_dp.core.certificate.witness import KINDS, number_text, read_number, read_witness, witness_record
-from verified_dp.core.certificate.work import MAX_PRECISION, check_work
-from verified_dp.core.composition import Claim, Spec
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines import Witness
-from verified_dp.core.engines.attack import AttackWitness
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.grid import LawGrid
-from verified_dp.core.engines.halves import HalvesWitness, Window
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.marked import Mark, MarkedWitness
 from verified_dp.core.engines.nodes import NodeRule
@@ -38,13 +27,25 @@ from verified_dp.core.engines.outcomes import OutcomesWitness
 from verified_dp.core.engines.panels import MAX_POINTS
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
 from verified_dp.core.engines.renyi import RenyiWitness
-from verified_dp.core.engines.shortened import ShortenedWitness
 from verified_dp.core.engines.sparse import SparseWitness
-from verified_dp.core.errors import InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.core.evaluation import Evaluation
-from verified_dp.core.exact import exact
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.engines.table import HOMES, witness_class
+from verified_dp.core.families.batches.attack import AttackWitness
+from verified_dp.core.families.finite.halves import HalvesWitness, Window
+from verified_dp.core.families.gaussian.shortened import ShortenedWitness
+from verified_dp.core.kernel.certificate.document import CONTENT, SCHEMA, canonical, sealed
+from verified_dp.core.kernel.certificate.evaluation import budget_text, is_budget_for
+from verified_dp.core.kernel.certificate.statement import claimed_text, printed_unit
+from verified_dp.core.kernel.certificate.verdict import decimals, judge
+from verified_dp.core.kernel.certificate.witness import number_text, read_number, read_witness, witness_record
+from verified_dp.core.kernel.certificate.work import MAX_PRECISION, check_work
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Claim, Spec
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
+from verified_dp.core.kernel.evaluation import Evaluation
+from verified_dp.core.kernel.exact import exact
+from verified_dp.core.kernel.losses import privacy_losses
+from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.independent import verdict as other
@@ -374,7 +375,7 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         table = json.loads(canonical(witness_record(witness)))
         assert read_witness(table, "w") == witness
         kinds.add(table["kind"])
-    assert kinds == set(KINDS), "every kind of witness is among the examples"
+    assert kinds == set(HOMES), "every kind of witness is among the examples"
 
 
 def test_theorems_of_a_certificate(certify: Callable[[Spec], dict[str, Any]]) -> None:
@@ -408,7 +409,7 @@ def costly(**changes: Any) -> Witness:
     rule = NodeRule(Fraction(1), Fraction(1), Fraction(1), -50, 50)
     line = {"tilt": Fraction(1), "step": Fraction(1), "count": 1000, "nodes": (rule,), "tail_nodes": (rule,),
             "right": Fraction(2), "left": Fraction(0), "prec": 100}
-    witness: Witness = KINDS["line"](**{**line, **changes})
+    witness: Witness = witness_class("line")(**{**line, **changes})
     return witness
 
 
@@ -427,7 +428,7 @@ def test_costs_are_bounded(changes: dict[str, Any]) -> None:
 
 
 def test_costs_of_panels_are_bounded(evaluations: Evaluations) -> None:
-    witness = next(e.witness for _, e in evaluations["bent path"] if type(e.witness) is KINDS["panels"])
+    witness = next(e.witness for _, e in evaluations["bent path"] if type(e.witness) is witness_class("panels"))
     loss = ComposedLoss("remove", (), Fraction(1))
     check_work([(loss, witness)])
     table = witness_record(witness)
@@ -438,7 +439,7 @@ def test_costs_of_panels_are_bounded(evaluations: Evaluations) -> None:
 
 
 def test_costs_of_rays_are_bounded(evaluations: Evaluations) -> None:
-    loss, witness = next((x, e.witness) for x, e in evaluations["few steps"] if type(e.witness) is KINDS["rays"])
+    loss, witness = next((x, e.witness) for x, e in evaluations["few steps"] if e.witness.kind == "rays")
     check_work([(loss, witness)])
     table = witness_record(witness)
     level = table["low"]["levels"][0]

@@ -15,16 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.core.certificate.check import Check, verify
-from verified_dp.core.certificate.document import MAX_BYTES, canonical, sealed
-from verified_dp.core.certificate.evaluation import enclosure_record
-from verified_dp.core.certificate.statement import read_spec
-from verified_dp.core.certificate.versions import current_versions
-from verified_dp.core.certificate.witness import read_number, read_witness
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines import evaluate
-from verified_dp.core.exact import exact, fraction_text
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.kernel.certificate.check import Check, verify
+from verified_dp.core.kernel.certificate.document import MAX_BYTES, canonical, sealed
+from verified_dp.core.kernel.certificate.evaluation import enclosure_record
+from verified_dp.core.kernel.certificate.statement import read_spec
+from verified_dp.core.kernel.certificate.versions import current_versions
+from verified_dp.core.kernel.certificate.witness import read_number, read_witness
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.exact import exact, fraction_text
+from verified_dp.core.kernel.losses import privacy_losses
+from verified_dp.core.kernel.witnesses import evaluate
 
 Document = dict[str, Any]
 Path = tuple[str | int, ...]

@@ -13,22 +13,24 @@ import pytest
 from flint import ctx
 
 from verified_dp.certificate import certify
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import canonical, sealed
-from verified_dp.core.certificate.evaluation import evaluation_record, read_evaluations
-from verified_dp.core.certificate.theorems import theorems_record
-from verified_dp.core.certificate.verdict import judge
-from verified_dp.core.composition import Composition, Relation, Spec, compose
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, is_within_support
-from verified_dp.core.errors import InvalidInput, Undecided
-from verified_dp.core.evaluation import Evaluation
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.mechanisms import Finite, Gaussian, Laplace, RandomizedResponse
-from verified_dp.core.pairs.losses import pairs_and_losses
-from verified_dp.core.participation import Shuffled
+from verified_dp.core.families.batches.mechanism import Shuffled
+from verified_dp.core.families.finite.mechanism import Finite, RandomizedResponse
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import canonical, sealed
+from verified_dp.core.kernel.certificate.evaluation import evaluation_record, read_evaluations
+from verified_dp.core.kernel.certificate.theorems import theorems_record
+from verified_dp.core.kernel.certificate.verdict import judge
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, Relation, Spec, compose
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import InvalidInput, Undecided
+from verified_dp.core.kernel.evaluation import Evaluation
+from verified_dp.core.kernel.losses import pairs_and_losses
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 

@@ -13,38 +13,35 @@ import pytest
 from flint import ctx
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import sealed
-from verified_dp.core.certificate.work import check_work
-from verified_dp.core.composition import Claim, Mechanism, Relation, Spec, WithoutReplacement, compose
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.grid import LawGrid
-from verified_dp.core.engines.halves import HalvesWitness, Window
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import SparseWitness
-from verified_dp.core.errors import InvalidCertificate
-from verified_dp.core.evaluation import Evaluation
-from verified_dp.core.exact import exact
-from verified_dp.core.laws.atomic import FiniteLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.mechanisms import (
-    ApproximateDP,
-    DiscreteGaussian,
-    Finite,
-    Gaussian,
-    Laplace,
-    MixtureOfGaussians,
-    RandomizedResponse,
-)
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.batches.mechanism import WithoutReplacement
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
+from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.families.finite.halves import HalvesWitness, Window
+from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
+from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import sealed
+from verified_dp.core.kernel.certificate.work import check_work
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Claim, Mechanism, Relation, Spec, compose
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import InvalidCertificate
+from verified_dp.core.kernel.evaluation import Evaluation
+from verified_dp.core.kernel.exact import exact
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.losses import privacy_losses
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.enclosure import Enclosure, Solution
 
 F = Fraction

@@ -12,9 +12,6 @@ from types import CodeType, FrameType
 import pytest
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.theorems import theorems_record
-from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
@@ -23,15 +20,18 @@ from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.theorems import REGISTRY
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.theorems import theorems_record
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.theorems import REGISTRY
+from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 

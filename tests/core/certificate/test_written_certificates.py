@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 
 from verified_dp import certify, verify
-from verified_dp.core.certificate.evaluation import budget_text, is_budget_for
-from verified_dp.core.composition import Relation
-from verified_dp.core.dyadic import Dyadic
-from verified_dp.core.errors import Unsupported
+from verified_dp.core.kernel.certificate.evaluation import budget_text, is_budget_for
+from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 
@@ -96,6 +96,11 @@ def test_many_draws(draws: int, size: int, relation: str) -> None:
     """With more than five components the mixture's text is short: 256 of them took a megabyte that nothing reads."""
     step = scheme(GAUSSIAN, f'"with-replacement", draws = {draws}, population = {size}')
     assert check(stated(step, relation, 1, ("3", "1e-3"), 1))
+
+
+def test_places_of_a_grid_that_are_too_long_to_write() -> None:
+    """10^12 steps at eps 40: the windows of the grid lie beyond 10^15 of its steps."""
+    check(stated(RELEASES[3], "replace", 10**12, CLAIMS[3], 1), 2.0)
 
 
 @pytest.mark.long

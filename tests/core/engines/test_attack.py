@@ -13,11 +13,11 @@ import pytest
 from flint import ctx
 
 from verified_dp import Gaussian, Laplace, certify, compose, privacy_profile, verify
-from verified_dp.core.certificate.document import canonical, sealed
-from verified_dp.core.composition import Composition
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.laws.shuffled import ShuffledEpoch, is_concave
-from verified_dp.core.participation import Shuffled
+from verified_dp.core.families.batches.mechanism import Shuffled
+from verified_dp.core.families.batches.shuffled import ShuffledEpoch, is_concave
+from verified_dp.core.kernel.certificate.document import canonical, sealed
+from verified_dp.core.kernel.composition import Composition
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.papers import accountant
 from verified_dp.search.attack import choose_corners, hull
 from verified_dp.spec import parse_spec

@@ -11,7 +11,6 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp import ApproximateDP, Finite, compose, privacy_profile
-from verified_dp.core.balls import ball
 from verified_dp.core.engines import binomial
 from verified_dp.core.engines.binomial import (
     _sum_terms,
@@ -23,8 +22,9 @@ from verified_dp.core.engines.binomial import (
     reach_of,
 )
 from verified_dp.core.engines.pieces import enclose_exactly
-from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
 

@@ -9,11 +9,11 @@ from types import ModuleType
 import pytest
 from flint import ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import bound_chernoff_factor
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import bound_chernoff_factor
+from verified_dp.core.kernel.composed import ComposedLoss
 
 RULE = NodeRule(Fraction(5, 4), Fraction(5, 4), Fraction(1, 12), -140, 220)
 

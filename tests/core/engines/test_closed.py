@@ -9,12 +9,12 @@ from types import ModuleType
 import pytest
 from flint import ctx
 
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 
 STEPS = [("1/10", "1"), ("1/1000", "1/2"), ("99/100", "3"), ("1/2", "1/3")]
 EPSILONS = ["-5", "-0.1", "-1e-6", "0", "1e-3", "0.09", "0.6", "3"]

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.engines import evaluate, powers
+from verified_dp.core.engines import powers
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import (
     LineValues,
@@ -25,9 +24,11 @@ from verified_dp.core.engines.contour import (
     enclose_transforms_on_line,
 )
 from verified_dp.core.engines.nodes import NodeRule, bound_line_error, enclose_nodes
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 
 Build = Callable[..., ComposedLoss]
 ORDERS = ["remove", "add", "symmetric"]

@@ -18,15 +18,15 @@ from flint import arb
 from mutants import mutated
 from scipy.special import ndtr
 
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.marked import MarkedWitness
-from verified_dp.core.errors import InvalidInput, Undecided
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Undecided
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import float_loss
 from verified_dp.search.order import SingleOrder
@@ -128,9 +128,9 @@ def test_marked_losses(order: str, q: str, s: str, count: int, epsilon: str, bit
 def test_altered_marks_hold_what_the_grid_says() -> None:
     """Other marks, tilts, exponents, windows: each is refused, or its enclosure holds the number of the grid."""
     draw, answered = random.Random(5), 0
-    for order, q, s, count, epsilon, bits in MARKED[3:4]:
+    for order, q, s, count, epsilon, _ in MARKED[3:4]:
         loss = ComposedLoss(order, ((SampledGaussianLoss(F(q), F(s), order), count),), F(0))
-        good, tails = chosen(loss, F(epsilon), bits), gaussian_tails(float(F(q)), float(F(s)), order)
+        good, tails = chosen(loss, F(epsilon), 24), gaussian_tails(float(F(q)), float(F(s)), order)
         fine, coarse = (composed_delta(tails, count, float(F(epsilon)), (-30.0, 32.0), 1 / n) for n in (8192, 4096))
         room = abs(fine - coarse)
         for _ in range(24):

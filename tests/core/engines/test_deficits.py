@@ -11,23 +11,24 @@ import pytest
 from flint import acb, arb, arb_poly, ctx
 
 from verified_dp.certificate import certify
-from verified_dp.core.balls import ball, ball_of, lower_dyadic
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.deficits import DeficitsWitness, Series, enclose_payoff, enclose_share, fit
-from verified_dp.core.errors import InvalidInput, Undecided
-from verified_dp.core.laws.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss
-from verified_dp.core.laws.shifts import LaplaceMixtureLoss
-from verified_dp.core.laws.tops import all_tops, enclose_top
-from verified_dp.core.mechanisms import ApproximateDP, Exponential, Laplace
+from verified_dp.core.engines.deficits import DeficitsWitness, Series, all_tops, enclose_payoff, enclose_share, fit
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.finite.mechanism import ApproximateDP
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
+from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball, ball_of, lower_dyadic
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
+from verified_dp.core.kernel.errors import InvalidInput, Undecided
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.search.end_engine import EndEngine
 from verified_dp.verifiers import independent
@@ -226,7 +227,7 @@ def test_nothing_is_said_beyond_the_reach_or_of_too_many_ways() -> None:
     with pytest.raises(Undecided):
         evaluate(loss_of((atoms, 10**6)), replace(witness, reach=Fraction(50)))
     noise = SampledLoss(DiscreteGaussianLoss(Fraction(4), 1), Fraction(1, 10), "add")
-    assert enclose_top(noise) is None
+    assert noise.near_supremum() is None
     for other in (loss_of((noise, 2)), replace(loss, mean_shift_squared=Fraction(1)), replace(loss, parts=())):
         with pytest.raises(InvalidInput):
             evaluate(other, witness)
@@ -263,7 +264,7 @@ def test_the_square_of_a_ball_holds_all_products() -> None:
 @pytest.mark.theorem("T161-next-to-the-end")
 def test_polynomials_follow_densities_as_closely_as_stated() -> None:
     with ctx.workprec(300):
-        top = enclose_top(sampled("add"))
+        top = sampled("add").near_supremum()
         assert top is not None
         density = top.densities[0]
         assert density is not None

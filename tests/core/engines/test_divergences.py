@@ -11,12 +11,12 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp import ZCDP, ApproximateDP, Gaussian, Renyi, compose, privacy_profile
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.divergences import DivergencesValues, DivergencesWitness, bound_divergence
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.moment_engine import MomentEngine
 
 Masses = list[tuple[Fraction, Fraction]]

@@ -10,9 +10,6 @@ from types import ModuleType
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import Composition, PoissonSampled, compose
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import (
     NodeRule,
@@ -22,9 +19,13 @@ from verified_dp.core.engines.nodes import (
     enclose_family,
     enclose_nodes,
 )
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import Gaussian
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, compose
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.search.line import choose_nodes
 from verified_dp.search.transforms import float_law

@@ -14,19 +14,19 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.marked import MarkedWitness
-from verified_dp.core.errors import InvalidInput, Undecided
-from verified_dp.core.laws.atomic import FiniteLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Undecided
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.end_engine import EndEngine
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import float_loss

@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.grid import (
     LawGrid,
     bound_cells,
@@ -20,11 +19,12 @@ from verified_dp.core.engines.grid import (
     kink_masses,
     total_shift,
 )
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.atomic import OddsLoss
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import Law
 
 STEP = Fraction(1, 20)
 GRID = LawGrid(-60, ((20, 2), (80, 1), (20, 3)))

@@ -17,20 +17,28 @@ from enumeration import enumerated, finite_law
 from flint import arb, ctx
 
 from verified_dp.certificate import certify
-from verified_dp.core.balls import ball, ball_of
-from verified_dp.core.certificate import check
-from verified_dp.core.certificate.document import CONTENT, canonical, sealed
-from verified_dp.core.certificate.work import check_work
-from verified_dp.core.composition import Claim, Composition, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.halves import HalvesWitness, Outcome, Window, bound_left_out, bound_missed, enclose_shares
-from verified_dp.core.errors import InvalidCertificate, InvalidInput
-from verified_dp.core.laws.atomic import AtomicLaw, DiscreteLaplaceLoss, FiniteLoss, OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.mechanisms import ApproximateDP, Finite
+from verified_dp.core.families.finite.atomic import AtomicLaw, DiscreteLaplaceLoss, FiniteLoss, OddsLoss
+from verified_dp.core.families.finite.halves import (
+    HalvesWitness,
+    Outcome,
+    Window,
+    bound_left_out,
+    bound_missed,
+    enclose_shares,
+)
+from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.balls import ball, ball_of
+from verified_dp.core.kernel.certificate import check
+from verified_dp.core.kernel.certificate.document import CONTENT, canonical, sealed
+from verified_dp.core.kernel.certificate.work import check_work
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Claim, Composition, Relation, Spec, compose
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.halves import has_halves, plan_halves

@@ -13,16 +13,16 @@ from flint import acb, arb, ctx
 
 from verified_dp import Laplace, privacy_profile
 from verified_dp.certificate import build_certificate
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import canonical, sealed
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import LineWitness, bound_aliases, enclose_known_aliases
 from verified_dp.core.engines.nodes import NodeRule, enclose_families
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import canonical, sealed
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.order import SingleOrder
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.independent import verify as verify_again

@@ -12,8 +12,6 @@ from itertools import product
 import pytest
 from flint import arb, ctx, fmpz_poly
 
-from verified_dp.core.balls import ball
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import (
@@ -29,9 +27,11 @@ from verified_dp.core.engines.lattice import (
     shorten,
     tilt_masses,
 )
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.atomic import OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.lattice import choose_windows, plan_lattice
 from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel

@@ -9,21 +9,24 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import sealed
-from verified_dp.core.composition import PoissonSampled, Relation, WithoutReplacement, compose
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.sparse import SparseWitness
-from verified_dp.core.laws.atomic import OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.mechanisms import Gaussian, Laplace
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.batches.mechanism import WithoutReplacement
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import sealed
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Relation, compose
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.losses import privacy_losses
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice import plan_lattice
 from verified_dp.search.lattice_engine import LatticeEngine

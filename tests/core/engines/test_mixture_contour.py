@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.mixture_lines import mirrored
 from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.engines.rays import RaysWitness
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mixture_lines import mirrored
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.search.order import Answer, Budget, SingleOrder
 
 ORDERS = ("remove", "add", "symmetric")

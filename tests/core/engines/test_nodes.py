@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.nodes import (
     NodeRule,
     NodeSet,
@@ -27,7 +26,8 @@ from verified_dp.core.engines.nodes import (
     bound_transforms,
     enclose_nodes,
 )
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball
 
 ORDERS = ["remove", "add", "symmetric"]
 SIDE = {"remove": 1.0, "add": -1.0, "symmetric": 1.0}

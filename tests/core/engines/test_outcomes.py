@@ -11,16 +11,17 @@ from enumeration import enumerated, finite_law
 from flint import arb, ctx
 
 from verified_dp.certificate import certify
-from verified_dp.core.balls import ball_of
-from verified_dp.core.composition import Claim, PoissonSampled, Relation, Spec, compose
-from verified_dp.core.engines import evaluate
-from verified_dp.core.engines.outcomes import OutcomesWitness, Tilted, enclose_listed, is_listed
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.mechanisms import DiscreteGaussian
+from verified_dp.core.engines.outcomes import OutcomesWitness, Tilted
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball_of
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice_model import LatticeModel, Outcomes
 from verified_dp.search.outcomes import plan_outcomes
@@ -78,7 +79,7 @@ def test_listed_outcomes_are_all_but_the_rest(order: str) -> None:
     """Their masses, and those times e^-loss, are 1 but for the rest; fewer of them widen the enclosure, both ways."""
     with ctx.workprec(100):
         for law in (noise(order), noise(order).base):
-            listed = enclose_listed(law, 9)
+            listed = law.enclose_listed(9)
             assert listed is not None
             for missing in (1 - sum((p for _, p in listed.atoms), arb(0)),
                             1 - sum((p * (-loss).exp() for loss, p in listed.atoms), arb(0))):
@@ -114,9 +115,9 @@ def test_side_conditions(change: dict[str, object]) -> None:
 
 
 def test_other_laws_are_not_listed() -> None:
-    assert not is_listed(LaplaceLoss(Fraction(1)), 100)
-    assert not is_listed(SampledLoss(LaplaceLoss(Fraction(1)), Fraction(1, 2), "remove"), 100)
-    assert enclose_listed(LaplaceLoss(Fraction(1)), 5) is None
+    assert not LaplaceLoss(Fraction(1)).lists(100)
+    assert not SampledLoss(LaplaceLoss(Fraction(1)), Fraction(1, 2), "remove").lists(100)
+    assert LaplaceLoss(Fraction(1)).enclose_listed(5) is None
 
 
 def test_a_million_sampled_steps_are_narrow() -> None:

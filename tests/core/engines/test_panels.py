@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from flint import acb, acb_mat, arb, arb_mat, ctx
 
-from verified_dp.core.balls import gauss_rule
-from verified_dp.core.engines import evaluate, panels
+from verified_dp.core.engines import panels
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import NodeRule, bound_node_errors
 from verified_dp.core.engines.panels import Block, BlockValues, PanelWitness, bound_panels
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
+from verified_dp.core.kernel.balls import gauss_rule
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 
 Build = Callable[..., ComposedLoss]
 ORDERS = ["remove", "add", "symmetric"]

@@ -12,16 +12,16 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
 from verified_dp.core.engines import truncated
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_exact
 from verified_dp.core.engines.pieces import count_pieces
-from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law
 
 F = Fraction
 Masses = list[tuple[Fraction, Fraction]]
@@ -150,8 +150,8 @@ def test_splitting_a_count_changes_nothing() -> None:
 @pytest.mark.theorem("T45-pieces")
 def test_a_single_step_is_its_own_curve() -> None:
     """The expansion at k = 1 against the closed form of the step; also where eps meets a place exactly."""
-    from verified_dp.core.balls import ball
     from verified_dp.core.engines.pieces import enclose_exactly
+    from verified_dp.core.kernel.balls import ball
 
     for law in (LaplaceLoss(F(2)), BoundedRangeLoss(F(2)), OddsLoss(F(2), F(1, 7), 3), DiscreteLaplaceLoss(F(1), 2)):
         for epsilon in ("-5", "-2", "-1", "0", "1/3", "2", "3"):
@@ -194,9 +194,9 @@ def test_what_is_too_long_is_not_called_closed() -> None:
 @pytest.mark.theorem("T59-truncated-pieces")
 def test_many_releases_of_small_loss() -> None:
     """k = 4000, b = 100 against the contour; the bound of the rest holds and is needed."""
-    from verified_dp.core.balls import ball
     from verified_dp.core.engines.pieces import enclose_columns, enclose_tails, places, prepare_tails
     from verified_dp.core.engines.truncated import bound_rest, enclose_truncated
+    from verified_dp.core.kernel.balls import ball
     from verified_dp.search.order import Budget, SingleOrder
 
     many = composed((LaplaceLoss(F(1, 100)), 2000))
@@ -212,7 +212,7 @@ def test_many_releases_of_small_loss() -> None:
         for kept in (0, 2, 5, 9):
             columns = enclose_columns((-mu / 2).exp() / 2, (-mu / 2).exp() / 4, 60, kept)
             part = (epsilon / 2).exp() * enclose_tails(prepare_tails(places(mu, 60), columns), epsilon)
-            rest = bound_rest(LaplaceLoss(F(1, 10)), 60, kept, epsilon)
+            rest = bound_rest(F(1, 10), 60, kept, epsilon)
             assert part < whole < part + rest and rest < 40 * (whole - part)
 
 
@@ -226,7 +226,7 @@ def test_the_rest_covers_what_few_pieces_leave_out(kept: int, epsilon: str, monk
     whole = enclosed(loss, epsilon)
     with ctx.workprec(120):
         eps = ball(F(epsilon))
-        rest = truncated.bound_rest(law, count, kept, eps)
+        rest = truncated.bound_rest(law.ratio, count, kept, eps)
         monkeypatch.setattr(truncated, "choose_kept", lambda *_: (kept, rest))
         found = truncated.enclose_truncated(loss, eps)
         assert found.lower() <= whole.lower and whole.upper <= found.upper()
@@ -245,7 +245,7 @@ def test_the_rest_is_at_most_what_any_exponent_says(kept: int) -> None:
         factor = exponent**exponent / (1 + exponent) ** (1 + exponent)
         bounds.append(factor * math.exp(-exponent * epsilon) * share)
     with ctx.workprec(80):
-        found = float(truncated.bound_rest(LaplaceLoss(F(1, 2)), count, kept, arb(epsilon)))
+        found = float(truncated.bound_rest(F(1, 2), count, kept, arb(epsilon)))
     assert 0 < found <= min(bounds) * (1 + 1e-12)
 
 

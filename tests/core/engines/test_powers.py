@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
 from verified_dp.core.engines.powers import Column, cut, enclose_power, enclose_products, turned_sum
+from verified_dp.core.kernel.balls import ball
 
 
 def exact_power(x: Fraction, y: Fraction, count: int) -> tuple[Fraction, Fraction]:

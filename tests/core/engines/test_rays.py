@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from flint import arb
 
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.rays import Level, Ray, RaysWitness
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.models import float_loss
 from verified_dp.search.order import SingleOrder
 from verified_dp.search.path import choose_path, plan_path

@@ -11,9 +11,6 @@ from types import ModuleType
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.bounds import Bounds
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.nodes import NodeRule
@@ -28,11 +25,14 @@ from verified_dp.core.engines.renyi import (
     enclose_divergence,
     enclose_log_moment,
 )
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.atomic import FiniteLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.renyi import MomentModel, at_order, choose_order_witness
 
 RULE = NodeRule(Fraction(5, 4), Fraction(5, 4), Fraction(1, 12), -140, 220)

@@ -13,20 +13,20 @@ from flint import arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, WithReplacement, compose, privacy_profile
 from verified_dp.certificate import certify, verify
-from verified_dp.core.certificate.document import canonical, sealed
-from verified_dp.core.composition import Composition, Relation
-from verified_dp.core.engines import Witness, evaluate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import enclose_families
 from verified_dp.core.engines.rays import RaysWitness
-from verified_dp.core.engines.shortened import ShortenedWitness
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.truncated_batch import TruncatedBatchLoss
-from verified_dp.core.pairs.losses import privacy_losses
-from verified_dp.core.participation import TruncatedPoisson
+from verified_dp.core.families.batches.mechanism import TruncatedPoisson
+from verified_dp.core.families.batches.truncated_batch import TruncatedBatchLoss
+from verified_dp.core.families.gaussian.shortened import ShortenedWitness
+from verified_dp.core.kernel.certificate.document import canonical, sealed
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, Relation
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.losses import privacy_losses
+from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.answer import width_bits
 from verified_dp.search.attack import order_of
 from verified_dp.search.order import Budget, SingleOrder

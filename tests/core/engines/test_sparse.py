@@ -12,9 +12,6 @@ from itertools import product
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import PoissonSampled, compose
-from verified_dp.core.engines import evaluate
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import (
@@ -28,11 +25,17 @@ from verified_dp.core.engines.sparse import (
     enclose_side,
     enclose_sums,
 )
-from verified_dp.core.errors import InvalidInput
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.mechanisms import DiscreteGaussian, Gaussian, Laplace
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import compose
+from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice import plan_lattice
 from verified_dp.search.lattice_model import LatticeModel, Progression, model_of

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from verified_dp import Gaussian, RandomAllocation, compose, privacy_profile
-from verified_dp.core.composition import Composition
+from verified_dp.core.kernel.composition import Composition
 from verified_dp.enclosure import Enclosure
 
 F = Fraction

@@ -16,17 +16,18 @@ import pytest
 from flint import arb, ctx
 from mpmath import mpf
 
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import Composition, PoissonSampled, compose
-from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.mechanisms import Finite, RandomizedResponse
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.finite.mechanism import Finite, RandomizedResponse
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composition import Composition, compose
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import Law
 from verified_dp.profile import privacy_profile
 
 F = Fraction

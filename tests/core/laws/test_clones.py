@@ -9,8 +9,8 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.laws.clones import CloneLoss, _Share
+from verified_dp.core.families.clones.clones import CloneLoss, _Share
+from verified_dp.core.kernel.balls import ball
 from verified_dp.verifiers.independent import balls
 from verified_dp.verifiers.independent.clones import CloneLoss as OtherLoss
 

@@ -10,25 +10,25 @@ import mpmath
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
-from verified_dp.core.laws.clones import CloneLoss, CloneOddsLoss
-from verified_dp.core.laws.discrete_gaussian import (
+from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.batches.truncated_batch import TruncatedBatchLoss
+from verified_dp.core.families.clones.clones import CloneLoss, CloneOddsLoss
+from verified_dp.core.families.discrete.discrete_gaussian import (
     SMOOTH,
     DiscreteGaussianLoss,
     _enclose_lower_sum,
     _lower_sum,
     enclose_distribution,
 )
-from verified_dp.core.laws.fixed_batch import FixedBatchLoss
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss, bound_past_half_turn
-from verified_dp.core.laws.law import SWAPPED as CORE_SWAPPED
-from verified_dp.core.laws.law import DirectLaw, Law
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.laws.truncated_batch import TruncatedBatchLoss
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss, bound_past_half_turn
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import SWAPPED as CORE_SWAPPED
+from verified_dp.core.kernel.law import DirectLaw, Law
 
 F = Fraction
 PAIR = ((F(1, 2), F(1, 5)), (F(2, 5), F(1, 5)), (F(0), F(3, 5)), (F(1, 10), F(0)))

@@ -13,11 +13,9 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp import Gaussian, RandomAllocation, compose, privacy_profile
-from verified_dp.core.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.exact import SquareRoot
-from verified_dp.core.laws.allocation_arms import Arm
-from verified_dp.core.laws.allocation_contour import (
+from verified_dp.core.families.allocation.allocation_arms import Arm
+from verified_dp.core.families.allocation.allocation_contour import (
     PutValues,
     enclose_put,
     evaluate_put,
@@ -25,19 +23,27 @@ from verified_dp.core.laws.allocation_contour import (
     power_table,
     put_values,
 )
-from verified_dp.core.laws.allocation_plan import choose_end, choose_hats, choose_plan, choose_scale, start_of
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.gaussian import GaussianLoss
-from verified_dp.core.laws.lognormal import (
+from verified_dp.core.families.allocation.allocation_plan import (
+    choose_end,
+    choose_hats,
+    choose_plan,
+    choose_scale,
+    start_of,
+)
+from verified_dp.core.families.allocation.lognormal import (
     Hats,
     Majorant,
     choose_majorant,
     enclose_centred,
     enclose_hats,
 )
-from verified_dp.core.laws.lognormal_nodes import Nodes, Rules, choose_strip, enclose_axis, enclose_nodes
-from verified_dp.core.laws.one_round import OneRound
-from verified_dp.core.laws.random_allocation import RandomAllocationLoss, enclose_moments
+from verified_dp.core.families.allocation.lognormal_nodes import Nodes, Rules, choose_strip, enclose_axis, enclose_nodes
+from verified_dp.core.families.allocation.one_round import OneRound
+from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss, enclose_moments
+from verified_dp.core.kernel.balls import ball, largest, lower_end, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.exact import SquareRoot
+from verified_dp.core.kernel.gaussian import GaussianLoss
 
 F = Fraction
 transform = pytest.mark.theorem("T131-lognormal-transform")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball, plus_minus
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.balls import ball, plus_minus
 
 ORDERS = ["remove", "add", "symmetric"]
 SIDE = {"remove": 1.0, "add": -1.0, "symmetric": 1.0}

@@ -9,14 +9,15 @@ import mpmath
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import Composition, PoissonSampled, Relation
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.laws.sampled_laplace import SampledLaplaceLoss, _inner_nodes, _layers, _sinc_beyond
-from verified_dp.core.mechanisms import Exponential, Laplace
-from verified_dp.core.pairs.losses import privacy_losses
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss, _inner_nodes, _layers, _sinc_beyond
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, Relation
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.order import Budget, SingleOrder
 

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp.core.balls import ball
-from verified_dp.core.exact import square_root
-from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, SampledAtomicLoss
-from verified_dp.core.laws.discrete_gaussian import DiscreteGaussianLoss
-from verified_dp.core.laws.laplace import LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled import SampledLoss
-from verified_dp.core.laws.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss, LaplaceMixtureLoss
+from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+from verified_dp.core.families.discrete.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, SampledAtomicLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss
+from verified_dp.core.families.sampling.sampled import SampledLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.exact import square_root
+from verified_dp.core.kernel.law import Law
 
 F = Fraction
 Q = F(1, 3)

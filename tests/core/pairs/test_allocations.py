@@ -12,16 +12,16 @@ from flint import arb, ctx
 
 from verified_dp import CyclicPoisson, Gaussian, PoissonSampled, RandomAllocation, compose, privacy_profile
 from verified_dp.certificate import build_certificate
-from verified_dp.core.balls import ball, normal_tail
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import CONTENT, Document, sealed
-from verified_dp.core.composition import Composition, Relation
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.exact import SquareRoot
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.random_allocation import RandomAllocationLoss
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.words import assumptions
+from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
+from verified_dp.core.kernel.balls import ball, normal_tail
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import CONTENT, Document, sealed
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, Relation
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.exact import SquareRoot
+from verified_dp.core.kernel.losses import describe_pairs, privacy_losses
+from verified_dp.core.kernel.words import assumptions
 from verified_dp.search.allocation import EpochModel
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent

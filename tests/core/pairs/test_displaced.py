@@ -13,13 +13,17 @@ from flint import arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, WithoutReplacement, WithReplacement, compose, privacy_profile
 from verified_dp.certificate import certify
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import Mechanism, Relation
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.truncated_batch import TruncatedBatchLoss, enclose_binomial_tail, full_batch_share
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.participation import TruncatedPoisson
-from verified_dp.core.words import assumptions
+from verified_dp.core.families.batches.mechanism import TruncatedPoisson
+from verified_dp.core.families.batches.truncated_batch import (
+    TruncatedBatchLoss,
+    enclose_binomial_tail,
+    full_batch_share,
+)
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composition import Mechanism, Relation
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.losses import describe_pairs, privacy_losses
+from verified_dp.core.kernel.words import assumptions
 from verified_dp.spec import parse_spec
 
 F = Fraction

@@ -13,22 +13,21 @@ import pytest
 from flint import ctx
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.balls import ball
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.composition import PoissonSampled, Relation, WithReplacement, compose
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.law import Law
-from verified_dp.core.mechanisms import (
-    ZCDP,
-    ApproximateDP,
-    DiscreteGaussian,
-    Exponential,
-    Gaussian,
-    GaussianDP,
-    RandomizedResponse,
-)
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.words import convention
+from verified_dp.core.families.batches.mechanism import WithReplacement
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
+from verified_dp.core.families.finite.mechanism import ApproximateDP, RandomizedResponse
+from verified_dp.core.families.gaussian.mechanism import GaussianDP
+from verified_dp.core.families.guarantees.mechanism import ZCDP
+from verified_dp.core.families.laplace.mechanism import Exponential
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.composition import Relation, compose
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.losses import describe_pairs, privacy_losses
+from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.words import convention
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 

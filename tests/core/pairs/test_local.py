@@ -16,11 +16,11 @@ from scipy.stats import binom
 
 from verified_dp import RandomizedResponse, ShuffledLocal, compose, privacy_profile
 from verified_dp.certificate import certify, verify
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import Claim, Relation, Spec
-from verified_dp.core.errors import InexactInput, InvalidInput, Unsupported
-from verified_dp.core.laws.clones import CloneOddsLoss
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.families.clones.clones import CloneOddsLoss
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composition import Claim, Relation, Spec
+from verified_dp.core.kernel.errors import InexactInput, InvalidInput, Unsupported
+from verified_dp.core.kernel.losses import describe_pairs, privacy_losses
 from verified_dp.questions.shuffled import difference_rates, difference_tails, local_attack
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent

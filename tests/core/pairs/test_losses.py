@@ -17,9 +17,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from verified_dp.core.composition import Mechanism, PoissonSampled, Relation, compose
-from verified_dp.core.mechanisms import Finite, Gaussian, Laplace, MixtureOfGaussians, RandomizedResponse
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.families.finite.mechanism import Finite, RandomizedResponse
+from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
+from verified_dp.core.families.laplace.mechanism import Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.composition import Mechanism, Relation, compose
+from verified_dp.core.kernel.losses import describe_pairs, privacy_losses
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from verified_dp import CyclicPoisson, Gaussian, RandomAllocation, compose, privacy_profile
-from verified_dp.core.composition import Composition
+from verified_dp.core.kernel.composition import Composition
 
 F = Fraction
 S = 0.7

