@@ -1,14 +1,16 @@
-"""What a proved function rests on inside the package: helpers, constants, classes, registrations; and its hash.
+"""What a proved function rests on inside the package: helpers, constants and classes; and its hash.
 
 The text of a definition is its syntax tree without docstrings, positions and comments. A definition reaches every name
 it mentions (annotations and decorators included) that its module defines or imports from the package: a function,
 the statements that bind or fill a constant, or a class whole. `module.name` is followed; `self.name`, `cls.name`
-and `super().name` are looked up in the class and its bases; a function with `register` reaches what is registered.
+and `super().name` are looked up in the class and its bases.
 Reaching is transitive, stops at other proved functions (they have hashes of their own) and stays in `SHARED` (the
 trusted room) and in the folder of the proved function.
 
-Not seen: methods called on an argument whose annotated class is a protocol (the laws of a loss) or that has no
-annotation, names read with getattr, hooks of a base class in its subclasses, and code outside the package.
+Not seen: what a family registers for its mechanisms (each such function has a theorem and a hash of its own, so that a
+new family changes no hash of another), names imported for types alone, methods called on an argument whose annotated
+class is a protocol (the laws of a loss) or that has no annotation, names read with getattr, hooks of a base class in
+its subclasses, and code outside the package.
 
 Standard library only; the package is read, not imported.
 """
@@ -107,12 +109,12 @@ def _names(node: ast.AST) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-@cache
-def dispatchers(node: ast.stmt) -> frozenset[str]:
-    """`f` of every decorator `@f.register` or `@f.register(X)`."""
-    called = [getattr(decorator, "func", decorator) for decorator in getattr(node, "decorator_list", [])]
-    return frozenset(ast.unparse(inner.value) for inner in called
-                     if isinstance(inner, ast.Attribute) and inner.attr == "register")
+def run(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those below `if TYPE_CHECKING:`."""
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from run(child)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +136,9 @@ class Module:
 
     @cached_property
     def imports(self) -> dict[str, str]:
-        """Local name -> dotted name, wherever in the module it is imported."""
+        """Local name -> dotted name, wherever in the module it is imported but for types."""
         found: dict[str, str] = {}
-        for node in ast.walk(self.tree):
+        for node in run(self.tree):
             if isinstance(node, ast.Import):
                 found |= {alias.asname: alias.name for alias in node.names if alias.asname}
             elif isinstance(node, ast.ImportFrom):
@@ -169,18 +171,7 @@ class Package:
         module = self.modules[home]
         if name in module.imports and name not in module.names:
             return self.find(module.imports[name], seen | {dotted})
-        return [Place(home, node) for node in module.names.get(name, [])] + self.registered.get(dotted, [])
-
-    @cached_property
-    def registered(self) -> dict[str, list[Place]]:
-        """Dotted name of a dispatching function -> the functions decorated with its `register`."""
-        found: dict[str, list[Place]] = {}
-        for module in self.modules.values():
-            for node in module.tree.body:
-                for name in dispatchers(node):
-                    dotted = module.imports.get(name, f"{module.name}.{name}")
-                    found.setdefault(dotted, []).append(Place(module.name, node))
-        return found
+        return [Place(home, node) for node in module.names.get(name, [])]
 
     def mentioned(self, place: Place) -> Iterator[Place]:
         """Everything of the package that the place names directly."""

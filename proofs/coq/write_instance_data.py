@@ -15,7 +15,7 @@ from flint import arb, ctx
 
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import Above
-from verified_dp.core.laws.gaussian import GaussianLoss
+from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.verifiers.formal import FormalPart, Kind
 from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part
 
