@@ -20,7 +20,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify audit test test-long mutants figures expansions pages docs peers lint bench bench-individual proofs \
+.PHONY: certify audit test test-long golden golden-record mutants figures expansions pages docs peers lint bench bench-individual proofs \
     verify.pyz verify-page cross-check mutant-check regime-check clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
@@ -37,6 +37,12 @@ test: $(VENV)/installed-test  ## run the tests, in two processes
 
 test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where the proofs are compiled
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS)
+
+golden: $(VENV)/installed-test  ## all golden certificates: valid, and each witness gives the same ends
+	$(BIN)/python tests/golden.py
+
+golden-record: audit  ## write the golden certificates anew, and print what differs
+	$(BIN)/python tests/golden.py --record build/audit/certificates
 
 mutants: $(VENV)/installed-test  ## random mutants of core: which do the tests miss? (hours; goes on where it stopped)
 	mkdir -p build

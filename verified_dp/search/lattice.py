@@ -11,8 +11,9 @@ import numpy as np
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness, products
 from verified_dp.core.engines.sparse import SparseWitness
-from verified_dp.core.errors import Unsupported
-from verified_dp.core.theorems import proved_by
+from verified_dp.core.kernel.certificate.document import MAX_INTEGER_DIGITS
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.search.lattice_model import LatticeModel, shift_of
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle
@@ -165,6 +166,9 @@ def choose_windows(model: LatticeModel, epsilon: float, saddle: Saddle, step: Fr
         if not (math.isfinite(low) and math.isfinite(high)):
             raise Unsupported("the lattice method finds no window here: the tilted masses are out of floating point")
         moved = float(held_counts @ shifts)
-        windows.append((math.floor(low / float(step) - moved) - 1, math.ceil(max(high, low) / float(step) - moved) + 1))
+        window = math.floor(low / float(step) - moved) - 1, math.ceil(max(high, low) / float(step) - moved) + 1
+        if max(map(abs, window)) >= 10**MAX_INTEGER_DIGITS:
+            raise Unsupported("the lattice method finds no window here: its places are longer than certificates write")
+        windows.append(window)
         noise = max(noise, float(held_counts @ at_tilt - tilt * high - goal) / math.log(2))
     return tuple(windows), noise
