@@ -25,6 +25,7 @@ from typing import Any
 
 from flint import ctx
 from regimes import FAMILIES, regime
+from written import ALL, CLAIMS, COUNTS, stated
 
 from verified_dp import Relation, certify
 from verified_dp.core.kernel.certificate.check import verify
@@ -90,8 +91,6 @@ def toml_of(value: Any) -> str:
 
 def further() -> Iterator[tuple[str, str]]:
     """(name, specification): every step of the tests of written certificates, then the hard regimes, seeded."""
-    from core.certificate.test_written_certificates import ALL, CLAIMS, COUNTS, stated
-
     for i, step in enumerate(ALL):
         for j, relation in enumerate(Relation):
             for group in (1, 3):

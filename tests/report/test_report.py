@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from fractions import Fraction
@@ -21,6 +22,7 @@ from verified_dp.report.curves import Point, delta_curve, rising, shortened, ste
 from verified_dp.report.facts import Judged, outward, read_certificate, rounded
 from verified_dp.report.pages import RATES, index, page
 from verified_dp.spec import parse_spec
+from verified_dp.verifiers.trust import trusted
 
 FOLDER = Path(__file__).parent / "claims"
 CLAIMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.toml"))}
@@ -60,6 +62,16 @@ def test_the_page_holds_its_certificate(pages: dict[str, str]) -> None:
         sides = ("lower", "upper") if all(pair["tight"] for pair in document["pairs"]) else ("upper",)
         ends = [document["result"]["epsilon"][side] for side in sides]
         assert [part for part in (*ends, document["sha256"], *document["theorems"]) if part not in text] == []
+
+
+def test_the_page_says_what_a_check_rests_on(pages: dict[str, str]) -> None:
+    """Files and lines as `verify --trust` has them, each theorem with its statement, and what is not proved here."""
+    judged = judge(CLAIMS["sampled"], "sampled")
+    rests = trusted(judged.data)
+    text = html.unescape(pages["sampled"])
+    assert f"{rests.lines} lines of code in {len(rests.files)} files, and {len(rests.theorems)} theorems" in text
+    said = [*(path for path, _ in rests.files), *(one[1] for one in rests.theorems), *rests.not_proved_here]
+    assert [one for one in said if one not in text] == []
 
 
 def test_all_assumptions_can_be_ticked(pages: dict[str, str]) -> None:

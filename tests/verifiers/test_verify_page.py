@@ -87,6 +87,8 @@ def test_a_certificate_is_described(document: Document) -> None:
     assert found["assumptions"] == document["assumptions"] and found["sha256"] == document["sha256"]
     assert "(1, 1e-5)-differential privacy" in found["statement"][0]
     assert len(found["evaluations"]) == len(document["evaluations"])
+    assert [name for name, _, _ in found["theorems"]] == document["theorems"]
+    assert all(statement and read for _, statement, read in found["theorems"]) and len(found["not_proved_here"]) >= 2
 
 
 ALONE = """

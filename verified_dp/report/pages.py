@@ -21,6 +21,8 @@ from verified_dp.report.curves import Point, delta_curve, step_curve, tradeoff_c
 from verified_dp.report.facts import Judged, as_decimal, outward, round_step, rounded
 from verified_dp.report.peers import Peer, ask_peers
 from verified_dp.terminal import escaped
+from verified_dp.verifiers.statements import not_proved_here, statements
+from verified_dp.verifiers.trust import trusted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -248,5 +250,15 @@ def _cut(text: str) -> str:
 def _certificate(judged: Judged) -> dict[str, Any]:
     data = judged.data
     link = f"data:application/json;base64,{b64encode(data).decode()}" if len(data) <= _LARGEST else ""
-    return {"sha256": judged.certificate["sha256"], "size": len(data), "certificate_link": link,
-            "theorems": judged.certificate["theorems"], "versions": judged.certificate["versions"]}
+    names = judged.certificate["theorems"]
+    return {"sha256": judged.certificate["sha256"], "size": len(data), "certificate_link": link, "code": _code(data),
+            "theorems": statements(names), "not_proved_here": not_proved_here(names),
+            "versions": judged.certificate["versions"]}
+
+
+def _code(data: bytes) -> tuple[tuple[str, int], ...]:
+    """The files that a check loads, with their lines; none where it needs more time or memory than is allowed."""
+    try:
+        return trusted(data).files
+    except Unsupported:
+        return ()

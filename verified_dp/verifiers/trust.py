@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import verified_dp
 from verified_dp.core.kernel.certificate.check import Check
 from verified_dp.verifiers.bounded import MEGABYTES, SECONDS, check_and_files
+from verified_dp.verifiers.statements import not_proved_here, statements
 
 _PACKAGE = Path(verified_dp.__file__).parent
-_ALWAYS = ("arithmetic: FLINT/Arb through python-flint, Python and its standard library, and the machine",
-           "the claim's assumptions about what was run, which the certificate lists")
 
 
 @dataclass(frozen=True)
@@ -46,12 +43,9 @@ def trusted(data: bytes, *, seconds: float = SECONDS, megabytes: int = MEGABYTES
     check, loaded = check_and_files(data, seconds=seconds, megabytes=megabytes)
     if not check.valid:
         return Trust(check, (), (), ())
-    known: dict[str, dict[str, Any]] = json.loads(files("verified_dp.verifiers").joinpath("theorems.json").read_text(
-        encoding="utf-8"))
-    names = [name for name in json.loads(data)["theorems"] if name in known]  # valid: read under limits just now
-    cited = [f"{name}: {text}" for name in names for text in known[name]["cites"]]
-    return Trust(check, tuple((_shown(path), _lines(path)) for path in loaded),
-                 tuple((name, known[name]["statement"], known[name]["read"]) for name in names), (*cited, *_ALWAYS))
+    names = json.loads(data)["theorems"]  # valid: read under limits just now
+    return Trust(check, tuple((_shown(path), _lines(path)) for path in loaded), statements(names),
+                 not_proved_here(names))
 
 
 def _shown(path: str) -> str:

@@ -24,8 +24,8 @@ from urllib.request import urlopen
 _HERE = Path(__file__).resolve().parent
 _PACKAGE = _HERE.parents[1]
 _OWN = ("__init__.py", "core/**/*.py", "questions/__init__.py", "questions/statement.py", "terminal.py",
-        "verifiers/__init__.py", "verifiers/independent/*.py", "verifiers/browser/__init__.py",
-        "verifiers/browser/inside.py")
+        "verifiers/__init__.py", "verifiers/statements.py", "verifiers/theorems.json", "verifiers/independent/*.py",
+        "verifiers/browser/__init__.py", "verifiers/browser/inside.py")
 """What runs in the page: the closure of inside.py's imports."""
 _STYLES = (_PACKAGE / "report" / "templates" / "style.css", _HERE / "page.css")
 _BROWSER = ("--only-binary", ":all:", "--implementation", "cp", "--python-version", "3.14", "--abi", "cp314",

@@ -60,12 +60,14 @@ def describe(data: bytes) -> str:
     """JSON: what a certificate that was found valid says, for people."""
     from verified_dp.core.kernel.certificate.document import read_document
     from verified_dp.questions.statement import sentences
+    from verified_dp.verifiers.statements import not_proved_here, statements
 
     document = read_document(data)
     claim = document["claim"]
     return json.dumps({
         "claim": f"({claim['epsilon']}, {claim['delta']})", "title": claim["title"], "statement": sentences(document),
-        "assumptions": document["assumptions"], "pairs": document["pairs"], "theorems": document["theorems"],
+        "assumptions": document["assumptions"], "pairs": document["pairs"],
+        "theorems": statements(document["theorems"]), "not_proved_here": not_proved_here(document["theorems"]),
         "versions": document["versions"], "sha256": document["sha256"],
         "evaluations": [_evaluation(entry) for entry in document["evaluations"]]})
 

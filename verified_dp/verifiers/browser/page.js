@@ -232,7 +232,8 @@ const showContent = content => {
     return item;
   }));
   fill("pairs", ...pairsOf([...content.pairs.map(pair => [pair.order, `P = ${pair.P}; Q = ${pair.Q} (${pair.theorem})`]),
-    ["theorems", content.theorems.join(", ")]]));
+    ...content.theorems.map(([name, statement, read]) => [name, `${statement} (last read: ${read})`]),
+    ...content.not_proved_here.map(words => ["not proved here", words])]));
 };
 
 // ---------- the user ----------
