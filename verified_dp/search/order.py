@@ -19,14 +19,13 @@ from flint import arb, ctx
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
 from verified_dp.core.engines.contour import LineValues, LineWitness, ReversedValues
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.marked import MarkedValues, MarkedWitness
 from verified_dp.core.engines.mixture_lines import MixtureLines
-from verified_dp.core.engines.rational import ExactWitness
-from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel.balls import ball, lower_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.law import SWAPPED, is_on_lines
 from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
@@ -234,17 +233,14 @@ class SingleOrder:
         if method == "auto" and not self.is_trivial:
             with hurrying(), suppress(Unsupported, OutOfTime):
                 return self.moments.quick(epsilon)
-        return self.evaluate(epsilon, SupportWitness(256))
+        return self.evaluate(epsilon, ExactWitness(256))
 
     def _enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         if self.loss.only_moments:
             return self._by_moments(epsilon, method)
-        past = self._past_support(epsilon, bits)
-        if past is None or past.bounds.lower != past.bounds.upper:
-            known = self.exactly(epsilon) if past is not None or method in ("auto", "closed-form") else None
-            past = known or past
-        if past is not None:
-            return past
+        known = self._without_sum(epsilon, bits, method)
+        if known is not None:
+            return known
         near = self._near_end(epsilon, bits, method, budget)
         if near is not None and width_bits(near.bounds) >= bits:
             return near
@@ -413,18 +409,18 @@ class SingleOrder:
         """delta(eps) next to the largest loss."""
         return self.end.enclose(epsilon, bits, budget.left) if method in ("auto", "closed-form") else None
 
-    def _past_support(self, epsilon: Fraction, bits: float) -> Answer | None:
-        """delta(eps) = P(S = inf) past the largest finite loss."""
-        witness = SupportWitness(max(256, math.ceil(bits) + 64))
-        answer = self.evaluate(epsilon, witness)
-        return answer if answer.bounds.upper < 1 or answer.bounds.lower == 1 else None
+    def _without_sum(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
+        """delta(eps) = P(S = inf) past the largest finite loss; a rational delta(0) where the method allows that."""
+        answer = self.evaluate(epsilon, ExactWitness(max(256, math.ceil(bits) + 64, ctx.prec + 64)))
+        bounds = answer.bounds
+        if method not in ("auto", "closed-form") and epsilon == 0 and not bounds.everywhere:
+            return None
+        return answer if bounds.is_rational or bounds.upper < 1 or bounds.lower == 1 else None
 
     def exactly(self, epsilon: Fraction) -> Answer | None:
         """delta(eps) as a rational number, where it is known as one."""
-        witness = ExactWitness(max(ctx.prec, 64) + 64)
-        with suppress(Undecided, InvalidInput):
-            return self.evaluate(epsilon, witness)
-        return None
+        answer = self.evaluate(epsilon, ExactWitness(max(ctx.prec, 64) + 64))
+        return answer if answer.bounds.is_rational else None
 
     def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
         """Whether the contour is faster than a long sum."""
@@ -462,7 +458,7 @@ class SingleOrder:
             if best is None or reached > best_bits:
                 best, best_bits = answer, reached
                 self._shortfall = min(max(asked - spare - reached, 0.0), 40.0)
-            if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness | SupportWitness):
+            if best_bits >= bits or budget.spent or isinstance(answer.witness, ChernoffWitness | ExactWitness):
                 break
             if self._is_cut(answer, asked):
                 break
@@ -633,6 +629,6 @@ class SingleOrder:
         rules = model.rules([choose_family_nodes(family, tilt, 8.0) for family in model.ruled],
                             lambda half_line: panel_rule(half_line.panels(tilt, (), 0.0, 8.0)))
         if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
-            return self.evaluate(epsilon, SupportWitness(256))  # 0 <= delta <= 1 is all that is cheap
+            return self.evaluate(epsilon, ExactWitness(256))  # 0 <= delta <= 1 is all that is cheap
         prec = 64 + 2 * max((math.ceil(math.log2(count)) for _, count in self.loss.laws), default=0)
         return self.evaluate(epsilon, ChernoffWitness(dyadic(tilt), rules, prec))

@@ -11,7 +11,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.engines.closed import ClosedFormWitness, is_quick
-from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.theorems import proved_by
@@ -113,11 +113,10 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
 def _bracket_exactly(asked: Question) -> Bracket | None:
     """What needs no search: the target below the mass at infinity, or equal to it; delta(0) at most the target."""
     order = asked.order
-    far_out = order.evaluate(FAR_OUT, SupportWitness(256))
-    for answer in (far_out, order.exactly(FAR_OUT)):
-        if answer is not None and asked.exceeded(answer):  # by the mass at infinity, which no eps takes away (T44)
-            return Bracket(answer, None, never=True)
-    at_zero = order.exactly(Fraction(0)) or order.evaluate(Fraction(0), SupportWitness(256))
+    far_out = order.evaluate(FAR_OUT, ExactWitness(256))
+    if asked.exceeded(far_out):  # by the mass at infinity, which no eps takes away (T44)
+        return Bracket(far_out, None, never=True)
+    at_zero = order.evaluate(Fraction(0), ExactWitness(256))
     if asked.met(at_zero):
         return Bracket(None, at_zero)
     pair = pair_at_end(order, asked.target)
@@ -212,7 +211,7 @@ def _is_near_zero(order: SingleOrder, target: Fraction) -> bool:
 
 def bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bracket:
     """The least eps that one Renyi order proves, a little above where the bound reaches the target; no lower end."""
-    room = ball(target) - order.evaluate(FAR_OUT, SupportWitness(256)).bounds.lower  # infinity mass
+    room = ball(target) - order.evaluate(FAR_OUT, ExactWitness(256)).bounds.lower  # infinity mass
     if not room > 0:
         return Bracket(None, None)
     guess = order.moments.guess_epsilon(float(room.log()))

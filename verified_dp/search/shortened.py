@@ -9,8 +9,8 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.mixture_lines import Mixture
-from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.shortened import INNER, ShortenedValues, ShortenedWitness
 from verified_dp.core.kernel.balls import ball
@@ -77,7 +77,7 @@ class LongOrder(SingleOrder):
 
     def _order(self, kept: Kept) -> SingleOrder:
         if kept not in self._orders:
-            self._orders[kept] = self._make(ShortenedWitness(kept, SupportWitness(64)).shortened(self.loss)[0])
+            self._orders[kept] = self._make(ShortenedWitness(kept, ExactWitness(64)).shortened(self.loss)[0])
         return self._orders[kept]
 
     def _rough(self) -> SingleOrder:
@@ -112,7 +112,7 @@ class LongOrder(SingleOrder):
         if answer.ends is not None:
             return intersect([self._wrapped(end, kept) for end in answer.ends])
         if answer.witness.kind not in INNER:
-            answer = self._order(kept).evaluate(answer.epsilon, SupportWitness(256))
+            answer = self._order(kept).evaluate(answer.epsilon, ExactWitness(256))
         witness = ShortenedWitness(kept, answer.witness)
         with ctx.workprec(64):
             _, above, below = witness.shortened(self.loss)
@@ -126,7 +126,8 @@ class LongOrder(SingleOrder):
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """As `SingleOrder.enclose`."""
-        if method not in ("auto", "contour") or has_closed_form(self.loss) or self._past_support(epsilon, bits):
+        if method not in ("auto", "contour") or has_closed_form(self.loss) or self._without_sum(
+                epsilon, bits, method):
             return super().enclose(epsilon, bits, method, budget)
         try:
             answer = self._by_few(epsilon, bits, budget)

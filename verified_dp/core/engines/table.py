@@ -20,12 +20,9 @@ HOMES = {
     "sparse": "engines.sparse:SparseWitness",
     "chernoff": "engines.chernoff:ChernoffWitness",
     "closed-form": "engines.closed:ClosedFormWitness",
-    "support": "engines.support:SupportWitness",
     "renyi": "engines.renyi:RenyiWitness",
     "divergences": "engines.divergences:DivergencesWitness",
-    "exact": "engines.rational:ExactWitness",
-    "end": "engines.rational:EndWitness",
-    "endless": "engines.rational:EndlessWitness",
+    "exact": "engines.exact:ExactWitness",
     "outcomes": "engines.outcomes:OutcomesWitness",
     "marked": "engines.marked:MarkedWitness",
     "halves": "families.finite.halves:HalvesWitness",
@@ -34,7 +31,11 @@ HOMES = {
     "attack": "families.batches.attack:AttackWitness",
 }
 """kind -> its file below `core`, and its class there. Nothing that a document says is ever imported by its name."""
-EARLIER: dict[str, str] = {}
+EARLIER: dict[str, str] = {
+    "support": "engines.exact:EarlierSupport",
+    "end": "engines.exact:EarlierEnd",
+    "endless": "engines.exact:EarlierEndless",
+}
 """Kinds that only earlier certificates have -> what reads them: a file below `core` and a class there (`Earlier`), or
 the version of the package that checks them where no kind of today makes the same statement."""
 

@@ -127,10 +127,6 @@ class ComposedLoss:
         """The loss of the same steps composed in another order."""
         return replace(self, order=order, parts=tuple((law.in_order(order), k) for law, k in self.parts))
 
-    def admits(self, kind: str) -> bool:
-        """Whether witnesses of that kind may be evaluated on it."""
-        return True
-
     def read(self, kind: str, values: Values) -> Values:
         """What the values of a witness of that kind say of delta: just that."""
         return values

@@ -73,6 +73,6 @@ def evaluate(loss: ComposedLoss, witness: Witness, between: Callable[[], None] =
     """
     if not 2 <= witness.prec <= MAX_BITS:
         raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
-    if not witness.applies(loss) or not loss.admits(witness.kind):
+    if not witness.applies(loss):
         raise InvalidInput("witness", type(witness).__name__, "a witness that meets its side conditions")
     return loss.read(witness.kind, witness.evaluate(loss, between))

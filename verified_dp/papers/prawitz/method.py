@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from verified_dp.core.engines.support import enclose_past_support
+from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.papers.paper import PaperAnswer

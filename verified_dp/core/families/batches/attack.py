@@ -24,10 +24,6 @@ class ShuffledLoss(ComposedLoss):
 
     shuffled: tuple[tuple[ShuffledEpoch, int, Fraction], ...]
 
-    def admits(self, kind: str) -> bool:
-        """Not what needs the end of the support of the pair itself."""
-        return kind not in ("end", "endless")
-
     def read(self, kind: str, values: Values) -> Values:
         """The pair bounds from above alone; an attack, from below."""
         return values if kind == AttackWitness.kind else FromAbove(values)
