@@ -106,8 +106,8 @@ def table(functions: Iterable[Function], proofs: Mapping[str, Path]) -> str:
     lines = []
     for room, what in ROOMS.items():
         rows = [row(path, room, users.get(name, ())) for name, path in proofs.items() if path.parent.name == room]
-        lines += [f"### {room}/: {what}", "", "| theorem | statement | rests on it | it uses | read whole |", "|---|---|---|---|---|",
-                  *rows, ""] if rows else []
+        lines += [f"### {room}/: {what}", "", "| theorem | statement | rests on it | it uses | read whole |",
+                  "|---|---|---|---|---|", *rows, ""] if rows else []
     return "\n".join([BEGIN, "", *lines, END])
 
 
@@ -118,8 +118,8 @@ def count_of_readings(golden: Mapping[str, Iterable[str]], whole: Mapping[str, s
         known = [whole[theorem] for theorem in golden[name] if theorem in whole]
         now, later = sum(bool(each) and "," not in each for each in known), sum("," in each for each in known)
         lines.append(f"| {what} | {len(known)} | {now} | {later} | {len(known) - now - later} |")
-    return "\n".join([BEGIN, "", "| behind a certificate of | theorems | read whole as they stand | read whole, code since "
-                      "changed | never read whole |", "|---|---|---|---|---|", *lines, "", END])
+    head = ("behind a certificate of", "theorems", "read whole as they stand", "read whole, changed since", "never")
+    return "\n".join([BEGIN, "", f"| {' | '.join(head)} |", "|---|---|---|---|---|", *lines, "", END])
 
 
 def golden_theorems(root: Path) -> dict[str, list[str]]:

@@ -254,8 +254,8 @@ def trust_lines(found: Trust) -> list[str]:
     return [
         *field("code", f"{found.lines} lines in {len(found.files)} files"),
         *(line for path, lines in found.files for line in field("", f"{lines:5} {path}")),
-        *field("theorems", f"{len(found.theorems)}; a second reader has read {now} whole as they stand, {before} more before "
-                           "something changed; in brackets the last reading of the proof against the code"),
+        *field("theorems", f"{len(found.theorems)}; a second reader has read {now} whole as they stand, {before} more "
+                           "before something changed; in brackets the last reading of the proof against the code"),
         *(line for name, text, read in found.theorems for line in field("", f"{name}: {text} [{read}]", hanging=2)),
         *field("not proved", "here:"),
         *(line for text in found.not_proved_here for line in field("", text, hanging=2)),
