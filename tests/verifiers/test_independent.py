@@ -210,8 +210,7 @@ def test_no_loss_is_larger_than_the_largest(
     result = {"delta": {"order": "symmetric", "lower": "0", "upper": "1.0000"}, "epsilon": epsilon}
     wrong = sealed({**document, "evaluations": [delta, *kept[1:]], "verdict": "refuted", "result": result})
     for found in (independent.verify(canonical(wrong)), verify_trusted(canonical(wrong))):
-        assert not found.valid and found.field in (
-            "evaluations[1].witness", "evaluations[1].enclosure.lower"), found
+        assert not found.valid and str(found.field).startswith(("evaluations[1].", "result.epsilon")), found
 
 
 SPARSE = ('[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "4"\ncount = 3000\n'
