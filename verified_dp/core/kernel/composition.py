@@ -67,6 +67,11 @@ MAX_DRAWS = 512
 """More draws, or records of a group on a sample, would take too long: every one adds a component to the mixture."""
 
 
+Component = tuple[Fraction, Fraction]
+"""(mean, weight > 0)."""
+Mixture = tuple[Component, ...]
+
+
 def binomial_weights(trials: int, probability: Fraction) -> tuple[Fraction, ...]:
     """P(Bin(trials, probability) = n) for n = 0..trials.
 

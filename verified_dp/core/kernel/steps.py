@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
 from verified_dp.core.families.table import by_family
-from verified_dp.core.kernel.composition import Mechanism, Relation, binomial_weights
+from verified_dp.core.kernel.composition import Component, Mechanism, Mixture, Relation, binomial_weights
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.law import Law
@@ -16,7 +16,6 @@ from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Gaussian, Release
 from verified_dp.core.kernel.theorems import proved_by
 
 if TYPE_CHECKING:
-    from verified_dp.core.engines.mixture_lines import Component, Mixture
     from verified_dp.core.kernel.composed import ComposedLoss
 
 
