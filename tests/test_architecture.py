@@ -48,7 +48,7 @@ FAMILY_USES = {
     "allocation": set(),
     "batches": {"finite", "gaussian", "sampling"},
     "clones": {"batches", "finite"},
-    "discrete": {"finite", "gaussian", "guarantees"},
+    "discrete": {"finite", "gaussian", "guarantees", "sampling"},
     "finite": set(),
     "gaussian": set(),
     "guarantees": {"finite"},
