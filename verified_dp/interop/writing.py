@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from textwrap import wrap
+from typing import Any
 
 from verified_dp.core.kernel.composition import Composition, Grouped, Sampled, Spec
 from verified_dp.core.kernel.exact import fraction_text
-from verified_dp.core.kernel.mechanisms import Stated
 from verified_dp.interop.reading import Converted
 
 
@@ -51,7 +51,7 @@ def _mechanisms(composition: Composition) -> Iterator[str]:
             yield from [*_keys(bare), *_sampling(inner), f"count = {count}"]
 
 
-def _keys(mechanism: Stated) -> Iterator[str]:
+def _keys(mechanism: Any) -> Iterator[str]:
     """kind and the stated fields of a mechanism that is not sampled."""
     yield f"kind = {_text(mechanism.stated.name)}"
     stated = ((name, getattr(mechanism, name)) for name in mechanism.stated.readers)

@@ -68,6 +68,7 @@ class ShortenedWitness(Reduction):
             parts.append((law, count))
         return replace(loss, parts=tuple(parts)), upper_end(-above.expm1()), upper_end(-below.expm1())
 
+    @proved_by("T166-revealed-laws")
     def reduced(self, loss: ComposedLoss) -> ComposedLoss:
         """What is left."""
         return self.shortened(loss)[0]
