@@ -147,7 +147,8 @@ Reader = Callable[[dict[str, Any]], Mechanism]
 
 
 def _bare_kinds(releases: Releases) -> dict[str, Reader]:
-    return {**{kind: partial(_bare, release) for kind, release in releases.items()}, "gaussian": partial(_bare, Gaussian)}
+    found: dict[str, Reader] = {kind: partial(_bare, release) for kind, release in releases.items()}
+    return {**found, "gaussian": partial(_bare, Gaussian)}
 
 
 def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
