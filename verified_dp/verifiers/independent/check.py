@@ -47,9 +47,9 @@ _BUDGET = re.compile(r"([1-9])\.([0-9]{3})e(0|-?[1-9][0-9]{0,30})")
 class Check:
     """verdict: what a valid certificate proves. field, reason: where and why another is not valid.
 
-    by_itself: whether this checker decided the verdict by a method of its own, no witness asked. replayed, compared: how
-    many recorded enclosures their witnesses proved again, and how many of the others its own numbers agree with, which
-    says nothing of their last digits.
+    by_itself: whether this checker decided the verdict by a method of its own, no witness asked. replayed, compared:
+    how many recorded enclosures their witnesses proved again, and how many of the others its own numbers agree with,
+    which says nothing of their last digits.
     """
 
     valid: bool
