@@ -24,12 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from mpmath.libmp import BACKEND, MPZ
+
 from .balls import Ball, Unknown, ball, bits, exp, log, tick
 
-try:
-    from gmpy2 import mpz  # type: ignore[import-not-found,unused-ignore]
-except ImportError:
-    mpz = None
 
 
 @dataclass(frozen=True)
@@ -82,13 +80,13 @@ def convolved(a: Sequence[int], b: Sequence[int]) -> list[int]:
     most = max(a) * max(b) * min(len(a), len(b))
     if not most:
         return [0] * (len(a) + len(b) - 1)
-    if mpz is not None:
+    if BACKEND == "gmpy":  # mpmath found gmpy2, which multiplies long integers fast
         return _by_bytes(a, b, most.bit_length() // 8 + 1, len(a) + len(b) - 1)
     return _by_digits(a, b, most.bit_length() * 30103 // 100_000 + 1, len(a) + len(b) - 1)
 
 
 def _by_bytes(a: Sequence[int], b: Sequence[int], width: int, count: int) -> list[int]:
-    first, second = (mpz(int.from_bytes(b"".join(w.to_bytes(width, "little") for w in one), "little"))
+    first, second = (MPZ(int.from_bytes(b"".join(w.to_bytes(width, "little") for w in one), "little"))
                      for one in (a, b))
     data = int(first * second).to_bytes(width * count + 1, "little")
     return [int.from_bytes(data[i:i + width], "little") for i in range(0, width * count, width)]
