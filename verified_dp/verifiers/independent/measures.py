@@ -29,7 +29,6 @@ from mpmath.libmp import BACKEND, MPZ
 from .balls import Ball, Unknown, ball, bits, exp, log, tick
 
 
-
 @dataclass(frozen=True)
 class Measure:
     """What is known of a measure above, or below (where `whole` has no meaning)."""
