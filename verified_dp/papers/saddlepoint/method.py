@@ -13,6 +13,7 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.exact import enclose_past_support
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.kernel.balls import ball, upper_end
@@ -79,7 +80,7 @@ def check_supported(loss: ComposedLoss) -> None:
     """Raises Unsupported where the saddle-point methods do not apply."""
     if not loss.parts and not loss.mean_shift_squared:
         raise Unsupported("nothing depends on the data: there is no saddle point")
-    if not loss.has_transform:
+    if not lines(loss).has_transform:
         raise Unsupported("this method needs the transform of every step, and one of them has none: use lattice")
 
 
