@@ -366,6 +366,7 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         DivergencesWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
         ExactWitness(80), EndWitness(80), EndlessWitness(80),
         OutcomesWitness(Fraction(1), Fraction(1, 7), 30, (9,), ((50, 1),), Fraction(3), Fraction(0), 80),
+        LineWitness(Fraction(1), Fraction(1, 7), 30, (), (), Fraction(3), Fraction(0), 80, (9,), ((50, 1),)),
         HalvesWitness(Fraction(1, 2), ((Window(0, 0, 9), Window(1, 2, 5)), (Window(1, 1, 1),)), 80),
         MarkedWitness(Fraction(1, 8), Fraction(1, 7), 9, (rule,), (rule,), (rule,),
                       (Mark(Fraction(1), Fraction(1, 4), 3),), Fraction(1), Fraction(0), Fraction(-2), 80),
