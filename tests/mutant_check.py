@@ -118,7 +118,9 @@ def original(kind: str) -> Document:
 
 
 def _entries(document: Document, kind: str) -> list[int]:
-    return [n for n, entry in enumerate(document["evaluations"]) if entry["witness"]["kind"] == kind.partition(" of ")[0]]
+    """Of evaluations by this kind; "line of atoms" is a line."""
+    name = kind.partition(" of ")[0]
+    return [n for n, entry in enumerate(document["evaluations"]) if entry["witness"]["kind"] == name]
 
 
 def mutant(document: Document, kind: str, rng: random.Random) -> tuple[Document | None, str, bool]:

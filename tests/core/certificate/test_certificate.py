@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from verified_dp.certificate import build_certificate, certificate_bytes, widened
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.grid import LawGrid

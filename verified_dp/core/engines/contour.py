@@ -4,7 +4,8 @@
            = (eta/2pi) sum_{|m| <= m0} G(m eta)  -  aliases (>= 0)  +- frequency tail  +- transform errors +- rounding.
 
 M is the product of what stands for the steps' transforms: sums over nodes (T08 to T12), closed forms and rules (T41,
-T61, T168), or sums over listed atoms, where what is not listed is an infinite loss or none. `LineWitness.evaluate` does all the work that does not depend on eps; `LineValues.delta` is then cheap at every eps.
+T61, T168), or sums over listed atoms, where what is not listed is an infinite loss or none. `LineWitness.evaluate`
+does all the work that does not depend on eps; `LineValues.delta` is then cheap at every eps.
 """
 
 from __future__ import annotations
