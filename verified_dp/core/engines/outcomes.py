@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import ClassVar
 
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.witnesses import Values
-from verified_dp.core.kernel.work import Work, nothing
 
 
 @dataclass(frozen=True)
-class OutcomesWitness:
-    """A line of laws that are all listed, none of its nodes."""
+class EarlierOutcomes:
+    """A line of laws that are all listed, none of its nodes (T192)."""
 
     tilt: Fraction
     step: Fraction
@@ -28,20 +26,9 @@ class OutcomesWitness:
 
     kind: ClassVar[str] = "outcomes"
     method: ClassVar[str] = "contour"
+    sources: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def now(self) -> LineWitness:
         """The line that makes the same statement."""
         return LineWitness(self.tilt, self.step, self.count, (), (), self.right, self.left, self.prec, self.reaches,
                            self.cover)
-
-    def applies(self, loss: ComposedLoss) -> bool:
-        """As of the line."""
-        return self.now().applies(loss)
-
-    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> Values:
-        """As of the line."""
-        return self.now().evaluate(loss, between)
-
-    def work(self, loss: ComposedLoss) -> Work:
-        """As of the line."""
-        return self.now().work(loss)
