@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import acb, acb_mat, arb, ctx
 
 from verified_dp.core.engines.chernoff import bound_mass
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
@@ -179,8 +180,9 @@ class LineWitness:
         ordered = ordered and (self.left >= 0 or (self.left < -1 and not rest.direct_parts and not listed))
         covered = all(cells > 0 and stride > 0 for cells, stride in self.cover) and bool(listed or not self.cover)
         known = all(law.lists(reach) for law, _, reach in listed) and len(self.reaches) in (0, len(loss.parts))
-        return rest.has_line and ordered and covered and known and all(
-            rest.suits(len(rules)) for rules in (self.nodes, self.tail_nodes))
+        seen = lines(rest)
+        return seen.has_line and ordered and covered and known and all(
+            seen.suits(len(rules)) for rules in (self.nodes, self.tail_nodes))
 
     def _split(self, loss: ComposedLoss) -> tuple[list[tuple[Law, int, int]], ComposedLoss]:
         """The laws whose atoms are listed, with counts and reaches, and the loss of all others."""
@@ -268,7 +270,7 @@ class LineWitness:
         listed, rest = self._split(loss)
         nodes, frequencies = count_all_nodes(rest, self.nodes), abs(self.count) + 1
         made, tails = (work_of_nodes(rest, rules) for rules in (self.nodes, self.tail_nodes))
-        products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(rest.node_parts) + 1))
+        products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(lines(rest).node_parts) + 1))
         bounds = 8 * EXPONENTIAL * ((1 + len(self.cover)) * tails + made)
         direct = sum(law.rule_work(self.prec) + frequencies * law.transform_work(self.prec)
                      for law, _ in rest.direct_parts)
