@@ -23,7 +23,6 @@ HOMES = {
     "renyi": "engines.renyi:RenyiWitness",
     "divergences": "engines.divergences:DivergencesWitness",
     "exact": "engines.exact:ExactWitness",
-    "outcomes": "engines.outcomes:OutcomesWitness",
     "marked": "engines.marked:MarkedWitness",
     "halves": "families.finite.halves:HalvesWitness",
     "shortened": "families.gaussian.shortened:ShortenedWitness",
@@ -35,6 +34,7 @@ EARLIER: dict[str, str] = {
     "support": "engines.exact:EarlierSupport",
     "end": "engines.exact:EarlierEnd",
     "endless": "engines.exact:EarlierEndless",
+    "outcomes": "engines.outcomes:EarlierOutcomes",
 }
 """Kinds that only earlier certificates have -> what reads them: a file below `core` and a class there (`Earlier`), or
 the version of the package that checks them where no kind of today makes the same statement."""
