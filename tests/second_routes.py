@@ -28,8 +28,10 @@ from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import choose_line, plan_line
 from verified_dp.search.marked import choose_marked, plan_marked
-from verified_dp.search.order import MAX_TILT, Budget, SingleOrder
+from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.outcomes import has_listed, plan_outcomes
+from verified_dp.search.planners.epochs import Epochs
+from verified_dp.search.planners.line import MAX_TILT
 from verified_dp.search.rays import choose_rays, plan_rays
 
 BITS, FEW_BITS, SECONDS, QUICK = 40.0, 12.0, 1.0, 0.2
@@ -79,17 +81,17 @@ def _by_contour(choose: Callable[[SingleOrder, Fraction], Witness | None],
 
 
 def _line(order: SingleOrder, epsilon: Fraction) -> Witness | None:
-    plan = plan_line(order._float_model, float(epsilon), order.saddle(epsilon), BITS)
-    return choose_line(order._float_model, plan) if plan.seconds < SECONDS else None
+    plan = plan_line(order.float_model, float(epsilon), order.saddle(epsilon), BITS)
+    return choose_line(order.float_model, plan) if plan.seconds < SECONDS else None
 
 
 def _rays(order: SingleOrder, epsilon: Fraction) -> Witness | None:
-    plan = plan_rays(order._float_model, float(epsilon), order._jumping(epsilon, order.saddle(epsilon)), BITS)
+    plan = plan_rays(order.float_model, float(epsilon), order.jumping(epsilon, order.saddle(epsilon)), BITS)
     return choose_rays(plan) if plan is not None and plan.seconds < QUICK else None
 
 
 def _marked(order: SingleOrder, epsilon: Fraction) -> Witness | None:
-    plan = plan_marked(order._float_model, float(epsilon), order.saddle(epsilon), BITS)
+    plan = plan_marked(order.float_model, float(epsilon), order.saddle(epsilon), BITS)
     return choose_marked(plan) if plan is not None and plan.seconds < QUICK else None
 
 
@@ -112,7 +114,7 @@ def _outcomes(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
 
 
 def _end(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
-    return SingleOrder(loss).end.enclose(epsilon, BITS, SECONDS)
+    return SingleOrder(loss).enclose_by("deficits", epsilon, BITS, Budget(SECONDS))
 
 
 ROUTES: tuple[Callable[[ComposedLoss, Fraction], Answer | None], ...] = (
@@ -150,7 +152,9 @@ def integrated(loss: ComposedLoss, epsilon: Fraction) -> Route | None:
 def _epochs(loss: ComposedLoss, epsilon: Fraction) -> Iterator[Route]:
     """Epochs of random allocation by a line of each order."""
     order = SingleOrder(loss)
-    for plan in order._plan_epochs(epsilon, order.saddle(epsilon).log_delta - FEW_BITS):
+    planner = order.offered("epochs")
+    assert isinstance(planner, Epochs)
+    for plan in planner.plans(epsilon, order.saddle(epsilon).log_delta - FEW_BITS):
         name = "swapped line" if plan.witness.tilt < 0 else "line"
         yield from (replace(one, name=name) for one in _route(order.evaluate(epsilon, plan.witness)))
 

@@ -50,8 +50,8 @@ from verified_dp.search.buckets import enclose_in_buckets, has_buckets
 from verified_dp.search.deadline import OutOfTime, ending_at, is_stopped
 from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
-from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.planners.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.roots import Bracket, first_guess, guess_epsilon, is_below, log_of
 
 METHODS = ("auto", "closed-form", "contour", "lattice")

@@ -27,9 +27,10 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.witnesses import Witness, evaluate
-from verified_dp.search.end_engine import EndEngine
+from verified_dp.search.deadline import Budget
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import float_loss
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.order import SingleOrder
 
 F = Fraction
@@ -135,7 +136,7 @@ def test_next_to_the_largest_loss(truth: ModuleType, mutants: ModuleType, name: 
     for share in shares:
         epsilon = end * (1 - F(share))
         value = around(truth.exact(truth.delta(steps, truth.real(epsilon))), truth.ERROR)
-        found = EndEngine(loss).enclose(epsilon, 40.0, 60.0)
+        found = OneDirection(loss).enclose_by("deficits", epsilon, 40.0, Budget(60.0))
         assert found is not None
         witness, bounds = found.witness, found.bounds
         assert isinstance(witness, DeficitsWitness)

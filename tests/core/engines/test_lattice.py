@@ -33,7 +33,6 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.lattice import choose_windows, plan_lattice
-from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.order import Budget, SingleOrder
 
@@ -259,7 +258,8 @@ def test_delta_is_the_direct_sum(epsilon: str, tilt: str) -> None:
 
 
 def solve(loss: ComposedLoss, epsilon: object, width: float = 1e-4) -> tuple[arb, arb, LatticeWitness]:
-    run = LatticeEngine(loss).solve(Fraction(epsilon), width, lambda: 20.0, lambda text: None)
+    run = SingleOrder(loss).enclose_by("lattice", Fraction(epsilon), -math.log2(width), Budget(20.0))
+    assert run is not None and isinstance(run.witness, LatticeWitness)
     return run.bounds.lower, run.bounds.upper, run.witness
 
 

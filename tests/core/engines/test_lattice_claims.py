@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import count
 
@@ -29,7 +30,6 @@ from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice import plan_lattice
-from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.spec import parse_spec
@@ -40,7 +40,9 @@ MIXED = compose((PoissonSampled(Gaussian("1"), "1/100"), 500), (PoissonSampled(G
 
 
 def lattice(loss: ComposedLoss, epsilon: object, width: float, seconds: float = 60.0) -> Bounds:
-    return LatticeEngine(loss).solve(Fraction(epsilon), width, lambda: seconds, lambda text: None).bounds
+    run = SingleOrder(loss).enclose_by("lattice", Fraction(epsilon), -math.log2(width), Budget(seconds))
+    assert run is not None
+    return run.bounds
 
 
 def relative(bounds: Bounds) -> arb:

@@ -17,7 +17,8 @@ from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.search.order import Answer, Budget, SingleOrder
+from verified_dp.search.answer import Answer
+from verified_dp.search.order import Budget, SingleOrder
 
 ORDERS = ("remove", "add", "symmetric")
 F = Fraction
@@ -130,15 +131,13 @@ def test_different_mixtures_and_a_gaussian_in_one_sum() -> None:
 
 
 @pytest.mark.theorem("T18-contour-shift", "T20-panel-enclosure", "T158-two-rays")
-def test_a_path_rays_and_a_line_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_rays_and_a_line_meet() -> None:
     """Three steps of a group of 3: few points on a bent path, and a line."""
     above = tuple((F(n), math.comb(3, n) * F(1, 10)**n * F(9, 10)**(3 - n)) for n in range(4))
     law = MixtureLoss(F(1), above, ((F(0), F(1)),), "remove")
-    rays = ask(law, 3, F(2), 36.0)
-    monkeypatch.setattr("verified_dp.search.order.plan_rays", lambda *_: None)
-    bent = ask(law, 3, F(2), 36.0)
-    monkeypatch.setattr("verified_dp.search.order.SLOW_LINE", 1e9)
-    straight = ask(law, 3, F(2), 20.0)
+    order = SingleOrder(ComposedLoss("remove", ((law, 3),), F(0)))
+    rays, bent, straight = (order.enclose_by(name, F(2), 36.0, Budget(60.0)) for name in ("rays", "path", "line"))
+    assert rays and bent and straight
     assert isinstance(bent.witness, PanelWitness) and isinstance(straight.witness, LineWitness)
     assert isinstance(rays.witness, RaysWitness)
     assert rays.bounds.lower <= bent.bounds.upper and bent.bounds.lower <= rays.bounds.upper

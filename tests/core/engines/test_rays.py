@@ -25,7 +25,7 @@ Composed = Callable[..., ComposedLoss]
 
 def chosen(loss: ComposedLoss, epsilon: Fraction, bits: float = 40.0) -> RaysWitness:
     order = SingleOrder(loss)
-    saddle = order._jumping(epsilon, order.saddle(epsilon))
+    saddle = order.jumping(epsilon, order.saddle(epsilon))
     plan = plan_rays(float_loss(loss), float(epsilon), saddle, bits)
     assert plan is not None
     return choose_rays(plan)

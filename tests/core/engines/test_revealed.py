@@ -88,7 +88,7 @@ def test_truncated_steps_are_the_average_over_how_many_batches_are_full(relation
 def test_few_steps_by_rays_are_that_average(count: int, epsilon: str, limit: int) -> None:
     loss = loss_of(truncated(count, limit=limit), "remove")
     order = SingleOrder(loss)
-    plan = plan_rays(order.model, float(F(epsilon)), order._jumping(F(epsilon), order.saddle(F(epsilon))), 40.0)
+    plan = plan_rays(order.model, float(F(epsilon)), order.jumping(F(epsilon), order.saddle(F(epsilon))), 40.0)
     assert plan is not None
     witness = choose_rays(plan)
     with ctx.workprec(128):
@@ -122,7 +122,7 @@ def altered_rays(rays: RaysWitness) -> list[RaysWitness]:
 def test_chances_that_are_not_told_from_none_widen_all() -> None:
     loss = loss_of(compose((TruncatedPoisson(Gaussian("1"), "1/10", 1000, 250), 2)), "remove")
     order = SingleOrder(loss)
-    plan = plan_rays(order.model, 1.5, order._jumping(F(3, 2), order.saddle(F(3, 2))), 40.0)
+    plan = plan_rays(order.model, 1.5, order.jumping(F(3, 2), order.saddle(F(3, 2))), 40.0)
     assert plan is not None
     with ctx.workprec(64):
         assert loss.revealed_parts[0][0].enclose_shares()[1] < 1e-30
@@ -193,7 +193,7 @@ def hostile(line: LineWitness) -> list[Witness]:
 @revealed
 @pytest.mark.parametrize("relation", ["remove", "add"])
 def test_hostile_rules_are_refused_or_show_nothing_false(relation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verified_dp.search.order.plan_rays", lambda *_: None)
+    monkeypatch.setattr("verified_dp.search.planners.rays.plan_rays", lambda *_: None)
     loss = loss_of(truncated(6), relation)
     found = SingleOrder(loss).enclose(F(1, 5), BITS, "contour", Budget(None))
     assert isinstance(found.witness, LineWitness)
@@ -266,7 +266,7 @@ def test_marked_losses_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     inner = left.enclose(epsilon, 20.0, "contour", Budget(None)).witness
     assert inner.kind == "marked"
     bounds = evaluate(loss, ShortenedWitness(kept, inner)).delta(epsilon)
-    monkeypatch.setattr("verified_dp.search.order.plan_marked", lambda *_: None)
+    monkeypatch.setattr("verified_dp.search.planners.marked.plan_marked", lambda *_: None)
     whole = LongOrder(loss).enclose(epsilon, 20.0, "contour", Budget(None))
     assert whole.witness.inner.kind == "line"  # type: ignore[attr-defined]
     assert width_bits(whole.bounds) >= 20.0
