@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.core.kernel.law import SWAPPED, has_nodes, is_on_lines
+from verified_dp.core.kernel.law import SWAPPED, is_on_lines
 from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.line import as_float
 from verified_dp.search.magnitudes import require_floats, why_no_floats
@@ -28,7 +30,6 @@ from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.sketch import Sketch, choose_sketch
 
 if TYPE_CHECKING:
-    from verified_dp.core.engines.mixture_lines import MixtureLines
     from verified_dp.search.allocation import EpochModel
     from verified_dp.search.lattice_model import LatticeModel
 
@@ -144,7 +145,7 @@ class Estimates:
     def is_faint(self, saddle: Saddle) -> bool:
         """Whether delta is out of the reach of contours."""
         lost = not math.isfinite(saddle.log_delta) or saddle.tilt > LARGEST_TILT
-        return lost or (bool(self.loss.node_parts) and saddle.log_delta < FAINTEST)
+        return lost or (bool(lines(self.loss).node_parts) and saddle.log_delta < FAINTEST)
 
     def is_rough(self, saddle: Saddle) -> bool:
         """Whether the first-order estimate may be far from delta: where the variance rises steeply up to the tilt."""
@@ -203,8 +204,8 @@ class Estimates:
     @property
     def _lines(self) -> list[tuple[MixtureLines, int]]:
         """The mixtures, the first one of laws that are one of several."""
-        return [*self.loss.node_parts, *((one, count) for law, count in self.loss.revealed_parts
-                                         for one in law.alternatives[:1] if has_nodes(one))]
+        return [*lines(self.loss).node_parts, *((one, count) for law, count in lines(self.loss).revealed_parts
+                                         for one in law.alternatives[:1] if isinstance(one, MixtureLines))]
 
     def is_swapped(self, other: Estimates) -> bool:
         """Whether the other order is that of the same pair."""

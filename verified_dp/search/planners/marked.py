@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Self
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import as_float
 from verified_dp.search.marked import choose_marked, plan_marked
@@ -20,7 +21,7 @@ class Marked(Bent):
     @classmethod
     def of(cls, model: Estimates) -> Self | None:
         """Not for one of several laws, nor for few steps."""
-        return None if model.loss.revealed_parts or model.few else cls(model)
+        return None if lines(model.loss).revealed_parts or model.few else cls(model)
 
     def plan_at(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Plan | None:
         """A line to so many bits."""

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Self
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import as_float
 from verified_dp.search.path import choose_path, plan_path, predicted_cost
@@ -20,7 +21,7 @@ class Path(Bent):
     @classmethod
     def of(cls, model: Estimates) -> Self | None:
         """Not for one of several laws; without Gaussian steps there are rays."""
-        return None if model.loss.revealed_parts or not model.loss.mean_shift_squared else cls(model)
+        return None if lines(model.loss).revealed_parts or not model.loss.mean_shift_squared else cls(model)
 
     def plan_at(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Plan | None:
         """A path to so many bits."""

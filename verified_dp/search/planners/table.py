@@ -8,6 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import is_atomic, is_on_lines
 from verified_dp.search.planners.plan import Planner
@@ -38,11 +39,12 @@ def _is_sum(loss: ComposedLoss) -> bool:
 
 def has_contour(loss: ComposedLoss) -> bool:
     """Whether every law has a transform that is known beyond lines alone, and their product decays."""
-    return loss.has_line and loss.decays and not any(is_on_lines(law) for law, _ in loss.parts)
+    return lines(loss).has_line and lines(loss).decays and not any(is_on_lines(law) for law, _ in loss.parts)
 
 
 def _has_nodes(loss: ComposedLoss) -> bool:
-    return bool(loss.node_parts or loss.revealed_parts) and not loss.direct_parts and has_contour(loss)
+    seen = lines(loss)
+    return bool(seen.node_parts or seen.revealed_parts) and not loss.direct_parts and has_contour(loss)
 
 
 def _is_atomic(loss: ComposedLoss) -> bool:
