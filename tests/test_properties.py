@@ -24,8 +24,9 @@ from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 from verified_dp.search.answer import width_bits
+from verified_dp.search.deadline import Budget
 from verified_dp.search.line import LinePlan, choose_family_nodes, choose_line, plan_line, tail_lines
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.saddle import saddle_at
 
 SECONDS = 0.4
@@ -171,15 +172,15 @@ moderate = {
 }
 
 
-def single(q: Fraction, s: Fraction, k: int, order: str) -> SingleOrder:
-    return SingleOrder(privacy_profile(compose(steps(q, s, k)), order)._orders[0].loss)
+def single(q: Fraction, s: Fraction, k: int, order: str) -> OneDirection:
+    return OneDirection(privacy_profile(compose(steps(q, s, k)), order)._orders[0].loss)
 
 
 def overlap(a: Bounds, b: Bounds) -> bool:
     return bool(a.lower <= b.upper and b.lower <= a.upper)
 
 
-def at_tilt(order: SingleOrder, plan: LinePlan, share: float) -> LinePlan:
+def at_tilt(order: OneDirection, plan: LinePlan, share: float) -> LinePlan:
     """The plan on another vertical line, with nodes for it."""
     tilt, left = plan.tilt * share, min(plan.left, plan.tilt * share / 2)
     right = max(plan.right, tilt * 1.2)

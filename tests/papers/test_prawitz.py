@@ -30,8 +30,9 @@ from verified_dp.papers.prawitz.bounds import (
     evaluate_prawitz,
 )
 from verified_dp.papers.prawitz.choose import choose_prawitz
+from verified_dp.search.deadline import Budget
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 
 
 def window(u: mpf) -> mpf:
@@ -112,7 +113,7 @@ def overlap(a: Bounds, b: Bounds) -> bool:
 
 
 def truth(loss: ComposedLoss, epsilon: Fraction) -> Bounds:
-    return SingleOrder(loss).enclose(epsilon, 40, "auto", Budget(20)).bounds
+    return OneDirection(loss).enclose(epsilon, 40, "auto", Budget(20)).bounds
 
 
 @pytest.mark.theorem("T101-prawitz-tilted")

@@ -31,7 +31,6 @@ from verified_dp.search.deadline import Budget
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import float_loss
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.order import SingleOrder
 
 F = Fraction
 ends = pytest.mark.theorem("T161-next-to-the-end")
@@ -207,7 +206,7 @@ def test_no_part_of_the_error_may_be_left_out(truth: ModuleType, name: str, orde
     for text in epsilons:
         epsilon = F(text)
         value = around(F(truth.mixtures_delta(steps, float(epsilon), shift)), truth.MIXTURE_ERROR)
-        plan = plan_marked(float_loss(loss), float(epsilon), SingleOrder(loss).saddle(epsilon), 30.0)
+        plan = plan_marked(float_loss(loss), float(epsilon), OneDirection(loss).saddle(epsilon), 30.0)
         assert plan is not None
         off = 0
         for witness in coarser(choose_marked(plan)):
@@ -232,7 +231,7 @@ def test_marked_losses_of_few_steps(truth: ModuleType, mutants: ModuleType, name
     for text in epsilons:
         epsilon = F(text)
         value = around(F(truth.mixtures_delta(steps, float(epsilon), shift)), truth.MIXTURE_ERROR)
-        plan = plan_marked(float_loss(loss), float(epsilon), SingleOrder(loss).saddle(epsilon), 30.0)
+        plan = plan_marked(float_loss(loss), float(epsilon), OneDirection(loss).saddle(epsilon), 30.0)
         if plan is None:
             continue
         witness: Witness = choose_marked(plan)

@@ -15,9 +15,9 @@ from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.prawitz.bounds import PrawitzValues, PrawitzWitness, enclose_by_prawitz, evaluate_prawitz
 from verified_dp.papers.prawitz.choose import choose_prawitz
 from verified_dp.papers.saddlepoint.method import check_supported
+from verified_dp.search.deadline import Budget
 from verified_dp.search.line import as_float
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import Budget
 
 
 class PrawitzCurve:
