@@ -61,7 +61,7 @@ def integral(law: FixedBatchLoss, z: mpmath.mpc) -> mpmath.mpc:
 
 @half_line
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("tilt", "frequency"), [("1/3", 2), ("2", 30), ("5", 7)])
+@pytest.mark.parametrize(("tilt", "frequency"), [("1/3", 2), ("2", 30), pytest.param("5", 7, marks=pytest.mark.long)])
 def test_the_transform_is_the_integral_over_outputs(law: FixedBatchLoss, tilt: str, frequency: int) -> None:
     with ctx.workprec(120), mpmath.workdps(18):
         nodes, c = enclose_half_line(line_of(law, tilt, frequency, 60.0)), F(tilt)
