@@ -66,7 +66,7 @@ def matches(shown: str, printed: str) -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked_here: None) -> Path:
     """A working directory with README's files and some norms, and this environment's programs first on the path."""
     for text in blocks("toml"):
         if named := re.match(r"# (\w+\.toml)\n", text):

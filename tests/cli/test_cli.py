@@ -42,7 +42,7 @@ count = 1000
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked_here: None) -> Path:
     """An empty working directory with the files that the tests name."""
     monkeypatch.chdir(tmp_path)
     plain = PLAIN.format(relation="add-or-remove")

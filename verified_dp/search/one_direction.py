@@ -143,6 +143,7 @@ class OneDirection(Estimates):
         """The other order by the line that gave this answer, where that shows it at most the goal."""
         line, values, epsilon = answer.witness, answer.values, answer.epsilon
         tells = line.kind in BOTH_WAYS and getattr(values, "witness", None) is line  # not what was made of its values
+        tells = tells and not getattr(line, "reaches", ())  # outcomes that are left out are bounded in one order alone
         if not (tells and self.is_swapped(other)):
             return None
         found = ReversedValues(values, line.prec)

@@ -130,7 +130,7 @@ def loss_of(composition: Composition, relation: str) -> ComposedLoss:
 @pytest.mark.theorem("T166-revealed-laws")
 @pytest.mark.parametrize(("relation", "count", "noise", "limit", "epsilon"), [
     ("replace", 200, "2", 14, "2"), ("zero-out", 200, "2", 14, "3/2"), ("replace", 200, "4", 10, "1"),
-    ("replace", 40, "1", 18, "4")])
+    pytest.param("replace", 40, "1", 18, "4", marks=pytest.mark.long)])
 def test_the_line_and_the_lattice_meet(relation: str, count: int, noise: str, limit: int, epsilon: str) -> None:
     composition = truncated(count, noise, limit)
     sharp = privacy_profile(composition, relation).delta(epsilon, digits=10)
