@@ -23,12 +23,13 @@ class Exact(Planner):
         """delta itself, or None."""
         prec = max(_BITS, math.ceil(asked.bits) + 64)
         with ctx.workprec(prec):
-            past = is_past_support(self.loss, asked.epsilon) or bool(self.loss.enclose_infinity_mass() == 1)
+            mass = self.loss.enclose_infinity_mass()
+            past = is_past_support(self.loss, asked.epsilon) or bool(mass == 1)
         exact = ExactWitness(max(ctx.prec, 64) + 64)
         if past:
-            known = not self.loss.only_moments and exact_infinity_mass(self.loss) is not None
+            known = not mass.is_exact() and exact_infinity_mass(self.loss) is not None
             return _certain(exact if known else SupportWitness(prec))
-        by_sum = asked.epsilon == 0 and asked.method in ("auto", "closed-form") and not self.loss.only_moments
+        by_sum = asked.epsilon == 0 and asked.method in ("auto", "closed-form")
         return _certain(exact) if by_sum and count_terms(self.loss) is not None else None
 
 
