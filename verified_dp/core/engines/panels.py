@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from flint import acb, acb_mat, arb, arb_mat, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import (
     NodeRule,
@@ -92,7 +93,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
     with ctx.workprec(BOUND_BITS):
         ends = [acb(ball(x), ball(w)) for x, w in (start, block.end)]
         errors = [_worst(bound_node_errors(law, rule, ends))
-                  for (law, _), rule in zip(loss.node_parts, block.nodes, strict=True)]
+                  for (law, _), rule in zip(lines(loss).node_parts, block.nodes, strict=True)]
         corners = rectangle(ends, block.panels, block.ellipse)
         masses = _bound_integrand(loss, block, corners)
     with ctx.workprec(prec):
@@ -102,7 +103,7 @@ def _evaluate_block(loss: ComposedLoss, start: Corner, block: Block, prec: int) 
         middles = [first + half * (2 * i + 1) for i in range(block.panels)]
         offsets = [half * x for x, _ in gauss]
         columns = [_enclose_transforms(enclose_nodes(law, rule), middles[0], 2 * half, block.panels, offsets)
-                   for (law, _), rule in zip(loss.node_parts, block.nodes, strict=True)]
+                   for (law, _), rule in zip(lines(loss).node_parts, block.nodes, strict=True)]
         weights = [half * weight for _ in middles for _, weight in gauss]
         sums = _assemble(loss, [z + offset for z in middles for offset in offsets], weights, columns, errors)
         shape = block.panels, block.points
@@ -116,7 +117,7 @@ def _assemble(loss: ComposedLoss, points: list[acb], weights: list[acb], columns
     """The terms at the points, and what the transforms' errors add to each, by source."""
     products = enclose_products(
         [Column(column, *error, count)
-         for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)],
+         for column, error, (_, count) in zip(columns, errors, lines(loss).node_parts, strict=True)],
         [loss.enclose_gaussian_exponent(z) for z in points])
     factors = [weight / (z * (z + 1)) for z, weight in zip(points, weights, strict=True)]
     quadrature, node_tail = products.bound_each_error([factor.abs_upper() for factor in factors])
@@ -173,7 +174,7 @@ def _bound_products(loss: ComposedLoss, rules: Sequence[NodeRule], corners: list
     gaussian = largest([loss.enclose_gaussian_exponent(acb(z.real)).real for z in corners])
     gaussian += loss.enclose_gaussian_exponent(acb(0, lowest)).real
     log_bounds = [gaussian for _ in corners]
-    for (law, count), rule in zip(loss.node_parts, rules, strict=True):
+    for (law, count), rule in zip(lines(loss).node_parts, rules, strict=True):
         bounds = _bound_law(law, rule, corners)
         log_bounds = [total + count * bound.log() for total, bound in zip(log_bounds, bounds, strict=True)]
     return [upper_end(bound.exp()) for bound in log_bounds]
@@ -243,7 +244,7 @@ class PanelWitness:
     @proved_by("T18-contour-shift")
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions of T18 and T17 that are plain comparisons of exact numbers; every law must have nodes."""
-        laws, heights = len(loss.node_parts), [Fraction(0)] + [block.end[1] for block in self.blocks]
+        laws, heights = len(lines(loss).node_parts), [Fraction(0)] + [block.end[1] for block in self.blocks]
         climbs = all(low < high for low, high in pairwise(heights))
         shaped = all(block.panels >= 1 and block.points >= 2 and block.ellipse > 1
                      and len(block.nodes) == len(block.bound_nodes) == laws for block in self.blocks)
