@@ -26,7 +26,7 @@ def evaluations(profile, epsilons, digits, monkeypatch):
 
 
 @pytest.mark.parametrize(("step", "count", "kind", "most", "digits"), [
-    (PoissonSampled(DiscreteGaussian(4, 1), "0.01"), 1000, "outcomes", 4, 2),
+    (PoissonSampled(DiscreteGaussian(4, 1), "0.01"), 1000, "line", 4, 2),
     (PoissonSampled(Gaussian(1), "0.01"), 2, "rays", 4, 12),
     (PoissonSampled(Gaussian(1), "0.001"), 2000, "line", 4, 12)])
 def test_few_evaluations_serve_a_list(step, count, kind, most, digits, monkeypatch):

@@ -23,7 +23,6 @@ PAPER_METHODS = {
     "buckets": "buckets.method:BucketsAccountant",
     "edgeworth": "edgeworth.method:EdgeworthAccountant",
     "fourier": "fourier.method:FourierAccountant",
-    "prawitz": "prawitz.method:PrawitzAccountant",
     "prv": "prv.method:PRVAccountant",
     "renyi": "renyi.method:RenyiAccountant",
     "saddlepoint": "saddlepoint.method:SaddlePointAccountant",

@@ -404,7 +404,7 @@ class SingleOrder:
         """The other order by the line that gave this answer, where that shows it at most the goal."""
         line, values, epsilon = answer.witness, answer.values, answer.epsilon
         if not (isinstance(line, LineWitness | MarkedWitness) and isinstance(values, LineValues | MarkedValues)
-                and self.is_swapped(other)):
+                and self.is_swapped(other)) or (isinstance(line, LineWitness) and line.reaches):
             return None
         found = ReversedValues(values, line.prec)
         bounds = found.delta(epsilon)

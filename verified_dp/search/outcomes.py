@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verified_dp.core.engines.outcomes import OutcomesWitness
+from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.families.sampling.sampled import SampledLoss
@@ -84,7 +84,7 @@ def _curves(model: LatticeModel, tilt: float) -> list[_Curve]:
 class OutcomesPlan:
     """A witness, log2 of the relative width that its frequencies should leave, and seconds."""
 
-    witness: OutcomesWitness
+    witness: LineWitness
     bits: float
     seconds: float
 
@@ -115,7 +115,7 @@ def plan_outcomes(model: LatticeModel, epsilon: float, saddle: Saddle, bits: flo
     reaches = tuple(0 if isinstance(part.law, AtomicLaw) else len(part.points) // 2 for part, _ in model.parts)
     cells = sum(cells for cells, _ in cover)
     return OutcomesPlan(
-        OutcomesWitness(tilt, step, count, reaches, cover, dyadic(right, 12), dyadic(left, 12), sharp),
+        LineWitness(tilt, step, count, (), (), dyadic(right, 12), dyadic(left, 12), sharp, reaches, cover),
         float(reached), atoms * (count + 2 * cells) * _SECONDS)
 
 

@@ -110,7 +110,8 @@ def check(bounds: Bounds, tails: Tails, count: int, epsilon: float, ends: tuple[
     assert bounds.upper > exact - error, (bounds.upper, coarse, fine)
 
 
-MARKED = [("remove", "1/1000", "1/2", 200, "1/100", 24), ("remove", "1/1000", "1/2", 2000, "3", 40),
+MARKED = [pytest.param("remove", "1/1000", "1/2", 200, "1/100", 24, marks=pytest.mark.long),
+          ("remove", "1/1000", "1/2", 2000, "3", 40),
           ("add", "1/1000", "1/2", 2000, "1/10", 40), ("remove", "1/100", "4/5", 300, "2", 40),
           ("remove", "1/100", "1/3", 50, "5", 30)]
 

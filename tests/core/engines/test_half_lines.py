@@ -60,7 +60,7 @@ def integral(law: FixedBatchLoss, z: mpmath.mpc) -> mpmath.mpc:
 
 @half_line
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("tilt", "frequency"), [("1/3", 2), ("2", 30), ("5", 7)])
+@pytest.mark.parametrize(("tilt", "frequency"), [("1/3", 2), ("2", 30), pytest.param("5", 7, marks=pytest.mark.long)])
 def test_the_transform_is_the_integral_over_outputs(law: FixedBatchLoss, tilt: str, frequency: int) -> None:
     with ctx.workprec(120), mpmath.workdps(18):
         nodes, c = enclose_half_line(line_of(law, tilt, frequency, 60.0)), F(tilt)
@@ -129,7 +129,7 @@ def loss_of(composition: Composition, relation: str) -> ComposedLoss:
 @pytest.mark.theorem("T166-revealed-laws")
 @pytest.mark.parametrize(("relation", "count", "noise", "limit", "epsilon"), [
     ("replace", 200, "2", 14, "2"), ("zero-out", 200, "2", 14, "3/2"), ("replace", 200, "4", 10, "1"),
-    ("replace", 40, "1", 18, "4")])
+    pytest.param("replace", 40, "1", 18, "4", marks=pytest.mark.long)])
 def test_the_line_and_the_lattice_meet(relation: str, count: int, noise: str, limit: int, epsilon: str) -> None:
     composition = truncated(count, noise, limit)
     sharp = privacy_profile(composition, relation).delta(epsilon, digits=10)

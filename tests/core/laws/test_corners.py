@@ -55,7 +55,9 @@ def _laws() -> list[Law]:
 LAWS = [*_laws(), *(law.in_order("add") for law in _laws() if law.order == "remove")]
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 POINTS = [F(0), TINY, F(1, 10**6), F(1, 2), F(-1, 2), F(3), F(50), F(-50), F(1000)]
-laws = pytest.mark.parametrize("law", LAWS, ids=repr)
+LONG = DiscreteGaussianLoss(F(10**12), 1000)
+laws = pytest.mark.parametrize(
+    "law", [pytest.param(law, marks=[pytest.mark.long] if law == LONG else []) for law in LAWS], ids=repr)
 
 
 def at_atom(law: Law, point: Fraction) -> bool:
