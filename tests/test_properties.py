@@ -217,13 +217,13 @@ def test_two_tilts_overlap_at_length(q: Fraction, s: Fraction, k: int, order: st
     check_tilts(q, s, k, order, level)
 
 
-@pytest.mark.theorem("T18-contour-shift", "T20-panel-enclosure", "T158-two-rays")
+@pytest.mark.theorem("T187-rays")
 @pytest.mark.parametrize("order", ["remove", "add", "replace"])
 @pytest.mark.parametrize(
     ("q", "s", "k", "epsilon"), [("1/10", "1", 4, "1/5"), ("1/3", "2", 6, "1/2"), ("1/50", "2/3", 12, "1")])
-def test_line_path_and_rays_overlap(
+def test_line_and_rays_overlap(
         order: str, q: str, s: str, k: int, epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All three on the same few steps, each forced; rays where the search finds any."""
+    """Both on the same few steps, each forced; rays where the search finds any."""
     one, eps = single(Fraction(q), Fraction(s), k, order), Fraction(epsilon)
     if eps >= one.model.largest:
         eps = Fraction(one.model.largest / 2).limit_denominator(1000)
@@ -231,12 +231,8 @@ def test_line_path_and_rays_overlap(
     line = one.enclose(eps, 30.0, "contour", Budget(20.0))
     monkeypatch.setattr("verified_dp.search.order.SLOW_LINE", 0.0)
     rays = one.enclose(eps, 30.0, "contour", Budget(20.0))
-    monkeypatch.setattr("verified_dp.search.order.path_seconds", lambda plan: 0.0)
-    monkeypatch.setattr("verified_dp.search.order.plan_rays", lambda *_: None)
-    path = one.enclose(eps, 30.0, "contour", Budget(20.0))
-    assert {type(line.witness).__name__, type(path.witness).__name__} == {"LineWitness", "PanelWitness"}
-    assert overlap(line.bounds, path.bounds) and overlap(rays.bounds, path.bounds)
+    assert type(line.witness).__name__ == "LineWitness" and overlap(line.bounds, rays.bounds)
     assert order == "add" or type(rays.witness).__name__ in ("RaysWitness", "LineWitness")
     with ctx.workprec(64):
-        for found in (line.bounds, path.bounds):
+        for found in (line.bounds, rays.bounds):
             assert found.upper - found.lower < found.upper * 2.0**-28

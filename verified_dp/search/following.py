@@ -40,10 +40,8 @@ from verified_dp.search.order import (
     SLOW_LINE,
     Budget,
     SingleOrder,
-    path_seconds,
 )
 from verified_dp.search.outcomes import has_listed, plan_outcomes
-from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.rays import RaysPlan, choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.steps import step_of_all_atoms
@@ -310,11 +308,8 @@ class Following(SingleOrder):
         seconds = line.seconds + len(part) * line.count * PER_TERM
         if line.seconds > SLOW_LINE and saddles[1].tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
             rays = self._rays(part, stretch, bits)
-            path = plan_path(model, start, saddles[1], bits, stretch.others(saddles[1])) if rays is None else None
             if rays is not None and rays.seconds < seconds:
                 choose, seconds = partial(choose_rays, rays), rays.seconds
-            elif path is not None and path_seconds(path) + len(part) * path.count * PER_TERM < seconds:
-                choose, seconds = partial(choose_path, path), path_seconds(path)
         return self.evaluate(part[len(part) // 2], choose()) if budget.allows(seconds) else None
 
     def _rays(self, part: Sequence[Fraction], stretch: Stretch, bits: float) -> RaysPlan | None:

@@ -43,7 +43,6 @@ from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.outcomes import has_listed, plan_outcomes
-from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.rays import choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.sketch import Sketch, choose_sketch
@@ -52,17 +51,19 @@ from verified_dp.search.steps import step_of_all_atoms
 COARSE = 14.0
 """Where the contour gives fewer bits than this, the lattice is asked for as many."""
 SLOW_LINE = 0.1
-"""Where a line of one or two laws would take more seconds than this, a bent path is tried."""
-QUICK_MARKS = 2.0
-"""Where a line of marked losses takes less, no path is tried."""
+"""Where a line of one or two laws would take more seconds than this, rays are tried."""
+QUICK_RAYS = 0.5
+"""Where rays take less, no line of marked losses is tried."""
 MAX_TILT, LARGEST_TILT = 1e5, 1e8
-"""Beyond such tilts no path is tried, and beyond the second no line: only Chernoff bounds delta there."""
+"""Beyond such tilts no rays are tried, and beyond the second no line: only Chernoff bounds delta there."""
 FAINTEST = -2e7
 """Below e^FAINTEST sampled steps take longer than is predicted: only Chernoff bounds delta there."""
 MANY_NODES = 50_000
 """A bound that only has to be cheap uses at most so many nodes."""
 FEW_STEPS = 50
-"""With at most so many steps, one large loss decides, and the path is bent."""
+"""With at most so many steps, and plain Gaussian ones of no more than FAINT_SHIFT, one large loss decides."""
+FAINT_SHIFT = Fraction(1, 100)
+"""Of the mean shifts' squares' sum."""
 ROUGH, STEEP = 60.0, 10.0
 """Where the exponent's curvature times the tilt squared is above the first, and the variance at the tilt so many times
 that at 0.7 of it, first-order estimates of delta may be rough."""
@@ -124,11 +125,6 @@ class Budget:
         """Tell the caller what is about to run."""
         if self._progress is not None:
             self._progress(text)
-
-
-def path_seconds(plan: PathPlan) -> float:
-    """A rough prediction of the kernel's time on a path."""
-    return 0.02 + 2.5e-7 * predicted_cost(plan) * max(1.0, plan.bits / 100)
 
 
 FloatModel = FloatLoss | LatticeModel | EpochModel
@@ -486,7 +482,7 @@ class SingleOrder:
             return -math.inf
         with ctx.workprec(128):
             apart = ball(epsilon) - self.least_sum()
-            jumps = (count * law.enclose_hockey_stick(apart) for law, count in self.loss.parts)
+            jumps = (count * law.enclose_hockey_stick(apart) for law, count in self.loss.laws)
             jump = sum(jumps, arb(0)).mid()
             return float(jump.log()) if jump > 0 else -math.inf
 
@@ -533,7 +529,7 @@ class SingleOrder:
         return 0.0
 
     def _contour(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
-        """The cheaper of a line and a bent path; fewer bits where neither fits the budget; then what Chernoff gives."""
+        """The cheapest of lines and rays; fewer bits where none fits the budget; then what Chernoff gives."""
         saddle = self.saddle(epsilon)
         lost = not math.isfinite(saddle.log_delta)
         if lost or saddle.tilt > LARGEST_TILT or (self.loss.node_parts and saddle.log_delta < FAINTEST):
@@ -553,7 +549,7 @@ class SingleOrder:
     @property
     def few(self) -> bool:
         """Whether one large loss decides."""
-        return sum(count for _, count in self.loss.parts) <= FEW_STEPS and not self.loss.mean_shift_squared
+        return sum(count for _, count in self.loss.parts) <= FEW_STEPS and self.loss.mean_shift_squared <= FAINT_SHIFT
 
     @property
     def jumps(self) -> bool:
@@ -591,25 +587,20 @@ class SingleOrder:
         return saddle.curvature * c**2 > ROUGH and model.cumulants(c)[2] > STEEP * model.cumulants(0.7 * c)[2]
 
     def _plan(self, epsilon: Fraction, saddle: Saddle, bits: float) -> tuple[Callable[[], Witness], float]:
-        """How to choose the cheaper of a line and a bent path, and its seconds."""
+        """How to choose the cheapest of a line, two rays and a line of marked losses, and its seconds."""
         model = self._float_model
         line = plan_line(model, as_float(epsilon), saddle, bits, self._beside)
         choose: Callable[[], Witness] = partial(choose_line, model, line)
         seconds = line.seconds
-        slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan a path takes as long
+        slow = seconds > SLOW_LINE * max(1.0, len(model.parts) / 2)  # to plan rays takes as long
         if slow and saddle.tilt < MAX_TILT and len(model.parts) + len(model.revealed) == len(self.loss.parts):
-            alone = not model.revealed
-            marked = plan_marked(model, as_float(epsilon), saddle, bits) if alone and not self.few else None
-            if marked is not None and marked.seconds < seconds:
-                choose, seconds = partial(choose_marked, marked), marked.seconds
-                if seconds < QUICK_MARKS:
-                    return choose, seconds
             rays = plan_rays(model, as_float(epsilon), self._jumping(epsilon, saddle), bits)
-            path = plan_path(model, as_float(epsilon), saddle, bits) if alone and rays is None else None
             if rays is not None and rays.seconds < seconds:
                 choose, seconds = partial(choose_rays, rays), rays.seconds
-            elif path is not None and path_seconds(path) < seconds:
-                choose, seconds = partial(choose_path, path), path_seconds(path)
+            if seconds > QUICK_RAYS and not model.revealed and not self.few:
+                marked = plan_marked(model, as_float(epsilon), saddle, bits)
+                if marked is not None and marked.seconds < seconds:
+                    choose, seconds = partial(choose_marked, marked), marked.seconds
         return choose, seconds
 
     def _jumping(self, epsilon: Fraction, saddle: Saddle) -> Saddle:

@@ -24,8 +24,8 @@ from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.marked import Mark, MarkedWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.outcomes import OutcomesWitness
-from verified_dp.core.engines.panels import MAX_POINTS
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
+from verified_dp.core.engines.rays import MAX_POINTS
 from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.table import HOMES, witness_class
