@@ -101,7 +101,8 @@ def test_text_is_that_of_inspect(proved: hashes.Proved) -> None:
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))  # type: ignore[arg-type]
     assert hashes.code.text_of(ast.parse(source).body[0]) == proved.text
     whole = "\n".join([proved.text, *sorted(proved.reached)])
-    assert hashlib.sha256(whole.encode()).hexdigest()[:16] == proved.hash
+    own, all_of_it = (hashlib.sha256(text.encode()).hexdigest() for text in (proved.text, whole))
+    assert own[:8] + all_of_it[8:16] == proved.hash
 
 
 def test_proofs_lie_in_the_rooms_of_their_functions() -> None:
@@ -114,15 +115,36 @@ def test_proofs_lie_in_the_rooms_of_their_functions() -> None:
 
 def test_index_is_current() -> None:
     """If this fails: proofs/record_hashes.py --moved writes it."""
+    written = hashes.index.documents(ROOT, FUNCTIONS, PROOFS)
+    assert [path.name for path in written] == ["README.md", "certificates.md", "theorems.json"]
+    assert [path for path, text in written.items() if (ROOT / path).read_text(encoding="utf-8") != text] == []
     text = (ROOT / "proofs" / "README.md").read_text(encoding="utf-8")
-    assert hashes.index.with_index(text, hashes.index.table(FUNCTIONS, PROOFS)) == text
     assert all(f"/{path.name}) |" in text for path in PROOFS.values())
-    assert (ROOT / hashes.index.CATALOGUE).read_text(encoding="utf-8") == hashes.index.catalogue(PROOFS)
+
+
+@pytest.mark.parametrize("theorem", PROOFS)
+def test_readings_have_their_form(theorem: str) -> None:
+    """Every line that begins like a reading is one; whole ones say what was tried; the newest is first."""
+    text = PROOFS[theorem].read_text(encoding="utf-8")
+    found = hashes.read.readings(text)
+    assert found and len(found) == len(re.findall(r"^- read\b", text, re.MULTILINE))
+    assert [str(reading) for reading in found] == re.findall(r"^- read .*$", text, re.MULTILINE)
+    assert hashes.read.kept(found) == found
+    assert all((reading.kind == "whole") == (hashes.read.TRIED in reading.reason) for reading in found)
+    assert all(bool(reading.which) == (reading.kind == "part") for reading in found)
+
+
+def test_count_of_readings_tells_whole_from_the_rest() -> None:
+    """By hand: of four theorems one was read whole as it stands, one before a change, two were not (one is unknown)."""
+    whole = {"T1": "2026-01-02", "T2": "2026-01-02, parts since", "T3": "", "T4": ""}
+    golden = {name: ["T1", "T2", "T3", "T4", "T5"] for name in hashes.index.EXAMPLES}
+    lines = hashes.index.count_of_readings(golden, whole).splitlines()
+    assert sum(line.endswith(" | 4 | 1 | 1 | 2 |") for line in lines) == len(golden) > 3
 
 
 def overlong(text: str) -> list[str]:
     """Lines beyond 120 characters that could be wrapped: no table, heading, formula, single span or recorded hash."""
-    whole = ("|", "#", "    ", "<!--")
+    whole = ("|", "#", "    ", "<!--", "- read ")
     return [line for line in text.splitlines() if len(line) > 120 and not line.startswith(whole)
             and "sha256 `" not in line and not re.fullmatch(r"`[^`]*`\W*(`[^`]*`)?[.,]?", line)]
 
@@ -158,6 +180,7 @@ PROOF = '''# T90
 
 ## Code
 
+- read 2026-01-02 at 12345678, code CODE, part (bound): the factor
 - `m.bound` sha256 `{}`
 - `m.Law.width` sha256 `{}`, the width
 
@@ -295,6 +318,11 @@ def test_every_function_of_a_room_is_under_some_proof(room: str, package: Any) -
     assert within and missing <= UNPROVED
 
 
+def proof_of(current: dict[str, str]) -> str:
+    """The sample's proof, current for these hashes."""
+    return PROOF.replace("CODE", hashes.read.digest(current.values())).format(*current.values())
+
+
 def sample(source: str = SAMPLE) -> dict[str, str]:
     """Current hashes of the sample's functions that carry T90-one."""
     functions = hashes.proved_in(hashes.code.package_of({"m": source}))
@@ -308,14 +336,14 @@ def test_sample_is_read() -> None:
 
 
 def test_current_proof_has_no_complaints() -> None:
-    text = PROOF.format(*sample().values())
+    text = proof_of(sample())
     assert hashes.complaints(text, sample()) == []
     assert hashes.moved(text, sample()) == text
 
 
 @pytest.mark.parametrize("edit", [("return x", "return x + 1"), ("T91-two", "T92-three"), ("bound(x)", "bound(x, y)")])
 def test_changed_function_is_stale(edit: tuple[str, str]) -> None:
-    text = PROOF.format(*sample().values())
+    text = proof_of(sample())
     assert hashes.complaints(text, sample(SAMPLE.replace(*edit))) == ["m.bound: changed since the proof was read"]
 
 
@@ -334,18 +362,70 @@ def test_missing_and_foreign_functions_are_seen() -> None:
     "text",
     [
         "# T90\n",
-        PROOF.format("0" * 16, ""),
+        PROOF.replace("CODE", "0" * 8).format("0" * 16, ""),
         "## Code\n\nWords.\n\n- `m.gone` sha256 `0`\n",
         "## Code\n## Source\n\nA book.\n",
     ],
 )
 def test_refreshed_is_current_and_keeps_the_words(text: str) -> None:
-    new = hashes.refreshed(text, sample(), "the factor")
+    new = hashes.refreshed(text, sample(), "the sign")
     assert hashes.complaints(new, sample()) == []
-    assert hashes.refreshed(new, sample(), "the factor") == new and new.count("- read: the factor\n") == 1
-    assert "the factor" not in hashes.refreshed(new, sample(), "the sign")
+    assert new.count(": the sign\n") == 1 and hashes.read.readings(new)[0].reason == "the sign"
     assert all(line in new.splitlines() for line in text.splitlines() if "sha256" not in line)
     assert new.endswith("\n") and not new.endswith("\n\n")
+
+
+def kinds(text: str) -> list[tuple[str, str]]:
+    """Kind and part of the readings, newest first."""
+    return [(reading.kind, reading.which) for reading in hashes.read.readings(text)]
+
+
+def test_a_reading_is_of_what_changed() -> None:
+    """Own texts: part. Only what they reach: reached only, and the newest of these is enough."""
+    current = {"m.f": "0" * 16, "m.g": "1" * 16}
+    text = hashes.refreshed("# T90\n", current, "written")
+    assert kinds(text) == [("part", "f, g")]
+    for digit in "23":
+        text = hashes.refreshed(text, current | {"m.g": "1" * 8 + digit * 8}, f"helper {digit}")
+        assert kinds(text) == [("reached only", ""), ("part", "f, g")]
+    text = hashes.refreshed(text, current | {"m.g": "4" * 16}, "the sign", tried="", commit="1234567a")
+    assert kinds(text) == [("part", "g"), ("part", "f, g")]
+    assert hashes.read.readings(text)[0].commit == "1234567a"
+    assert hashes.read.last_whole(hashes.read.readings(text)) == ""
+
+
+def test_a_whole_reading_stays_and_what_followed_is_said() -> None:
+    current = {"m.f": "0" * 16}
+    text = hashes.refreshed("# T90\n", current, "holds", tried="q = 1, 40 quadratures")
+    found = hashes.read.readings(text)
+    assert kinds(text) == [("whole", "")] and found[0].reason == "holds; tried: q = 1, 40 quadratures"
+    today = found[0].date
+    assert hashes.read.last_whole(found) == today and hashes.read.described(found).startswith(f"whole, {today}: ")
+    text = hashes.refreshed(text, {"m.f": "0" * 8 + "1" * 8}, "helper")
+    assert hashes.read.last_whole(hashes.read.readings(text)) == f"{today}, what it reaches since"
+    for digit in "2345":
+        text = hashes.refreshed(text, {"m.f": digit * 16}, f"sign {digit}")
+    found = hashes.read.readings(text)
+    assert kinds(text) == [("part", "f"), ("part", "f"), ("whole", "")]
+    assert hashes.read.last_whole(found) == f"{today}, parts since"
+    assert hashes.read.described(found) == f"part, {today}: sign 5; whole {today}"
+
+
+def test_the_newest_reading_is_of_the_recorded_code() -> None:
+    text = proof_of(sample()).replace("code ", "code 0000")
+    assert hashes.complaints(re.sub(r"code 0000(\w{4})\w{4}", r"code 0000\1", text), sample()) == [
+        "the newest reading is of other code"]
+    assert hashes.complaints(re.sub("- read .*\n", "", text), sample()) == ["the newest reading is of other code"]
+
+
+def test_a_conflict_is_seen_and_recorded_anew() -> None:
+    text = proof_of(sample())
+    line = next(line for line in text.splitlines() if "m.bound" in line)
+    both = f"<<<<<<< HEAD\n- `m.bound` sha256 `1`\n=======\n{line}\n>>>>>>> main\n"
+    torn = text.replace(line + "\n", both)
+    assert "marks of a merge conflict" in hashes.complaints(torn, sample())
+    new = hashes.refreshed(torn, sample(), "both")
+    assert hashes.complaints(new, sample()) == [] and new.count("m.bound") == 1
 
 
 def test_note_is_kept() -> None:
@@ -353,7 +433,7 @@ def test_note_is_kept() -> None:
 
 
 def test_moved_functions_need_no_reason() -> None:
-    text = PROOF.format(*sample().values()).replace("`m.bound`", "`old.place.bound`")
+    text = proof_of(sample()).replace("`m.bound`", "`old.place.bound`")
     assert hashes.complaints(hashes.moved(text, sample()), sample()) == []
     assert hashes.complaints(hashes.moved(text, sample(SAMPLE.replace("return x", "return -x"))), sample())
 
@@ -380,7 +460,10 @@ def test_program_records_and_checks(project: Path, capsys: pytest.CaptureFixture
     assert hashes.main(["--check", "T91-two"], project) == 0
     assert hashes.main(["--check", "T90-one"], project) == 1
     assert hashes.main(["T99-unknown", "--reason", "none"], project) == 1
-    (project / "proofs" / "papers" / "T91-two.md").unlink()
+    assert hashes.main(["T91-two", "--reason", "holds", "--whole", "x = 0"], project) == 0, "nothing changed: it counts"
+    proof = project / "proofs" / "papers" / "T91-two.md"
+    assert kinds(proof.read_text(encoding="utf-8")) == [("whole", ""), ("part", "bound"), ("part", "bound")]
+    proof.unlink()
     assert hashes.main(["--all", "--reason", "none"], project) == 1, "a missing proof is an error"
 
 
@@ -391,7 +474,8 @@ def test_program_refuses_without_a_reason(project: Path, capsys: pytest.CaptureF
         assert hashes.main(arguments, project) == 1
         assert proof.read_text(encoding="utf-8") == before
     assert "--reason" in capsys.readouterr().out
-    for wrong in ([], ["--reason", "x"], ["--all", "--moved"], ["--all", "--reason", "x" * 200]):
+    for wrong in ([], ["--reason", "x"], ["T90-one", "--whole", "x"], ["--all", "--reason", "x", "--whole", "x"],
+                  ["--all", "--moved"], ["--all", "--reason", "x" * 200]):
         with pytest.raises(SystemExit):
             hashes.main(wrong, project)
 

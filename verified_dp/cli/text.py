@@ -248,10 +248,14 @@ def check_line(file: str, verdict: str | None, field: str | None, reason: str, p
 
 def trust_lines(found: Trust) -> list[str]:
     """What a valid certificate rests on: files, theorems, and what is not proved here."""
+    from verified_dp.verifiers.statements import read_whole
+
+    now, before = read_whole(name for name, _, _ in found.theorems)
     return [
         *field("code", f"{found.lines} lines in {len(found.files)} files"),
         *(line for path, lines in found.files for line in field("", f"{lines:5} {path}")),
-        *field("theorems", f"{len(found.theorems)}; in brackets the last reading of the proof against the code"),
+        *field("theorems", f"{len(found.theorems)}; a second reader has read {now} whole as they stand, {before} more "
+                           "before something changed; in brackets the last reading of the proof against the code"),
         *(line for name, text, read in found.theorems for line in field("", f"{name}: {text} [{read}]", hanging=2)),
         *field("not proved", "here:"),
         *(line for text in found.not_proved_here for line in field("", text, hanging=2)),

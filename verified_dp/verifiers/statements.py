@@ -27,6 +27,12 @@ def statements(names: Iterable[str]) -> tuple[tuple[str, str, str], ...]:
     return tuple((name, _known()[name]["statement"], _known()[name]["read"]) for name in names if name in _known())
 
 
+def read_whole(names: Iterable[str]) -> tuple[int, int]:
+    """How many of the theorems were read whole by a second reader as they stand, and how many before some change."""
+    found = [_known()[name]["whole"] for name in names if name in _known()]
+    return sum(bool(when) and "," not in when for when in found), sum("," in when for when in found)
+
+
 def not_proved_here(names: Iterable[str]) -> tuple[str, ...]:
     """What these theorems cite, and what every certificate takes for granted."""
     cited = (f"{name}: {text}" for name in names if name in _known() for text in _known()[name]["cites"])
