@@ -4,9 +4,14 @@
     python tests/golden.py --record FOLDER  write them anew: the certificates of a folder (`make audit` leaves those of
                                             the example claims in build/audit/certificates), and one for each further
                                             kind, scheme, relation, group size and kind of witness
+    python tests/golden.py --again KIND...  record the ends of those with a witness of these kinds anew: only of such as
+                                            are still valid, or which only an earlier version checks
+    python tests/golden.py --add FILE...    add certificates, named as their files are
 
 They lie in data/golden.jsonl.xz: on each line a name, the certificate, and the sha256 of the exact ends of all its
-evaluations, in order. Recording prints what has another verdict, other ends, or is there no more.
+evaluations, in order ("unsupported" where only an earlier version checks it). Recording prints what has another
+verdict, other ends, or is there no more. Certificates are stored as of another version than this one, so that their
+lists of theorems decide nothing. After a conflict take either file, and run `--again` and `--add` once more.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from written import ALL, CLAIMS, COUNTS, stated
 
 from verified_dp import Relation, certify
 from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.document import sealed
 from verified_dp.core.kernel.certificate.evaluation import read_evaluations
 from verified_dp.core.kernel.certificate.statement import read_spec
 from verified_dp.core.kernel.errors import Unsupported
@@ -37,6 +43,8 @@ from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.spec import parse_spec
 
 PLACE = Path(__file__).parent / "data" / "golden.jsonl.xz"
+UNSUPPORTED = "unsupported"
+VERSION = "golden"
 SECONDS = 2.0
 """A certificate of the further ones may take so long to find; what takes longer is not among them."""
 TRIES = 5
@@ -76,7 +84,10 @@ def names_in(value: Any) -> Iterator[tuple[str, str]]:
 
 def differs(line: Table) -> str:
     """What a certificate of the set does not do as it did, in words; empty where it does."""
-    check = verify(line["certificate"])
+    try:
+        check = verify(line["certificate"])
+    except Unsupported as error:
+        return "" if line["ends"] == UNSUPPORTED else str(error)
     if not check.valid:
         return f"invalid: {check.field}: {check.reason}"
     return "" if ends_of(line["certificate"]) == line["ends"] else "other ends"
@@ -140,6 +151,7 @@ def record(folder: Path) -> None:
             print(f"{len(lines)}: {name}", flush=True)
     old = {line["name"]: line for line in golden()} if PLACE.exists() else {}
     for line in lines:
+        line["certificate"] = stored(line["certificate"])
         line["ends"] = ends_of(line["certificate"])
         before = old.pop(line["name"], line)
         for what, one, other in (("verdict", before["certificate"]["verdict"], line["certificate"]["verdict"]),
@@ -148,6 +160,44 @@ def record(folder: Path) -> None:
                 print(f"{line['name']}: other {what}")
     for name in old:
         print(f"{name}: is there no more")
+    write(lines)
+
+
+def again(kinds: Sequence[str]) -> None:
+    """Record the ends of what has a witness of these kinds, after a change of what evaluates it."""
+    lines = golden()
+    for line in lines:
+        if {("kind", kind) for kind in kinds} & set(names_in(line["certificate"]["evaluations"])):
+            try:
+                check = verify(line["certificate"])
+            except Unsupported as error:
+                print(f"{line['name']}: {error}")
+                line["ends"] = UNSUPPORTED
+                continue
+            if not check.valid:
+                raise SystemExit(f"{line['name']}: {check.field}: {check.reason}")
+            ends = ends_of(line["certificate"])
+            print(f"{line['name']}: {'as before' if ends == line['ends'] else 'other ends'}")
+            line["ends"] = ends
+    write(lines)
+
+
+def add(files: Sequence[Path]) -> None:
+    """Add certificates, or put them in the place of those of the same name."""
+    lines = {line["name"]: line for line in golden()}
+    for file in files:
+        certificate = stored(json.loads(file.read_bytes()))
+        lines[file.stem] = {"name": file.stem, "certificate": certificate, "ends": ends_of(certificate)}
+    write(list(lines.values()))
+
+
+def stored(certificate: Table) -> Table:
+    """The certificate as of another version: its list of theorems decides nothing."""
+    return sealed({**certificate, "versions": {**certificate["versions"], "verified-dp": VERSION}})
+
+
+def write(lines: Sequence[Table]) -> None:
+    """Store the set."""
     text = "".join(json.dumps(line, sort_keys=True, separators=(",", ":")) + "\n" for line in lines)
     PLACE.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
@@ -165,9 +215,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Check, or record; 0 if nothing differs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--record", type=Path, metavar="FOLDER")
+    parser.add_argument("--again", nargs="+", metavar="KIND")
+    parser.add_argument("--add", nargs="+", type=Path, metavar="FILE")
     found = parser.parse_args(arguments)
     if found.record:
         record(found.record)
+    if found.again:
+        again(found.again)
+    if found.add:
+        add(found.add)
+    if found.record or found.again or found.add:
         return 0
     wrong = {line["name"]: what for line in golden() if (what := differs(line))}
     for name, what in wrong.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
@@ -36,7 +36,10 @@ def read_kept(place: str, spec: Spec, limits: Limits, *, formal: bool) -> Kept |
     document = _document(place)
     if document is None or not _same_question(document, spec, limits) or (formal and "formal" not in document):
         return None
-    if not verify(document).valid:
+    try:
+        if not verify(document).valid:
+            return None
+    except Unsupported:  # of an earlier version
         return None
     found = _enclosures(document, spec, limits)
     return Kept(document, *found) if all(map(_is_narrow, found)) else None

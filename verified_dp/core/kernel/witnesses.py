@@ -8,7 +8,7 @@ A witness is what a search chose. Whatever it chose, the bounds hold: a bad witn
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
@@ -46,6 +46,20 @@ class Witness(Protocol):
 
     def work(self, loss: ComposedLoss) -> Work:
         """What evaluating takes, from counts alone, for any witness whatever."""
+
+
+class Earlier(Protocol):
+    """A frozen dataclass of the fields that a witness of an earlier kind was recorded with.
+
+    kind, method: as recorded. sources: names of its error budget that have another name today.
+    """
+
+    kind: ClassVar[str]
+    method: ClassVar[str]
+    sources: ClassVar[Mapping[str, str]]
+
+    def now(self) -> Witness:
+        """A witness of today that makes the same statement. Raises Unsupported where there is none."""
 
 
 MAX_BITS = 10**6

@@ -72,8 +72,9 @@ def refused(error: InvalidCertificate) -> Check:
 
 @alone
 def verify(certificate: bytes | str | Document, progress: Progress = lambda done, of: None) -> Check:
-    """Check a certificate (JSON, or the plain dict); never raises for what a certificate may hold.
+    """Check a certificate (JSON, or the plain dict); raises for nothing that a certificate of this version may hold.
 
+    Raises: Unsupported for a witness of an earlier version that only that version checks: nothing is said of it then.
     Ensures: if valid, the verdict follows from claim, input and witnesses by the theorems that are listed.
     """
     try:

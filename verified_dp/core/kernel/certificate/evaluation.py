@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from verified_dp.core.kernel.certificate.document import Document, check_equal, check_keys
 from verified_dp.core.kernel.certificate.verdict import decimals
-from verified_dp.core.kernel.certificate.witness import read_witness, witness_record
+from verified_dp.core.kernel.certificate.witness import in_use, read_recorded, witness_record
 from verified_dp.core.kernel.dyadic import Dyadic, outward_decimal
 from verified_dp.core.kernel.ends import End, read_end
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
@@ -84,14 +85,23 @@ def _read_evaluation(table: Any, path: str) -> Evaluation[str]:
     quantity, order, at, side = (
         _text(table[key], f"{path}.{key}") for key in ("quantity", "order", "at", "side")
     )
-    evaluation = Evaluation(
+    recorded = Evaluation(
         quantity, order, _read_at(at, f"{path}.at"), side,
-        read_witness(table["witness"], f"{path}.witness"),
+        read_recorded(table["witness"], f"{path}.witness"),
         *_read_ends(table["enclosure"], f"{path}.enclosure"),
         _read_budget(table["error_budget"], f"{path}.error_budget"),
     )
-    check_equal(table, evaluation_record(evaluation), path, "not what the rest of the evaluation says")
-    return evaluation
+    check_equal(table, evaluation_record(recorded), path, "not what the rest of the evaluation says")
+    return _of_today(recorded, path)
+
+
+def _of_today(recorded: Evaluation[str], path: str) -> Evaluation[str]:
+    """The same with a witness of today, and with the names of today in its error budget."""
+    witness, names = in_use(recorded.witness)
+    for name in set(names.values()) & set(recorded.budget):
+        raise InvalidCertificate(f"{path}.error_budget.{name}", "is not a key of this schema")
+    return replace(recorded, witness=witness,
+                   budget={names.get(name, name): text for name, text in recorded.budget.items()})
 
 
 def _text(value: Any, path: str) -> str:

@@ -1,28 +1,29 @@
 """Witnesses as plain data and back: a frozen dataclass is an object of its fields, with its kind.
 
 Fractions are text, "m*2^e" where they are dyadic, else "p/q"; integers are integers; tuples are lists.
-Reading takes the types from the dataclass's annotations, and accepts only what writing gives.
+Reading takes the types from the dataclass's annotations, and accepts only what writing gives. A witness of an earlier
+kind is read in its own form, and then is the witness of today that makes the same statement.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from verified_dp.core.engines.table import HOMES, witness_class
+from verified_dp.core.engines.table import EARLIER, HOMES, earlier_class, witness_class
 from verified_dp.core.kernel.certificate.document import Document, check_keys
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.kernel.exact import exact, fraction_text
-from verified_dp.core.kernel.witnesses import Witness
+from verified_dp.core.kernel.witnesses import Earlier, Witness
 
 MAX_NUMBER_BITS = 50_000
 """No numerator or denominator of a witness is longer: searches use at most 200 bits."""
 
 
-def witness_record(witness: Witness) -> Document:
+def witness_record(witness: Witness | Earlier) -> Document:
     """The witness as plain data."""
     return {"kind": witness.kind, **_fields_record(witness)}
 
@@ -38,7 +39,7 @@ def _record(value: Any) -> Any:
         return number_text(value)
     if isinstance(value, int):
         return int(value)
-    return witness_record(value) if getattr(value, "kind", None) in HOMES else _fields_record(value)
+    return witness_record(value) if hasattr(value, "kind") else _fields_record(value)
 
 
 def number_text(value: Fraction) -> str:
@@ -72,15 +73,33 @@ def _bounded(number: Dyadic, path: str) -> Fraction:
     return number.as_fraction()
 
 
-def read_witness(table: Any, path: str) -> Witness:
-    """The witness that plain data states; InvalidCertificate with the path for whatever is not canonical."""
+def read_recorded(table: Any, path: str) -> Any:
+    """The witness that plain data states, of an earlier kind in its own form (and so are those inside of others).
+
+    Raises InvalidCertificate with the path for whatever is not canonical, Unsupported for a kind that only an earlier
+    version checks.
+    """
     kind = table.get("kind") if type(table) is dict else None
-    if type(kind) is not str or kind not in HOMES:
+    if type(kind) is not str or (kind not in HOMES and kind not in EARLIER):
         raise InvalidCertificate(f"{path}.kind", "must be one of " + ", ".join(HOMES))
-    witness: Witness = _read_fields(
-        {key: value for key, value in table.items() if key != "kind"}, witness_class(kind), path
-    )
-    return witness
+    known: Any = witness_class(kind) if kind in HOMES else earlier_class(kind)
+    return _read_fields({key: value for key, value in table.items() if key != "kind"}, known, path)
+
+
+def in_use(recorded: Any) -> tuple[Witness, dict[str, str]]:
+    """The witness of today that says the same, and the names of its error budget that were others when recorded."""
+    names: dict[str, str] = {}
+    if hasattr(recorded, "inner"):
+        inner, names = in_use(recorded.inner)
+        recorded = replace(recorded, inner=inner)
+    if recorded.kind in EARLIER:
+        return recorded.now(), {**names, **recorded.sources}
+    return recorded, names
+
+
+def read_witness(table: Any, path: str) -> Witness:
+    """The witness of today that plain data states; errors as in `read_recorded`."""
+    return in_use(read_recorded(table, path))[0]
 
 
 @cache
@@ -101,7 +120,7 @@ def _read(value: Any, kind: Any, path: str) -> Any:
     if kind is Fraction:
         return read_number(value, path)
     if kind is Witness:
-        return read_witness(value, path)
+        return read_recorded(value, path)
     if kind is int:
         if type(value) is not int:
             raise InvalidCertificate(path, "must be an integer")
