@@ -1,4 +1,4 @@
-"""Gaussian mixtures by the contour, on a line and on a bent path: against quadrature, the lattice, and other forms."""
+"""Gaussian mixtures by the contour, on lines and rays: against quadrature, the lattice, and other forms."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from .atoms import FiniteLoss, OddsLoss, SampledAtomicLoss
 from .balls import Ball, Unknown, ball, exp, expm1, larger, log1p, precision, smaller
-from .contour import Bounds, Chernoff, Line, Path, RenyiOrder, require
+from .contour import Bounds, Chernoff, Line, RenyiOrder, require
 from .deficits import Deficits
 from .divergences import Divergences
 from .document import Invalid, TooMuch, check_keys, read_number
@@ -150,7 +150,7 @@ class Attack:
         return OneEnd(self.inner.evaluate(lost), above=False)  # type: ignore[attr-defined]
 
 
-SHORTENED_INNER = frozenset({"line", "marked", "panels", "rays", "chernoff", "support"})
+SHORTENED_INNER = frozenset({"line", "marked", "rays", "chernoff", "support"})
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,6 @@ def _shared(masses: Any, count: int) -> Iterator[tuple[Fraction, Fraction]]:
 
 KINDS: dict[str, tuple[type[Any], str]] = {
     "line": (Line, "contour"),
-    "panels": (Path, "contour"),
     "rays": (Rays, "contour"),
     "lattice": (Lattice, "lattice"),
     "sparse": (Sparse, "lattice"),
@@ -321,10 +320,14 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "marked": (Marked, "contour"),
 }
 """Kind -> (class, name of the method)."""
+EARLIER = {"panels": "0.3.0"}
+"""Kinds that only certificates of earlier versions have -> the last version that replays them."""
 
 
 def read_witness(table: Any, path: str) -> Any:
     kind = table.get("kind") if type(table) is dict else None
+    if type(kind) is str and kind in EARLIER:
+        raise TooMuch(f"has a witness of kind {kind}, which version {EARLIER[kind]} replays")
     if type(kind) is not str or kind not in KINDS:
         raise Invalid(f"{path}.kind", "must be one of " + ", ".join(KINDS))
     witness = _read_fields({key: value for key, value in table.items() if key != "kind"}, KINDS[kind][0], path)
@@ -387,11 +390,6 @@ def check_size(witness: Any) -> None:
     elif isinstance(witness, Marked):
         lengths += [_nodes(witness.nodes + witness.rest_nodes), _nodes(witness.tail_nodes), abs(witness.count)]
         cells = lengths[1] * lengths[3]
-    elif isinstance(witness, Path):
-        for block in witness.blocks:
-            sizes = [_nodes(block.nodes), _nodes(block.bound_nodes), abs(block.panels * block.points)]
-            cells, lengths = cells + sizes[0] * sizes[2], [*lengths, *sizes]
-        lengths.append(_nodes(witness.ray_nodes))
     elif isinstance(witness, Rays):
         lengths.append(_nodes(witness.nodes))
         for ray in (witness.low, witness.high):

@@ -20,7 +20,7 @@ from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Values, Witness
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, words
 
-INNER = frozenset({"line", "marked", "panels", "rays", "chernoff", "support"})
+INNER = frozenset({"line", "marked", "rays", "chernoff", "support"})
 """The kinds of witnesses that are asked of what is left."""
 
 
