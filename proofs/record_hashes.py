@@ -46,7 +46,8 @@ import theorem_index as index  # noqa: E402
 
 SECTION = re.compile(r"^## Code[ \t]*\n(?P<body>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 LINE = re.compile(r"^- `(?P<name>[\w.]+)` sha256 `(?P<hash>[0-9a-f]*)`(?P<note>.*)$", re.MULTILINE)
-CONFLICT = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( .*)?\n", re.MULTILINE)
+CONFLICT = re.compile(r"^((<{7}|\|{7}|={7}|>{7})( .*)?|- read: .*)\n", re.MULTILINE)
+"""Marks of a merge conflict, and readings in their earlier form, which a merge may bring back."""
 OWN = 8
 """So many digits of a hash are of the function's own text."""
 LONGEST_REASON = 110

@@ -421,7 +421,7 @@ def test_the_newest_reading_is_of_the_recorded_code() -> None:
 def test_a_conflict_is_seen_and_recorded_anew() -> None:
     text = proof_of(sample())
     line = next(line for line in text.splitlines() if "m.bound" in line)
-    both = f"<<<<<<< HEAD\n- `m.bound` sha256 `1`\n=======\n{line}\n>>>>>>> main\n"
+    both = f"<<<<<<< HEAD\n- read: of old\n- `m.bound` sha256 `1`\n=======\n{line}\n>>>>>>> main\n"
     torn = text.replace(line + "\n", both)
     assert "marks of a merge conflict" in hashes.complaints(torn, sample())
     new = hashes.refreshed(torn, sample(), "both")
