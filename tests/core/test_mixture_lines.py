@@ -14,6 +14,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.engines.mixture_lines import mirrored
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.papers.saddlepoint.bounds_moments import _strip_factor
 
 SEEDS = range(40)
 
@@ -133,10 +134,24 @@ def check_growth(one: Random) -> None:
         assert log_integral(sizes, step) <= mass + growth_of_modulus + 1e-9, (one.law, c, w, height, half, beta)
 
 
-CHECKS = [check_logarithms, check_arguments, check_tails, check_growth]
+def check_growth_anywhere(one: Random) -> None:
+    """T19 (4): a line on either side of the real axis carries at most its factor times M(x), at any x + iy."""
+    rng, s = one.rng, one.s
+    x, y, half = rng.uniform(-6, 8), rng.uniform(-3, 3), one.strip * 0.97 * rng.random()
+    step = min(s, s * s / one.distance) / 6
+    reach = 10 * s + (abs(x) + 2) * one.far
+    tau = np.arange(-reach, reach, step)
+    most = log_integral(one.log_size(x, tau, 0.0), step) + abs(y) * one.far * half / s**2
+    with ctx.workprec(64):
+        most += float(_strip_factor(one.law, arb(x), arb(half)).log())
+    for line in (half, -half):
+        assert log_integral(one.log_size(complex(x, y), tau, line), step) <= most + 1e-9, (one.law, x, y, line)
 
 
-@pytest.mark.theorem("T08-shifted-line", "T10-node-tails", "T11-tail-for-free")
+CHECKS = [check_logarithms, check_arguments, check_tails, check_growth, check_growth_anywhere]
+
+
+@pytest.mark.theorem("T08-shifted-line", "T10-node-tails", "T11-tail-for-free", "T19-line-integral")
 @pytest.mark.parametrize("check", CHECKS)
 def test_random_mixtures_keep_the_lemmas(oracle: ModuleType, check: object) -> None:
     for seed in SEEDS:
