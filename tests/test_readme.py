@@ -36,7 +36,7 @@ PAGES = {"README.md": ROOT / "README.md", **{
 README = PAGES["README.md"].read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LANGUAGES = {"console", "python", "sh", "toml"}
-KEYS = {**{kind: release.keys() for kind, release in ALL_RELEASES.items()},
+KEYS = {**{kind: (*release.stated.readers,) for kind, release in ALL_RELEASES.items()},
         "gaussian": [f.name for f in fields(Gaussian)], "composition": ["releases", "sampling", "count"]}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 
@@ -123,7 +123,7 @@ def test_every_key_is_explained() -> None:
         assert f"](mechanisms/{kind}.md)" in page
     sections = re.split(r"^## ", page, flags=re.MULTILINE)
     sampling = next(part for part in sections if part.startswith("Sampling"))
-    assert [name for scheme, kind in SCHEMES.items() for name in (scheme, *kind.readers)
+    assert [name for scheme, kind in SCHEMES.items() for name in (scheme, *kind.stated.readers)
             if f"`{name}`" not in sampling] == []
 
 

@@ -119,19 +119,11 @@ def _part(table: dict[str, Any], prefix: str, kinds: Mapping[str, Reader]) -> tu
         return read(table), exact.count(table.get("count", 1))
 
 
-def _gaussian(table: dict[str, Any]) -> Mechanism:
-    _check_keys(table, ("kind", "noise_multiplier", "sigma", "sensitivity", "sampling", "count"))
-    gaussian = Gaussian(
-        table.get("noise_multiplier"), sigma=table.get("sigma"), sensitivity=table.get("sensitivity")
-    )
-    return _sampled(gaussian, table["sampling"]) if "sampling" in table else gaussian
-
-
-def _release(release: type[Release], table: dict[str, Any]) -> Mechanism:
-    """A mechanism of `releases`: its fields are the keys, and `sampling`."""
-    keys = release.keys()
+def _bare(kind: type[Release] | type[Gaussian], table: dict[str, Any]) -> Mechanism:
+    """A mechanism whose keys are those of its kind, and `sampling`."""
+    keys = kind.stated.readers
     _check_keys(table, ("kind", *keys, "sampling", "count"))
-    mechanism = release(**{key: table.get(key) for key in keys})
+    mechanism: Gaussian | Release = kind(**{key: table.get(key) for key in keys})
     return _sampled(mechanism, table["sampling"]) if "sampling" in table else mechanism
 
 
@@ -155,7 +147,8 @@ Reader = Callable[[dict[str, Any]], Mechanism]
 
 
 def _bare_kinds(releases: Releases) -> dict[str, Reader]:
-    return {**{kind: partial(_release, release) for kind, release in releases.items()}, "gaussian": _gaussian}
+    found: dict[str, Reader] = {kind: partial(_bare, release) for kind, release in releases.items()}
+    return {**found, "gaussian": partial(_bare, Gaussian)}
 
 
 def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
@@ -169,7 +162,7 @@ def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
         if scheme not in SCHEMES:
             raise _no_scheme(scheme)
         build: Any = SCHEMES[scheme]
-        readers = build.readers
+        readers = build.stated.readers
         _check_keys(sampling, ("scheme", *readers))
         numbers = [read(sampling.get(key), key) for key, read in readers.items()]
         if scheme != "poisson" and not isinstance(mechanism, Gaussian):

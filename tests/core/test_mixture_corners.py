@@ -11,10 +11,10 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines.closed import has_closed_form
-from verified_dp.core.engines.mixture_lines import Mixture
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Mixture
 from verified_dp.search.order import Budget, SingleOrder
 
 F = Fraction

@@ -10,6 +10,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, Relation, compose, privacy_profile
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.losses import privacy_losses
@@ -151,7 +152,7 @@ def test_the_asked_width_is_reached_by_the_proved_errors(
 
 def test_doubles_and_balls_agree() -> None:
     loss = privacy_losses(compose((PoissonSampled(Gaussian("3/2"), "1/50"), 200)), Relation.of("remove"))[0]
-    (law, _), = loss.sampled_parts
+    (law, _), = lines(loss).sampled_parts
     with ctx.workprec(100):
         one = DoubleSamples(law, (-30, 2000), F(1, 512))
         other = take_samples(law, (-30, 2000), F(1, 512))

@@ -31,7 +31,7 @@ def sensitivity_squared(column: Sequence[Number], rounds: Number, *, separation:
     >>> sensitivity_squared([1, "1/2"], 4, separation=2)
     Fraction(5, 2)
     """
-    numbers, n, apart = read_column(column), read_rounds(rounds), exact.count(separation, "separation")
+    numbers, n, apart = read_column(column), read_rounds(rounds, "rounds"), exact.count(separation, "separation")
     most = None if participations is None else exact.count(participations, "participations")
     return column_norm_squared(numbers, n, apart, most_rounds(n, apart, most))
 

@@ -10,13 +10,12 @@ from verified_dp.core.families.batches.mechanism import (
     TruncatedPoisson,
     WithoutReplacement,
     WithReplacement,
-    read_draws,
 )
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
-from verified_dp.core.kernel.composition import Composition, Mechanism
+from verified_dp.core.kernel.composition import MAX_DRAWS, Composition, Mechanism
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, count, square_root
-from verified_dp.core.kernel.mechanisms import Gaussian, Release
+from verified_dp.core.kernel.mechanisms import Gaussian, Release, up_to
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.interop.forms import CONVERTERS, View, converts, inside, name_of, refuse, step_parts
 from verified_dp.interop.reading import Parts, Reading, reveals_all, times
@@ -102,7 +101,7 @@ def _with_replacement(event: View, reading: Reading) -> Parts:
     records, draws = (reading.whole(event[key], key) for key in ("source_dataset_size", "sample_size"))
     if draws == 0:
         return ()
-    q = 1 - (1 - Fraction(1, count(records, "source_dataset_size"))) ** read_draws(draws, "sample_size")
+    q = 1 - (1 - Fraction(1, count(records, "source_dataset_size"))) ** up_to(MAX_DRAWS)(draws, "sample_size")
     return _on_batch(event, q, lambda gaussian: WithReplacement(gaussian, draws, records), reading)
 
 

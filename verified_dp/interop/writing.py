@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from textwrap import wrap
+from typing import Any
 
 from verified_dp.core.kernel.composition import Composition, Grouped, Sampled, Spec
 from verified_dp.core.kernel.exact import fraction_text
-from verified_dp.core.kernel.mechanisms import Release
 from verified_dp.interop.reading import Converted
 
 
@@ -51,20 +51,18 @@ def _mechanisms(composition: Composition) -> Iterator[str]:
             yield from [*_keys(bare), *_sampling(inner), f"count = {count}"]
 
 
-def _keys(mechanism: object) -> Iterator[str]:
+def _keys(mechanism: Any) -> Iterator[str]:
     """kind and the stated fields of a mechanism that is not sampled."""
-    kind = mechanism.kind if isinstance(mechanism, Release) else "gaussian"
-    names = mechanism.keys() if isinstance(mechanism, Release) else ("noise_multiplier", "sigma", "sensitivity")
-    yield f"kind = {_text(kind)}"
-    stated = ((name, getattr(mechanism, name)) for name in names)
+    yield f"kind = {_text(mechanism.stated.name)}"
+    stated = ((name, getattr(mechanism, name)) for name in mechanism.stated.readers)
     yield from (f"{name} = {_value(value)}" for name, value in stated if value is not None)
 
 
 def _sampling(mechanism: object) -> Iterator[str]:
     """The table of a scheme, with all its keys; nothing without sampling."""
     if isinstance(mechanism, Sampled):
-        numbers = (f"{key} = {_value(getattr(mechanism, key))}" for key in mechanism.readers)
-        scheme = f'scheme = "{mechanism.scheme}"'
+        numbers = (f"{key} = {_value(getattr(mechanism, key))}" for key in mechanism.stated.readers)
+        scheme = f'scheme = "{mechanism.stated.name}"'
         yield f"sampling = {{ {', '.join([scheme, *numbers])} }}"
 
 

@@ -15,10 +15,12 @@ from fractions import Fraction
 
 from flint import arb
 
-from verified_dp.core.engines.mixture_lines import Component, MixtureLines
+from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.kernel.balls import ball, ball_of, lower_dyadic, lower_end, upper_dyadic, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Component
 from verified_dp.core.kernel.exact import square
 from verified_dp.core.kernel.gaussian import enclose_gaussian_profile, enclose_gaussian_tails
 from verified_dp.core.kernel.law import SWAPPED
@@ -67,9 +69,9 @@ def squares_of_distances(losses: Sequence[ComposedLoss]) -> tuple[Fraction, Frac
     lower = upper = Fraction(0)
     for loss in losses:
         sums = [sum(one, loss.mean_shift_squared) for one in zip(
-            (Fraction(0),) * 3, *(_square_distances(law, count) for law, count in loss.node_parts), strict=True)]
+            (Fraction(0),) * 3, *(_square_distances(law, count) for law, count in lines(loss).node_parts), strict=True)]
         lower, upper = max(lower, *sums[:2]), max(upper, sums[2])  # exact: fractions
-    return lower, upper if all(len(loss.node_parts) == len(loss.parts) for loss in losses) else None
+    return lower, upper if all(len(lines(loss).node_parts) == len(loss.parts) for loss in losses) else None
 
 
 @proved_by("T129-gaussian-guarantee")

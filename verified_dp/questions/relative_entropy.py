@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.renyi import enclose_all_nodes, enclose_log_moment
 from verified_dp.core.families.guarantees.renyi import MomentBound
@@ -38,7 +39,7 @@ def enclose_relative_entropy(loss: ComposedLoss, exponent: Fraction, rules: tupl
         if mass > 0:
             return arb.pos_inf(), arb.pos_inf()
         lower = upper = gaussian
-        sampled = [law for law, _ in loss.sampled_parts]
+        sampled = [law for law, _ in lines(loss).sampled_parts]
         chosen: dict[Law, Sequence[NodeRule]] = dict(zip(sampled, zip(*rules, strict=True), strict=True))
         for law, count in loss.parts:
             if isinstance(law, MomentBound):

@@ -10,11 +10,11 @@ from flint import arb, ctx
 
 from verified_dp.core.engines.closed import is_single
 from verified_dp.core.engines.support import SupportWitness
-from verified_dp.core.families.batches.attack import AttackWitness, FromAbove, FromBelow, shuffled_epochs
+from verified_dp.core.families.batches.attack import AttackWitness, from_above, from_below, shuffled_epochs
 from verified_dp.core.families.batches.shuffled import Corner, ShuffledEpoch
 from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
-from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.witnesses import ReadValues
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.order import Budget, SingleOrder
 from verified_dp.search.roots import Bracket, bracket_epsilon, is_above
@@ -90,13 +90,13 @@ class AttackedOrder(SingleOrder):
 
     def _from_above(self, answer: Answer) -> Answer:
         one = answer.proving("upper")
-        bounds = Bounds(arb(0), one.bounds.upper, one.bounds.budget, None, one.bounds.exact_upper)
-        return Answer(one.epsilon, one.witness, FromAbove(one.values), bounds)
+        values = ReadValues(one.values, from_above)
+        return Answer(one.epsilon, one.witness, values, from_above(one.bounds, one.epsilon))
 
     def _from_below(self, answer: Answer) -> Answer:
         one = answer.proving("lower")
-        bounds = Bounds(one.bounds.lower, arb(1), one.bounds.budget, one.bounds.exact_lower, None)
-        return Answer(one.epsilon, AttackWitness(self._attacks, one.witness), FromBelow(one.values), bounds)
+        witness, values = AttackWitness(self._attacks, one.witness), ReadValues(one.values, from_below)
+        return Answer(one.epsilon, witness, values, from_below(one.bounds, one.epsilon))
 
     def bracket(self, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
         """The attacks' lower end, where it exceeds the target as a number, and the Gaussians' upper one."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from verified_dp.core.engines.closed import ClosedFormValues, ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -223,7 +224,8 @@ class Following(SingleOrder):
     @property
     def least(self) -> float:
         """The size of `least_sum`, next to which delta is not smooth; or inf."""
-        if not self.loss.parts or self.loss.mean_shift_squared or len(self.loss.node_parts) < len(self.loss.parts):
+        parts, noded = self.loss.parts, lines(self.loss).node_parts
+        if not parts or self.loss.mean_shift_squared or len(noded) < len(parts):
             return math.inf
         return -float(self.least_sum())
 
@@ -287,7 +289,7 @@ class Following(SingleOrder):
         """The first, the last and some between; None where no line is tried."""
         places = self._places_of(part)
         saddles = [self.saddle(part[i]) for i in places]
-        if saddles[-1].tilt > LARGEST_TILT or (self.loss.node_parts and saddles[-1].log_delta < FAINTEST):
+        if saddles[-1].tilt > LARGEST_TILT or (lines(self.loss).node_parts and saddles[-1].log_delta < FAINTEST):
             return None
         tilts, logs = [saddle.tilt for saddle in saddles], [saddle.log_delta - self._roughness(saddle)
                                                             for saddle in saddles]

@@ -10,8 +10,9 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from verified_dp.core.engines.lines import RevealedLines, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
-from verified_dp.core.engines.nodes import NodeRule, RevealedLines
+from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -205,8 +206,8 @@ class FloatLoss:
 def float_loss(loss: ComposedLoss, shared: bool = False) -> FloatLoss:
     """The model of a composition in which every law has a transform; shared: a few laws stand for families."""
     families = [FloatFamily([(float_law(law), float(count)) for law, count in family])
-                for family in (loss.families if shared else ((part,) for part in loss.node_parts))]
+                for family in (lines(loss).families if shared else ((part,) for part in lines(loss).node_parts))]
     end = loss.enclose_largest_loss()
     return FloatLoss(families, float(loss.mean_shift_squared), math.inf if end is None else float(end),
                      [(DirectModel(law), float(count)) for law, count in loss.direct_parts],
-                     [FloatAlternatives(law, float(count)) for law, count in loss.revealed_parts])
+                     [FloatAlternatives(law, float(count)) for law, count in lines(loss).revealed_parts])

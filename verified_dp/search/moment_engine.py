@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from functools import cached_property
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.renyi import RenyiValues, RenyiWitness
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED
@@ -60,7 +61,7 @@ class MomentEngine:
         """What is known, in both directions, where bounds on divergences are all that is known."""
         orders = self.loss, self.loss.in_order(SWAPPED[self.loss.order])
         finite = all(loss.enclose_infinity_mass().is_zero() for loss in orders)
-        return Guarantee(self.loss) if finite and self.loss.only_moments and not self.loss.node_parts else None
+        return Guarantee(self.loss) if finite and self.loss.only_moments and not lines(self.loss).node_parts else None
 
     @cached_property
     def model(self) -> MomentModel:

@@ -19,6 +19,7 @@ from flint import arb, ctx
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
 from verified_dp.core.engines.contour import LineValues, LineWitness, ReversedValues
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.marked import MarkedValues, MarkedWitness
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.rational import ExactWitness
@@ -164,7 +165,8 @@ class SingleOrder:
     @property
     def has_contour(self) -> bool:
         """Whether the contour method applies: every law has a transform, and their product decays."""
-        return self.loss.has_line and self.loss.decays and not any(is_on_lines(law) for law, _ in self.loss.parts)
+        seen = lines(self.loss)
+        return seen.has_line and seen.decays and not any(is_on_lines(law) for law, _ in self.loss.parts)
 
     @cached_property
     def has_epochs(self) -> bool:
@@ -493,7 +495,7 @@ class SingleOrder:
     @property
     def _lines(self) -> list[tuple[MixtureLines, int]]:
         """The mixtures, the first one of laws that are one of several."""
-        return [*self.loss.node_parts, *((one, count) for law, count in self.loss.revealed_parts
+        return [*lines(self.loss).node_parts, *((one, count) for law, count in lines(self.loss).revealed_parts
                                          for one in law.alternatives[:1] if isinstance(one, MixtureLines))]
 
     def _closed(self, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
@@ -532,7 +534,7 @@ class SingleOrder:
         """The cheapest of lines and rays; fewer bits where none fits the budget; then what Chernoff gives."""
         saddle = self.saddle(epsilon)
         lost = not math.isfinite(saddle.log_delta)
-        if lost or saddle.tilt > LARGEST_TILT or (self.loss.node_parts and saddle.log_delta < FAINTEST):
+        if lost or saddle.tilt > LARGEST_TILT or (lines(self.loss).node_parts and saddle.log_delta < FAINTEST):
             return self.chernoff(epsilon, saddle.tilt)
         bits = max(bits, 9.0)
         choose, seconds = self._sharp_plan(epsilon, saddle, bits)

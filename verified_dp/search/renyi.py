@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
@@ -52,7 +53,7 @@ class MomentModel:
 
     def __init__(self, loss: ComposedLoss, most: int | None = None) -> None:
         self.loss, self.most = loss, most
-        self.groups = _chunks(sorted(loss.sampled_parts, key=lambda part: _revealed(part[0])), most)
+        self.groups = _chunks(sorted(lines(loss).sampled_parts, key=lambda part: _revealed(part[0])), most)
         self.nodes = [(FloatLaw(law), count) for law, count in map(_middle, self.groups)]
         others: list[tuple[Law, int]] = [part for part in loss.parts if not isinstance(part[0], SampledGaussianLoss)]
         self.others = [_middle(chunk) for chunk in _chunks(others, most)]
@@ -225,7 +226,7 @@ def choose_rules(model: MomentModel, exponent: float, bits: float) -> tuple[tupl
     moment = model.log_moment(exponent)  # nan where all mass is at infinity
     size = math.log2(1 + min(abs(moment), 1e300)) if moment == moment else 0.0
     by_law = {law: rule for group, rule in zip(model.groups, shared, strict=True) for law, _ in group}
-    rules = tuple(by_law[law] for law, _ in model.loss.sampled_parts)
+    rules = tuple(by_law[law] for law, _ in lines(model.loss).sampled_parts)
     return rules, math.ceil(bits + 1.5 * max(growth, default=0.0) + max(counts, default=0.0) + size + 48)
 
 

@@ -9,12 +9,14 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.engines.closed import has_closed_form
-from verified_dp.core.engines.mixture_lines import Mixture
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
-from verified_dp.core.families.gaussian.shortened import INNER, ShortenedValues, ShortenedWitness
+from verified_dp.core.families.gaussian.shortened import INNER, ShortenedWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.composition import Mixture
+from verified_dp.core.kernel.witnesses import ReadValues
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.line import as_float
@@ -37,7 +39,7 @@ Kept = tuple[int, ...]
 
 def is_long(loss: ComposedLoss) -> bool:
     """Whether a law has so many components, and all laws have transforms."""
-    return loss.has_line and any(_size(law) > LONG for law, _ in loss.parts)
+    return lines(loss).has_line and any(_size(law) > LONG for law, _ in loss.parts)
 
 
 def _size(law: object) -> int:
@@ -77,7 +79,7 @@ class LongOrder(SingleOrder):
 
     def _order(self, kept: Kept) -> SingleOrder:
         if kept not in self._orders:
-            self._orders[kept] = self._make(ShortenedWitness(kept, SupportWitness(64)).shortened(self.loss)[0])
+            self._orders[kept] = self._make(ShortenedWitness(kept, SupportWitness(64)).reduced(self.loss))
         return self._orders[kept]
 
     def _rough(self) -> SingleOrder:
@@ -114,9 +116,7 @@ class LongOrder(SingleOrder):
         if answer.witness.kind not in INNER:
             answer = self._order(kept).evaluate(answer.epsilon, SupportWitness(256))
         witness = ShortenedWitness(kept, answer.witness)
-        with ctx.workprec(64):
-            _, above, below = witness.shortened(self.loss)
-        values = ShortenedValues(witness, answer.values, above, below)
+        values = ReadValues(answer.values, witness.reading(self.loss))
         return Answer(answer.epsilon, witness, values, values.delta(answer.epsilon))
 
     def quick_upper(self, epsilon: Fraction) -> Answer:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from verified_dp.core.engines.mixture_lines import Mixture, MixtureLines
+from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.exact import square
 from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.search.deadline import check_time

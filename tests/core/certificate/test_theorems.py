@@ -17,6 +17,7 @@ from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.support import SupportWitness
@@ -93,8 +94,8 @@ def coarse(loss: ComposedLoss) -> Iterator[Witness]:
     yield SupportWitness(64)
     if has_closed_form(loss):
         yield ClosedFormWitness(80)
-    if loss.has_transform:
-        rules = (NodeRule(Fraction(1), Fraction(1), Fraction(1, 4), -60, 90),) * len(loss.node_parts)
+    if lines(loss).has_transform:
+        rules = (NodeRule(Fraction(1), Fraction(1), Fraction(1, 4), -60, 90),) * len(lines(loss).node_parts)
         yield LineWitness(Fraction(1), Fraction(1, 3), 20, rules, rules, Fraction(2), Fraction(1, 2), 80)
         yield ChernoffWitness(Fraction(1), rules, 64)
 

@@ -11,6 +11,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     NodeRule,
     bound_line_error,
@@ -94,8 +95,9 @@ def test_families_hold_what_shares_a_loss() -> None:
     assert law("1").shares_loss(law("2")) and not law("1").shares_loss(law("2.01"))
     assert not law("1").shares_loss(law("1.5", "add")) and not law("1", "symmetric").shares_loss(law("1", "symmetric"))
     loss = ComposedLoss("remove", tuple((law(s), 3) for s in ("1", "5", "1.5", "6", "40")), Fraction(0))
-    assert [[str(one.sigma) for one, _ in family] for family in loss.families] == [["1", "3/2"], ["5", "6"], ["40"]]
-    assert loss.suits(5) and loss.suits(3) and not loss.suits(4)
+    seen = lines(loss)
+    assert [[str(one.sigma) for one, _ in family] for family in seen.families] == [["1", "3/2"], ["5", "6"], ["40"]]
+    assert seen.suits(5) and seen.suits(3) and not seen.suits(4)
 
 
 def schedule(steps: int) -> Composition:
@@ -112,7 +114,7 @@ def test_one_rule_for_all_and_one_for_each_agree(relation: str) -> None:
     witness = found.evaluations[0].witness
     assert isinstance(witness, LineWitness) and len(witness.nodes) == 1
     loss = profile.losses[0]
-    rules = tuple(choose_nodes(float_law(law), float(witness.right), 60) for law, _ in loss.node_parts)
+    rules = tuple(choose_nodes(float_law(law), float(witness.right), 60) for law, _ in lines(loss).node_parts)
     alone = evaluate(loss, replace(witness, nodes=rules)).delta(Fraction(1, 2))
     together = evaluate(loss, witness).delta(Fraction(1, 2))
     assert alone.lower <= together.upper and together.lower <= alone.upper

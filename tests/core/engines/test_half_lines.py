@@ -13,6 +13,7 @@ from flint import acb, arb, ctx
 from verified_dp import Gaussian, compose, privacy_profile
 from verified_dp.certificate import certify, verify
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.batches.half_lines import HalfLine, HalfLineNodes, enclose_half_line
@@ -152,8 +153,8 @@ def test_twelve_digits_of_a_training_whose_records_are_replaced() -> None:
 @half_line
 def test_few_steps_whose_batches_may_be_full_have_no_line() -> None:
     loss = loss_of(truncated(2), "replace")
-    assert loss.has_line
-    assert not loss.decays
+    assert lines(loss).has_line
+    assert not lines(loss).decays
     assert not SingleOrder(loss).has_contour
 
 

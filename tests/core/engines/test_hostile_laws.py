@@ -22,6 +22,7 @@ from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.support import SupportWitness
@@ -134,8 +135,8 @@ def proposals(loss: ComposedLoss, count: int) -> Iterator[Witness]:
     yield SupportWitness(64)
     if has_closed_form(loss):
         yield ClosedFormWitness(80)
-    if loss.has_transform:
-        rules = (NodeRule(F(1), F(1), F(1, 4), -60, 60),) * len(loss.node_parts)
+    if lines(loss).has_transform:
+        rules = (NodeRule(F(1), F(1), F(1, 4), -60, 60),) * len(lines(loss).node_parts)
         yield LineWitness(F(1), F(1, 3), 300, rules, rules, F(2), F(1, 2), 80)
         yield ChernoffWitness(F(1), rules, 64)
 

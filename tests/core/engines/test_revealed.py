@@ -15,6 +15,7 @@ from verified_dp import Gaussian, PoissonSampled, WithReplacement, compose, priv
 from verified_dp.certificate import certify, verify
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import enclose_families
 from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.engines.support import SupportWitness
@@ -125,7 +126,7 @@ def test_chances_that_are_not_told_from_none_widen_all() -> None:
     plan = plan_rays(order.model, 1.5, order._jumping(F(3, 2), order.saddle(F(3, 2))), 40.0)
     assert plan is not None
     with ctx.workprec(64):
-        assert loss.revealed_parts[0][0].enclose_shares()[1] < 1e-30
+        assert lines(loss).revealed_parts[0][0].enclose_shares()[1] < 1e-30
     narrow = evaluate(loss, choose_rays(plan)).delta(F(3, 2))
     free = SingleOrder(loss_of(compose((PoissonSampled(Gaussian("1"), "1/10"), 2)), "remove")).enclose(
         F(3, 2), 40.0, "contour", Budget(None)).bounds

@@ -10,6 +10,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.families.allocation.allocation_line import Line
 from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss, enclose_moments
 from verified_dp.core.kernel.balls import ball
@@ -225,7 +226,7 @@ def test_one_epoch_by_a_line_is_the_closed_form(order: str, epsilon: F) -> None:
 def test_a_line_bounds_moments_more_closely_than_others() -> None:
     """Where masses of aliases are bounded the places are used; laws known on lines alone have no other contour."""
     loss = composed("add", 1000, F(2), 10)
-    assert loss.has_line and not loss.has_transform and all(is_on_lines(law) for law, _ in loss.parts)
+    assert lines(loss).has_line and not lines(loss).has_transform and all(is_on_lines(law) for law, _ in loss.parts)
     with ctx.workprec(64):
         law = loss.parts[0][0]
         assert bound_mass(loss, [], F(60)) < law.enclose_moment(arb(60)).upper() ** 10 / 1000

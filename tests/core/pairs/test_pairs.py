@@ -95,7 +95,7 @@ ALPHAS = [0.05, 0.3, 0.8, 1.0, 1.3, 2.0, 5.0, 30.0]
 def test_smaller_shifts_are_dominated(mechanism) -> None:
     law = law_of(mechanism)
     for shift in range(-4, 5):
-        smaller = type(mechanism)(*[getattr(mechanism, mechanism.keys()[0])], max(abs(shift), 1))
+        smaller = type(mechanism)(*[getattr(mechanism, next(iter(mechanism.stated.readers)))], max(abs(shift), 1))
         for alpha in ALPHAS:
             assert stick(law_of(smaller), alpha) <= stick(law, alpha) + 1e-15
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
@@ -58,7 +59,7 @@ class ChernoffWitness:
     @proved_by("T03-chernoff")
     def applies(self, loss: ComposedLoss) -> bool:
         """Whether M is known, by nodes or directly."""
-        return self.exponent > 0 and loss.suits(len(self.nodes)) and loss.has_line
+        return self.exponent > 0 and lines(loss).suits(len(self.nodes)) and lines(loss).has_line
 
     @proved_by("T03-chernoff", "T44-infinity-mass")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ChernoffValues:

@@ -18,6 +18,7 @@ from typing import ClassVar
 from flint import acb, acb_mat, arb, ctx
 
 from verified_dp.core.engines.chernoff import bound_mass
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
@@ -167,7 +168,8 @@ class LineWitness:
             return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
         ordered = self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1
         ordered = ordered and (self.left >= 0 or (self.left < -1 and not loss.direct_parts))
-        return loss.has_line and ordered and loss.suits(len(self.nodes)) and loss.suits(len(self.tail_nodes))
+        seen = lines(loss)
+        return seen.has_line and ordered and seen.suits(len(self.nodes)) and seen.suits(len(self.tail_nodes))
 
     @property
     def _swapped(self) -> LineWitness:
@@ -217,7 +219,7 @@ class LineWitness:
         """Of all nodes at all frequencies; a law without nodes is one sum over its atoms or integers at each."""
         nodes, frequencies = count_all_nodes(loss, self.nodes), abs(self.count) + 1
         made, tails = (work_of_nodes(loss, rules) for rules in (self.nodes, self.tail_nodes))
-        products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(loss.node_parts) + 1))
+        products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(lines(loss).node_parts) + 1))
         bounds = 8 * EXPONENTIAL * (tails + made)
         direct = sum(law.rule_work(self.prec) + frequencies * law.transform_work(self.prec)
                      for law, _ in loss.direct_parts)

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import work_of_moment
 from verified_dp.core.engines.renyi import enclose_log_moment
 from verified_dp.core.kernel.balls import ball, upper_end
@@ -90,7 +91,7 @@ class DivergencesWitness:
         """The side conditions that are plain comparisons of exact numbers."""
         proper = all(power >= 1 or power <= 0 for power in self.powers) and all(weight > 0 for weight in self.weights)
         paired = 1 <= len(self.powers) == len(self.weights) <= MOST_POWERS and sum(self.weights) == 1
-        return proper and paired and self.low > 0 and self.high > 0 and not loss.node_parts
+        return proper and paired and self.low > 0 and self.high > 0 and not lines(loss).node_parts
 
     @proved_by("T128-two-divergences")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> DivergencesValues:

@@ -21,6 +21,7 @@ from typing import ClassVar
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines.contour import LineValues, LineWitness, ReversedValues
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     NodeRule,
     NodeSet,
@@ -211,7 +212,7 @@ class MarkedWitness:
         """The side conditions that are plain comparisons of exact numbers; every step has nodes or is Gaussian."""
         if self.tilt < -1:
             return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
-        laws = len(loss.node_parts)
+        laws = len(lines(loss).node_parts)
         stated = laws == len(loss.parts) == len(self.nodes) == len(self.tail_nodes) == len(self.rest_nodes)
         ordered = 0 <= self.left < self.tilt < self.right and self.step > 0 and self.count >= 1
         chosen = len(self.marks) == laws >= 1 and all(mark.is_shaped for mark in self.marks)
@@ -232,7 +233,7 @@ class MarkedWitness:
         """The part of each law with a mark, or that without."""
         sign = 1 if (self.rest > 0) != marked else -1
         return [Share(enclose_nodes(law, rule), mark, sign)
-                for (law, _), rule, mark in zip(loss.node_parts, rules, self.marks, strict=True)]
+                for (law, _), rule, mark in zip(lines(loss).node_parts, rules, self.marks, strict=True)]
 
     @proved_by("T149-marked-losses")
     def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> MarkedValues:
@@ -251,7 +252,7 @@ class MarkedWitness:
     def _enclose_line(self, loss: ComposedLoss, parts: Sequence[Sequence[Share]], marked: Sequence[Column],
                       rest: Sequence[Column], between: Callable[[], None]) -> LineValues:
         """What a line yields of the outcomes with a mark."""
-        tilt, step, counts = ball(self.tilt), ball(self.step), [count for _, count in loss.node_parts]
+        tilt, step, counts = ball(self.tilt), ball(self.step), [count for _, count in lines(loss).node_parts]
         points = [acb(tilt, m * step) for m in range(self.count + 1)]
         exponents = [loss.enclose_gaussian_exponent(z) for z in points]
         whole = [_joined([high, low], count) for high, low, count in zip(marked, rest, counts, strict=True)]
@@ -303,7 +304,7 @@ def _joined(parts: Sequence[Column], count: int) -> Column:
 def _enclose_mass(loss: ComposedLoss, parts: Sequence[Sequence[Share]], exponent: arb) -> arb:
     """Enclose the product of the sums of the laws' parts at a real exponent, Gaussian steps included."""
     total = loss.enclose_gaussian_exponent(acb(exponent)).real
-    for shares, (_, count) in zip(zip(*parts, strict=True), loss.node_parts, strict=True):
+    for shares, (_, count) in zip(zip(*parts, strict=True), lines(loss).node_parts, strict=True):
         total += count * sum((share.enclose_mass(exponent) for share in shares), arb(0)).log()
     return total.exp()
 

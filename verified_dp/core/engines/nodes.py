@@ -11,35 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 from flint import acb, acb_mat, arb, arb_mat
 
+from verified_dp.core.engines.lines import CurveLaw, CurveNodes, has_nodes, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place
 from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import Law, has_nodes
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
-
-if TYPE_CHECKING:
-    from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
-    from verified_dp.core.families.batches.half_lines import HalfLineNodes
-
-
-class RevealedLines(Law, Protocol):
-    """One of several laws with nodes, with the same chances under P and Q, and which one is revealed (T166)."""
-
-    @property
-    def alternatives(self) -> tuple[MixtureLines | FixedBatchLoss, ...]:
-        """The laws, none where some has no nodes; one of a batch without replacement comes after a mixture."""
-
-    @property
-    def least_count(self) -> int:
-        """From so many steps on the composed transform becomes small far out."""
-
-    def enclose_shares(self) -> tuple[arb, ...]:
-        """Enclose their chances."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +136,7 @@ class RevealedNodes:
     """The nodes of several laws, of which one holds and is known to hold, and their chances (T166)."""
 
     shares: tuple[arb, ...]
-    parts: tuple[NodeSet | HalfLineNodes, ...]
+    parts: tuple[NodeSet | CurveNodes, ...]
 
     place: ClassVar[None] = None
     """They have no leader."""
@@ -230,14 +211,12 @@ def enclose_family(laws: Sequence[MixtureLines], rule: NodeRule) -> list[NodeSet
 
 
 @proved_by("T167-half-line")
-def _enclose_one(law: MixtureLines | FixedBatchLoss, rule: NodeRule, frequency: arb) -> NodeSet | HalfLineNodes:
+def _enclose_one(law: MixtureLines | CurveLaw, rule: NodeRule, frequency: arb) -> NodeSet | CurveNodes:
     """Of a curve a rule is read as panels 1, ..., last of length `step` with `cells` points each, and ellipses."""
-    if has_nodes(law):
+    if isinstance(law, MixtureLines):
         return enclose_nodes(law, rule)
-    curve: Any = law
-    nodes: HalfLineNodes = curve.enclose_panels(rule.step, rule.last if rule.first == 1 else 0, rule.cells, rule.height,
-                                                upper_end(frequency))
-    return nodes
+    return law.enclose_panels(rule.step, rule.last if rule.first == 1 else 0, rule.cells, rule.height,
+                              upper_end(frequency))
 
 
 def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule], between: Callable[[], None] = nothing,
@@ -247,11 +226,11 @@ def enclose_families(loss: ComposedLoss, rules: Sequence[NodeRule], between: Cal
     rules: one for each law or one for each family; then those of the laws that are one of several.
     frequency: the largest one that is looked at on a line.
     """
-    families, rest = loss.ruled(len(rules)), iter(rules[len(rules) - loss.revealed_rules:])
+    families, rest = lines(loss).ruled(len(rules)), iter(rules[len(rules) - lines(loss).revealed_rules:])
     found: list[list[tuple[AnyNodes, int]]] = [
         list(zip(enclose_family([law for law, _ in family], rule), (count for _, count in family), strict=True))
         for family, rule in paced(zip(families, rules, strict=False), between)]
-    for law, count in paced(loss.revealed_parts, between):
+    for law, count in paced(lines(loss).revealed_parts, between):
         nodes = tuple(_enclose_one(one, next(rest), ball(frequency)) for one in law.alternatives)
         found.append([(RevealedNodes(law.enclose_shares(), nodes), count)])
     return found
@@ -336,7 +315,7 @@ def count_nodes(rules: Iterable[NodeRule]) -> int:
 def work_of_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
     """Exponentials that the nodes take: those of a sampled Gaussian, and one for every further component."""
     shares = [sum(max(1, law.components - 3) for law, _ in family)  # exact: integers
-              for family in loss.ruled(len(rules))] + _revealed_sizes(loss, rules)
+              for family in lines(loss).ruled(len(rules))] + _revealed_sizes(loss, rules)
     return sum(count_nodes([rule]) * share for rule, share in zip(rules, shares, strict=False))
 
 
@@ -345,7 +324,7 @@ def _revealed_sizes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> list[int]:
 
     1 for rules that no law asks for.
     """
-    laws = [one for law, _ in loss.revealed_parts for one in law.alternatives]
+    laws = [one for law, _ in lines(loss).revealed_parts for one in law.alternatives]
     sizes = [1 if has_nodes(one) else 2 * abs(rule.cells) + 1
              for one, rule in zip(laws, rules[len(rules) - len(laws):], strict=False)]
     return sizes + [1] * len(rules)
@@ -353,7 +332,7 @@ def _revealed_sizes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> list[int]:
 
 def count_all_nodes(loss: ComposedLoss, rules: Sequence[NodeRule]) -> int:
     """Nodes of all laws."""
-    sizes = [len(family) for family in loss.ruled(len(rules))] + _revealed_sizes(loss, rules)
+    sizes = [len(family) for family in lines(loss).ruled(len(rules))] + _revealed_sizes(loss, rules)
     return sum(count_nodes([rule]) * size for rule, size in zip(rules, sizes, strict=False))  # exact: integers
 
 

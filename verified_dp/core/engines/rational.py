@@ -174,6 +174,7 @@ class EndWitness:
 
     kind: ClassVar[str] = "end"
     method: ClassVar[str] = "closed-form"
+    strict: ClassVar[bool] = True
 
     def applies(self, loss: ComposedLoss) -> bool:
         """Wherever the loss itself is known."""
@@ -193,6 +194,7 @@ class EndlessWitness(EndWitness):
     """delta(x) exceeds the infinity mass, below 1, at every x: no finite loss is the largest (T127)."""
 
     kind: ClassVar[str] = "endless"
+    everywhere: ClassVar[bool] = True
 
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> EndlessValues:
         """Nothing depends on eps."""

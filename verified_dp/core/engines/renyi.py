@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes, work_of_moment
 from verified_dp.core.kernel.balls import ball, lower_end, plus_minus, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
@@ -38,7 +39,7 @@ def enclose_log_moment(loss: ComposedLoss, nodes: Sequence[NodeSet], exponent: a
     """
     lower = upper = loss.enclose_gaussian_exponent(acb(exponent)).real
     sets = iter(nodes)
-    by_nodes = {law: next(sets) for law, _ in loss.sampled_parts}
+    by_nodes = {law: next(sets) for law, _ in lines(loss).sampled_parts}
     for law, count in paced(loss.parts, between):
         if has_only_moments(law):
             lower, upper = arb.neg_inf(), upper + count * law.bound_log_moment(exponent)
@@ -68,7 +69,7 @@ def enclose_all_nodes(loss: ComposedLoss, rules: Sequence[NodeRule],
                       between: Callable[[], None] = nothing) -> list[NodeSet]:
     """The nodes of every sampled Gaussian law."""
     return [enclose_nodes(law, rule)
-            for (law, _), rule in paced(zip(loss.sampled_parts, rules, strict=True), between)]
+            for (law, _), rule in paced(zip(lines(loss).sampled_parts, rules, strict=True), between)]
 
 
 @proved_by("T70-moment-enclosure")
@@ -170,7 +171,7 @@ class RenyiWitness:
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions that are plain comparisons of exact numbers."""
         inside = 0 <= self.low <= 1 and self.high >= 0
-        return self.exponent > 0 and inside and len(self.nodes) == len(loss.sampled_parts)
+        return self.exponent > 0 and inside and len(self.nodes) == len(lines(loss).sampled_parts)
 
     @proved_by("T70-moment-enclosure")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RenyiValues:

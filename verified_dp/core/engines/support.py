@@ -43,6 +43,7 @@ class SupportWitness:
 
     kind: ClassVar[str] = "support"
     method: ClassVar[str] = "closed-form"
+    everywhere: ClassVar[bool] = True
 
     def applies(self, loss: ComposedLoss) -> bool:
         """To every loss."""

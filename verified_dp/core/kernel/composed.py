@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.gaussian import GaussianLoss
-from verified_dp.core.kernel.law import (
-    DirectLaw,
-    Law,
-    has_moment_nodes,
-    has_nodes,
-    has_only_moments,
-    has_rational_end,
-    is_direct,
-    is_on_lines,
-    is_revealed,
-    is_ruled,
-)
+from verified_dp.core.kernel.law import DirectLaw, Law, has_only_moments, has_rational_end, is_direct
 from verified_dp.core.kernel.theorems import proved_by
 
 if TYPE_CHECKING:
-    from verified_dp.core.engines.mixture_lines import MixtureLines
-    from verified_dp.core.engines.nodes import RevealedLines
-    from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-    from verified_dp.core.kernel.witnesses import Values
+    from verified_dp.core.kernel.witnesses import Values, Witness
+
+_View = TypeVar("_View")
 
 
 @dataclass(frozen=True)
@@ -45,47 +33,16 @@ class ComposedLoss:
     parts: tuple[tuple[Law, int], ...]
     mean_shift_squared: Fraction
 
-    @cached_property
-    def node_parts(self) -> tuple[tuple[MixtureLines, int], ...]:
-        """The parts whose transform is a sum over nodes."""
-        return tuple((law, count) for law, count in self.parts if has_nodes(law))
+    def once(self, view: Callable[[ComposedLoss], _View]) -> _View:
+        """What an engine makes of the loss, made once."""
+        if view not in self._views:
+            self._views[view] = view(self)
+        found: _View = self._views[view]
+        return found
 
     @cached_property
-    def families(self) -> tuple[tuple[tuple[MixtureLines, int], ...], ...]:
-        """The parts with nodes, each with all later ones that share the loss of the first of them."""
-        found: list[list[tuple[MixtureLines, int]]] = []
-        shared: list[list[tuple[MixtureLines, int]]] = []
-        for law, count in self.node_parts:
-            family = next((parts for parts in shared if law.shares_loss(parts[0][0])), [])
-            family.append((law, count))
-            if len(family) == 1:
-                found.append(family)
-                shared += [family] * law.shares_loss(law)
-        return tuple(map(tuple, found))
-
-    @cached_property
-    def revealed_parts(self) -> tuple[tuple[RevealedLines, int], ...]:
-        """The parts that are one of several laws with nodes, and show which (T166)."""
-        return tuple((law, count) for law, count in self.parts if is_revealed(law))
-
-    @cached_property
-    def revealed_rules(self) -> int:
-        """How many rules these take, after those of the others: one for each of the several laws."""
-        return sum(len(law.alternatives) for law, _ in self.revealed_parts)
-
-    def ruled(self, rules: int) -> tuple[tuple[tuple[MixtureLines, int], ...], ...]:
-        """The parts with nodes, one by one where there are so many rules, else by the losses they share (T156)."""
-        alone = rules - self.revealed_rules == len(self.node_parts)
-        return tuple((part,) for part in self.node_parts) if alone else self.families
-
-    def suits(self, rules: int) -> bool:
-        """Whether there is a rule for each part with nodes, or for each family."""
-        return rules - self.revealed_rules == len(self.ruled(rules))
-
-    @cached_property
-    def sampled_parts(self) -> tuple[tuple[SampledGaussianLoss, int], ...]:
-        """The sampled Gaussians: the parts whose moments are taken from nodes."""
-        return tuple((law, count) for law, count in self.parts if has_moment_nodes(law))
+    def _views(self) -> dict[Callable[[ComposedLoss], Any], Any]:
+        return {}
 
     @cached_property
     def direct_parts(self) -> tuple[tuple[DirectLaw, int], ...]:
@@ -93,29 +50,9 @@ class ComposedLoss:
         return tuple((law, count) for law, count in self.parts if is_direct(law))
 
     @cached_property
-    def has_transform(self) -> bool:
-        """Whether every part has a transform, by nodes or directly: what the contour needs."""
-        known = sum(not is_on_lines(law) for law, _ in self.direct_parts)
-        return len(self.node_parts) + known == len(self.parts) and not self.only_moments
-
-    @cached_property
-    def has_line(self) -> bool:
-        """Whether the transform is known on vertical lines."""
-        known = len(self.node_parts) + len(self.direct_parts) + len(self.revealed_parts)
-        return known == len(self.parts) and not self.only_moments
-
-    @cached_property
     def only_moments(self) -> bool:
         """Whether some part is known by bounds on its moments alone: then only one Renyi order bounds delta."""
         return any(has_only_moments(law) for law, _ in self.parts)
-
-    @property
-    def decays(self) -> bool:
-        """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
-        spread = any(law.decays and count >= (law.least_count if is_ruled(law) else 1)
-                     for law, count in self.direct_parts)
-        shown = any(count >= law.least_count for law, count in self.revealed_parts)
-        return bool(self.mean_shift_squared or self.node_parts) or shown or spread
 
     @cached_property
     def laws(self) -> tuple[tuple[Law, int], ...]:
@@ -127,12 +64,8 @@ class ComposedLoss:
         """The loss of the same steps composed in another order."""
         return replace(self, order=order, parts=tuple((law.in_order(order), k) for law, k in self.parts))
 
-    def admits(self, kind: str) -> bool:
-        """Whether witnesses of that kind may be evaluated on it."""
-        return True
-
-    def read(self, kind: str, values: Values) -> Values:
-        """What the values of a witness of that kind say of delta: just that."""
+    def read(self, witness: Witness, values: Values) -> Values:
+        """What the values of a witness say of delta: just that. InvalidInput where they say nothing."""
         return values
 
     def equals_in_law(self, other: ComposedLoss) -> bool:
@@ -175,7 +108,6 @@ class ComposedLoss:
         if not self.mean_shift_squared:
             return acb(0)
         return z * (z + 1) * (ball(self.mean_shift_squared) / 2)
-
 
 
 def _sum_of(ends: Iterable[tuple[arb | None, int]]) -> arb | None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import comb  # exact: integers
-from typing import Any, ClassVar
+from typing import Any
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Gaussian, Release
+from verified_dp.core.kernel.mechanisms import Gaussian, Release, Stated
 
 
 def check_gaussian(mechanism: object, scheme: str) -> None:
     """Refuse all but a Gaussian in its first form."""
     if isinstance(mechanism, Release):
-        raise Unsupported(f"{mechanism.kind} under {scheme}: a theorem covers the Gaussian only", "sampling")
+        raise Unsupported(f"{mechanism.stated.name} under {scheme}: a theorem covers the Gaussian only", "sampling")
     if not isinstance(mechanism, Gaussian):
         raise InvalidInput("mechanism", mechanism, "a Gaussian")
     if mechanism.sigma is not None:
@@ -42,19 +42,9 @@ class Relation(StrEnum):
         return cls(value)
 
 
-class Sampled:
-    """What all sampling schemes share: a mechanism that runs on batches of the records.
+class Sampled(Stated):
+    """What all sampling schemes share: a mechanism that runs on batches of the records."""
 
-    scheme: its name in specifications. readers: its numbers and how each is read. convention, assumptions: in words.
-    counts_records: where a number of records is stated, or a share of them, and which neighbours ("as neighbours":
-    those of add, remove and zero-out; "always") need to be told whose it is.
-    """
-
-    scheme: ClassVar[str]
-    readers: ClassVar[Mapping[str, Callable[..., object]]]
-    convention: ClassVar[str]
-    assumptions: ClassVar[tuple[str, ...]]
-    counts_records: ClassVar[str] = ""
     mechanism: Any
 
     @classmethod
@@ -65,6 +55,11 @@ class Sampled:
 
 MAX_DRAWS = 512
 """More draws, or records of a group on a sample, would take too long: every one adds a component to the mixture."""
+
+
+Component = tuple[Fraction, Fraction]
+"""(mean, weight > 0)."""
+Mixture = tuple[Component, ...]
 
 
 def binomial_weights(trials: int, probability: Fraction) -> tuple[Fraction, ...]:
@@ -203,8 +198,8 @@ def check_sampled(mechanism: object) -> None:
                 raise InvalidInput("mechanism", part, "a mechanism without sampling of its own inside of a sample")
             check_sampled(part)
     elif isinstance(mechanism, Release):
-        if mechanism.not_sampled:
-            raise Unsupported(f"{mechanism.kind} on a Poisson sample: {mechanism.not_sampled}", "sampling")
+        if reason := mechanism.stated.not_sampled:
+            raise Unsupported(f"{mechanism.stated.name} on a Poisson sample: {reason}", "sampling")
     elif not isinstance(mechanism, Gaussian):
         raise InvalidInput("mechanism", mechanism, "a Gaussian, another release, or a composition of such")
     elif mechanism.sigma is not None:

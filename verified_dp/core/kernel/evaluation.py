@@ -17,10 +17,8 @@ from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.ends import End, end_of
 from verified_dp.core.kernel.errors import InconsistentEnclosures
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.witnesses import Witness
+from verified_dp.core.kernel.witnesses import Witness, is_everywhere, is_strict
 
-STRICT, EVERYWHERE = ("end", "endless"), ("support", "endless")
-"""The kinds of witnesses whose lower end every smaller eps exceeds (T127), and whose lower end holds at every eps."""
 Ends = tuple[End, End]
 Size = TypeVar("Size", Dyadic, str)
 """A share of the error budget: a number, or the decimal that a certificate records."""
@@ -46,12 +44,12 @@ class Evaluation(Generic[Size]):
 
     def exceeds(self, delta: Fraction) -> bool:
         """Whether delta(x) is larger for every x < at: delta falls strictly before the last loss (T127)."""
-        return self.lower > delta or (self.witness.kind in STRICT and self.lower >= delta)
+        return self.lower > delta or (is_strict(self.witness) and self.lower >= delta)
 
     @property
     def is_everywhere(self) -> bool:
         """Whether what is said of `lower` holds at every x: it bounds the mass at infinity (T44, T127)."""
-        return self.witness.kind in EVERYWHERE
+        return is_everywhere(self.witness)
 
 
 @proved_by("T25-composition", "T16-reversal")

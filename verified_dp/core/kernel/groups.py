@@ -25,14 +25,15 @@ def _grouped(mechanism: Grouped, order: str, relation: Relation) -> Step:
 @by_family
 def group_step(mechanism: object, size: int, order: str, relation: Relation) -> Step:
     """The step for neighbours that differ in `size` records."""
-    if isinstance(mechanism, Release) and mechanism.adds_up:
+    if isinstance(mechanism, Release) and mechanism.stated.adds_up:
         return multiplied_group(mechanism, size, order, relation)
-    refuse_group(mechanism, size, relation, getattr(mechanism, "not_grouped", "no theorem for it is implemented"))
+    reason = mechanism.stated.not_grouped if isinstance(mechanism, Release) else "no theorem for it is implemented"
+    refuse_group(mechanism, size, relation, reason)
 
 
 def refuse_group(mechanism: object, size: int, relation: Relation, reason: str) -> NoReturn:
     """Unsupported, with the reason."""
-    name = mechanism.kind if isinstance(mechanism, Release) else type(mechanism).__name__
+    name = mechanism.stated.name if isinstance(mechanism, Release) else type(mechanism).__name__
     raise Unsupported(f"{name} with group_size {size} under {relation}: {reason}", "group_size")
 
 
@@ -55,7 +56,7 @@ def _gaussian_group(mechanism: Gaussian, size: int, order: str, relation: Relati
 @proved_by("T72-groups")
 def multiplied_group(mechanism: Release, size: int, order: str, relation: Relation) -> Step:
     """Sensitivities, ranges and distances add up."""
-    key = mechanism.adds_up
+    key = mechanism.stated.adds_up
     total = size * getattr(mechanism, key)
     if isinstance(total, int) and total > MAX_OUTCOMES:
         refuse_group(mechanism, size, relation, f"sums over more than {MAX_OUTCOMES} outcomes take too long")

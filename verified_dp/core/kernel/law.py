@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 
 from flint import acb, arb
 
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import VALUE, nothing, words
-
-if TYPE_CHECKING:
-    from verified_dp.core.engines.mixture_lines import MixtureLines
-    from verified_dp.core.engines.nodes import RevealedLines
-    from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 """The order of the swapped pair (Q, P)."""
@@ -343,24 +338,9 @@ def has_rational_end(law: Law) -> TypeGuard[RationalEnd]:
     return _offers(law, RationalEnd)
 
 
-def has_nodes(law: object) -> TypeGuard[MixtureLines]:
-    """Whether it is a mixture of Gaussians against another, whose transform is a sum over nodes."""
-    return getattr(law, "nodes", False)
-
-
-def has_moment_nodes(law: Law) -> TypeGuard[SampledGaussianLoss]:
-    """Whether its moments are taken from nodes, too."""
-    return getattr(law, "moment_nodes", False)
-
-
 def has_only_moments(law: Law) -> TypeGuard[OnlyMoments]:
     """Whether nothing is known of it but bounds on its moments."""
     return getattr(law, "only_moments", False)
-
-
-def is_revealed(law: Law) -> TypeGuard[RevealedLines]:
-    """Whether it is one of several laws with nodes, and shows which (T166)."""
-    return bool(getattr(law, "alternatives", ()))
 
 
 @runtime_checkable

@@ -6,10 +6,10 @@ integer, or a tuple of exact numbers; `None` where it is not stated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
@@ -19,23 +19,41 @@ MAX_OUTCOMES = 4096
 """Outcomes of a discrete mechanism, and integer sensitivities: beyond, sums over them take too long."""
 
 
-@dataclass(frozen=True)
-class Release:
-    """What all of them share. not_sampled: why it may not run on a Poisson sample; empty where it may.
+Reader = Callable[[Any, str], Any]
+"""From a value and its key to an exact number, an integer, or a tuple of numbers; InvalidInput for what is none."""
 
-    adds_up: the field that the records of a group add up in, where that is all they do.
+
+@dataclass(frozen=True)
+class Kind:
+    """What is stated of a mechanism or of a way to sample, and in which words: readers, records and texts follow it.
+
+    name: in specifications. readers: its keys, and how the value of each is read. not_sampled: why it may not run on a
+    Poisson sample; empty where it may. adds_up: the key that the records of a group add up in, where that is all they
+    do; not_grouped: why groups are refused where it is not. counts_records: where a number of records is stated, or a
+    share of them, and which neighbours ("as neighbours": those of add, remove and zero-out; "always") need to be told
+    whose it is.
     """
 
-    kind: ClassVar[str]
-    convention: ClassVar[str]
-    assumption: ClassVar[str]
-    not_sampled: ClassVar[str] = "no theorem for that is implemented"
-    adds_up: ClassVar[str] = ""
+    name: str
+    readers: Mapping[str, Reader]
+    convention: str
+    assumptions: tuple[str, ...]
+    not_sampled: str = "no theorem for that is implemented"
+    adds_up: str = ""
+    not_grouped: str = "no theorem for it is implemented"
+    counts_records: str = ""
 
-    @classmethod
-    def keys(cls) -> tuple[str, ...]:
-        """The names of the fields."""
-        return tuple(field.name for field in fields(cls))
+
+class Stated:
+    """What all of them share: fields that are read as their kind says; one whose default is None may be left out."""
+
+    stated: ClassVar[Kind]
+
+    def _read(self, **values: object) -> None:
+        for key, value in values.items():
+            read = self.stated.readers.get(key)
+            absent = read is None or (value is None and hasattr(type(self), key))
+            object.__setattr__(self, key, value if absent or read is None else read(value, key))
 
     def _set(self, **values: object) -> None:
         for key, value in values.items():
@@ -43,35 +61,28 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """The Gaussian mechanism, in exactly one of two forms.
-
-    * `Gaussian("1.1")`: sigma / largest L2 norm of one record's contribution, in every relation.
-    * `Gaussian(sigma="2", sensitivity="1")`: sensitivity of the query under the relation in use, in L2 norm.
-
-    >>> Gaussian("1.1").noise_multiplier
-    Fraction(11, 10)
-    """
-
-    noise_multiplier: Fraction | None = None
-    sigma: Fraction | None = None
-    sensitivity: Fraction | None = None
-
-    def __init__(
-        self, noise_multiplier: Number | None = None, *, sigma: Number | None = None, sensitivity: Number | None = None
-    ) -> None:
-        _check_form(noise_multiplier, sigma, sensitivity)
-        stated = {"noise_multiplier": noise_multiplier, "sigma": sigma, "sensitivity": sensitivity}
-        for key, value in stated.items():
-            object.__setattr__(self, key, None if value is None else _scale(value, key))
+class Release(Stated):
+    """A mechanism that is no plain Gaussian."""
 
 
-def read_size(value: object, key: str) -> int:
-    """The value as an integer from 1 to MAX_OUTCOMES."""
-    number = exact.count(value, key)
-    if number > MAX_OUTCOMES:
-        raise InvalidInput(key, value, f"an integer from 1 to {MAX_OUTCOMES}")
-    return number
+def up_to(most: int) -> Callable[[object, str], int]:
+    """Read an integer from 1 to `most`."""
+    def read(value: object, key: str) -> int:
+        number = exact.count(value, key)
+        if number > most:
+            raise InvalidInput(key, value, f"an integer from 1 to {most}")
+        return number
+
+    return read
+
+
+read_size = up_to(MAX_OUTCOMES)
+
+
+def check_length(values: Sequence[Fraction], key: str, others: Sequence[Fraction], name: str) -> None:
+    """InvalidInput where two lists that belong together differ in length."""
+    if len(values) != len(others):
+        raise InvalidInput(key, len(values), f"a list of {len(others)} numbers, as {name} is")
 
 
 def read_numbers(values: object, key: str) -> tuple[Fraction, ...]:
@@ -137,3 +148,26 @@ _ZERO_MEANS = {
     "sigma": "no noise, hence no finite guarantee",
     "sensitivity": "that no record has any influence, hence nothing to protect",
 }
+
+
+@dataclass(frozen=True)
+class Gaussian(Stated):
+    """The Gaussian mechanism, in exactly one of two forms.
+
+    * `Gaussian("1.1")`: sigma / largest L2 norm of one record's contribution, in every relation.
+    * `Gaussian(sigma="2", sensitivity="1")`: sensitivity of the query under the relation in use, in L2 norm.
+
+    >>> Gaussian("1.1").noise_multiplier
+    Fraction(11, 10)
+    """
+
+    stated = Kind("gaussian", {"noise_multiplier": _scale, "sigma": _scale, "sensitivity": _scale}, "", ())
+    noise_multiplier: Fraction | None = None
+    sigma: Fraction | None = None
+    sensitivity: Fraction | None = None
+
+    def __init__(
+        self, noise_multiplier: Number | None = None, *, sigma: Number | None = None, sensitivity: Number | None = None
+    ) -> None:
+        _check_form(noise_multiplier, sigma, sensitivity)
+        self._read(noise_multiplier=noise_multiplier, sigma=sigma, sensitivity=sensitivity)

@@ -9,6 +9,7 @@ A witness is what a search chose. Whatever it chose, the bounds hold: a bad witn
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
@@ -28,7 +29,8 @@ class Values(Protocol):
 class Witness(Protocol):
     """A frozen dataclass of exact numbers: what a certificate records of an evaluation.
 
-    kind: its name in certificates. method: that of the method which it belongs to.
+    kind: its name in certificates. method: that of the method which it belongs to. Some say more: see `is_strict` and
+    `is_everywhere`.
     """
 
     kind: ClassVar[str]
@@ -46,6 +48,73 @@ class Witness(Protocol):
 
     def work(self, loss: ComposedLoss) -> Work:
         """What evaluating takes, from counts alone, for any witness whatever."""
+
+
+def is_strict(witness: Witness) -> bool:
+    """Whether delta at every smaller eps exceeds its lower end (T127)."""
+    return getattr(witness, "strict", False)
+
+
+def is_everywhere(witness: Witness) -> bool:
+    """Whether its lower end holds at every eps: it bounds the mass at infinity (T44, T127)."""
+    return getattr(witness, "everywhere", False)
+
+
+Reading = Callable[[Bounds, Fraction], Bounds]
+"""From bounds on the delta of an easier loss at eps to bounds on delta."""
+
+
+@dataclass(frozen=True)
+class ReadValues:
+    """Values of an easier loss, and how they are read."""
+
+    values: Values
+    reading: Reading
+
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """What they say of delta."""
+        return self.reading(self.values.delta(epsilon), epsilon)
+
+
+class Reduction:
+    """A witness that makes an easier loss of a loss, and reads what its inner witness proves of that."""
+
+    inner: Witness
+
+    @property
+    def prec(self) -> int:
+        """Those of the inner witness."""
+        return self.inner.prec
+
+    def applies(self, loss: ComposedLoss) -> bool:
+        """As of every witness."""
+        raise NotImplementedError
+
+    def reduced(self, loss: ComposedLoss) -> ComposedLoss:
+        """The easier loss, for a loss that the witness applies to."""
+        raise NotImplementedError
+
+    def reading(self, loss: ComposedLoss) -> Reading:
+        """How its bounds are read. Raises InvalidInput where they cannot be."""
+        raise NotImplementedError
+
+    def own_units(self) -> int:
+        """Units of work besides those of the inner witness."""
+        raise NotImplementedError
+
+    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ReadValues:
+        """The inner witness on the easier loss."""
+        reading, left = self.reading(loss), self.reduced(loss)
+        if not self.inner.applies(left):
+            raise InvalidInput("witness.inner", self.inner.kind, "a witness that meets its side conditions")
+        return ReadValues(self.inner.evaluate(left, between), reading)
+
+    def work(self, loss: ComposedLoss) -> Work:
+        """Of both; none where `evaluate` refuses at once."""
+        if not self.applies(loss):
+            return Work(0)
+        inner = self.inner.work(self.reduced(loss))
+        return Work(inner.units + self.own_units(), inner.memory)
 
 
 class Earlier(Protocol):
@@ -73,6 +142,11 @@ def evaluate(loss: ComposedLoss, witness: Witness, between: Callable[[], None] =
     """
     if not 2 <= witness.prec <= MAX_BITS:
         raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
-    if not witness.applies(loss) or not loss.admits(witness.kind):
-        raise InvalidInput("witness", type(witness).__name__, "a witness that meets its side conditions")
-    return loss.read(witness.kind, witness.evaluate(loss, between))
+    if not witness.applies(loss):
+        raise unfit(witness)
+    return loss.read(witness, witness.evaluate(loss, between))
+
+
+def unfit(witness: Witness) -> InvalidInput:
+    """The error of a witness that says nothing of a loss."""
+    return InvalidInput("witness", type(witness).__name__, "a witness that meets its side conditions")

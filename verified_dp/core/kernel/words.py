@@ -11,7 +11,7 @@ def convention(composition: Composition, relation: Relation) -> str:
     """Words on what noise and sensitivities are relative to, printed with every result: libraries disagree on it."""
     bare, schemes = list(composition.bare()), _in_order(composition.schemes())
     gaussians = [mechanism for mechanism in bare if isinstance(mechanism, Gaussian)]
-    releases = dict.fromkeys(mechanism.convention for mechanism in bare if isinstance(mechanism, Release))
+    releases = dict.fromkeys(mechanism.stated.convention for mechanism in bare if isinstance(mechanism, Release))
     texts = []
     if composition.group_size > 1:
         texts.append(f"group_size {composition.group_size}: {_GROUPS[relation]}; {_FOR_ONE}")
@@ -19,17 +19,17 @@ def convention(composition: Composition, relation: Relation) -> str:
         texts.append(f"{_MULTIPLIER}; {_per_record(composition, relation)}")
     elif (releases or not bare) and composition.group_size == 1:
         texts.append(_NEIGHBOURS[relation].partition(":")[0])
-    texts += [scheme.convention for scheme in schemes]
+    texts += [scheme.stated.convention for scheme in schemes]
     if any(gaussian.sigma is not None for gaussian in gaussians):
         texts.append(f"with sigma, sensitivity is the query's L2 sensitivity under {relation} itself")
-    if releases and any(scheme.scheme == "poisson" for scheme in schemes):
+    if releases and any(scheme.stated.name == "poisson" for scheme in schemes):
         texts.append(_ON_SAMPLES[relation is Relation.REPLACE])
     return "; ".join([*texts, *releases])
 
 
 def _in_order(schemes: set[type[Sampled]]) -> list[type[Sampled]]:
     """As the table of schemes has them."""
-    return sorted(schemes, key=lambda scheme: list(SCHEMES).index(scheme.scheme))  # exact: integers
+    return sorted(schemes, key=lambda scheme: list(SCHEMES).index(scheme.stated.name))  # exact: integers
 
 
 def _per_record(composition: Composition, relation: Relation) -> str:
@@ -73,15 +73,15 @@ def assumptions(composition: Composition, relation: Relation) -> list[str]:
     kinds = dict.fromkeys(type(mechanism) for mechanism in bare if isinstance(mechanism, Release))
     holds: list[tuple[bool, str]] = [
         (True, f"neighbours and noise: {convention(composition, relation)}"),
-        *((True, words) for scheme in schemes for words in scheme.assumptions),
+        *((True, words) for scheme in schemes for words in scheme.stated.assumptions),
         *((True, words) for scheme in schemes for words in scheme.shared_assumptions(
             [mechanism for mechanism, _ in composition.parts if type(mechanism) is scheme])),
-        (any(scheme.counts_records == "always" or (scheme.counts_records and relation is not Relation.REPLACE)
-             for scheme in schemes), _POPULATION[relation]),
+        (any(whose == "always" or (whose and relation is not Relation.REPLACE)
+             for whose in (scheme.stated.counts_records for scheme in schemes)), _POPULATION[relation]),
         (any(g.noise_multiplier is not None for g in gaussians), _CLIPPING),
         (any(g.sigma is not None for g in gaussians), _SENSITIVITY),
         (bool(gaussians), _NOISE),
-        *((True, kind.assumption) for kind in kinds),
+        *((True, words) for kind in kinds for words in kind.stated.assumptions),
         (True, _RELEASED),
         (True, _PARAMETERS),
         (True, _REALS),

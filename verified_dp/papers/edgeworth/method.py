@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.kernel.balls import ball
@@ -81,7 +82,7 @@ class EdgeworthCurve:
     def __init__(self, method: EdgeworthAccountant, loss: ComposedLoss) -> None:
         self.method, self.loss, self.swapped = method, loss, loss.in_order(SWAPPED[loss.order])
         self._order = method.order or 1
-        self._form = method.form if loss.has_transform or method.form != EXPANSION else PROVED
+        self._form = method.form if lines(loss).has_transform or method.form != EXPANSION else PROVED
         self._expansion = ExpansionCurve(loss, self._order, method.tilt) if self._form == EXPANSION else None
 
     @cached_property

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from flint import acb, arb, arb_poly, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.powers import Column, enclose_products
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.balls import (
@@ -214,7 +215,7 @@ class SampleValues:
 @proved_by("T84-sampled-enclosure")
 def evaluate_samples(loss: ComposedLoss, witness: SampleWitness) -> SampleValues:
     """All from samples alone. Raises InvalidInput where the witness breaks a side condition."""
-    laws = [law for law, _ in loss.sampled_parts]
+    laws = [law for law, _ in lines(loss).sampled_parts]
     if len(laws) != len(loss.parts) or not check_samples(witness, len(laws)):
         raise InvalidInput("witness", "samples", "a witness that meets its side conditions, for sampled Gaussian steps")
     with ctx.workprec(witness.prec):
@@ -243,7 +244,7 @@ def _sum_terms(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[Sam
     for r in range(witness.count + 1):
         z = acb(tilt, r * eta)
         values = [Column([column[r]], alias, rest, count) for column, alias, rest, (_, count)
-                  in zip(columns, aliases, outside, loss.sampled_parts, strict=True)]
+                  in zip(columns, aliases, outside, lines(loss).sampled_parts, strict=True)]
         product = enclose_products(values, [loss.enclose_gaussian_exponent(z)])
         sides, kernel = (2 if r else 1), z * (z + 1)
         terms.append(sides * product.values[0] / kernel)
@@ -258,7 +259,7 @@ def _bound_mass(loss: ComposedLoss, samples: Sequence[Samples | DoubleSamples], 
     """Bound C(l) M(l), l > 0."""
     point = ball(exponent)
     bound = loss.enclose_gaussian_exponent(acb(point)).real.exp() * bound_chernoff_factor(point)
-    for one, strip, (_, count) in zip(samples, witness.near, loss.sampled_parts, strict=True):
+    for one, strip, (_, count) in zip(samples, witness.near, lines(loss).sampled_parts, strict=True):
         bound *= upper_end(enclose_real_moment(one, strip, ball(witness.step), point)) ** count
     return upper_end(bound)
 
@@ -271,7 +272,7 @@ def _bound_beyond(loss: ComposedLoss, witness: SampleWitness, samples: Sequence[
     period = 2 * arb.pi() / step
     eta = arb.pi() / ball(witness.half_length)
     bound = loss.enclose_gaussian_exponent(acb(tilt, witness.count * eta)).real.exp()
-    for one, strip, size, (_, count) in zip(samples, witness.far, sizes, loss.sampled_parts, strict=True):
+    for one, strip, size, (_, count) in zip(samples, witness.far, sizes, lines(loss).sampled_parts, strict=True):
         past = bound_far_transforms(one.law, strip, tilt, period / 2, period)
         outside = bound_outside(one.law, one.ends, one.window, step, tilt)
         bound *= (size + 2 * past + outside) ** count

@@ -13,6 +13,7 @@ import numpy as np
 from flint import ctx
 
 from verified_dp.core.engines.grid import LawGrid
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
@@ -265,7 +266,7 @@ def predict_samples(loss: ComposedLoss, witness: SampleWitness) -> float:
 
 def spread_of(loss: ComposedLoss) -> tuple[float, float]:
     """Mean and standard deviation of the composed finite loss."""
-    model = float_loss(loss) if len(loss.sampled_parts) == len(loss.parts) else LatticeModel(loss)
+    model = float_loss(loss) if len(lines(loss).sampled_parts) == len(loss.parts) else LatticeModel(loss)
     _, mean, variance = model.cumulants(1e-9)
     return mean, math.sqrt(max(variance, 0.0))
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel import exact
@@ -129,7 +130,7 @@ class FourierAccountant:
                 budget: Budget) -> SampleWitness | FourierWitness:
         """A witness that fits the budget: samples where they are accurate enough, masses elsewhere."""
         asked = Asked(self.L, self.n, self.tilt, self.bits)
-        sampled = bool(loss.parts) and len(loss.sampled_parts) == len(loss.parts) and self.tilt != 0
+        sampled = bool(loss.parts) and len(lines(loss).sampled_parts) == len(loss.parts) and self.tilt != 0
         if self.discretisation == "points" and not sampled:
             raise Unsupported("point samples have a proven error for sampled Gaussian steps, with a tilt > 0: use dots")
         if sampled and self.discretisation in ("auto", "points"):

@@ -21,11 +21,10 @@ from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, Spec, binomial_weights
-from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.losses import ORDERS, compose_steps
-from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Release
+from verified_dp.core.kernel.mechanisms import Kind, Release, read_size
 from verified_dp.core.kernel.steps import DominatingPair, Step, refuse, step_of
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.profile import PrivacyProfile
@@ -35,39 +34,38 @@ from verified_dp.profile import PrivacyProfile
 class FourierAccountantPair(Release):
     """The pair of Koskela, Jaelkoe and Honkela (2020) for sampling without replacement; it is not dominating there."""
 
-    kind = "fourier-accountant-pair"
-    not_sampled = "the pair is itself one of a sample, and not a dominating one"
-    convention = "fourier-accountant-pair: the paper's pair for sampling without replacement, which is NOT dominating"
-    assumption = "fourier-accountant-pair: none; nothing may be certified with it"
+    stated = Kind(
+        "fourier-accountant-pair", {"noise_multiplier": exact.positive, "probability": exact.probability},
+        "fourier-accountant-pair: the paper's pair for sampling without replacement, which is NOT dominating",
+        ("fourier-accountant-pair: none; nothing may be certified with it",),
+        not_sampled="the pair is itself one of a sample, and not a dominating one")
     noise_multiplier: Fraction
     probability: Fraction
 
     def __post_init__(self) -> None:
-        multiplier = exact.positive(self.noise_multiplier, "noise_multiplier")
-        self._set(noise_multiplier=multiplier, probability=exact.probability(self.probability, "probability"))
+        self._read(**{key: getattr(self, key) for key in self.stated.readers})
 
 
 @dataclass(frozen=True)
 class FourierAccountantDraws(Release):
     """The same paper's pair for `draws` records drawn with replacement from `population`; not dominating there."""
 
-    kind = "fourier-accountant-draws"
-    not_sampled = "the pair is itself one of a sample, and not a dominating one"
-    convention = "fourier-accountant-draws: the paper's pair for sampling with replacement, which is NOT dominating"
-    assumption = "fourier-accountant-draws: none; nothing may be certified with it"
+    stated = Kind(
+        "fourier-accountant-draws",
+        {"noise_multiplier": exact.positive, "draws": read_size, "population": exact.count},
+        "fourier-accountant-draws: the paper's pair for sampling with replacement, which is NOT dominating",
+        ("fourier-accountant-draws: none; nothing may be certified with it",),
+        not_sampled="the pair is itself one of a sample, and not a dominating one")
     noise_multiplier: Fraction
     draws: int
     population: int
 
     def __post_init__(self) -> None:
-        if exact.count(self.draws, "draws") > MAX_OUTCOMES:
-            raise InvalidInput("draws", self.draws, f"an integer from 1 to {MAX_OUTCOMES}")
-        self._set(noise_multiplier=exact.positive(self.noise_multiplier, "noise_multiplier"),
-                  draws=exact.count(self.draws, "draws"), population=exact.count(self.population, "population"))
+        self._read(**{key: getattr(self, key) for key in self.stated.readers})
 
 
 PUBLISHED: dict[str, type[Release]] = {
-    release.kind: release for release in (FourierAccountantPair, FourierAccountantDraws)}
+    release.stated.name: release for release in (FourierAccountantPair, FourierAccountantDraws)}
 """kind -> class."""
 
 
@@ -83,7 +81,7 @@ class PublishedProfile(PrivacyProfile):
     """The privacy profile of a composition, the paper's pairs taken as stated; `proven` where there are none."""
 
     def _compose(self) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
-        self.proven = PUBLISHED.keys().isdisjoint(getattr(bare, "kind", "") for bare in self.composition.bare())
+        self.proven = PUBLISHED.keys().isdisjoint(bare.stated.name for bare in self.composition.bare())
         steps = {order: [(self._step(mechanism, order), count) for mechanism, count in self.composition.merged()]
                  for order in ORDERS[self.relation]}
         pairs = dict.fromkeys(step.pair for found in steps.values() for step, _ in found)

@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import bound_composed_beyond, enclose_direct_transforms
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule, NodeSet, bound_line_error, enclose_nodes
 from verified_dp.core.engines.powers import Column, enclose_products
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, gauss_rule, plus_minus, upper_end
@@ -115,12 +116,12 @@ def _kernels(z: acb, s: acb, witness: PrawitzWitness) -> tuple[acb, acb]:
 @proved_by("T102-prawitz-quadrature", "T12-powers")
 def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValues:
     """Enclose everything that does not depend on eps. Raises InvalidInput where a side condition fails."""
-    if not (loss.has_transform and check_prawitz(witness, len(loss.node_parts))):
+    if not (lines(loss).has_transform and check_prawitz(witness, len(lines(loss).node_parts))):
         raise InvalidInput("witness", "PrawitzWitness", "a witness that meets its side conditions")
     with ctx.workprec(witness.prec):
         tilt, half = ball(witness.tilt), ball(witness.half_length)
         node_sets = [enclose_nodes(law, rule)
-                     for (law, _), rule in timed(zip(loss.node_parts, witness.nodes, strict=True))]
+                     for (law, _), rule in timed(zip(lines(loss).node_parts, witness.nodes, strict=True))]
         errors = [bound_line_error(nodes, tilt) for nodes in node_sets]
         heights, centre, spread, quadrature, node_tail = [], [], [], arb(0), arb(0)
         for panel in range(witness.panels):
@@ -137,7 +138,7 @@ def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValu
         infinity_mass = loss.enclose_infinity_mass()
     with ctx.workprec(BOUND_BITS):
         ends = (witness.tilt - witness.reach, witness.tilt + witness.reach)
-        counted = [(nodes, count) for nodes, (_, count) in zip(node_sets, loss.node_parts, strict=True)]
+        counted = [(nodes, count) for nodes, (_, count) in zip(node_sets, lines(loss).node_parts, strict=True)]
         masses = [upper_end(bound_mass(loss, counted, x) / bound_chernoff_factor(ball(x))) for x in ends]
         return PrawitzValues(
             witness, heights, centre, spread, upper_end(quadrature), upper_end(node_tail), (masses[0], masses[1]),
@@ -147,7 +148,7 @@ def evaluate_prawitz(loss: ComposedLoss, witness: PrawitzWitness) -> PrawitzValu
 def _enclose_transform(loss: ComposedLoss, node_sets: list[NodeSet], errors: list[tuple[arb, arb]],
                        z: acb) -> tuple[acb, arb, arb]:
     by_nodes = [Column([sum(nodes.weights(z), acb(0))], *error, count)
-                for nodes, error, (_, count) in zip(node_sets, errors, loss.node_parts, strict=True)]
+                for nodes, error, (_, count) in zip(node_sets, errors, lines(loss).node_parts, strict=True)]
     found = enclose_products(by_nodes + enclose_direct_transforms(loss, z), [loss.enclose_gaussian_exponent(z)])
     return found.values[0], *found.bound_errors([arb(1)])
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
@@ -79,7 +80,7 @@ def check_supported(loss: ComposedLoss) -> None:
     """Raises Unsupported where the saddle-point methods do not apply."""
     if not loss.parts and not loss.mean_shift_squared:
         raise Unsupported("nothing depends on the data: there is no saddle point")
-    if not loss.has_transform:
+    if not lines(loss).has_transform:
         raise Unsupported("this method needs the transform of every step, and one of them has none: use lattice")
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import Sampled, check_gaussian
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.core.kernel.mechanisms import Gaussian, Kind
 
 
 def read_picks(value: object, key: str = "picks") -> int:
@@ -33,19 +32,15 @@ class RandomAllocation(Sampled):
     draws them afresh. picks = 1 is also called balls in bins.
     """
 
-    scheme = "random-allocation"
-    readers = MappingProxyType({"rounds": exact.count, "picks": read_picks, "fixed": read_flag})
-    convention = (
+    stated = Kind(
+        "random-allocation", {"rounds": exact.count, "picks": read_picks, "fixed": read_flag},
         "random allocation: one table is one epoch of `rounds` steps, count is the number of epochs, "
-        "batches are not revealed"
-    )
-    assumptions = (
-        "sampling: in every epoch every record is placed in exactly `picks` (1 unless stated) of the `rounds` "
-        "batches, uniformly and independently of the others, of the data, of the noise and, unless `fixed`, of the "
-        "other epochs; where `fixed`, it keeps its batches in all epochs of that mechanism (random allocation)",
-        "sampling: batches have whatever size results; no sum is divided by, capped at or padded to that size "
-        "(dividing by a number fixed in advance is covered)",
-    )
+        "batches are not revealed",
+        ("sampling: in every epoch every record is placed in exactly `picks` (1 unless stated) of the `rounds` "
+         "batches, uniformly and independently of the others, of the data, of the noise and, unless `fixed`, of the "
+         "other epochs; where `fixed`, it keeps its batches in all epochs of that mechanism (random allocation)",
+         "sampling: batches have whatever size results; no sum is divided by, capped at or padded to that size "
+         "(dividing by a number fixed in advance is covered)"))
     mechanism: Gaussian
     rounds: int
     picks: int
@@ -53,10 +48,7 @@ class RandomAllocation(Sampled):
 
     def __init__(self, mechanism: Gaussian, rounds: Number, picks: Number = 1, fixed: bool = False) -> None:
         check_gaussian(mechanism, "random allocation")
-        object.__setattr__(self, "mechanism", mechanism)
-        object.__setattr__(self, "rounds", exact.count(rounds, "rounds"))
-        object.__setattr__(self, "picks", read_picks(picks))
-        object.__setattr__(self, "fixed", read_flag(fixed, "fixed"))
+        self._read(mechanism=mechanism, rounds=rounds, picks=picks, fixed=fixed)
         if self.picks > self.rounds:
             raise InvalidInput("picks", picks, f"at most rounds = {self.rounds}")
 
@@ -67,5 +59,3 @@ class RandomAllocation(Sampled):
             "sampling: tables with `fixed` that are equal but for `count` are epochs of one allocation, which every "
             "record keeps across all of them; tables that differ have allocations of their own, independent of each "
             "other",)
-
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -14,8 +13,8 @@ from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.witnesses import Values, Witness
-from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, words
+from verified_dp.core.kernel.witnesses import Reading, ReadValues, Reduction, Values, Witness, is_strict, unfit
+from verified_dp.core.kernel.work import EXPONENTIAL, words
 
 
 @dataclass(frozen=True)
@@ -24,13 +23,11 @@ class ShuffledLoss(ComposedLoss):
 
     shuffled: tuple[tuple[ShuffledEpoch, int, Fraction], ...]
 
-    def admits(self, kind: str) -> bool:
-        """Not what needs the end of the support of the pair itself."""
-        return kind not in ("end", "endless")
-
-    def read(self, kind: str, values: Values) -> Values:
-        """The pair bounds from above alone; an attack, from below."""
-        return values if kind == AttackWitness.kind else FromAbove(values)
+    def read(self, witness: Witness, values: Values) -> Values:
+        """The pair bounds from above alone, and its own end says nothing; an attack bounds from below."""
+        if is_strict(witness):
+            raise unfit(witness)
+        return values if isinstance(witness, AttackWitness) else ReadValues(values, from_above)
 
     def equals_in_law(self, other: ComposedLoss) -> bool:
         """Never: attacks are not the same in both orders."""
@@ -42,33 +39,20 @@ def shuffled_epochs(loss: ComposedLoss) -> tuple[tuple[ShuffledEpoch, int, Fract
     return loss.shuffled if isinstance(loss, ShuffledLoss) else ()
 
 
-@dataclass(frozen=True)
-class FromAbove:
-    """Values of the pair that dominates shuffled epochs: nothing of them holds from below."""
-
-    values: Values
-
-    def delta(self, epsilon: Fraction) -> Bounds:
-        """The upper end alone."""
-        bounds = self.values.delta(epsilon)
-        return Bounds(arb(0), bounds.upper, bounds.budget, None, bounds.exact_upper)
+@proved_by("T144-shuffled-epochs")
+def from_above(bounds: Bounds, epsilon: Fraction) -> Bounds:
+    """The upper end alone: of the pair that dominates shuffled epochs nothing holds from below."""
+    return Bounds(arb(0), bounds.upper, bounds.budget, None, bounds.exact_upper)
 
 
-@dataclass(frozen=True)
-class FromBelow:
-    """Values of the attack's pair: nothing of them holds from above."""
-
-    values: Values
-
-    @proved_by("T144-shuffled-epochs")
-    def delta(self, epsilon: Fraction) -> Bounds:
-        """The lower end alone."""
-        bounds = self.values.delta(epsilon)
-        return Bounds(bounds.lower, arb(1), bounds.budget, bounds.exact_lower, None)
+@proved_by("T144-shuffled-epochs")
+def from_below(bounds: Bounds, epsilon: Fraction) -> Bounds:
+    """The lower end alone: of the attack's pair nothing holds from above."""
+    return Bounds(bounds.lower, arb(1), bounds.budget, bounds.exact_lower, None)
 
 
 @dataclass(frozen=True)
-class AttackWitness:
+class AttackWitness(Reduction):
     """attacks: corners for each kind of shuffled epochs; inner: what encloses delta with the attacks in their place.
 
     Its lower ends are those of data sets of the relation.
@@ -79,11 +63,6 @@ class AttackWitness:
 
     kind: ClassVar[str] = "attack"
     method: ClassVar[str] = "attack"
-
-    @property
-    def prec(self) -> int:
-        """Those of the inner witness."""
-        return self.inner.prec
 
     def applies(self, loss: ComposedLoss) -> bool:
         """Whether there are shuffled epochs, an attack on each kind of them, and no attack inside."""
@@ -101,23 +80,17 @@ class AttackWitness:
         return ComposedLoss(loss.order, tuple(laws.items()), shift)
 
     @proved_by("T144-shuffled-epochs")
-    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> FromBelow:
-        """The inner witness on the attacked loss. Raises InvalidInput where a rate is not certain."""
+    def reading(self, loss: ComposedLoss) -> Reading:
+        """The lower end. Raises InvalidInput where a rate is not certain."""
         with ctx.workprec(_PREC):
             if not all(epoch.is_certain(corner) for (epoch, _, _), corners
                        in zip(shuffled_epochs(loss), self.attacks, strict=True) for corner in corners):
                 raise InvalidInput("witness.attacks", None, "rates that the attacks certainly have")
-        lost = self.reduced(loss)
-        if not self.inner.applies(lost):
-            raise InvalidInput("witness.inner", self.inner.kind, "a witness that meets its side conditions")
-        return FromBelow(self.inner.evaluate(lost, between))
+        return from_below
 
-    def work(self, loss: ComposedLoss) -> Work:
-        """Of the rates, and of the inner witness; none where `evaluate` refuses at once."""
-        if not self.applies(loss):
-            return Work(0)
-        inner = self.inner.work(self.reduced(loss))
-        return Work(inner.units + 8 * EXPONENTIAL * words(_PREC) * sum(map(len, self.attacks)), inner.memory)
+    def own_units(self) -> int:
+        """Of the rates."""
+        return 8 * EXPONENTIAL * words(_PREC) * sum(map(len, self.attacks))
 
 
 _PREC = 128

@@ -8,10 +8,19 @@ from fractions import Fraction
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Release
+from verified_dp.core.kernel.mechanisms import Kind, Release, up_to
 
 MAX_USERS = 10**9
 """The sum over those who answer like clones is about as long as the root of so many."""
+
+
+def read_odds(value: object, key: str) -> Fraction:
+    """The value as a number >= 1."""
+    expected = "a rational number >= 1: e^epsilon0"
+    odds = exact.exact(value, key, expected=expected)
+    if odds < 1:
+        raise InvalidInput(key, value, expected)
+    return odds
 
 
 @dataclass(frozen=True)
@@ -24,30 +33,21 @@ class ShuffledLocal(Release):
     Fraction(3, 1)
     """
 
-    kind = "shuffled-local"
-    convention = ("shuffled-local: users messages, one from each, of which only the multiset is seen; epsilon0 bounds "
-                  "log(P/Q) between the laws of one message on any two inputs (odds = e^epsilon0)")
-    assumption = ("shuffled-local: all users run the same randomiser, which meets the stated bound, with fresh and "
-                  "independent randomness; messages are shuffled uniformly, whatever they are; which randomiser it is "
-                  "may depend on what was released before")
+    stated = Kind(
+        "shuffled-local", {"users": up_to(MAX_USERS), "epsilon0": exact.non_negative, "odds": read_odds},
+        "shuffled-local: users messages, one from each, of which only the multiset is seen; epsilon0 bounds "
+        "log(P/Q) between the laws of one message on any two inputs (odds = e^epsilon0)",
+        ("shuffled-local: all users run the same randomiser, which meets the stated bound, with fresh and "
+         "independent randomness; messages are shuffled uniformly, whatever they are; which randomiser it is "
+         "may depend on what was released before",))
     users: int
     epsilon0: Fraction | None = None
     odds: Fraction | None = None
 
     def __init__(self, users: Number, epsilon0: Number | None = None, odds: Number | None = None) -> None:
-        number = exact.count(users, "users")
-        if number > MAX_USERS:
-            raise InvalidInput("users", users, f"an integer from 1 to {MAX_USERS}")
+        self._read(users=users)
         if (epsilon0 is None) == (odds is None):
             raise InvalidInput("epsilon0", epsilon0, 'given, such as "1.5" or "log(3)", or odds instead (not both)')
         if isinstance(epsilon0, str) and (text := epsilon0.strip()).startswith("log(") and text.endswith(")"):
             epsilon0, odds = None, text[4:-1]
-        if odds is None:
-            self._set(users=number, epsilon0=exact.non_negative(epsilon0, "epsilon0"), odds=None)
-        elif (factor := exact.exact(odds, "odds", expected=_ODDS)) < 1:
-            raise InvalidInput("odds", odds, _ODDS)
-        else:
-            self._set(users=number, epsilon0=None, odds=factor)
-
-
-_ODDS = "a rational number >= 1: e^epsilon0"
+        self._read(epsilon0=epsilon0, odds=odds)

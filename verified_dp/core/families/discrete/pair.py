@@ -14,20 +14,12 @@ from verified_dp.core.families.discrete.mechanism import (
 from verified_dp.core.families.discrete.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss
 from verified_dp.core.families.guarantees.mechanism import ZCDP
+from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.exact import square_root
 from verified_dp.core.kernel.groups import group_step
-from verified_dp.core.kernel.steps import (
-    Setting,
-    Step,
-    pair_in_order,
-    random_shift,
-    refuse_sample,
-    shifted_sample,
-    step_of,
-    with_theorem,
-)
+from verified_dp.core.kernel.steps import Step, pair_in_order, step_of, with_theorem
 from verified_dp.core.kernel.theorems import proved_by
 
 
@@ -83,7 +75,7 @@ def _discrete_gaussian_vector(mechanism: DiscreteGaussianVector, order: str, rel
 @proved_by("T150-shifts-by-norm")
 def _discrete_laplace_vector_shift(inner: DiscreteLaplaceVector, setting: Setting) -> Step:
     """Two records that replace each other move different coordinates."""
-    refuse_sample(inner.kind, setting)
+    refuse_sample(inner.stated.name, setting)
 
 
 @group_step.register

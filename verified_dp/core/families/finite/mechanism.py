@@ -9,7 +9,15 @@ from fractions import Fraction
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Release, read_distribution
+from verified_dp.core.kernel.mechanisms import Kind, Release, check_length, read_distribution
+
+
+def read_categories(value: object, key: str) -> int:
+    """The value as an integer from 2 on."""
+    number = exact.count(value, key)
+    if number < 2:
+        raise InvalidInput(key, value, "an integer from 2 to 10^12")
+    return number
 
 
 @dataclass(frozen=True)
@@ -20,10 +28,12 @@ class RandomizedResponse(Release):
     epsilon: the true answer e^epsilon times as likely as any other.
     """
 
-    kind = "randomized-response"
-    not_sampled = "an answer that is missing shows who was not asked; leave sampling out, which overstates the loss"
-    convention = "randomized-response: every neighbour answers, one of them differently"
-    assumption = "randomized-response: every answer is drawn afresh with exactly the stated probabilities"
+    stated = Kind(
+        "randomized-response",
+        {"categories": read_categories, "noise_probability": exact.probability, "epsilon": exact.positive},
+        "randomized-response: every neighbour answers, one of them differently",
+        ("randomized-response: every answer is drawn afresh with exactly the stated probabilities",),
+        not_sampled="an answer that is missing shows who was not asked; leave sampling out, which overstates the loss")
     categories: int
     noise_probability: Fraction | None = None
     epsilon: Fraction | None = None
@@ -31,16 +41,10 @@ class RandomizedResponse(Release):
     def __init__(
         self, categories: Number, noise_probability: Number | None = None, epsilon: Number | None = None
     ) -> None:
-        number = exact.count(categories, "categories")
-        if number < 2:
-            raise InvalidInput("categories", categories, "an integer from 2 to 10^12")
+        self._read(categories=categories)
         if (noise_probability is None) == (epsilon is None):
             raise InvalidInput("noise_probability", noise_probability, "given, or epsilon instead (not both)")
-        if epsilon is not None:
-            self._set(categories=number, noise_probability=None, epsilon=exact.positive(epsilon, "epsilon"))
-        else:
-            noise = exact.probability(noise_probability, "noise_probability")
-            self._set(categories=number, noise_probability=noise, epsilon=None)
+        self._read(noise_probability=noise_probability, epsilon=epsilon)
 
     @property
     def truth(self) -> Fraction:
@@ -53,19 +57,18 @@ class RandomizedResponse(Release):
 class Finite(Release):
     """Finitely many outcomes: `P` their probabilities with the record (replace: for one neighbour), `Q` without it."""
 
-    kind = "finite"
-    not_sampled = ""
-    convention = "finite: P is the outcome's law with the record, Q without it (replace: of either neighbour)"
-    not_grouped = (
-        "P and Q are stated for one record; state the laws with and without the group instead")
-    assumption = "finite: the outcome has exactly the law P or Q, whatever was released before"
+    stated = Kind(
+        "finite", {"P": read_distribution, "Q": read_distribution},
+        "finite: P is the outcome's law with the record, Q without it (replace: of either neighbour)",
+        ("finite: the outcome has exactly the law P or Q, whatever was released before",),
+        not_sampled="",
+        not_grouped="P and Q are stated for one record; state the laws with and without the group instead")
     P: tuple[Fraction, ...]
     Q: tuple[Fraction, ...]
 
     def __init__(self, P: Sequence[Number], Q: Sequence[Number]) -> None:
-        self._set(P=read_distribution(P, "P"), Q=read_distribution(Q, "Q"))
-        if len(self.P) != len(self.Q):
-            raise InvalidInput("Q", len(self.Q), f"a list of {len(self.P)} numbers, as P is")
+        self._read(P=P, Q=Q)
+        check_length(self.Q, "Q", self.P, "P")
 
     def masses(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """(P, Q) of the outcomes, those of equal ratio put together, in order of the ratio."""
@@ -86,15 +89,16 @@ class Finite(Release):
 class ApproximateDP(Release):
     """Anything known to be (epsilon, delta)-differentially private between neighbours, in both directions."""
 
-    kind = "approximate-dp"
-    not_sampled = ""
-    convention = "approximate-dp: the guarantee holds between neighbours of this relation in both directions"
-    assumption = "approximate-dp: the stated guarantee holds whatever was released before"
+    stated = Kind(
+        "approximate-dp", {"epsilon": exact.non_negative, "delta": exact.probability},
+        "approximate-dp: the guarantee holds between neighbours of this relation in both directions",
+        ("approximate-dp: the stated guarantee holds whatever was released before",),
+        not_sampled="")
     epsilon: Fraction
     delta: Fraction
 
     def __init__(self, epsilon: Number, delta: Number) -> None:
-        self._set(epsilon=exact.non_negative(epsilon, "epsilon"), delta=exact.probability(delta, "delta"))
+        self._read(epsilon=epsilon, delta=delta)
         if self.delta == 1:
             raise InvalidInput("delta", delta, "a rational number in [0, 1): 1 states nothing")
 

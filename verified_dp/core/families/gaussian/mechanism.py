@@ -11,7 +11,15 @@ from math import lcm  # exact: integers
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Release, read_distribution, read_numbers
+from verified_dp.core.kernel.mechanisms import (
+    MAX_OUTCOMES,
+    Kind,
+    Release,
+    check_length,
+    read_distribution,
+    read_numbers,
+    up_to,
+)
 from verified_dp.core.kernel.theorems import proved_by
 
 
@@ -19,62 +27,62 @@ from verified_dp.core.kernel.theorems import proved_by
 class GaussianDP(Release):
     """Anything known to be mu-GDP between neighbours: no easier to tell apart than N(0, 1) and N(mu, 1)."""
 
-    kind = "gaussian-dp"
-    adds_up = "mu"
-    not_sampled = ""
-    convention = "gaussian-dp: the guarantee holds between neighbours of this relation in both directions"
-    assumption = "gaussian-dp: the stated guarantee holds whatever was released before"
+    stated = Kind(
+        "gaussian-dp", {"mu": exact.positive},
+        "gaussian-dp: the guarantee holds between neighbours of this relation in both directions",
+        ("gaussian-dp: the stated guarantee holds whatever was released before",),
+        adds_up="mu",
+        not_sampled="")
     mu: Fraction
 
     def __init__(self, mu: Number) -> None:
-        self._set(mu=exact.positive(mu, "mu"))
+        self._read(mu=mu)
 
 
 @dataclass(frozen=True)
 class MixtureOfGaussians(Release):
     """Noise N(0, sigma^2 I) on a sum; the record adds a norm of at most sensitivities[i] with probabilities[i]."""
 
-    kind = "mixture-of-gaussians"
-    not_sampled = ""
-    convention = (
-        "mixture-of-gaussians: which sensitivity applies is drawn independently of the data and not revealed")
-    not_grouped = (
-        "whether the draws of several records are independent is not stated; state the mixture of the group's"
-        " norms as sensitivities and probabilities")
-    assumption = "mixture-of-gaussians: exact noise; what other records add is independent of the draw"
+    stated = Kind(
+        "mixture-of-gaussians",
+        {"sigma": exact.positive, "sensitivities": read_numbers, "probabilities": read_distribution},
+        "mixture-of-gaussians: which sensitivity applies is drawn independently of the data and not revealed",
+        ("mixture-of-gaussians: exact noise; what other records add is independent of the draw",),
+        not_sampled="",
+        not_grouped="whether the draws of several records are independent is not stated; state the mixture of the "
+                    "group's norms as sensitivities and probabilities")
     sigma: Fraction
     sensitivities: tuple[Fraction, ...]
     probabilities: tuple[Fraction, ...]
 
     def __init__(self, sigma: Number, sensitivities: Sequence[Number], probabilities: Sequence[Number]) -> None:
-        norms, weights = read_numbers(sensitivities, "sensitivities"), read_distribution(probabilities, "probabilities")
-        if len(norms) != len(weights):
-            raise InvalidInput("probabilities", len(weights), f"a list of {len(norms)} numbers, as sensitivities is")
+        self._read(sensitivities=sensitivities, probabilities=probabilities)
+        check_length(self.probabilities, "probabilities", self.sensitivities, "sensitivities")
         merged: dict[Fraction, Fraction] = {}
-        for norm, weight in zip(norms, weights, strict=True):
+        for norm, weight in zip(self.sensitivities, self.probabilities, strict=True):
             merged[norm] = merged.get(norm, Fraction(0)) + weight
         kept = sorted((norm, weight) for norm, weight in merged.items() if weight)  # exact: fractions
-        self._set(sigma=exact.positive(sigma, "sigma"), sensitivities=tuple(norm for norm, _ in kept),
-                  probabilities=tuple(weight for _, weight in kept))
+        self._read(sigma=sigma)
+        self._set(sensitivities=tuple(norm for norm, _ in kept), probabilities=tuple(weight for _, weight in kept))
 
 
 @dataclass(frozen=True)
 class TreeAggregation(Release):
     """A binary tree over `steps` leaves: every node of a complete subtree is a noisy sum; a record has one leaf."""
 
-    kind = "tree-aggregation"
-    not_sampled = "no theorem covers trees on samples"
-    convention = ("tree-aggregation: noise_multiplier = sigma of every node / largest L2 norm of one record's "
-                  "contribution; one table is one tree, in which a record stands at one leaf at most")
-    assumption = ("tree-aggregation: every node of a complete subtree adds fresh Gaussian noise of exactly the stated "
-                  "standard deviation to the sum of its leaves; contributions have L2 norm at most the bound; which "
-                  "leaf a record has depends on nothing that was released")
+    stated = Kind(
+        "tree-aggregation", {"noise_multiplier": exact.positive, "steps": exact.count},
+        "tree-aggregation: noise_multiplier = sigma of every node / largest L2 norm of one record's "
+        "contribution; one table is one tree, in which a record stands at one leaf at most",
+        ("tree-aggregation: every node of a complete subtree adds fresh Gaussian noise of exactly the stated "
+         "standard deviation to the sum of its leaves; contributions have L2 norm at most the bound; which "
+         "leaf a record has depends on nothing that was released",),
+        not_sampled="no theorem covers trees on samples")
     noise_multiplier: Fraction
     steps: int
 
     def __init__(self, noise_multiplier: Number, steps: Number) -> None:
-        self._set(noise_multiplier=exact.positive(noise_multiplier, "noise_multiplier"),
-                  steps=exact.count(steps, "steps"))
+        self._read(noise_multiplier=noise_multiplier, steps=steps)
 
     @property
     def depth(self) -> int:
@@ -88,6 +96,23 @@ MAX_ROUNDS = 10**5
 MAX_TERMS = 2 * 10**6
 
 
+read_rounds = up_to(MAX_ROUNDS)
+"""The value as an integer from 1 to MAX_ROUNDS."""
+
+
+def read_column(column: object, key: str = "column") -> tuple[Fraction, ...]:
+    """Numbers that do not rise, the first one positive."""
+    if isinstance(column, str) or not isinstance(column, Sequence) or not 1 <= len(column) <= MAX_OUTCOMES:
+        raise InvalidInput("column", column, f"a list of 1 to {MAX_OUTCOMES} numbers")
+    numbers = tuple(exact.non_negative(value, f"column[{i}]") for i, value in enumerate(column, 1))
+    for i, (earlier, later) in enumerate(pairwise(numbers), 2):
+        if later > earlier:
+            raise InvalidInput(f"column[{i}]", column[i - 1], "at most the number before it")
+    if numbers[0] == 0:
+        raise InvalidInput("column[1]", column[0], "positive")
+    return numbers
+
+
 @dataclass(frozen=True)
 class MatrixGaussian(Release):
     """C x + Z released row by row, C lower triangular Toeplitz with the first column c_0 >= c_1 >= .. >= 0.
@@ -96,14 +121,16 @@ class MatrixGaussian(Release):
     participations: how many rounds a record has at most; as many as fit where it is left out.
     """
 
-    kind = "matrix-gaussian"
-    not_sampled = "no theorem covers a matrix on samples, but cyclic-poisson where its bands are few"
-    convention = ("matrix-gaussian: noise_multiplier = sigma of Z / largest L2 norm of one record's contribution to "
-                  "one round; C x + Z is released, the first column of C is stated")
-    assumption = ("matrix-gaussian: C is lower triangular Toeplitz; Z is fresh Gaussian noise of exactly the stated "
-                  "standard deviation, independent in all coordinates and rounds; contributions have L2 norm at most "
-                  "the bound; a record's rounds are as far apart and as few as stated, and those of the others do not "
-                  "depend on it")
+    stated = Kind(
+        "matrix-gaussian", {"noise_multiplier": exact.positive, "column": read_column, "rounds": read_rounds,
+         "separation": exact.count, "participations": exact.count},
+        "matrix-gaussian: noise_multiplier = sigma of Z / largest L2 norm of one record's contribution to "
+        "one round; C x + Z is released, the first column of C is stated",
+        ("matrix-gaussian: C is lower triangular Toeplitz; Z is fresh Gaussian noise of exactly the stated "
+         "standard deviation, independent in all coordinates and rounds; contributions have L2 norm at most "
+         "the bound; a record's rounds are as far apart and as few as stated, and those of the others do not "
+         "depend on it",),
+        not_sampled="no theorem covers a matrix on samples, but cyclic-poisson where its bands are few")
     noise_multiplier: Fraction
     column: tuple[Fraction, ...]
     rounds: int
@@ -112,10 +139,9 @@ class MatrixGaussian(Release):
 
     def __init__(self, noise_multiplier: Number, column: Sequence[Number], rounds: Number,
                  separation: Number | None = None, participations: Number | None = None) -> None:
-        apart = 1 if separation is None else exact.count(separation, "separation")
-        times = None if participations is None else exact.count(participations, "participations")
-        self._set(noise_multiplier=exact.positive(noise_multiplier, "noise_multiplier"), column=read_column(column),
-                  rounds=read_rounds(rounds), separation=apart if apart > 1 else None, participations=times)
+        self._read(separation=separation, participations=participations, noise_multiplier=noise_multiplier,
+                   column=column, rounds=rounds)
+        self._set(separation=None if self.separation == 1 else self.separation)
         if self.participating * min(len(self.column), self.rounds) > MAX_TERMS:  # exact: integers
             raise InvalidInput("rounds", rounds, f"so few that at most {MAX_TERMS} numbers of columns are added up")
 
@@ -144,24 +170,3 @@ def column_norm_squared(column: Sequence[Fraction], rounds: int, separation: int
         for row, number in enumerate(whole[: rounds - start], start):
             total[row] += number
     return Fraction(sum(entry * entry for entry in total), scale * scale)
-
-
-def read_rounds(value: object, key: str = "rounds") -> int:
-    """The value as an integer from 1 to MAX_ROUNDS."""
-    number = exact.count(value, key)
-    if number > MAX_ROUNDS:
-        raise InvalidInput(key, value, f"an integer from 1 to {MAX_ROUNDS}")
-    return number
-
-
-def read_column(column: object) -> tuple[Fraction, ...]:
-    """Numbers that do not rise, the first one positive."""
-    if isinstance(column, str) or not isinstance(column, Sequence) or not 1 <= len(column) <= MAX_OUTCOMES:
-        raise InvalidInput("column", column, f"a list of 1 to {MAX_OUTCOMES} numbers")
-    numbers = tuple(exact.non_negative(value, f"column[{i}]") for i, value in enumerate(column, 1))
-    for i, (earlier, later) in enumerate(pairwise(numbers), 2):
-        if later > earlier:
-            raise InvalidInput(f"column[{i}]", column[i - 1], "at most the number before it")
-    if numbers[0] == 0:
-        raise InvalidInput("column[1]", column[0], "positive")
-    return numbers

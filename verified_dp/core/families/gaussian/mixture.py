@@ -10,8 +10,9 @@ from typing import Self
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.mixture_lines import Component, Mixture, MixtureLines, mirrored
+from verified_dp.core.engines.mixture_lines import MixtureLines, mirrored
 from verified_dp.core.kernel.balls import ball, lower_end, normal_tail, upper_end
+from verified_dp.core.kernel.composition import Component, Mixture
 from verified_dp.core.kernel.exact import SquareRoot, square
 from verified_dp.core.kernel.law import PlainLaw
 from verified_dp.core.kernel.theorems import proved_by

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from verified_dp.core.engines.mixture_lines import Component
 from verified_dp.core.families.gaussian.mechanism import GaussianDP, MatrixGaussian, MixtureOfGaussians, TreeAggregation
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.kernel.composition import Relation
+from verified_dp.core.kernel.composition import Component, Relation
 from verified_dp.core.kernel.exact import SquareRoot
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.steps import DominatingPair, Step, pair_in_order, refuse, step_of, zero_out

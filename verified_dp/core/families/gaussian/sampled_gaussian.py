@@ -12,9 +12,10 @@ from typing import ClassVar
 
 from flint import arb
 
-from verified_dp.core.engines.mixture_lines import Mixture, MixtureLines, Place, mirrored
+from verified_dp.core.engines.mixture_lines import MixtureLines, Place, mirrored
 from verified_dp.core.families.gaussian.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
 from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import SquareRoot, square
 from verified_dp.core.kernel.law import PlainLaw

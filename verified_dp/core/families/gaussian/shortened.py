@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.mixture_lines import Mixture
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.witnesses import Values, Witness
-from verified_dp.core.kernel.work import EXPONENTIAL, Work, nothing, words
+from verified_dp.core.kernel.witnesses import Reading, Reduction, Witness
+from verified_dp.core.kernel.work import EXPONENTIAL, words
 
 INNER = frozenset({"line", "marked", "rays", "chernoff", "support"})
 """The kinds of witnesses that are asked of what is left."""
@@ -39,7 +38,7 @@ def _renormalised(mixture: Mixture) -> tuple[Mixture, Fraction]:
 
 
 @dataclass(frozen=True)
-class ShortenedWitness:
+class ShortenedWitness(Reduction):
     """kept: for each law how many components of its mixtures are kept, 2 at least, 0 where it stays.
 
     inner: the witness of what is left.
@@ -50,11 +49,6 @@ class ShortenedWitness:
 
     kind: ClassVar[str] = "shortened"
     method: ClassVar[str] = "contour"
-
-    @property
-    def prec(self) -> int:
-        """Those of the inner witness."""
-        return self.inner.prec
 
     @proved_by("T166-revealed-laws")
     def applies(self, loss: ComposedLoss) -> bool:
@@ -74,42 +68,28 @@ class ShortenedWitness:
             parts.append((law, count))
         return replace(loss, parts=tuple(parts)), upper_end(-above.expm1()), upper_end(-below.expm1())
 
+    @proved_by("T166-revealed-laws")
     def reduced(self, loss: ComposedLoss) -> ComposedLoss:
         """What is left."""
         return self.shortened(loss)[0]
 
     @proved_by("T166-revealed-laws")
-    def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ShortenedValues:
-        """The inner witness on what is left."""
+    def reading(self, loss: ComposedLoss) -> Reading:
+        """How far the laws of P and of Q are from what is left."""
         with ctx.workprec(BOUND_BITS):
-            left, above, below = self.shortened(loss)
-        if not self.inner.applies(left):
-            raise InvalidInput("witness.inner", self.inner.kind, "a witness that meets its side conditions")
-        return ShortenedValues(self, self.inner.evaluate(left, between), above, below)
+            _, above, below = self.shortened(loss)
+        return partial(_widened, above, below, max(BOUND_BITS, self.prec))  # exact: integers
 
-    def work(self, loss: ComposedLoss) -> Work:
-        """Of the inner witness, and of the weights."""
-        if not self.applies(loss):
-            return Work(0)
-        inner = self.inner.work(self.reduced(loss))
-        return Work(inner.units + EXPONENTIAL * words(BOUND_BITS) * len(self.kept), inner.memory)
+    def own_units(self) -> int:
+        """Of the weights."""
+        return EXPONENTIAL * words(BOUND_BITS) * len(self.kept)
 
 
-@dataclass(frozen=True)
-class ShortenedValues:
-    """Values of what is left; how far the laws of P and of Q are from it."""
-
-    witness: ShortenedWitness
-    values: Values
-    above: arb
-    below: arb
-
-    @proved_by("T166-revealed-laws")
-    def delta(self, epsilon: Fraction) -> Bounds:
-        """|delta - delta'| <= above + e^eps below."""
-        found = self.values.delta(epsilon)
-        with ctx.workprec(BOUND_BITS):
-            dropped = upper_end(self.above + ball(epsilon).exp() * self.below)
-        with ctx.workprec(max(BOUND_BITS, self.witness.prec)):  # exact: integers
-            lower, upper = lower_end(found.lower - dropped), upper_end(found.upper + dropped)
-            return Bounds(lower.max(arb(0)), upper.min(arb(1)), {**found.budget, "dropped": dropped})
+@proved_by("T166-revealed-laws")
+def _widened(above: arb, below: arb, prec: int, found: Bounds, epsilon: Fraction) -> Bounds:
+    """|delta - delta'| <= above + e^eps below."""
+    with ctx.workprec(BOUND_BITS):
+        dropped = upper_end(above + ball(epsilon).exp() * below)
+    with ctx.workprec(prec):
+        lower, upper = lower_end(found.lower - dropped), upper_end(found.upper + dropped)
+        return Bounds(lower.max(arb(0)), upper.min(arb(1)), {**found.budget, "dropped": dropped})

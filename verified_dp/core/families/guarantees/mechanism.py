@@ -9,22 +9,23 @@ from fractions import Fraction
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Release, read_numbers
+from verified_dp.core.kernel.mechanisms import Kind, Release, check_length, read_numbers
 
 
 @dataclass(frozen=True)
 class ZCDP(Release):
     """Anything known to be (xi, rho)-zCDP: Renyi divergences of order a at most xi + rho a, for every a above 1."""
 
-    kind = "zcdp"
-    convention = "zcdp: the bound on all Renyi divergences holds between neighbours of this relation in both directions"
-    assumption = "zcdp: the stated bounds hold whatever was released before"
+    stated = Kind(
+        "zcdp", {"rho": exact.non_negative, "xi": exact.non_negative},
+        "zcdp: the bound on all Renyi divergences holds between neighbours of this relation in both directions",
+        ("zcdp: the stated bounds hold whatever was released before",))
     rho: Fraction
     xi: Fraction | None = None
 
     def __init__(self, rho: Number, xi: Number | None = None) -> None:
-        offset = exact.non_negative(0 if xi is None else xi, "xi")
-        self._set(rho=exact.non_negative(rho, "rho"), xi=offset or None)
+        self._read(xi=xi, rho=rho)
+        self._set(xi=self.xi or None)
 
 
 @dataclass(frozen=True)
@@ -35,22 +36,20 @@ class Renyi(Release):
     ((Fraction(2, 1), Fraction(1, 10)), (Fraction(8, 1), Fraction(1, 2)))
     """
 
-    kind = "renyi"
-    convention = "renyi: each bound on a Renyi divergence holds between neighbours of this relation in both directions"
-    not_grouped = (
-        "bounds of single orders give no useful bound for a group; state zcdp, or the group's own bounds")
-    assumption = "renyi: the stated bounds hold whatever was released before"
+    stated = Kind(
+        "renyi", {"renyi_orders": read_numbers, "epsilons": read_numbers},
+        "renyi: each bound on a Renyi divergence holds between neighbours of this relation in both directions",
+        ("renyi: the stated bounds hold whatever was released before",),
+        not_grouped="bounds of single orders give no useful bound for a group; state zcdp, or the group's own bounds")
     renyi_orders: tuple[Fraction, ...]
     epsilons: tuple[Fraction, ...]
 
     def __init__(self, renyi_orders: Sequence[Number], epsilons: Sequence[Number]) -> None:
-        orders, bounds = read_numbers(renyi_orders, "renyi_orders"), read_numbers(epsilons, "epsilons")
-        if len(orders) != len(bounds):
-            raise InvalidInput("epsilons", len(bounds), f"a list of {len(orders)} numbers, as renyi_orders is")
-        for i, order in enumerate(orders, 1):
+        self._read(renyi_orders=renyi_orders, epsilons=epsilons)
+        check_length(self.epsilons, "epsilons", self.renyi_orders, "renyi_orders")
+        for i, order in enumerate(self.renyi_orders, 1):
             if order <= 1:
                 raise InvalidInput(f"renyi_orders[{i}]", order, "a rational number above 1")
-        self._set(renyi_orders=orders, epsilons=bounds)
 
     @property
     def divergences(self) -> tuple[tuple[Fraction, Fraction], ...]:

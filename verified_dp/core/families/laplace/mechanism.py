@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Release
+from verified_dp.core.kernel.mechanisms import Kind, Release
 
 
 @dataclass(frozen=True)
@@ -18,16 +18,17 @@ class Laplace(Release):
     Fraction(1, 20)
     """
 
-    kind = "laplace"
-    adds_up = "sensitivity"
-    not_sampled = ""
-    convention = "laplace: one real number, which neighbours change by at most the stated sensitivity"
-    assumption = "laplace: exact Laplace noise of the stated scale, fresh in each release"
+    stated = Kind(
+        "laplace", {"scale": exact.positive, "sensitivity": exact.positive},
+        "laplace: one real number, which neighbours change by at most the stated sensitivity",
+        ("laplace: exact Laplace noise of the stated scale, fresh in each release",),
+        adds_up="sensitivity",
+        not_sampled="")
     scale: Fraction
     sensitivity: Fraction
 
     def __init__(self, scale: Number, sensitivity: Number) -> None:
-        self._set(scale=exact.positive(scale, "scale"), sensitivity=exact.positive(sensitivity, "sensitivity"))
+        self._read(scale=scale, sensitivity=sensitivity)
 
     @property
     def ratio(self) -> Fraction:
@@ -42,15 +43,16 @@ class Exponential(Release):
     The exponential mechanism with weights e^{epsilon u / (2 D)}, D the sensitivity of u, has bounded range epsilon.
     """
 
-    kind = "exponential"
-    adds_up = "bounded_range"
-    not_sampled = ""
-    convention = "exponential: bounded_range bounds max - min over outcomes of log(P/Q) between neighbours"
-    assumption = "exponential: the stated range holds whatever was released before"
+    stated = Kind(
+        "exponential", {"bounded_range": exact.positive},
+        "exponential: bounded_range bounds max - min over outcomes of log(P/Q) between neighbours",
+        ("exponential: the stated range holds whatever was released before",),
+        adds_up="bounded_range",
+        not_sampled="")
     bounded_range: Fraction
 
     def __init__(self, bounded_range: Number) -> None:
-        self._set(bounded_range=exact.positive(bounded_range, "bounded_range"))
+        self._read(bounded_range=bounded_range)
 
 
 class LaplaceVector(Laplace):
@@ -60,6 +62,8 @@ class LaplaceVector(Laplace):
     Fraction(1, 20)
     """
 
-    kind = "laplace-vector"
-    convention = "laplace-vector: a vector, which neighbours change by at most the stated sensitivity in L1 norm"
-    assumption = "laplace-vector: exact Laplace noise of the stated scale, independent in all coordinates and releases"
+    stated = replace(
+        Laplace.stated, name="laplace-vector",
+        convention="laplace-vector: a vector, which neighbours change by at most the stated sensitivity in L1 norm",
+        assumptions=("laplace-vector: exact Laplace noise of the stated scale, independent in all coordinates and "
+                     "releases",))

@@ -5,18 +5,10 @@ from __future__ import annotations
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace, LaplaceVector
 from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss
+from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.steps import (
-    Setting,
-    Step,
-    pair_in_order,
-    random_shift,
-    refuse_sample,
-    shifted_sample,
-    step_of,
-    with_theorem,
-)
+from verified_dp.core.kernel.steps import Step, pair_in_order, step_of, with_theorem
 from verified_dp.core.kernel.theorems import proved_by
 
 
@@ -53,4 +45,4 @@ def _laplace_vector(mechanism: LaplaceVector, order: str, relation: Relation) ->
 @proved_by("T150-shifts-by-norm")
 def _laplace_vector_shift(inner: LaplaceVector, setting: Setting) -> Step:
     """Two records that replace each other move different coordinates."""
-    refuse_sample(inner.kind, setting)
+    refuse_sample(inner.stated.name, setting)

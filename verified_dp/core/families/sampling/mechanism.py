@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import Composition, Sampled, check_gaussian, check_sampled
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Gaussian, Release
+from verified_dp.core.kernel.mechanisms import Gaussian, Kind, Release
 
 
 @dataclass(frozen=True)
@@ -19,19 +18,15 @@ class CyclicPoisson(Sampled):
     In a round each record of the round's group enters the batch independently with `probability`.
     """
 
-    scheme = "cyclic-poisson"
-    readers = MappingProxyType({"groups": exact.count, "probability": exact.probability, "rounds": exact.count})
-    convention = (
+    stated = Kind(
+        "cyclic-poisson", {"groups": exact.count, "probability": exact.probability, "rounds": exact.count},
         "cyclic Poisson sampling: the groups take turns, one table is `rounds` steps, "
-        "batches are not revealed"
-    )
-    assumptions = (
-        "sampling: the groups are fixed without looking at the data; in round i every record of group i mod `groups` "
-        "enters the batch with exactly the stated probability, independently of all else; groups made equal by "
-        "leaving out records are covered for zero-out only (cyclic Poisson sampling). Where noise is correlated by a "
-        "matrix (C x + Z is released), its C is lower triangular with at most `groups` bands and columns of norm at "
-        "most 1",
-    )
+        "batches are not revealed",
+        ("sampling: the groups are fixed without looking at the data; in round i every record of group i mod `groups` "
+         "enters the batch with exactly the stated probability, independently of all else; groups made equal by "
+         "leaving out records are covered for zero-out only (cyclic Poisson sampling). Where noise is correlated by a "
+         "matrix (C x + Z is released), its C is lower triangular with at most `groups` bands and columns of norm at "
+         "most 1",))
     mechanism: Gaussian
     groups: int
     probability: Fraction
@@ -39,10 +34,7 @@ class CyclicPoisson(Sampled):
 
     def __init__(self, mechanism: Gaussian, groups: Number, probability: Number, rounds: Number) -> None:
         check_gaussian(mechanism, "cyclic Poisson sampling")
-        object.__setattr__(self, "mechanism", mechanism)
-        object.__setattr__(self, "groups", exact.count(groups, "groups"))
-        object.__setattr__(self, "probability", exact.probability(probability, "probability"))
-        object.__setattr__(self, "rounds", exact.count(rounds, "rounds"))
+        self._read(mechanism=mechanism, groups=groups, probability=probability, rounds=rounds)
 
     @property
     def turns(self) -> int:
@@ -57,17 +49,14 @@ class PoissonSampled(Sampled):
     A composition: one batch is drawn, and all its releases are made from that same batch.
     """
 
-    scheme = "poisson"
-    readers = MappingProxyType({"probability": exact.probability})
-    convention = "Poisson sampling: records enter each batch independently, batches are not revealed"
-    assumptions = (
-        "sampling: every record enters each batch with exactly the stated probability, independently of all other "
-        "records, of the data, of the noise and of the other steps (Poisson sampling)",
-    )
+    stated = Kind(
+        "poisson", {"probability": exact.probability},
+        "Poisson sampling: records enter each batch independently, batches are not revealed",
+        ("sampling: every record enters each batch with exactly the stated probability, independently of all other "
+         "records, of the data, of the noise and of the other steps (Poisson sampling)",))
     mechanism: Gaussian | Release | Composition
     probability: Fraction
 
     def __init__(self, mechanism: Gaussian | Release | Composition, probability: Number) -> None:
         check_sampled(mechanism)
-        object.__setattr__(self, "mechanism", mechanism)
-        object.__setattr__(self, "probability", exact.probability(probability, "probability"))
+        self._read(mechanism=mechanism, probability=probability)

@@ -5,30 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from verified_dp.core.engines.mixture_lines import Component
 from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGaussians
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.pair import mixture_step, mixture_words
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
 from verified_dp.core.families.sampling.sampled import SampledLoss
-from verified_dp.core.kernel.composition import MAX_DRAWS, Composition, Relation
+from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, sampled_step
+from verified_dp.core.kernel.composition import MAX_DRAWS, Component, Composition, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, square, square_root
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.groups import group_step, refuse_group
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
-from verified_dp.core.kernel.steps import (
-    DominatingPair,
-    Setting,
-    Step,
-    random_shift,
-    refuse,
-    refuse_sample,
-    sampled_step,
-    step_of,
-)
+from verified_dp.core.kernel.steps import DominatingPair, Step, refuse, step_of
 from verified_dp.core.kernel.theorems import proved_by
 
 
@@ -101,7 +92,7 @@ def _gaussian_replaced(s: Fraction, setting: Setting) -> Step:
 def _gaussian_dp_sample(inner: GaussianDP, setting: Setting) -> Step:
     """As the Gaussian of that distance. Replace: the guarantee is not stated against the batch without the record."""
     if setting.order == "symmetric":
-        refuse_sample(inner.kind, setting)
+        refuse_sample(inner.stated.name, setting)
     return gaussian_sample(1 / inner.mu, setting, "T57-gaussian-dp", "T73-sampled-composition", tight=False)
 
 
@@ -140,7 +131,7 @@ def _words(mixture: tuple[Component, ...], s: Fraction | SquareRoot) -> str:
 def _mixture_sample(inner: MixtureOfGaussians, setting: Setting) -> Step:
     """Again a mixture: with probability 1 - q the record adds nothing."""
     if not setting.is_plain:
-        refuse_sample(inner.kind, setting)
+        refuse_sample(inner.stated.name, setting)
     base, q = step_of(inner, "remove", setting.relation), setting.probability
     pair = mixed_pair(base.pair, setting, "T49-sampled")
     weights = {norm: q * weight for norm, weight in zip(inner.sensitivities, inner.probabilities, strict=True)}

@@ -40,7 +40,7 @@ from verified_dp.core.kernel.evaluation import Evaluation
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import pairs_and_losses
 from verified_dp.core.kernel.steps import DominatingPair
-from verified_dp.core.kernel.witnesses import Values, Witness, evaluate
+from verified_dp.core.kernel.witnesses import Reduction, Values, Witness, evaluate
 from verified_dp.core.kernel.words import assumptions
 
 Losses = Mapping[str, ComposedLoss]
@@ -203,9 +203,8 @@ def _check_entry(entry: Evaluation[str], loss: ComposedLoss, known: Known, path:
 
 
 def _sharper(witness: Witness) -> Witness:
-    inner: Witness | None = getattr(witness, "inner", None)
-    if inner is not None:
-        return replace(witness, inner=_sharper(inner))  # type: ignore[type-var]
+    if isinstance(witness, Reduction):
+        return replace(witness, inner=_sharper(witness.inner))  # type: ignore[type-var]
     return replace(witness, prec=witness.prec + _GUARD_BITS)  # type: ignore[type-var]
 
 

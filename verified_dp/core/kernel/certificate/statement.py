@@ -7,7 +7,7 @@ typed (without redundant signs and zeros in front), because `short_by_rounding` 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -17,7 +17,7 @@ from verified_dp.core.kernel.certificate.document import Document, check_equal, 
 from verified_dp.core.kernel.composition import Claim, Composition, Grouped, Mechanism, Relation, Sampled, Spec, compose
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.kernel.exact import count, exact, fraction_text
-from verified_dp.core.kernel.mechanisms import Gaussian, Release
+from verified_dp.core.kernel.mechanisms import Gaussian, Stated
 
 _TYPED = re.compile(r"\+?([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,20}))?")
 _MAX_INPUT_TEXT = 500_000
@@ -92,23 +92,18 @@ def _mechanism_record(mechanism: Mechanism | Composition) -> Document:
     if isinstance(mechanism, Composition):
         return {"kind": COMPOSED, "releases": _parts_record(mechanism)}
     if isinstance(mechanism, Sampled):
-        return {**_mechanism_record(mechanism.mechanism), "sampling": _sampling_record(mechanism)}
-    if isinstance(mechanism, Release):
-        return {"kind": mechanism.kind, **_fields(mechanism, mechanism.keys())}
-    return {"kind": "gaussian", **_fields(mechanism, ("noise_multiplier", "sigma", "sensitivity"))}
+        sampling = {"scheme": mechanism.stated.name, **_fields(mechanism)}
+        return {**_mechanism_record(mechanism.mechanism), "sampling": sampling}
+    return {"kind": mechanism.stated.name, **_fields(mechanism)}
 
 
 COMPOSED = "composition"
 """The kind of several releases of one sample."""
 
 
-def _sampling_record(mechanism: Sampled) -> Document:
-    return {"scheme": mechanism.scheme, **_fields(mechanism, mechanism.readers)}
-
-
-def _fields(source: object, keys: Iterable[str]) -> Document:
+def _fields(source: Stated) -> Document:
     """The stated fields: fractions as text, integers as such, vectors as lists of texts."""
-    stated = {key: getattr(source, key) for key in keys}
+    stated = {key: getattr(source, key) for key in source.stated.readers}
     return {key: _field(value) for key, value in stated.items() if value is not None}
 
 
@@ -182,8 +177,8 @@ def _form(kind: str, entry: Document) -> tuple[str, ...]:
         return ("releases", "sampling")
     if kind == "gaussian":
         return ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
-    keys, release = ALL_RELEASES[kind].keys(), ALL_RELEASES[kind]
-    return tuple(key for key in keys if key in entry or not hasattr(release, key))
+    release = ALL_RELEASES[kind]
+    return tuple(key for key in release.stated.readers if key in entry or not hasattr(release, key))
 
 
 def _read_sampled(bare: Any, table: Any, path: str) -> Mechanism:
@@ -191,8 +186,9 @@ def _read_sampled(bare: Any, table: Any, path: str) -> Mechanism:
     if type(scheme) is not str or scheme not in SCHEMES:
         raise InvalidCertificate(f"{path}.scheme", "not a scheme of this schema")
     build: Any = SCHEMES[scheme]
-    check_keys(table, ("scheme", *build.readers), path)
-    numbers = [_value(table, key, path) for key in build.readers]
+    keys = build.stated.readers
+    check_keys(table, ("scheme", *keys), path)
+    numbers = [_value(table, key, path) for key in keys]
     with _located(path):
         mechanism: Mechanism = build(bare, *numbers)
         return mechanism

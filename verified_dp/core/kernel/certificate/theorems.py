@@ -21,7 +21,7 @@ from verified_dp.core.kernel.errors import InvalidCertificate
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.steps import DominatingPair
 from verified_dp.core.kernel.theorems import is_theorem, theorems_in
-from verified_dp.core.kernel.witnesses import Witness
+from verified_dp.core.kernel.witnesses import Reduction, Witness
 
 STANDING = frozenset(module.__name__ for module in (dominating, verdict, evaluation, bounds, composed))
 """The files that run for every verdict."""
@@ -54,8 +54,8 @@ def _short(names: set[str]) -> str:
 def files_of(loss: ComposedLoss, witness: Witness) -> set[str]:
     """The modules that run when a witness is evaluated on a loss: its engine's, and those of the laws."""
     offered: Any = witness
-    if hasattr(witness, "inner") and witness.applies(loss):
-        return _with_imports(type(witness).__module__) | files_of(offered.reduced(loss), offered.inner)
+    if isinstance(witness, Reduction) and witness.applies(loss):
+        return _with_imports(type(witness).__module__) | files_of(witness.reduced(loss), witness.inner)
     engine = offered.file_of(loss) if hasattr(witness, "file_of") else type(witness).__module__
     return _with_imports(engine).union(*(_files_of_law(law) for law, _ in loss.laws))
 

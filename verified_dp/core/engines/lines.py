@@ -1,0 +1,133 @@
+"""A composed loss as the engines on lines see it: which laws have nodes, and how many rules these take."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, TypeGuard
+
+from flint import acb, arb
+
+from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law, is_on_lines, is_ruled
+
+
+class CurveNodes(Protocol):
+    """The nodes of a law on a curve, as `NodeSet` offers them."""
+
+    place: ClassVar[None]
+
+    @property
+    def losses(self) -> list[acb]:
+        """Of all nodes."""
+
+    def weights(self, z: acb) -> list[acb]:
+        """Enclose their weights."""
+
+    def line_error(self, tilt: arb, total: arb | None = None) -> tuple[arb, arb]:
+        """Bound the quadrature error and the tails at every w >= 0."""
+
+    def beyond(self, tilt: arb, frequency: arb) -> arb:
+        """Bound |M(tilt+iw)| for every w >= frequency."""
+
+
+class CurveLaw(Law, Protocol):
+    """A law whose rule is panels on a curve."""
+
+    def enclose_panels(self, length: Fraction, panels: int, points: int, height: Fraction,
+                       frequency: arb) -> CurveNodes:
+        """Enclose the nodes of so many panels, for frequencies up to a bound."""
+
+
+class RevealedLines(Law, Protocol):
+    """One of several laws with nodes, with the same chances under P and Q, and which one is revealed (T166)."""
+
+    @property
+    def alternatives(self) -> tuple[MixtureLines | CurveLaw, ...]:
+        """The laws, none where some has no nodes; one on a curve comes after a mixture."""
+
+    @property
+    def least_count(self) -> int:
+        """From so many steps on the composed transform becomes small far out."""
+
+    def enclose_shares(self) -> tuple[arb, ...]:
+        """Enclose their chances."""
+
+
+def has_nodes(law: object) -> TypeGuard[MixtureLines]:
+    """Whether it is a mixture of Gaussians against another, whose transform is a sum over nodes."""
+    return getattr(law, "nodes", False)
+
+
+def is_revealed(law: Law) -> TypeGuard[RevealedLines]:
+    """Whether it is one of several laws with nodes, and shows which (T166)."""
+    return bool(getattr(law, "alternatives", ()))
+
+
+Parts = tuple[tuple[MixtureLines, int], ...]
+"""Laws with nodes, with their counts."""
+
+
+class Lines:
+    """The parts of a loss by how their transforms are known."""
+
+    def __init__(self, loss: ComposedLoss) -> None:
+        self._loss = loss
+        self.node_parts: Parts = tuple((law, count) for law, count in loss.parts if has_nodes(law))
+        """The parts whose transform is a sum over nodes."""
+        self.revealed_parts: tuple[tuple[RevealedLines, int], ...] = tuple(
+            (law, count) for law, count in loss.parts if is_revealed(law))
+        """The parts that are one of several laws with nodes, and show which (T166)."""
+        self.revealed_rules = sum(len(law.alternatives) for law, _ in self.revealed_parts)
+        """How many rules these take, after those of the others: one for each of the several laws."""
+        self.sampled_parts: tuple[tuple[Any, int], ...] = tuple(
+            (law, count) for law, count in loss.parts if getattr(law, "moment_nodes", False))
+        """The sampled Gaussians: the parts whose moments are taken from nodes."""
+
+    @cached_property
+    def families(self) -> tuple[Parts, ...]:
+        """The parts with nodes, each with all later ones that share the loss of the first of them."""
+        found: list[list[tuple[MixtureLines, int]]] = []
+        shared: list[list[tuple[MixtureLines, int]]] = []
+        for law, count in self.node_parts:
+            family = next((parts for parts in shared if law.shares_loss(parts[0][0])), [])
+            family.append((law, count))
+            if len(family) == 1:
+                found.append(family)
+                shared += [family] * law.shares_loss(law)
+        return tuple(map(tuple, found))
+
+    def ruled(self, rules: int) -> tuple[Parts, ...]:
+        """The parts with nodes, one by one where there are so many rules, else by the losses they share (T156)."""
+        alone = rules - self.revealed_rules == len(self.node_parts)
+        return tuple((part,) for part in self.node_parts) if alone else self.families
+
+    def suits(self, rules: int) -> bool:
+        """Whether there is a rule for each part with nodes, or for each family."""
+        return rules - self.revealed_rules == len(self.ruled(rules))
+
+    @cached_property
+    def has_transform(self) -> bool:
+        """Whether every part has a transform, by nodes or directly: what the contour needs."""
+        known = sum(not is_on_lines(law) for law, _ in self._loss.direct_parts)
+        return len(self.node_parts) + known == len(self._loss.parts) and not self._loss.only_moments
+
+    @cached_property
+    def has_line(self) -> bool:
+        """Whether the transform is known on vertical lines."""
+        known = len(self.node_parts) + len(self._loss.direct_parts) + len(self.revealed_parts)
+        return known == len(self._loss.parts) and not self._loss.only_moments
+
+    @property
+    def decays(self) -> bool:
+        """Whether the transform falls off far out: a law that is spread out suffices, atoms alone do not."""
+        spread = any(law.decays and count >= (law.least_count if is_ruled(law) else 1)
+                     for law, count in self._loss.direct_parts)
+        shown = any(count >= law.least_count for law, count in self.revealed_parts)
+        return bool(self._loss.mean_shift_squared or self.node_parts) or shown or spread
+
+
+def lines(loss: ComposedLoss) -> Lines:
+    """What engines on lines see of a loss."""
+    return loss.once(Lines)
