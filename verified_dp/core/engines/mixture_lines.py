@@ -19,12 +19,8 @@ from typing import ClassVar, NamedTuple
 
 from flint import acb, arb, ctx
 
-<<<<<<< HEAD
 from verified_dp.core.kernel.balls import ball, normal_tail, powers
-=======
-from verified_dp.core.kernel.balls import ball, normal_tail, plus_minus, powers
 from verified_dp.core.kernel.composition import Mixture
->>>>>>> main
 from verified_dp.core.kernel.exact import SquareRoot, square
 from verified_dp.core.kernel.theorems import proved_by
 

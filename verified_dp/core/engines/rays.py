@@ -310,19 +310,11 @@ class RaysWitness:
 
     @proved_by("T187-rays")
     def applies(self, loss: ComposedLoss) -> bool:
-<<<<<<< HEAD
         """The side conditions that are plain comparisons of exact numbers; every step has nodes or is Gaussian."""
-        laws = [law for law, _ in loss.node_parts] + [one for law, _ in loss.revealed_parts for one in law.alternatives]
-        stated = loss.has_line and not loss.direct_parts and len(laws) == len(self.nodes) == len(self.cuts)
-        return stated and len(laws) >= 1 and self.tilt > 0 and self.low.is_shaped and self.high.is_shaped and all(
-=======
-        """The side conditions that are plain comparisons of exact numbers; every step must have nodes."""
         seen = lines(loss)
         laws = [law for law, _ in seen.node_parts] + [one for law, _ in seen.revealed_parts for one in law.alternatives]
         stated = seen.has_line and not loss.direct_parts and len(laws) == len(self.nodes) == len(self.cuts)
-        stated = stated and self.tilt > 0 and not loss.mean_shift_squared
-        return stated and self.low.is_shaped and self.high.is_shaped and all(
->>>>>>> main
+        return stated and len(laws) >= 1 and self.tilt > 0 and self.low.is_shaped and self.high.is_shaped and all(
             isinstance(law, MixtureLines) and _parts(law.side, rule, cut)
             for law, rule, cut in zip(laws, self.nodes, self.cuts, strict=True))
 
