@@ -12,6 +12,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines import rays
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import enclose_nodes
 from verified_dp.core.engines.rays import Level, Ray, RaysWitness
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
@@ -259,7 +260,7 @@ def test_corners_bound_the_whole_rectangle(oracle: ModuleType, composed: Compose
                                            start: tuple[int, int], end: tuple[int, int], high: bool) -> None:
     """|g (prod N^k - prod L^k) / (z(z+1))| at random points never exceeds the largest corner, and comes near."""
     loss = composed("remove", "1/3", 1, 2, Fraction(mean_shift_squared))
-    (law, count), = loss.node_parts
+    (law, count), = lines(loss).node_parts
     rule, rng = rays.NodeRule(Fraction(6, 5), Fraction(6, 5), Fraction(1, 12), -120, 200), random.Random(3)
     with ctx.workprec(90):
         share = rays._share(enclose_nodes(law, rule), iter([20]), count)
