@@ -23,15 +23,15 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.line import choose_line, plan_line
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.rays import choose_rays, plan_rays
 
 Composed = Callable[..., ComposedLoss]
 
 
 def chosen(loss: ComposedLoss, epsilon: Fraction, bits: float = 40.0) -> RaysWitness:
-    order = SingleOrder(loss)
-    saddle = order._jumping(epsilon, order.saddle(epsilon))
+    order = OneDirection(loss)
+    saddle = order.jumping(epsilon, order.saddle(epsilon))
     plan = plan_rays(float_loss(loss), float(epsilon), saddle, bits)
     assert plan is not None
     return choose_rays(plan)
@@ -39,8 +39,8 @@ def chosen(loss: ComposedLoss, epsilon: Fraction, bits: float = 40.0) -> RaysWit
 
 def by_line(loss: ComposedLoss, epsilon: Fraction) -> arb:
     """What a line encloses, to a few digits."""
-    order, model = SingleOrder(loss), float_loss(loss)
-    saddle = order._jumping(epsilon, order.saddle(epsilon))
+    order, model = OneDirection(loss), float_loss(loss)
+    saddle = order.jumping(epsilon, order.saddle(epsilon))
     bounds = evaluate(loss, choose_line(model, plan_line(model, float(epsilon), saddle, 20.0))).delta(epsilon)
     assert bounds.upper < bounds.lower * (1 + arb(2) ** -6)
     return bounds.lower.union(bounds.upper)

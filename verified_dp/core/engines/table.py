@@ -25,7 +25,6 @@ HOMES = {
     "exact": "engines.rational:ExactWitness",
     "end": "engines.rational:EndWitness",
     "endless": "engines.rational:EndlessWitness",
-    "outcomes": "engines.outcomes:OutcomesWitness",
     "marked": "engines.marked:MarkedWitness",
     "halves": "families.finite.halves:HalvesWitness",
     "shortened": "families.gaussian.shortened:ShortenedWitness",
@@ -34,6 +33,7 @@ HOMES = {
 }
 """kind -> its file below `core`, and its class there. Nothing that a document says is ever imported by its name."""
 EARLIER: dict[str, str] = {
+    "outcomes": "engines.outcomes:EarlierOutcomes",
     "panels": "0.3.0",
 }
 """Kinds that only earlier certificates have -> what reads them: a file below `core` and a class there (`Earlier`), or

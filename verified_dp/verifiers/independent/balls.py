@@ -42,8 +42,9 @@ _deadline: list[float] = []
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """OutOfTime inside, some time after so many seconds."""
-    before, _deadline[:] = list(_deadline), [] if seconds is None else [monotonic() + seconds]
+    """OutOfTime inside, some time after so many seconds, or when a limit around this one is reached."""
+    before = list(_deadline)
+    _deadline[:] = sorted([*before, *([] if seconds is None else [monotonic() + seconds])])[:1]
     try:
         yield
     finally:

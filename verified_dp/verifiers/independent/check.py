@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
-from .balls import Ball, Gigantic, precision, time_limit
+from .balls import Ball, Gigantic, OutOfTime, larger, precision, time_limit
 from .contour import Bounds
+from .decide import Own, Second
 from .document import (
     Document,
     Dyadic,
@@ -26,7 +28,7 @@ from .document import (
     read_fraction,
 )
 from .halves import Halves, count_lists
-from .inputs import read_claim, read_input
+from .inputs import Claim, read_claim, read_input
 from .losses import ComposedLoss
 from .pairs import ORDERS, read_pairs
 from .verdict import Statement, judge
@@ -35,18 +37,28 @@ from .words import assumptions
 
 GUARD_BITS, MORE_BITS = 64, 128
 """More than the witness asks for: what is recorded leaves little room for rounding, and none where terms cancel."""
+FINE, MOST_FINE, SECONDS = 48.0, 1000.0, 20.0
+"""How fine lattices may become: beside replays of all, for so many seconds; and where they have to decide."""
 MAX_ENTRIES = 16
 _BUDGET = re.compile(r"([1-9])\.([0-9]{3})e(0|-?[1-9][0-9]{0,30})")
 
 
 @dataclass(frozen=True)
 class Check:
-    """verdict: what a valid certificate proves. field, reason: where and why another is not valid."""
+    """verdict: what a valid certificate proves. field, reason: where and why another is not valid.
+
+    by_itself: whether this checker decided the verdict by a method of its own, no witness asked. replayed, compared:
+    how many recorded enclosures their witnesses proved again, and how many of the others its own numbers agree with,
+    which says nothing of their last digits.
+    """
 
     valid: bool
     verdict: str | None
     field: str | None
     reason: str
+    by_itself: bool = False
+    replayed: int = 0
+    compared: int = 0
 
 
 def verify(data: bytes, max_seconds: float | None = None,
@@ -54,19 +66,20 @@ def verify(data: bytes, max_seconds: float | None = None,
     """Check a certificate. progress is called with how many evaluations of how many are done.
 
     Raises:
-        TooMuch: where a witness asks for more than this checker spends. OutOfTime: after so many seconds.
+        TooMuch: where neither a method of its own nor a replay of the witnesses confirms a verdict.
+        OutOfTime: after so many seconds.
     """
     try:
         document = read(data)
         with time_limit(max_seconds):
-            count = _check(document, progress)
+            check = _check(document, progress)
         check_seals(document)
     except Invalid as error:
         return Check(False, None, error.field or None, error.reason)
-    return Check(True, document["verdict"], None, f"{count} enclosures confirmed")
+    return check
 
 
-def _check(document: Document, progress: Callable[[int, int], object]) -> int:
+def _check(document: Document, progress: Callable[[int, int], object]) -> Check:
     claim, run = read_claim(document["claim"]), read_input(document["input"])
     with precision(256):
         pairs, tight, losses = read_pairs(run)
@@ -80,14 +93,74 @@ def _check(document: Document, progress: Callable[[int, int], object]) -> int:
     for key, expected in judged.items():
         check_equal(document[key], expected, key, "does not follow from the evaluations")
     check_rest(document)
-    for _, witness in entries:
-        check_size(witness)
+    open_ones = _replay(found, entries, losses, progress)
+    seconds = {order: Second(loss) for order, loss in losses.items()}
+    attacks = [(statement.order, witness) for statement, witness in entries if isinstance(witness, Attack)]
+    own = _own(claim, seconds, attacks, MOST_FINE if open_ones else 0 if document["verdict"] == "undecided" else FINE)
+    by_itself = _compare(document["verdict"], own, claim.delta)
+    for index in open_ones:
+        statement, path = entries[index][0], f"evaluations[{index}].enclosure"
+        mine = seconds[statement.order].at(statement.at)
+        if mine.contradicts(statement.lower.fraction(), statement.upper.fraction()):
+            raise Invalid(path, f"is not what this checker finds by {mine.how}")
+    progress(len(entries), len(entries))
+    if open_ones and not by_itself and document["verdict"] != "undecided":
+        raise TooMuch("neither decided by this checker's own methods nor by a witness that it can replay")
+    return Check(True, document["verdict"], None, _words(document["verdict"], by_itself, own, len(entries), open_ones),
+                 by_itself, len(entries) - len(open_ones), len(open_ones))
+
+
+def _replay(found: Sequence[Document], entries: Sequence[tuple[Statement, Any]], losses: Mapping[str, ComposedLoss],
+            progress: Callable[[int, int], object]) -> list[int]:
+    """Which entries have a witness that this checker does not replay. Invalid where a replay proves less."""
     known: Known = {}
+    left = []
     for index, (statement, witness) in enumerate(entries):
         progress(index, len(entries))
-        _confirm(found[index], statement, witness, losses[statement.order], known, f"evaluations[{index}]")
-    progress(len(entries), len(entries))
-    return len(entries)
+        if witness is None:
+            left.append(index)
+            continue
+        try:
+            check_size(witness)
+            _confirm(found[index], statement, witness, losses[statement.order], known, f"evaluations[{index}]")
+        except TooMuch:
+            left.append(index)
+    return left
+
+
+def _own(claim: Claim, seconds: Mapping[str, Second], attacks: Sequence[tuple[str, Attack]],
+         most: float) -> dict[str, Own]:
+    """This checker's own answers; of shuffled epochs lower ends are those of what stated attacks see."""
+    found = {}
+    for order, second in seconds.items():
+        try:
+            with time_limit(SECONDS if most <= FINE else None):
+                found[order] = second.decide(claim.epsilon, claim.delta, most)
+                for attack in {attack for place, attack in attacks if place == order}:
+                    seen = Second(attack.lost(second.loss)).decide(claim.epsilon, claim.delta, most)
+                    found[order] = replace(found[order], low=larger(found[order].low, seen.low), how=seen.how)
+        except OutOfTime:
+            if most > FINE:
+                raise
+            found[order] = second.at(claim.epsilon)
+    return found
+
+
+def _compare(verdict: str, own: Mapping[str, Own], delta: Fraction) -> bool:
+    """Whether this checker's own answer decides the verdict; Invalid where it decides otherwise."""
+    exceeds = {order: one.exceeds(delta) for order, one in own.items()}
+    proved, beyond = all(one is False for one in exceeds.values()), any(exceeds.values())
+    if (verdict == "proved" and beyond) or (verdict == "refuted" and proved):
+        raise Invalid("verdict", "is wrong: " + ", ".join(f"{order} by {one.how}" for order, one in own.items()))
+    return proved if verdict == "proved" else beyond and verdict == "refuted"
+
+
+def _words(verdict: str, by_itself: bool, own: Mapping[str, Own], count: int, left: Sequence[int]) -> str:
+    how = ", ".join(dict.fromkeys(one.how for one in own.values()))
+    first = f"{verdict} by {how}" if by_itself else (
+        "nothing is claimed" if verdict == "undecided" else "the verdict rests on the witnesses")
+    rest = f"; {len(left)} not replayed, they agree with {how}" if left else ""
+    return f"{first}; {count - len(left)} enclosures confirmed{rest}"
 
 
 def _read_entry(table: Any, path: str) -> tuple[Statement, Any]:
@@ -102,13 +175,23 @@ def _read_entry(table: Any, path: str) -> tuple[Statement, Any]:
         raise Invalid(inside, "must be ends with 0 <= lower <= upper <= 1")
     texts = dict(zip(("lower_decimal", "upper_decimal"), decimals(lower, upper, inside), strict=True))
     check_equal({key: enclosure[key] for key in texts}, texts, inside, "not the decimal of the dyadic")
-    witness = read_witness(table["witness"], f"{path}.witness")
-    check_equal(table["method"], KINDS[table["witness"]["kind"]][1], f"{path}.method", "not the witness's method")
+    witness = _read_witness(table, path)
     _check_budget_form(table["error_budget"], f"{path}.error_budget")
     at = read_fraction(table["at"], f"{path}.at")
     kind = table["witness"]["kind"]
     return Statement(table["quantity"], table["order"], at, table["side"], lower, upper,
                      falls=kind in ("end", "endless"), everywhere=kind in ("support", "endless")), witness
+
+
+def _read_witness(table: Any, path: str) -> Any:
+    """None: of a kind that this checker does not replay, or of another form."""
+    kind = table["witness"].get("kind") if type(table["witness"]) is dict else None
+    if type(kind) is not str:
+        raise Invalid(f"{path}.witness.kind", "must be text")
+    if kind not in KINDS:
+        return None
+    check_equal(table["method"], KINDS[kind][1], f"{path}.method", "not the witness's method")
+    return read_witness(table["witness"], f"{path}.witness")
 
 
 def _check_budget_form(table: Any, path: str) -> None:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from math import comb, lcm, prod
 from typing import Any, get_args, get_origin, get_type_hints
 
-from .atoms import FiniteLoss, OddsLoss, SampledAtomicLoss
+from .atoms import FiniteLoss
 from .balls import Ball, Unknown, ball, exp, expm1, larger, log1p, precision, smaller
 from .contour import Bounds, Chernoff, Line, RenyiOrder, require
 from .deficits import Deficits
 from .divergences import Divergences
 from .document import Invalid, TooMuch, check_keys, read_number
+from .exact import exact_infinity, total_variation
 from .grid import Grid
 from .halves import Halves, count_lists
 from .lattice import Lattice
-from .laws import Component, SampledLoss
+from .laws import Component
 from .losses import ComposedLoss
 from .marked import Marked
 from .nodes import Rule
 from .outcomes import Outcomes
-from .pieces import AtomicProduct, ClosedForm, ClosedFormLaw
+from .pieces import ClosedForm
 from .rays import Rays
 from .shifts import MixtureLoss
 from .sparse import Sparse
@@ -135,6 +135,9 @@ class Attack:
     def lost(self, loss: ComposedLoss) -> ComposedLoss:
         """The loss with the tests' pairs, after the other laws, in place of the Gaussians of shuffled epochs."""
         require(0 < len(loss.epochs) == len(self.attacks) and not isinstance(self.inner, Attack))
+        with precision(192):
+            require(all(epoch.allows(*test) for (epoch, _, _), tests in zip(loss.epochs, self.attacks, strict=True)
+                        for test in tests))
         laws, shift = dict(loss.parts), loss.mean_shift_squared
         for (_, count, part), tests in zip(loss.epochs, self.attacks, strict=True):
             law = FiniteLoss(_between(tests), "remove").in_order("add" if loss.order == "add" else "remove")
@@ -143,11 +146,7 @@ class Attack:
         return ComposedLoss(loss.order, tuple(laws.items()), shift)
 
     def evaluate(self, loss: ComposedLoss) -> OneEnd:
-        lost = self.lost(loss)
-        with precision(192):
-            require(all(epoch.allows(*test) for (epoch, _, _), tests in zip(loss.epochs, self.attacks, strict=True)
-                        for test in tests))
-        return OneEnd(self.inner.evaluate(lost), above=False)  # type: ignore[attr-defined]
+        return OneEnd(self.inner.evaluate(self.lost(loss)), above=False)  # type: ignore[attr-defined]
 
 
 SHORTENED_INNER = frozenset({"line", "marked", "rays", "chernoff", "support"})
@@ -239,66 +238,6 @@ def values_of(witness: Any, loss: ComposedLoss) -> Any:
     return OneEnd(witness.evaluate(loss), above=True)
 
 
-MAX_TERMS = 20_000
-
-
-def exact_infinity(loss: ComposedLoss) -> Fraction | None:
-    """P(S = inf) = 1 - prod (1 - m_i)^{k_i}, where all m_i are known and short."""
-    masses = {law: _infinity(law) for law, _ in loss.parts}
-    if 1 in masses.values():
-        return Fraction(1)
-    if None in masses.values():
-        return None
-    finite = [(1 - Fraction(masses[law] or 0), count) for law, count in loss.parts if masses[law]]
-    size = sum(count * rest.denominator.bit_length() for rest, count in finite)
-    return 1 - prod((rest**count for rest, count in finite), start=Fraction(1)) if size <= MAX_PRECISION else None
-
-
-def _infinity(law: Any) -> Fraction | None:
-    if isinstance(law, FiniteLoss):
-        return sum((p for p, q in law.masses if not q), Fraction(0))
-    if isinstance(law, OddsLoss):
-        return law.infinity_mass
-    if isinstance(law, SampledAtomicLoss | SampledLoss):
-        inner = _infinity(law.base) if law.order == "remove" else Fraction(0)
-        return None if inner is None else law.probability * inner
-    if isinstance(law, ClosedFormLaw | AtomicProduct):
-        return exact_infinity(law.loss)
-    mass = law.infinity()
-    return None if mass.r else Fraction(mass.m) * Fraction(2) ** mass.e
-
-
-def total_variation(loss: ComposedLoss) -> Fraction | None:
-    """delta(0) = sum (p - q)_+ over all outcomes of all steps, where these are rational and few."""
-    terms, number, size = [(Fraction(1), Fraction(1))], 1, 0
-    for law, count in loss.parts:
-        if isinstance(law, OddsLoss) and not law.epsilon:
-            sure, rest = law.infinity_mass, 1 - law.infinity_mass
-            masses: Any = ((sure, Fraction(0)), (rest, rest), (Fraction(0), sure))
-        elif isinstance(law, FiniteLoss):
-            masses = law.masses
-        else:
-            return None
-        size += count * lcm(*(x.denominator for pair in masses for x in pair)).bit_length()
-        number *= comb(count + len(masses) - 1, len(masses) - 1) if count <= MAX_TERMS else MAX_TERMS + 1
-        if number > MAX_TERMS or size > MAX_PRECISION or loss.mean_shift_squared:
-            return None
-        terms = [(p * a, q * b) for a, b in _shared(masses, count) for p, q in terms]
-    return None if loss.mean_shift_squared else sum((p - q for p, q in terms if p > q), Fraction(0))
-
-
-def _shared(masses: Any, count: int) -> Iterator[tuple[Fraction, Fraction]]:
-    """Multinomial coefficients times both products of masses, for every way to share `count` among the outcomes."""
-    (p, q), *others = masses
-    if not others:
-        yield p**count, q**count
-        return
-    for first in range(count + 1):
-        ways = comb(count, first)
-        for a, b in _shared(others, count - first):
-            yield ways * p**first * a, ways * q**first * b
-
-
 KINDS: dict[str, tuple[type[Any], str]] = {
     "line": (Line, "contour"),
     "rays": (Rays, "contour"),
@@ -330,10 +269,21 @@ def read_witness(table: Any, path: str) -> Any:
         raise TooMuch(f"has a witness of kind {kind}, which version {EARLIER[kind]} replays")
     if type(kind) is not str or kind not in KINDS:
         raise Invalid(f"{path}.kind", "must be one of " + ", ".join(KINDS))
+    if kind == "line" and "reaches" in table:
+        table = _listed(table, path)
+        kind = table["kind"]
     witness = _read_fields({key: value for key, value in table.items() if key != "kind"}, KINDS[kind][0], path)
     if not 2 <= witness.prec <= MAX_PRECISION:
         raise Invalid(f"{path}.prec", f"must be from 2 to {MAX_PRECISION}")
     return witness
+
+
+def _listed(table: Any, path: str) -> Any:
+    """A line of atoms that are all listed."""
+    if any(table.get(rules) != [] for rules in ("nodes", "tail_nodes")) or table.get("cover") == []:
+        raise Invalid(path, "must be a line of listed outcomes alone, without empty lists of cells")
+    rest = {key: value for key, value in table.items() if key not in ("nodes", "tail_nodes")}
+    return {"cover": [], **rest, "kind": "outcomes"}
 
 
 @cache

@@ -1,0 +1,152 @@
+"""Is delta(eps) <= delta of a claim? This checker's own answer, whatever witnesses a certificate has.
+
+In this sequence: past the largest loss, before it, and at 0, in rational numbers where these are known, so that ties
+are decided; the curve of a single step; Gaussians alone; a Chernoff bound where nothing but moments is known; else
+lattices, finer and finer, until one end decides or the effort allowed is spent. Nothing here depends on a witness.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from .balls import Ball, Number, ball, exp, larger, log, precision, smaller
+from .compose import Lattice, float_of, plan_of, run
+from .exact import exact_infinity, total_variation
+from .losses import ComposedLoss
+from .measures import peak
+
+FIRST_FINENESS = 6.0
+_BITS = 256
+
+
+@dataclass(frozen=True)
+class Own:
+    """low <= delta(at) <= high; low is strict where `more`: delta(at) is above it, by whatever little."""
+
+    low: Number
+    high: Number
+    how: str
+    more: bool = False
+
+    def exceeds(self, delta: Fraction) -> bool | None:
+        """Whether delta(at) > delta; None: not known. Rational ends are compared exactly."""
+        if self.high <= delta and not (self.more and self.low >= delta):
+            return False
+        return True if self.low > delta or (self.more and self.low >= delta) else None
+
+    def contradicts(self, low: Fraction, high: Fraction) -> bool:
+        return bool(self.low > high or self.high < low)
+
+
+@dataclass
+class Second:
+    """What is found for one order; lattices are kept, and asked again at other places."""
+
+    loss: ComposedLoss
+    lattices: list[Lattice] = field(default_factory=list)
+
+    def decide(self, epsilon: Fraction, delta: Fraction, most: float) -> Own:
+        """The first answer that decides, or the last one; lattices of at most this fineness."""
+        found, final = self._direct(epsilon)
+        if final or found.exceeds(delta) is not None:
+            return found
+        widths = list[float]()
+        try:
+            plan = plan_of(self.loss, epsilon)
+            fineness = min(max(FIRST_FINENESS, float(plan.tilt) * plan.deviation / 2), most)
+            while fineness <= most:
+                self.lattices.append(run(self.loss, plan, fineness))
+                found = self.at(epsilon)
+                if found.exceeds(delta) is not None:
+                    break
+                fineness = _next(fineness, found, delta, widths)
+        except (ArithmeticError, ValueError, LookupError):
+            return found  # floating point that fails decides nothing
+        return found
+
+    def at(self, epsilon: Fraction) -> Own:
+        """delta elsewhere, by what is known already."""
+        found, final = self._direct(epsilon)
+        if final or not self.lattices:
+            return found
+        low, high = self.lattices[-1].enclose(epsilon)
+        low = Ball(0) if self.loss.epochs else larger(found.low, low)
+        return Own(low, smaller(found.high, high), "its own lattice", found.more)
+
+    def _direct(self, epsilon: Fraction) -> tuple[Own, bool]:
+        """Of shuffled epochs the pair holds from above alone."""
+        with precision(_BITS):
+            found, final = direct(self.loss, epsilon)
+        return (replace(found, low=Fraction(0), more=False) if self.loss.epochs else found), final
+
+
+def _next(fineness: float, found: Own, delta: Fraction, widths: list[float]) -> float:
+    """Errors fall with the square: as fine as it takes, by what is seen so far."""
+    with precision(64):
+        low, high = ball(found.low), ball(found.high)
+        size = ball(delta) if delta else high
+        widths.append(float_of((high - low) / size))
+        gap = abs(float_of((high + low).shifted(-1) / size - 1))
+    if len(widths) < 3 or not widths[-1] < widths[-2] / 2:
+        return fineness * 2
+    return fineness * max(1.5, math.sqrt(widths[-1] / max(gap, 1e-12)))
+
+
+def direct(loss: ComposedLoss, epsilon: Fraction) -> tuple[Own, bool]:
+    """What formulas say, and whether that is all that can be said."""
+    if not loss.laws:
+        return Own(Ball(0), Ball(0), "nothing is revealed"), True
+    if loss.only_moments:
+        return Own(Ball(0), chernoff(loss, epsilon), "a Chernoff bound"), True
+    end, sure = loss.largest(), exact_infinity(loss)
+    infinity = loss.infinity() if sure is None else sure
+    low, high = (infinity.lower(), infinity.upper()) if isinstance(infinity, Ball) else (infinity, infinity)
+    if end is not None and (epsilon >= end if isinstance(end, Fraction) else ball(epsilon) >= end):
+        return Own(low, high, "past the largest loss"), True
+    found = Own(low, Ball(1), "before the largest loss")
+    if end is None or (epsilon < end if isinstance(end, Fraction) else ball(epsilon) < end):
+        found = replace(found, more=bool(high < 1))
+    value = total_variation(loss) if epsilon == 0 else None
+    if value is not None:
+        return Own(value, value, "rational numbers"), True
+    try:
+        if not loss.parts:
+            curve = loss.gaussian.stick(ball(epsilon))
+        elif len(loss.laws) == 1 and loss.laws[0][1] == 1:
+            curve = loss.laws[0][0].stick(ball(epsilon))
+        else:
+            return found, False
+    except ArithmeticError:
+        return found, False
+    how = "the curve of Gaussians" if not loss.parts else "the curve of one step"
+    if curve.lower() > found.low:
+        return Own(curve.lower(), smaller(curve, 1).upper(), how), True
+    return replace(found, high=smaller(curve, 1).upper(), how=how), True
+
+
+def chernoff(loss: ComposedLoss, epsilon: Fraction) -> Ball:
+    """P(S = inf) + the least C(l) M(l) e^{-l eps} over some l > 0 (T03)."""
+    best = Ball(1)
+    low, high = 2.0**-10, 2.0**20
+
+    def bound(exponent: Fraction) -> Ball:
+        size = log(peak(exponent)) - ball(exponent * epsilon)
+        for law, count in loss.laws:
+            size = size + log(law.bound_moment(ball(exponent))) * count
+        return size
+
+    def size_of(x: float) -> float:
+        try:
+            return float_of(bound(Fraction(x)))
+        except ArithmeticError:
+            return math.inf
+
+    for _ in range(60):
+        a, b = low * (high / low) ** 0.382, low * (high / low) ** 0.618
+        low, high = (low, b) if size_of(a) <= size_of(b) else (a, high)
+    with suppress(ArithmeticError):
+        best = smaller(loss.infinity() + exp(bound(Fraction(low))), 1)
+    return best.upper()
