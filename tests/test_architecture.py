@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from verified_dp.core.engines.table import HOMES
+from verified_dp.core.engines.table import EARLIER, HOMES
 from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -326,7 +326,8 @@ BANNED_HERE = sorted(CORE | {name for name in SOURCES if name.startswith(f"{PACK
 def tabled() -> set[str]:
     """The modules that the two tables name, loaded when a kind is asked for."""
     homes = {*ALL_RELEASES._homes.values(), *SCHEMES._homes.values()}  # type: ignore[attr-defined]
-    engines = {f"{PACKAGE}.core.{home.partition(':')[0]}" for home in HOMES.values()}
+    files = [home.partition(":")[0] for home in (*HOMES.values(), *EARLIER.values()) if ":" in home]
+    engines = {f"{PACKAGE}.core.{file}" for file in files}
     return engines | {f"{FAMILIES}{home.partition(':')[0]}.{file}" for home in homes for file in ("mechanism", "pair")}
 
 

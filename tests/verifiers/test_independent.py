@@ -180,7 +180,7 @@ def test_certificates_are_confirmed(name: str, certificates: Callable[[str], Doc
 def test_every_kind_of_witness_is_seen(certificates: Callable[[str], Document]) -> None:
     kinds = {entry["witness"]["kind"] for name in SPECS for entry in certificates(name)["evaluations"]}
     assert kinds >= {"line", "panels", "rays", "lattice", "chernoff", "closed-form", "exact", "renyi", "divergences",
-                     "support", "end", "endless", "outcomes", "halves"}
+                     "support", "end", "endless", "halves"}
 
 
 @pytest.mark.parametrize("name", ["no pure epsilon", "no finite epsilon"])

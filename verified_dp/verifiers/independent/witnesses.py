@@ -266,10 +266,21 @@ def read_witness(table: Any, path: str) -> Any:
     kind = table.get("kind") if type(table) is dict else None
     if type(kind) is not str or kind not in KINDS:
         raise Invalid(f"{path}.kind", "must be one of " + ", ".join(KINDS))
+    if kind == "line" and "reaches" in table:
+        table = _listed(table, path)
+        kind = table["kind"]
     witness = _read_fields({key: value for key, value in table.items() if key != "kind"}, KINDS[kind][0], path)
     if not 2 <= witness.prec <= MAX_PRECISION:
         raise Invalid(f"{path}.prec", f"must be from 2 to {MAX_PRECISION}")
     return witness
+
+
+def _listed(table: Any, path: str) -> Any:
+    """A line of atoms that are all listed."""
+    if any(table.get(rules) != [] for rules in ("nodes", "tail_nodes")) or table.get("cover") == []:
+        raise Invalid(path, "must be a line of listed outcomes alone, without empty lists of cells")
+    rest = {key: value for key, value in table.items() if key not in ("nodes", "tail_nodes")}
+    return {"cover": [], **rest, "kind": "outcomes"}
 
 
 @cache
