@@ -382,7 +382,7 @@ class LineValues:
         infinite, or have losses of at most eps.
         """
         errors = self.bound_errors(epsilon)
-        above_only = {name: errors.pop(name) for name in ("aliasing", "truncation") if name in errors}
+        above_only: dict[str, arb] = {name: errors.pop(name) for name in ("aliasing", "truncation") if name in errors}
         with ctx.workprec(self.witness.prec):
             tilt, step, scale = self.scales
             at = ball(epsilon)
