@@ -382,13 +382,14 @@ class LineValues:
         infinite, or have losses of at most eps.
         """
         errors = self.bound_errors(epsilon)
-        above_only: dict[str, arb] = {name: errors.pop(name) for name in ("aliasing", "truncation") if name in errors}
+        above_only = {name: errors.pop(name) for name in ("aliasing", "truncation") if name in errors}
         with ctx.workprec(self.witness.prec):
             tilt, step, scale = self.scales
             at = ball(epsilon)
             turn, prefactor = acb(0, -(step * at)).exp(), (-(tilt * at)).exp() * scale
             total = prefactor * turned_sum(self.pieces, turn).real - enclose_known_aliases(self, epsilon)
-            found = bounds_from_sum(total + self.infinity_mass + self.lost_mass, errors, above_only)
+            found = bounds_from_sum(total + self.infinity_mass + self.lost_mass, errors,
+                                    above_only)  # type: ignore[arg-type]
             return replace(found, lower=found.lower.max(lower_end(self.infinity_mass)))
 
     @proved_by("T04-alias-bounds", "T05-frequency-truncation", "T06-trapezoidal-enclosure")
