@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from flint import arb, ctx
 
@@ -55,6 +56,9 @@ class OneDirection(Estimates):
         super().__init__(loss)
         self.kept_answers: dict[Planner, Answer] = {}  # of planners that serve other eps too
         self.shortfall = 0.0  # bits by which the last plan missed its promise
+
+    is_attacked: ClassVar[bool] = False
+    """Whether lower ends come from attacks, because the loss itself is not known."""
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -230,7 +234,8 @@ class Search:
             enough = [plan.seconds for known, plan in found if plan.bits >= self._asked_of(known).bits]
             if (enough and min(enough) <= one.planning) or one.planner is None:
                 continue
-            self._rank, plan = rank, self._planned(one.planner)
+            self._rank = rank
+            plan = self._planned(one.planner)
             found += [] if plan is None else [(one.planner, plan)]
         return min(found, key=self._merit, default=None)
 
@@ -270,7 +275,7 @@ class Search:
             answer = self._evaluated(planner, plan, start)
         if answer is not None:
             planner.learn(plan, answer, time.perf_counter() - start)
-            self._keep(planner, answer)
+            self._keep(planner, plan, answer)
         asked = self._asked_of(planner)
         if self._is_last(planner, plan, answer):
             self._plans[planner] = None
@@ -294,7 +299,7 @@ class Search:
             self._failure = self._failure or Unsupported(f"no witness that suits the loss was found ({name}): {error}")
             return None
 
-    def _keep(self, planner: Planner, answer: Answer) -> None:
+    def _keep(self, planner: Planner, plan: Plan, answer: Answer) -> None:
         """The narrowest answer of each planner, or the lowest."""
         before = self._best.get(planner)
         if before is None or (width_bits(answer.bounds), -float(answer.bounds.upper)) > (
@@ -303,7 +308,7 @@ class Search:
             if planner.serves:
                 self.direction.kept_answers[planner] = answer
             if not self._rank:
-                missed = self._asked_of(planner).bits - planner.spare - width_bits(answer.bounds)
+                missed = min(plan.bits, self._asked_of(planner).bits) - planner.spare - width_bits(answer.bounds)
                 self.direction.shortfall = min(max(missed, 0.0), _MOST_SHORTFALL)
 
     def _is_last(self, planner: Planner, plan: Plan, answer: Answer | None) -> bool:
