@@ -172,6 +172,8 @@ class Search:
         self._plans: dict[Planner, Plan | None] = {}
         self._failure: Unsupported | None = None
         self._rank = 0  # of the plans that are compared
+        self._ranks: dict[Planner, int] = {}
+        self._goals: dict[Planner, float] = {}  # bits that are wanted of a planner
 
     def run(self) -> Answer | None:
         """The intersection of the best answers of all planners; None where there is none.
@@ -203,14 +205,20 @@ class Search:
 
     def _look_at_kept(self) -> None:
         """What earlier questions left, at this eps."""
-        for planner, answer in self.direction.kept_answers.items():
-            if any(one.planner is planner for one in self._candidates):
-                self._best[planner] = answer.at(self.asked.epsilon)
+        for one in self._candidates if self.direction.kept_answers else ():
+            if one.planner in self.direction.kept_answers:
+                answer = self.direction.kept_answers[one.planner]
+                self._best[one.planner], self._ranks[one.planner] = answer.at(self.asked.epsilon), one.row.rank
 
     @property
     def _reached(self) -> float:
         """Bits of the best answer, -inf without one."""
-        return max((width_bits(answer.bounds) for answer in self._best.values()), default=-math.inf)
+        return self._reached_before(4)
+
+    def _reached_before(self, rank: int) -> float:
+        """The same of the planners of earlier ranks."""
+        return max((width_bits(answer.bounds) for planner, answer in self._best.items()
+                    if self._ranks[planner] < rank), default=-math.inf)
 
     @property
     def _is_done(self) -> bool:
@@ -225,16 +233,17 @@ class Search:
 
     def _choose(self) -> tuple[Planner, Plan] | None:
         """The quickest plan of the first rank that promises enough; else the one that promises most."""
-        reached = self._reached
         found: list[tuple[Planner, Plan]] = []
         for one in self._candidates:
             rank = one.row.rank
-            if (found and rank > self._rank) or (rank and reached >= min(self.asked.bits, ENOUGH[rank])):
+            if (found and rank > self._rank) or (
+                    rank and self._reached_before(rank) >= min(self.asked.bits, ENOUGH[rank])):
                 break
             enough = [plan.seconds for known, plan in found if plan.bits >= self._asked_of(known).bits]
             if (enough and min(enough) <= one.planning) or one.planner is None:
                 continue
             self._rank = rank
+            self._ranks[one.planner] = rank
             plan = self._planned(one.planner)
             found += [] if plan is None else [(one.planner, plan)]
         return min(found, key=self._merit, default=None)
@@ -246,8 +255,8 @@ class Search:
     def _asked_of(self, planner: Planner) -> Asked:
         """What is asked of a planner now: of later ranks a coarse answer where one is known."""
         if planner not in self._asks:
-            others = self._rank and any(other is not planner for other in self._best)
-            bits = min(self.asked.bits, COARSE) if others else self.asked.bits
+            known = self._rank and self._reached_before(self._rank) > -math.inf
+            bits = self._goals[planner] = min(self.asked.bits, COARSE) if known else self.asked.bits
             spare = planner.spare + (0.0 if self._rank else self.direction.shortfall)
             self._asks[planner] = replace(self.asked, bits=bits + spare)
         return self._asks[planner]
@@ -255,7 +264,9 @@ class Search:
     def _planned(self, planner: Planner) -> Plan | None:
         """Its plan for what is asked of it, made once; None where it has no more."""
         if planner not in self._plans:
-            asked = replace(self._asked_of(planner), seconds=self.budget.left)
+            asked, best = replace(self._asked_of(planner), seconds=self.budget.left), self._best.get(planner)
+            if best is not None and width_bits(best.bounds) >= self._goals[planner]:
+                return None
             try:
                 self._plans[planner] = planner.plan(asked) if asked.misses < planner.tries else None
             except Unsupported as error:  # another may answer

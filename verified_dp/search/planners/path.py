@@ -20,8 +20,8 @@ class Path(Bent):
 
     @classmethod
     def of(cls, model: Estimates) -> Self | None:
-        """Not for one of several laws; without Gaussian steps there are rays."""
-        return None if lines(model.loss).revealed_parts or not model.loss.mean_shift_squared else cls(model)
+        """Not for one of several laws."""
+        return None if lines(model.loss).revealed_parts else cls(model)
 
     def plan_at(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Plan | None:
         """A path to so many bits."""
