@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from flint import arb, ctx
 
@@ -145,7 +145,8 @@ class OneDirection(Estimates):
 
     def reversed(self, answer: Answer, other: OneDirection, goal: arb) -> Answer | None:
         """The other order by the line that gave this answer, where that shows it at most the goal."""
-        line, values, epsilon = answer.witness, answer.values, answer.epsilon
+        line: Any = answer.witness
+        values, epsilon = answer.values, answer.epsilon
         tells = line.kind in BOTH_WAYS and getattr(values, "witness", None) is line  # not what was made of its values
         tells = tells and not getattr(line, "reaches", ())  # outcomes that are left out are bounded in one order alone
         if not (tells and self.is_swapped(other)):

@@ -27,4 +27,4 @@ class Path(Bent):
         """A path to so many bits."""
         found = plan_path(self.model.float_model, as_float(epsilon), saddle, bits)
         seconds = 0.02 + 2.5e-7 * predicted_cost(found) * max(1.0, bits / 100) if found else 0.0
-        return found and Plan(bits, seconds, partial(choose_path, found))
+        return None if found is None else Plan(bits, seconds, partial(choose_path, found))
