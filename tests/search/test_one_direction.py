@@ -10,11 +10,11 @@ from types import FrameType
 
 import pytest
 from flint import arb
+from verified_dp.core.engines.support import SupportWitness
 
 import verified_dp
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
