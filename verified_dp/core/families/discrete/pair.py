@@ -13,12 +13,12 @@ from verified_dp.core.families.discrete.mechanism import (
 )
 from verified_dp.core.families.discrete.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss
+from verified_dp.core.families.groups.pair import group_step
 from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.exact import square_root
-from verified_dp.core.kernel.groups import group_step
 from verified_dp.core.kernel.steps import Step, pair_in_order, step_of, with_theorem
 from verified_dp.core.kernel.theorems import proved_by
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from verified_dp.core.families.finite.mechanism import ApproximateDP
+from verified_dp.core.families.groups.pair import for_group, group_step, refuse_group
 from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
 from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.groups import for_group, group_step, refuse_group
 from verified_dp.core.kernel.steps import DominatingPair, Step, step_of
 from verified_dp.core.kernel.theorems import proved_by
 

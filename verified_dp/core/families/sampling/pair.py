@@ -9,6 +9,7 @@ from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGa
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.pair import mixture_step, mixture_words
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.groups.pair import group_step, refuse_group
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
 from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, sampled_step
@@ -16,7 +17,6 @@ from verified_dp.core.kernel.composition import MAX_DRAWS, Component, Compositio
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, square, square_root
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.groups import group_step, refuse_group
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.core.kernel.steps import DominatingPair, Step, refuse, step_of
