@@ -24,7 +24,7 @@ from verified_dp.papers.ask import PaperResult
 from verified_dp.papers.comparison import compare
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.profile import PrivacyProfile
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget
 
 MARGIN = Fraction(1, 10**6)
 

@@ -20,7 +20,8 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.papers.saddlepoint.method import BerryEsseenAccountant, SaddlePointAccountant
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 Composed = Callable[..., ComposedLoss]
 
@@ -31,7 +32,7 @@ def ask(name: str, loss: ComposedLoss, eps: object, digits: int = 8, **parameter
 
 
 def truth(loss: ComposedLoss, eps: object) -> Bounds:
-    return SingleOrder(loss).enclose(Fraction(str(eps)), 40, "auto", Budget(30)).bounds
+    return OneDirection(loss).enclose(Fraction(str(eps)), 40, "auto", Budget(30)).bounds
 
 
 def relative_error(estimate: str, true: Bounds) -> float:
@@ -150,7 +151,7 @@ def epsilon_for(loss: ComposedLoss, target: float) -> Fraction | None:
     """An eps with delta about the target, by bisection on the float saddle-point estimate."""
     import math
 
-    single = SingleOrder(loss)
+    single = OneDirection(loss)
     low, high = 1e-4, 1e-3
     largest = single.model.largest
     while high < min(largest, 1e5) and single.log_estimate(Fraction(high).limit_denominator(10**9)) > math.log(target):
@@ -176,7 +177,7 @@ def test_intervals_contain_certified_deltas_on_many_settings(composed: Composed)
             interval, answer = ask("berry-esseen", loss, epsilon), ask("saddlepoint", loss, epsilon, order=3)
         except Unsupported:  # the saddle point is millions away, just below the largest loss
             continue
-        true = SingleOrder(loss).enclose(epsilon, 20, "contour" if k > 1 else "closed-form", Budget(2)).bounds
+        true = OneDirection(loss).enclose(epsilon, 20, "contour" if k > 1 else "closed-form", Budget(2)).bounds
         assert overlap(interval.bounds, true), (order, q, s, k, epsilon)
         seen += 1
         if answer.estimates and true.lower > 0:

@@ -182,10 +182,10 @@ def test_exit_codes(noise: str, command: str, code: int, tmp_path: Path, capfd: 
 
 def test_the_saddle_is_found_where_newton_steps_go_to_and_fro() -> None:
     """q = .01, s = 1, 1000 steps at eps = 2.775: from 4.6 to 10.4 and back, for ever, without halving."""
-    from verified_dp.search.order import SingleOrder
+    from verified_dp.search.one_direction import OneDirection
 
     profile = privacy_profile(compose((PoissonSampled(Gaussian("1"), "0.01"), 1000)), "remove")
-    saddle = SingleOrder(profile.losses[0]).saddle(Fraction(111, 40))
+    saddle = OneDirection(profile.losses[0]).saddle(Fraction(111, 40))
     assert 7 < saddle.tilt < 7.5 and profile.delta(Fraction(111, 40), 5).status == "certified"
 
 

@@ -16,7 +16,7 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget
 
 PAPER_METHODS = {
     "berry-esseen": "saddlepoint.method:BerryEsseenAccountant",

@@ -29,7 +29,7 @@ from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 
 F = Fraction
 Array = np.ndarray
@@ -89,7 +89,7 @@ def composed_delta(tails: Tails, count: int, epsilon: float, ends: tuple[float, 
 
 
 def chosen(loss: ComposedLoss, epsilon: Fraction, bits: float) -> MarkedWitness:
-    plan = plan_marked(float_loss(loss), float(epsilon), SingleOrder(loss).saddle(epsilon), bits)
+    plan = plan_marked(float_loss(loss), float(epsilon), OneDirection(loss).saddle(epsilon), bits)
     assert plan is not None
     return choose_marked(plan)
 

@@ -30,7 +30,8 @@ from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
-from verified_dp.search.end_engine import EndEngine
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.verifiers import independent
 from verified_dp.verifiers.independent import atoms as atomic
 from verified_dp.verifiers.independent import balls, deficits
@@ -193,7 +194,7 @@ def test_whatever_the_witness(seed: int) -> None:
     assert tops is not None
     gap = Fraction(rng.randint(1, 30), 20) * lower_dyadic(tops[0].places[1]).as_fraction()
     epsilon = below_end(loss, gap)
-    found = EndEngine(loss).enclose(epsilon, 20.0, 60.0)  # None where a closed form takes no time
+    found = OneDirection(loss).enclose_by("deficits", epsilon, 20.0, Budget(60.0))  # None where a sum takes no time
     good = evaluate(loss, ClosedFormWitness(200)).delta(epsilon) if found is None else found.bounds
     assert narrow(good, 20)
     for _ in range(4):

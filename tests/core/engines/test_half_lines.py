@@ -28,9 +28,10 @@ from verified_dp.core.kernel.composition import Composition, Relation
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.answer import width_bits
+from verified_dp.search.deadline import Budget
 from verified_dp.search.half_line import FloatHalfLine
 from verified_dp.search.line import panel_rule
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.independent.check import verify as verify_independently
 
@@ -155,7 +156,7 @@ def test_few_steps_whose_batches_may_be_full_have_no_line() -> None:
     loss = loss_of(truncated(2), "replace")
     assert lines(loss).has_line
     assert not lines(loss).decays
-    assert not SingleOrder(loss).has_contour
+    assert not OneDirection(loss).has_contour
 
 
 @half_line
@@ -163,8 +164,8 @@ def test_beside_other_steps() -> None:
     both = compose((TruncatedPoisson(Gaussian("1"), "1/10", 100, 14), 3), (Gaussian("4"), 2),
                    (PoissonSampled(Gaussian("2"), "1/5"), 4))
     loss = loss_of(both, "replace")
-    bounds = SingleOrder(loss).enclose(F(2), 30.0, "contour", Budget(None)).bounds
-    rough = SingleOrder(loss).enclose(F(2), 8.0, "lattice", Budget(None)).bounds
+    bounds = OneDirection(loss).enclose(F(2), 30.0, "contour", Budget(None)).bounds
+    rough = OneDirection(loss).enclose(F(2), 8.0, "lattice", Budget(None)).bounds
     assert width_bits(bounds) >= 30.0
     assert rough.lower <= bounds.upper
     assert bounds.lower <= rough.upper
@@ -185,7 +186,7 @@ def altered(line: LineWitness) -> list[LineWitness]:
 @pytest.mark.parametrize("relation", ["replace", "zero-out"])
 def test_hostile_panels_show_nothing_false(relation: str) -> None:
     loss = loss_of(truncated(60, "2"), relation)
-    found = SingleOrder(loss).enclose(F(1), 30.0, "contour", Budget(None))
+    found = OneDirection(loss).enclose(F(1), 30.0, "contour", Budget(None))
     assert isinstance(found.witness, LineWitness)
     assert width_bits(found.bounds) >= 30.0
     for witness in altered(found.witness):
@@ -199,7 +200,7 @@ def test_hostile_panels_show_nothing_false(relation: str) -> None:
 @pytest.mark.theorem("T158-two-rays")
 def test_rays_take_no_such_law() -> None:
     mixtures = loss_of(truncated(2), "remove")
-    answer = SingleOrder(mixtures).enclose(F(1), 20.0, "contour", Budget(None))
+    answer = OneDirection(mixtures).enclose(F(1), 20.0, "contour", Budget(None))
     assert isinstance(answer.witness, RaysWitness)
     (law, count), = loss_of(truncated(2), "zero-out").parts
     assert isinstance(law, TruncatedBatchLoss)
@@ -245,7 +246,7 @@ def test_both_checkers_agree_and_refuse_what_is_altered(relation: str, epsilon: 
 def test_panels_are_counted_from_one() -> None:
     """What a rule costs is told from `first` to `last`: another `first` shows nothing and costs nothing."""
     loss, at = loss_of(truncated(60, "2"), "replace"), F(1)
-    answer = SingleOrder(loss).enclose(at, 20.0, "contour", Budget(None))
+    answer = OneDirection(loss).enclose(at, 20.0, "contour", Budget(None))
     assert isinstance(answer.witness, LineWitness)
     *rest, rule = answer.witness.nodes
     many = replace(answer.witness, nodes=(*rest, replace(rule, first=10**12, last=10**12)))

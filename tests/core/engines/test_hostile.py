@@ -33,7 +33,7 @@ from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.lattice import plan_lattice
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import choose_line, choose_nodes, dyadic, plan_line
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.rays import choose_rays, plan_rays
 
@@ -75,7 +75,7 @@ class Case:
 
 def proposals(loss: ComposedLoss, epsilon: Fraction, bits: float) -> Iterator[Witness]:
     """A line, a path, two rays, a Chernoff exponent."""
-    order = SingleOrder(loss)
+    order = OneDirection(loss)
     saddle = order.saddle(epsilon)
     yield choose_line(order.model, plan_line(order.model, float(epsilon), saddle, bits))
     path = plan_path(order.model, float(epsilon), saddle, bits)

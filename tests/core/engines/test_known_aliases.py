@@ -24,7 +24,7 @@ from verified_dp.core.kernel.certificate.document import canonical, sealed
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.witnesses import evaluate
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.independent import verify as verify_again
 
@@ -125,7 +125,7 @@ def test_exponents_between_are_refused(composed: Build) -> None:
     for tilt in ("0", "-1/2", "-1"):
         with pytest.raises(InvalidInput):
             evaluate(gaussian, line(tilt, "1", 20, "2", "-5"))
-    laplace = SingleOrder(privacy_profile(Laplace(1, 1), "add-or-remove")._orders[0].loss).loss
+    laplace = OneDirection(privacy_profile(Laplace(1, 1), "add-or-remove")._orders[0].loss).loss
     with pytest.raises(InvalidInput):
         evaluate(laplace, line("1/2", "1", 20, "2", "-5"))
 

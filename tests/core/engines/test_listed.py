@@ -195,3 +195,20 @@ def test_models_of_atoms_are_their_own_points() -> None:
         assert abs(total) < 1e-12
         assert mean > 0
         assert moment > 1
+
+
+@pytest.mark.theorem("T192-line")
+def test_sampled_noise_on_integers_beside_a_gaussian_is_narrow() -> None:
+    """Neither has both: a closed transform, and a decay far out."""
+    law, shift, epsilon = noise("remove", Fraction(4), Fraction(1, 1000)), Fraction(1, 100), Fraction(1)
+    loss = ComposedLoss("remove", ((law, 10**5),), shift)
+    found = evaluate(loss, planned(loss, epsilon)).delta(epsilon)
+    assert found.upper - found.lower < found.upper / 2**10
+    few = ComposedLoss("remove", ((law, 2),), Fraction(1))
+    found = evaluate(few, planned(few, epsilon)).delta(epsilon)
+    with ctx.workprec(100):
+        listed, curve = law.enclose_listed(30), GaussianLoss(Fraction(1)).enclose_hockey_stick
+        assert listed is not None
+        truth = sum((p * r * curve(ball(epsilon) - x - y) for x, p in listed.atoms for y, r in listed.atoms), arb(0))
+    assert found.lower < truth < found.upper
+    assert found.upper - found.lower < found.upper / 2**10

@@ -290,8 +290,8 @@ def test_a_group_is_known_where_nothing_else_is_loaded() -> None:
     """Of a plain Gaussian, in a process that has loaded no family: twice the distance is half of the noise."""
     code = ("from verified_dp import Gaussian, compose, privacy_profile\n"
             "group = compose(Gaussian('4')).for_groups(2)\n"
-            "print(*(privacy_profile(one, 'add').delta(1) for one in (group, Gaussian('2'))))")
+            "print(*(privacy_profile(one, 'add').delta(1) for one in (group, Gaussian('2'))), sep='\\n')")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    one, other = done.stdout.split()
+    one, other = done.stdout.splitlines()
     assert one == other
