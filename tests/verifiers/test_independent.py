@@ -79,7 +79,7 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "marked": ("remove", step("gaussian", noise_multiplier="0.1", count=10**5, q="0.000001"), "60", "0.0043"),
     "rays of two laws": ("replace", step("gaussian", noise_multiplier="2", count=2, q="0.01")
                          + step("gaussian", noise_multiplier="3", count=1, q="0.02"), "0.5", "1e-4"),
-    "panels": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01")
+    "rays beside plain steps": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01")
                + step("gaussian", noise_multiplier="20000"), "0.5", "1e-4"),
     "Gaussian": ("zero-out", GAUSSIAN, "12", "1e-6"),
     "group of Gaussians": ("replace", "group_size = 2\n" + GAUSSIAN, *CLAIM),
@@ -179,7 +179,7 @@ def test_certificates_are_confirmed(name: str, certificates: Callable[[str], Doc
 
 def test_every_kind_of_witness_is_seen(certificates: Callable[[str], Document]) -> None:
     kinds = {entry["witness"]["kind"] for name in SPECS for entry in certificates(name)["evaluations"]}
-    assert kinds >= {"line", "panels", "rays", "lattice", "chernoff", "closed-form", "exact", "renyi", "divergences",
+    assert kinds >= {"line", "rays", "lattice", "chernoff", "closed-form", "exact", "renyi", "divergences",
                      "support", "end", "endless", "halves"}
 
 
@@ -353,7 +353,7 @@ def test_what_carries_no_trust_may_change(certificates: Callable[[str], Document
     assert not independent.verify(canonical(document)).valid, "the seals are the old ones"
 
 
-ENGINES = {"line": "line", "panels": "panels", "rays": "rays", "lattice": "sampled discrete Gaussian",
+ENGINES = {"line": "line", "rays": "rays beside plain steps", "lattice": "sampled discrete Gaussian",
            "chernoff": "far line", "renyi": "Renyi", "divergences": "zCDP", "closed-form": "Laplace",
            "halves": "halves", "deficits": "sampled Laplace"}
 
@@ -428,13 +428,13 @@ def number_of(text: str) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-MUTABLE = ("line", "panels", "rays", "lattice", "chernoff", "renyi", "divergences", "halves")
+MUTABLE = ("line", "rays", "lattice", "chernoff", "renyi", "divergences", "halves")
 
 
 @pytest.mark.parametrize("kind", MUTABLE)
 def test_mutated_witnesses_prove_nothing_false(
         kind: str, certificates: Callable[[str], Document], mutants: ModuleType) -> None:
-    count = {"panels": 4, "rays": 10, "lattice": 20}.get(kind, 50)
+    count = {"rays": 10, "lattice": 20}.get(kind, 50)
     assert check_mutants(certificates(ENGINES[kind]), kind, mutants, count) > 0
 
 

@@ -1,4 +1,4 @@
-"""Few compositions: the node sums of low losses along a ray of their own (CERTIFICATE.md, `rays`; T158)."""
+"""Few sampled steps: the node sums of low losses along a ray of their own (CERTIFICATE.md, `rays`; T187)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from fractions import Fraction
 from .balls import (
     Ball,
     Complex,
+    Row,
+    Table,
     Unknown,
     ball,
+    bits,
     complex_exp,
     complex_power,
+    entry,
     exp,
+    exp_row,
     inverse,
     larger,
     largest,
@@ -21,21 +26,22 @@ from .balls import (
     modulus,
     pi,
     plus,
+    powers,
     precision,
+    products,
+    row_times,
     scaled_by,
     times,
+    top_of,
     total,
+    transposed,
 )
 from .contour import (
     LOW_BITS,
     Bounds,
-    Corner,
     Revealed,
-    bound_gauss,
     bounds_from_sum,
     line_nodes,
-    panel_sums,
-    rectangle,
     require,
 )
 from .half_lines import HalfLine
@@ -44,6 +50,7 @@ from .nodes import Nodes, Rule, side_of
 from .quadrature import MAX_POINTS, gauss_rule
 
 MAX_LEVELS = 64
+Corner = tuple[Fraction, Fraction]
 Point = tuple[Complex, Complex]
 """(b, v) of a node: W(z) = e^{b + z v}."""
 
@@ -84,8 +91,8 @@ class Rays:
 
     def evaluate(self, loss: ComposedLoss) -> RaysValues:
         laws = len(loss.node_parts) + sum(len(law.alternatives()) for law, _ in loss.revealed_parts)
-        require(self.tilt > 0 and loss.has_line and not loss.direct_parts and not loss.mean_shift_squared)
-        require(len(self.nodes) == len(self.cuts) == laws)
+        require(self.tilt > 0 and loss.has_line and not loss.direct_parts)
+        require(len(self.nodes) == len(self.cuts) == laws >= 1)
         self.low.check()
         self.high.check()
         return RaysValues(self, loss)
@@ -107,13 +114,14 @@ class RaysValues:
         self.tilt = ball(rays.tilt)
         found, cuts = line_nodes(loss, rays.nodes), iter(rays.cuts)
         shares = [_share(nodes, cuts, count) for nodes, (_, count) in zip(found, loss.line_parts, strict=True)]
-        self.rays = [RayValues(shares, rays.tilt, ray, high) for ray, high in ((rays.low, False), (rays.high, True))]
+        self.rays = [RayValues(loss, shares, rays.tilt, ray, high)
+                     for ray, high in ((rays.low, False), (rays.high, True))]
         with precision(LOW_BITS):
-            self._replaced(found, shares)
+            self._replaced(loss, found, shares)
 
-    def _replaced(self, found: Sequence[Nodes | Revealed], shares: Sequence[Shares]) -> None:
-        """sum_i k_i e_i/m_i prod m_i^{k_i} / (2c), by source."""
-        tilt, size = self.tilt, Ball(0)
+    def _replaced(self, loss: ComposedLoss, found: Sequence[Nodes | Revealed], shares: Sequence[Shares]) -> None:
+        """g(c) sum_i k_i e_i/m_i prod m_i^{k_i} / (2c), by source."""
+        tilt, size = self.tilt, loss.gaussian_exponent((self.tilt, Ball(0)))[0]
         self.quadrature, self.node_tail = Ball(0), Ball(0)
         for nodes, share in zip(found, shares, strict=True):
             quadrature, tail = nodes.line_error(tilt)
@@ -127,7 +135,7 @@ class RaysValues:
         self.quadrature, self.node_tail = self.quadrature * scale, self.node_tail * scale
 
     def enclose(self, epsilon: Fraction) -> Bounds:
-        """(1/pi) Im of both rays' sums, errors on both sides (T158)."""
+        """(1/pi) Im of both rays' sums, errors on both sides (T187)."""
         eps = ball(epsilon)
         found = total(ray.sum(eps) for ray in self.rays) / pi()
         with precision(LOW_BITS):
@@ -160,24 +168,64 @@ def _sizes(points: Sequence[Point], z: Complex) -> Ball:
     return total(exp(base[0] + x * v[0] - w * v[1]) for base, v in points)
 
 
-def _bound(shares: Sequence[Shares], z: Complex, high: bool) -> Ball:
-    """prod A^k, or sum_i k_i H_i/(A_i+H_i) prod (A_i+H_i)^{k_i}."""
-    size, parts = Ball(0), Ball(0)
-    for share in shares:
-        reach = _sizes(share.low, z)
-        if high:
-            more = _sizes(share.high, z)
-            reach = reach + more
-            parts = parts + more * share.count / reach
-        size = size + log(reach) * share.count
-    return (exp(size) * parts if high else exp(size)).upper()
+def _bound(loss: ComposedLoss, shares: Sequence[Shares], corners: Sequence[Complex], high: bool) -> list[Ball]:
+    """prod A^k, or sum_i k_i H_i/(A_i+H_i) prod (A_i+H_i)^{k_i}, at each corner.
+
+    Times that of the Gaussian steps, e^{(x(x+1) - y^2) mu^2/2}, with 2 y0 y - y0^2 for y^2, y0 the least y or 0.
+    """
+    least, found = larger(-largest(-z[1] for z in corners), 0), list[Ball]()
+    for z in corners:
+        size, parts = loss.gaussian_exponent((z[0], Ball(0)))[0], Ball(0)
+        size = size - (2 * z[1] - least) * least * (loss.mean_shift_squared / 2)
+        for share in shares:
+            reach = _sizes(share.low, z)
+            if high:
+                more = _sizes(share.high, z)
+                reach = reach + more
+                parts = parts + more * share.count / reach
+            size = size + log(reach) * share.count
+        found.append((exp(size) * parts if high else exp(size)).upper())
+    return found
+
+
+def panel_sums(losses: Sequence[Complex], weights: Sequence[Complex], stride: Complex, panels: int,
+               offsets: Sequence[Complex]) -> list[Complex]:
+    """sum_j weight_j e^{v_j (i stride + offset)} for all i < panels and all offsets, i by i: one matrix product."""
+    giant: list[Row] = []
+    baby: list[Row] = []
+    for v, weight in zip(losses, weights, strict=True):
+        row, size = exp_row(v, offsets)
+        baby.append(row)
+        leaps = powers(complex_exp(times(v, stride)), panels)
+        giant.append(row_times(leaps, entry(scaled_by(weight, size))))
+    lefts = (Table([column], bits() - top_of([column])) for column in transposed(giant))  # of very different sizes
+    return [value for row in products(lefts, Table(transposed(baby), bits())) for value in row]
+
+
+def rectangle(first: Complex, last: Complex, panels: int, ellipse: Fraction) -> list[Complex]:
+    """Along the piece, around every panel's ellipse."""
+    rho = ball(ellipse)
+    half = scaled_by((last[0] - first[0], last[1] - first[1]), Fraction(1, 2 * panels))
+    along = scaled_by(half, (rho + 1 / rho) / 2 - 1)
+    wide = (rho - 1 / rho) / 2
+    across = -half[1] * wide, half[0] * wide
+    return [plus(plus(end, scaled_by(along, sign)), scaled_by(across, side))
+            for end, sign in ((first, -1), (last, 1)) for side in (-1, 1)]
+
+
+def bound_gauss(length: Ball, corners: Sequence[Complex], masses: Sequence[Ball], shape: Level, points: int,
+                epsilon: Ball) -> Ball:
+    """panels * d * (64/15) U rho^-2n / (1 - rho^-2), d half a panel's length (T17)."""
+    rho = ball(shape.ellipse)
+    supremum = largest(mass * exp(-(z[0] * epsilon)) for z, mass in zip(corners, masses, strict=True))
+    return length / 2 * supremum * 64 / 15 * exp(log(rho) * (-2 * points)) / (1 - 1 / (rho * rho))
 
 
 class RayValues:
     """A ray before eps is known."""
 
-    def __init__(self, shares: Sequence[Shares], tilt: Fraction, ray: Ray, high: bool) -> None:
-        self.ray, self.terms, self.levels = ray, list[tuple[Complex, Complex]](), list[
+    def __init__(self, loss: ComposedLoss, shares: Sequence[Shares], tilt: Fraction, ray: Ray, high: bool) -> None:
+        self.loss, self.ray, self.terms, self.levels = loss, ray, list[tuple[Complex, Complex]](), list[
             tuple[Level, Ball, list[Complex], list[Ball]]]()
         start: Corner = (tilt, Fraction(0))
         for n, level in enumerate(ray.levels):
@@ -189,13 +237,7 @@ class RayValues:
             start = end
         with precision(LOW_BITS):
             self.top = ball(start[0]), ball(start[1])
-            self.beyond = _bound(shares, self.top, high)
-            self.reach = total(self._reach(share, high) * share.count for share in shares)
-
-    def _reach(self, share: Shares, high: bool) -> Ball:
-        """max (x Re v - y Im v), Im v >= 0 (T08)."""
-        x, y = ball(self.ray.stride[0]), ball(self.ray.stride[1])
-        return largest(x * v[0] - y * larger(v[1].lower(), 0) for _, v in share.low + (share.high if high else []))
+            self.beyond, = _bound(loss, shares, [self.top], high)
 
     def _add(self, shares: Sequence[Shares], start: Corner, stride: Corner, level: Level, high: bool) -> None:
         step, gauss = (ball(stride[0]), ball(stride[1])), gauss_rule(self.ray.points)
@@ -212,6 +254,8 @@ class RayValues:
                 if high:
                     whole = times(whole, complex_power(plus(columns[0][m], columns[1][m]), share.count))
             value = (whole[0] - low[0], whole[1] - low[1]) if high else low
+            if self.loss.mean_shift_squared:
+                value = times(value, complex_exp(self.loss.gaussian_exponent(z)))
             kernel = inverse(times(z, (z[0] + 1, z[1])))
             weight = gauss[m % self.ray.points][1]
             self.terms.append((z, times(value, scaled_by(times(half, kernel), weight))))
@@ -228,7 +272,7 @@ class RayValues:
         left, low = (-largest(-z[part] for z in corners) for part in (0, 1))
         require(larger(left, low) > 0)
         kernel = larger(left, low) * larger(left + 1, low)
-        masses = [_bound(shares, z, high) / kernel for z in corners]
+        masses = [size / kernel for size in _bound(self.loss, shares, corners, high)]
         self.levels.append((level, modulus((last[0] - first[0], last[1] - first[1])), corners, masses))
 
     def sum(self, epsilon: Ball) -> Ball:
@@ -240,5 +284,4 @@ class RayValues:
                      for level, length, corners, masses in self.levels)
 
     def bound_beyond(self, epsilon: Ball) -> Ball:
-        require(self.reach <= ball(self.ray.stride[0]) * epsilon)
         return self.beyond * exp(-(self.top[0] * epsilon)) / (2 * modulus(self.top))

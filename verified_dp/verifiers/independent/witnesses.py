@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from .atoms import FiniteLoss
 from .balls import Ball, Unknown, ball, exp, expm1, larger, log1p, precision, smaller
-from .contour import Bounds, Chernoff, Line, Path, RenyiOrder, require
+from .contour import Bounds, Chernoff, Line, RenyiOrder, require
 from .deficits import Deficits
 from .divergences import Divergences
 from .document import Invalid, TooMuch, check_keys, read_number
@@ -149,7 +149,7 @@ class Attack:
         return OneEnd(self.inner.evaluate(self.lost(loss)), above=False)  # type: ignore[attr-defined]
 
 
-SHORTENED_INNER = frozenset({"line", "marked", "panels", "rays", "chernoff", "support"})
+SHORTENED_INNER = frozenset({"line", "marked", "rays", "chernoff", "support"})
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,6 @@ def values_of(witness: Any, loss: ComposedLoss) -> Any:
 
 KINDS: dict[str, tuple[type[Any], str]] = {
     "line": (Line, "contour"),
-    "panels": (Path, "contour"),
     "rays": (Rays, "contour"),
     "lattice": (Lattice, "lattice"),
     "sparse": (Sparse, "lattice"),
@@ -260,10 +259,14 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "marked": (Marked, "contour"),
 }
 """Kind -> (class, name of the method)."""
+EARLIER = {"panels": "0.3.0"}
+"""Kinds that only certificates of earlier versions have -> the last version that replays them."""
 
 
 def read_witness(table: Any, path: str) -> Any:
     kind = table.get("kind") if type(table) is dict else None
+    if type(kind) is str and kind in EARLIER:
+        raise TooMuch(f"has a witness of kind {kind}, which version {EARLIER[kind]} replays")
     if type(kind) is not str or kind not in KINDS:
         raise Invalid(f"{path}.kind", "must be one of " + ", ".join(KINDS))
     if kind == "line" and "reaches" in table:
@@ -337,11 +340,6 @@ def check_size(witness: Any) -> None:
     elif isinstance(witness, Marked):
         lengths += [_nodes(witness.nodes + witness.rest_nodes), _nodes(witness.tail_nodes), abs(witness.count)]
         cells = lengths[1] * lengths[3]
-    elif isinstance(witness, Path):
-        for block in witness.blocks:
-            sizes = [_nodes(block.nodes), _nodes(block.bound_nodes), abs(block.panels * block.points)]
-            cells, lengths = cells + sizes[0] * sizes[2], [*lengths, *sizes]
-        lengths.append(_nodes(witness.ray_nodes))
     elif isinstance(witness, Rays):
         lengths.append(_nodes(witness.nodes))
         for ray in (witness.low, witness.high):
