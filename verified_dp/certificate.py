@@ -24,15 +24,13 @@ from flint import arb, ctx
 
 from verified_dp.core.engines.rational import EndWitness
 from verified_dp.core.kernel.balls import ball_of, lower_dyadic, upper_dyadic
-from verified_dp.core.kernel.certificate.check import Check
+from verified_dp.core.kernel.certificate.check import Check, check_work, current_versions
 from verified_dp.core.kernel.certificate.check import verify as check_certificate
 from verified_dp.core.kernel.certificate.document import MAX_BYTES, SCHEMA, Document, canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import budget_text, evaluation_record
 from verified_dp.core.kernel.certificate.statement import claim_record, input_record
 from verified_dp.core.kernel.certificate.theorems import pairs_record, theorems_record
 from verified_dp.core.kernel.certificate.verdict import judge
-from verified_dp.core.kernel.certificate.versions import current_versions
-from verified_dp.core.kernel.certificate.work import check_work
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Spec
 from verified_dp.core.kernel.dyadic import Dyadic

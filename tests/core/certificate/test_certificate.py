@@ -32,12 +32,12 @@ from verified_dp.core.engines.table import HOMES, witness_class
 from verified_dp.core.families.batches.attack import AttackWitness
 from verified_dp.core.families.finite.halves import HalvesWitness, Window
 from verified_dp.core.families.gaussian.shortened import ShortenedWitness
+from verified_dp.core.kernel.certificate.check import MAX_PRECISION, check_work
 from verified_dp.core.kernel.certificate.document import CONTENT, SCHEMA, canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import budget_text, is_budget_for
 from verified_dp.core.kernel.certificate.statement import claimed_text, printed_unit
 from verified_dp.core.kernel.certificate.verdict import decimals, judge
 from verified_dp.core.kernel.certificate.witness import number_text, read_number, read_witness, witness_record
-from verified_dp.core.kernel.certificate.work import MAX_PRECISION, check_work
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Spec
 from verified_dp.core.kernel.dyadic import Dyadic
