@@ -60,12 +60,11 @@ class SupportValues:
 
 @dataclass(frozen=True)
 class Exact:
-    """delta as a rational number: past the support, or at 0 where all masses are rational (T126)."""
+    """P(S = inf) <= delta <= 1; as a rational number past the support, or at 0 where all masses are rational (T126)."""
 
     prec: int
 
     def evaluate(self, loss: ComposedLoss) -> ExactValues:
-        require(not loss.only_moments)
         return ExactValues(loss)
 
 
@@ -74,14 +73,30 @@ class ExactValues:
     loss: ComposedLoss
 
     def enclose(self, epsilon: Fraction) -> Bounds:
-        end = self.loss.largest()
+        end, bare = self.loss.largest(), self.loss.only_moments
         past = end is not None and (epsilon >= end if isinstance(end, Fraction) else ball(epsilon) >= end)
-        value = exact_infinity(self.loss) if past else None
-        if value is None and epsilon == 0:
+        mass = None if bare else exact_infinity(self.loss)
+        value = mass if past else None
+        if value is None and epsilon == 0 and not bare:
             value = total_variation(self.loss)
-        if value is None:
-            raise Unknown("delta is not known as a rational number")
-        return Bounds(ball(value), ball(value), {}, value, value)
+        if value is not None and value != mass:
+            return Bounds(ball(value), ball(value), {}, value, value)
+        infinity = self.loss.infinity() if mass is None else ball(mass)
+        upper = smaller(infinity.upper(), 1) if past or value is not None else Ball(1)
+        return Bounds(larger(infinity.lower(), 0), upper, {}, mass, value)
+
+    def says(self, epsilon: Fraction) -> tuple[bool, bool, bool]:
+        """Whether its lower end holds at every x, delta is larger at every x < eps, and is at every x (T44, T127)."""
+        if self.loss.epochs:
+            return False, False, False
+        if self.loss.only_moments:
+            return True, False, False
+        found, mass, end = self.enclose(epsilon), exact_infinity(self.loss), self.loss.largest()
+        if found.exact_lower != mass:
+            return False, False, False
+        inside = end is None or (epsilon <= end if isinstance(end, Fraction) else ball(epsilon) <= end)
+        falls = inside and (self.loss.infinity() < 1 if mass is None else mass < 1)
+        return True, falls, falls and end is None
 
 
 @dataclass(frozen=True)
@@ -149,7 +164,7 @@ class Attack:
         return OneEnd(self.inner.evaluate(self.lost(loss)), above=False)  # type: ignore[attr-defined]
 
 
-SHORTENED_INNER = frozenset({"line", "marked", "rays", "chernoff", "support"})
+SHORTENED_INNER = frozenset({"line", "marked", "rays", "chernoff", "support", "exact"})
 
 
 @dataclass(frozen=True)

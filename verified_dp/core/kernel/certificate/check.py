@@ -131,7 +131,7 @@ def check_content(document: Document, progress: Progress = lambda done, of: None
         "assumptions",
         "not what claim and input take for granted",
     )
-    entries = read_evaluations(document["evaluations"])
+    entries = [with_facts(entry, losses) for entry in read_evaluations(document["evaluations"])]
     _check_judgement(document, spec, entries, tuple(losses), all(pair.is_attained for pair in pairs))
     used = [(losses[entry.order], entry.witness) for entry in entries]
     other = [*_other_versions(document["versions"]), *_other_theorems(document, theorems_record(pairs, used))]
@@ -148,6 +148,23 @@ def _read(document: Document) -> tuple[Spec, tuple[DominatingPair, ...], Losses]
         return spec, pairs, {loss.order: loss for loss in losses}
     except Unsupported as error:
         raise InvalidCertificate("input", str(error)) from None
+
+
+def with_facts(entry: Evaluation[str], losses: Losses) -> Evaluation[str]:
+    """The entry with what its values say of other eps, where its witness `tells` that at once; else as it is.
+
+    A witness that cannot be evaluated says nothing, and is refused with all others.
+    """
+    loss = losses.get(entry.order)
+    if loss is None or not getattr(entry.witness, "tells", False):
+        return entry
+    try:
+        check_work([(loss, entry.witness)])
+        with ctx.workprec(entry.witness.prec + _GUARD_BITS):
+            bounds = evaluate(loss, entry.witness).delta(entry.at)
+    except (InvalidCertificate, InvalidInput, Undecided, ArithmeticError, LookupError, ValueError):
+        return entry
+    return replace(entry, everywhere=bounds.everywhere, until=bounds.until)
 
 
 def _check_judgement(
