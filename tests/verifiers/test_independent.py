@@ -38,14 +38,17 @@ from verified_dp.verifiers.independent import allocation_mellin, balls
 from verified_dp.verifiers.independent import laws as independent_laws
 from verified_dp.verifiers.independent.allocation import approximate, put_and_below
 from verified_dp.verifiers.independent.allocation_line import places
-from verified_dp.verifiers.independent.atoms import DiscreteLaplaceLoss
+from verified_dp.verifiers.independent.atoms import DiscreteLaplaceLoss, FiniteLoss
 from verified_dp.verifiers.independent.balls import Ball, Unknown, precision
 from verified_dp.verifiers.independent.check import MORE_BITS
+from verified_dp.verifiers.independent.compose import plan_of, run
 from verified_dp.verifiers.independent.contour import Bounds
+from verified_dp.verifiers.independent.discretise import enclose_step
 from verified_dp.verifiers.independent.document import Dyadic, Invalid, decimals, read_end, sealed
 from verified_dp.verifiers.independent.inputs import read_input
 from verified_dp.verifiers.independent.lattice import convolved
 from verified_dp.verifiers.independent.laws import binomial_tail, full_share
+from verified_dp.verifiers.independent.measures import Measure, coarsened, left_out, value_at
 from verified_dp.verifiers.independent.pack import pack
 from verified_dp.verifiers.independent.pairs import read_pairs
 from verified_dp.verifiers.independent.quadrature import gauss_rule
@@ -847,6 +850,110 @@ def test_nothing_released(relation: str, certify: Callable[..., Document]) -> No
     found = independent.verify(canonical(document))
     assert found.valid and found.verdict == "proved" and document["pairs"] == [], found
     assert verify_trusted(document).valid
+
+
+# its own lattices
+
+
+@pytest.mark.parametrize(("order", "text", "epsilon"), [
+    ("remove", step("gaussian", noise_multiplier="1", count=300, q="0.02"), "2"),
+    ("add", step("gaussian", noise_multiplier="1", count=300, q="0.02"), "2"),
+    ("replace", step("gaussian", noise_multiplier="2", count=9, q="0.1")
+     + step("laplace", scale="3", sensitivity="1"), "1"),
+    ("remove", step("laplace", scale="3", sensitivity="1", count=12), "7/3"),
+    ("remove", step("exponential", bounded_range="0.4", count=20), "4"),
+    ("remove", step("discrete-laplace", scale="3", sensitivity=2, count=9), "5/2"),
+    ("add", step("laplace", scale="2", sensitivity="1", count=30, q="0.1"), "1/2"),
+    ("add", step("approximate-dp", epsilon="1/3", delta="1e-6", count=5) + GAUSSIAN, "2"),
+], ids=["remove", "add", "two laws", "Laplace", "range", "discrete", "sampled Laplace", "guarantee"])
+def test_lattices_hold_delta_and_converge(
+        order: str, text: str, epsilon: str, certify_text: Callable[..., Document]) -> None:
+    """delta by the other checker lies inside at every fineness; the width falls with its square, about."""
+    widths = lattice_widths(certify_text(order, text, epsilon, "1/2", digits=4), Fraction(epsilon))
+    assert widths[-1] < Fraction(1, 3) and widths[-1] < widths[1] / 6
+
+
+@pytest.mark.parametrize(("text", "epsilon"), [
+    (step("finite", P=["0.5", "0.3", "0.2"], Q=["0.41", "0.37", "0.22"], count=40), "3/2"),
+    (step("gaussian", noise_multiplier="3", count=20, q="0.01"), "1/10")], ids=["losses on no grid", "tiny delta"])
+def test_lattices_hold_delta_where_they_are_wide(
+        text: str, epsilon: str, certify_text: Callable[..., Document]) -> None:
+    """Where far finer grids would be needed they know little, and nothing false."""
+    widths = lattice_widths(certify_text("remove", text, epsilon, "1/2", digits=4), Fraction(epsilon))
+    assert widths[-1] < widths[0]
+
+
+def lattice_widths(document: Document, at: Fraction) -> list[Fraction]:
+    """Relative widths at three finenesses, each of which must meet the certificate's own enclosure."""
+    deltas = [entry["enclosure"] for entry in document["evaluations"] if entry["quantity"] == "delta"]
+    lowest, highest = (max(read_end(one["lower"], "").fraction() for one in deltas),
+                       min(read_end(one["upper"], "").fraction() for one in deltas))
+    with precision(256):
+        (loss,) = read_pairs(read_input(document["input"]))[2].values()
+    widths = []
+    for fineness in (6.0, 12.0, 36.0):
+        low, high = map(number, run(loss, plan_of(loss, at), fineness).enclose(at))
+        assert low <= highest and lowest <= high
+        widths.append((high - low) / highest)
+    return widths
+
+
+@given(st.lists(st.integers(0, 2**40), min_size=2, max_size=40), st.integers(0, 12), st.integers(-5, 45),
+       st.fractions(F(1, 50), F(1, 2), max_denominator=99), st.booleans())
+def test_coarser_grids_are_above_and_below(
+        weights: list[int], tilt: int, place: int, step_size: Fraction, up: bool) -> None:
+    """Whatever the weights: half of the places, and the integral of f_a on the right side of what it was."""
+    measure = Measure(weights, 3, F(1, 7), step_size, 0, sum(weights))
+    with precision(128):
+        before = value_at(measure, place * step_size, F(tilt))
+        found = coarsened(measure, F(tilt), up=up)
+        after = value_at(found, place * step_size, F(tilt))
+        if up:
+            assert (after + left_out(found, place * step_size, F(tilt))).upper() >= before.lower()
+        else:
+            assert after.lower() <= before.upper()
+    assert found.step == 2 * step_size and len(found.weights) <= len(weights) // 2 + 3
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=6), st.integers(1, 9),
+       st.fractions(0, 3, max_denominator=20))
+def test_steps_on_grids_are_above_and_below(
+        pairs: list[tuple[int, int]], tilt: int, epsilon: Fraction) -> None:
+    """One step with a few outcomes: H_{e^eps} is between both measures' integrals, everywhere."""
+    p, q = sum(a for a, _ in pairs), sum(b for _, b in pairs) or 1
+    masses = tuple((F(a, p), F(b, q)) for a, b in pairs)
+    law = FiniteLoss(masses, "remove")
+    if not law.finite_atoms():
+        return
+    with precision(160):
+        sides = enclose_step(law, range(-40, 41), F(1, 1000), F(1, 8), F(tilt, 4), 60)
+        truth = law.stick(balls.ball(epsilon)) - law.infinity()
+        high = value_at(sides.above, epsilon, F(tilt, 4)) + left_out(sides.above, epsilon, F(tilt, 4))
+        low = value_at(sides.below, epsilon, F(tilt, 4))
+        assert low.lower() <= truth.upper() and high.upper() >= truth.lower()
+
+
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("weights", [[0, 1, 0], [0, 2**90, 0, 5, 0], [2**90, 7, 0, 2**90, 3]])
+def test_steep_tilts_make_no_weight_negative(weights: list[int], up: bool) -> None:
+    """Where e^{-ch} is less than the last bit."""
+    measure = Measure(weights, 3, F(1, 7), F(30), 0, sum(weights))
+    with precision(100):
+        assert min(coarsened(measure, F(50), up=up).weights) >= 0
+
+
+@pytest.mark.parametrize(("bits", "known"), [(300, True), (60, False)])
+def test_atoms_on_either_side_of_a_place_are_refused(bits: int, known: bool) -> None:
+    """Seen as right of a place by less than is known of its logarithm, an outcome left of it would count too little."""
+    with mpmath.workprec(900):
+        ratio = F(int(mpmath.exp(mpmath.mpf(5) / 8) * 2**200), 2**200)  # a little less than e^{5/8}
+    masses = ((ratio / 4, F(1, 4)), (1 - ratio / 4, F(3, 4)))
+    with precision(bits):
+        if known:
+            enclose_step(FiniteLoss(masses, "remove"), range(-40, 41), F(0), F(1, 8), F(1), 60)
+        else:
+            with pytest.raises(Unknown, match="either side"):
+                enclose_step(FiniteLoss(masses, "remove"), range(-40, 41), F(0), F(1, 8), F(1), 60)
 
 
 MOST_TOKENS = 40
