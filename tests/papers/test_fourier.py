@@ -198,7 +198,8 @@ def test_inverse_losses_are_the_roots_of_the_papers_polynomials() -> None:
         roots = np.roots((up - np.exp(y) * down)[::-1])
         positive = [r.real for r in roots if abs(r.imag) < 1e-9 and r.real > 0]
         assert len(positive) == 1 and abs(s * s * np.log(positive[0]) - t) < 1e-9
-    float_law = FloatLaw(lines(published_profile(FourierAccountantPair("3/2", "1/10"), "replace").losses[0]).node_parts[0][0])
+    (loss,) = published_profile(FourierAccountantPair("3/2", "1/10"), "replace").losses
+    float_law = FloatLaw(lines(loss).node_parts[0][0])
     lift = 0.1 * np.exp(-1 / 4.5)
     for y, t in zip(losses, inverse_loss(float_law, losses)[0], strict=True):
         x = np.exp(t / 2.25)
