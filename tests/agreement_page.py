@@ -30,8 +30,8 @@ arithmetic on Python's integers, nothing of the first one's code), and the **for
 part in integers can be written for the claim. Seconds are processor time. *Not covered* is no disagreement: nothing is
 said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time.
 
-The tables are those of version 0.3.0, before its kinds of witnesses were merged and the independent checker had lattices
-of its own; the first one names the kinds as they are called now.
+The tables are those of version 0.3.0, before its kinds of witnesses were merged and the independent checker had
+lattices of its own; the first one names the kinds as they are called now.
 """
 
 RANDOM = """\
