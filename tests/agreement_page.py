@@ -31,7 +31,8 @@ part in integers can be written for the claim. Seconds are processor time. *Not 
 said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time.
 
 The tables are those of version 0.3.0, before its kinds of witnesses were merged and the independent checker had
-lattices of its own; the first one names the kinds as they are called now.
+lattices of its own; the first one names the kinds as they are called now. Of 0.4.0 are the altered certificates of
+*rays beside plain steps* and *line of atoms*.
 """
 
 RANDOM = """\
