@@ -16,7 +16,7 @@ from scipy import stats
 from verified_dp import Claim, Gaussian, InvalidInput, PoissonSampled, Unsupported, privacy_profile
 from verified_dp.attack import Guarantee, counts, scores
 from verified_dp.attack.binomial import bound_rate, enclose_tail, lower_bound_rate
-from verified_dp.attack.counts import Rates
+from verified_dp.attack.trials import Rates
 from verified_dp.cli import main
 from verified_dp.core.kernel.balls import ball
 

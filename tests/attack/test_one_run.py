@@ -13,7 +13,7 @@ from scipy import optimize, stats
 
 from verified_dp import Gaussian, InvalidInput, privacy_profile
 from verified_dp.attack import Guarantee, one_run, one_run_tradeoff
-from verified_dp.attack.one_run import bound_p_value, bound_published_p_value
+from verified_dp.attack.guesses import bound_p_value, bound_published_p_value
 from verified_dp.attack.tradeoff import gaussian_argument, is_impossible
 
 

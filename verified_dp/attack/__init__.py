@@ -6,9 +6,9 @@
 from verified_dp import lazy
 
 __all__, __getattr__ = lazy(__name__, {
-    "verified_dp.attack.counts": "counts",
-    "verified_dp.attack.one_run": "one_run",
+    "verified_dp.attack.trials": "counts",
+    "verified_dp.attack.guesses": "one_run",
     "verified_dp.attack.result": "Guarantee StatisticalBound",
-    "verified_dp.attack.scores": "scores",
+    "verified_dp.attack.thresholds": "scores",
     "verified_dp.attack.tradeoff": "one_run_tradeoff",
 })

@@ -33,7 +33,8 @@ def page(found: StatisticalBound, title: str, claimed: str | None, accounted: En
     lines += ["<p>The attack's bound is statistical: at its confidence, under</p><ul>",
               *(f"<li>{escape(text)}</li>" for text in found.assumptions), "</ul>"]
     return (f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-            f"<style>{_STYLE}</style><h1>{escape(title)}</h1>{_axis(found, lower, claimed, accounted)}{''.join(lines)}</html>\n")
+            f"<style>{_STYLE}</style><h1>{escape(title)}</h1>"
+            f"{_axis(found, lower, claimed, accounted)}{''.join(lines)}</html>\n")
 
 
 def _axis(found: StatisticalBound, lower: str, claimed: str | None, accounted: Enclosure | None) -> str:

@@ -19,9 +19,9 @@ from typing import Any
 from flint import arb, ctx
 
 from verified_dp.attack.binomial import PREC
-from verified_dp.attack.counts import dyadic
-from verified_dp.attack.one_run import COINS, bound_p_value, check_run, claim_word, largest_rejected
+from verified_dp.attack.guesses import COINS, bound_p_value, check_run, claim_word, largest_rejected
 from verified_dp.attack.result import Guarantee, StatisticalBound, read_confidence, read_delta
+from verified_dp.attack.trials import dyadic
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
 from verified_dp.core.kernel.balls import ball, integer_below, lower_end, normal_tail
 from verified_dp.core.kernel.dyadic import Dyadic

@@ -100,7 +100,7 @@ def _attack(args: Namespace, claim: Any) -> StatisticalBound:
     if chosen == ["run"]:
         ask = attack.one_run_tradeoff if args.fdp else attack.one_run
         return ask(*(_count(args, name) for name in RUN), **told)
-    from verified_dp.attack.scores import read_scores, read_threshold
+    from verified_dp.attack.thresholds import read_scores, read_threshold
 
     held_in, held_out = (read_scores(file, args.column) for file in (args.held_in, args.held_out))
     return attack.scores(held_in, held_out, threshold=read_threshold(args.threshold), selection=args.selection, **told)

@@ -22,8 +22,8 @@ from typing import Any
 from flint import ctx
 
 from verified_dp.attack.binomial import PREC
-from verified_dp.attack.counts import TRIALS, Rates, bound_of
 from verified_dp.attack.result import Guarantee, StatisticalBound, read_confidence, read_delta
+from verified_dp.attack.trials import TRIALS, Rates, bound_of
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
@@ -32,8 +32,8 @@ from verified_dp.reading import decoded, read_file
 
 MAX_SCORES = 10**6
 SELECTIONS = ("bonferroni", "split")
-SAMPLES = ("scores of held-in canaries are independent draws of one law, those of held-out canaries of another, and the "
-           "two laws are those of neighbours",)
+SAMPLES = ("scores of held-in canaries are independent draws of one law, those of held-out canaries of another, and "
+           "the two laws are those of neighbours",)
 _TRIED = 12
 """Thresholds whose bounds are computed, of those that look best in floating point."""
 
