@@ -33,10 +33,11 @@ class NoisyMax(Release):
         not_grouped="state the sensitivity of the group instead")
     scale: Fraction
     sensitivity: Fraction
-    monotone: bool = False
+    monotone: bool | None = None
 
-    def __init__(self, scale: Number, sensitivity: Number, monotone: bool = False) -> None:
+    def __init__(self, scale: Number, sensitivity: Number, monotone: bool | None = None) -> None:
         self._read(scale=scale, sensitivity=sensitivity, monotone=monotone)
+        self._set(monotone=self.monotone or None)
 
     @property
     def epsilon(self) -> Fraction:
@@ -68,12 +69,13 @@ class SparseVector(Release):
     query_scale: Fraction
     answers: int
     sensitivity: Fraction
-    monotone: bool = False
+    monotone: bool | None = None
 
     def __init__(self, threshold_scale: Number, query_scale: Number, answers: Number, sensitivity: Number,
-                 monotone: bool = False) -> None:
+                 monotone: bool | None = None) -> None:
         self._read(threshold_scale=threshold_scale, query_scale=query_scale, answers=answers, sensitivity=sensitivity,
                    monotone=monotone)
+        self._set(monotone=self.monotone or None)
 
     @property
     def epsilon(self) -> Fraction:
