@@ -243,7 +243,8 @@ def _check_keys(table: dict[str, Any], known: tuple[str, ...]) -> None:
     for key, value in table.items():
         if key not in known:
             key = key[:80]
-            raise InvalidInput(key, value, _advice(key) or f"a known key ({_nearest(key, known)}known are "
+            numbered = f"{key}0, its name here" if f"{key}0" in known else ""
+            raise InvalidInput(key, value, numbered or _advice(key) or f"a known key ({_nearest(key, known)}known are "
                                f"{', '.join(known)})")
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from verified_dp import lazy
 
 __all__, __getattr__ = lazy(__name__, {
+    "verified_dp.enclosure": "Estimate",
     "verified_dp.papers.ask": "Accountant PaperResult accountant",
     "verified_dp.papers.comparison": "Comparison compare",
-    "verified_dp.papers.fourier.pairs": "load_spec published_profile",
+    "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair load_spec published_profile",
     "verified_dp.papers.paper": "PAPER_METHODS",
 })
