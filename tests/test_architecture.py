@@ -39,6 +39,7 @@ LAYERS: dict[str, int] = {
             ("individual", "papers.individual", "interop", "report"),
             ("attack",),
             ("certificate",),
+            ("ranges",),
             ("batch",),
             ("cli", "__main__"),
         ]
