@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from flint import acb, arb
 
+from verified_dp.core.engines.expansion_forms import Form
+from verified_dp.core.engines.expansion_tables import CUMULANTS
+from verified_dp.core.engines.polynomials import evaluate, hermite_coefficients
 from verified_dp.core.kernel.balls import disc, upper_end
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.expansions.bounds_forms import Form
-from verified_dp.papers.symbolic.hermite import hermite_coefficients
-from verified_dp.papers.symbolic.polynomials import evaluate
-from verified_dp.papers.symbolic.tables import CUMULANTS
-from verified_dp.search.deadline import timed
+from verified_dp.core.kernel.work import nothing, paced
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,6 @@ class Spread:
         """Bounds of E|Y|^j, up to the last even j: m_j, for odd j sqrt(m_{j-1} m_{j+1})."""
         ends = [upper_end(value) for value in self.moments]
         return [ends[j] if j % 2 == 0 else upper_end((ends[j - 1] * ends[j + 1]).sqrt()) for j in range(len(ends))]
-
 
     @property
     def rest(self) -> arb:
@@ -168,7 +166,7 @@ class _Cell:
 
 @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
 def bound_cells(steps: Steps, form: Form, order: int, factors: Mapping[int, arb], ends: Sequence[arb],
-                together: int = 3) -> arb:
+                together: int = 3, between: Callable[[], None] = nothing) -> arb:
     """Bound the integral over 0 < w < W, cut at the ends; factors: l -> q_l.
 
     together: so many neighbouring cells share one bound of the derivatives.
@@ -176,10 +174,10 @@ def bound_cells(steps: Steps, form: Form, order: int, factors: Mapping[int, arb]
     cell, total, worst = _cell(steps, form, order, factors), arb(0), arb(0)
     more = form.bound_more(order + 3)
     cells = list(zip([arb(0), *ends], ends, strict=False))
-    for group in timed([cells[i:i + together] for i in range(0, len(cells), together)]):
+    for group in paced([cells[i:i + together] for i in range(0, len(cells), together)], between):
         if worst.is_finite():
-            between = group[0][0].union(group[-1][1])
-            here = sum((law.count * bound_derivative(law, order + 3, between) for law in steps.laws), more)
+            span = group[0][0].union(group[-1][1])
+            here = sum((law.count * bound_derivative(law, order + 3, span) for law in paced(steps.laws, between)), more)
             worst = worst.max(upper_end(here))
         total += sum((cell.bound(low, high, worst) for low, high in group), arb(0))
     return upper_end(total)
