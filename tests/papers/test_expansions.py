@@ -14,21 +14,17 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpc, mpf
 
-from verified_dp.core.engines.expansion import (
-    Cover,
-    ExpansionWitness,
-    Ray,
-    bound_beyond,
-    bound_rays,
-    enclose_expansion,
-    enclose_steps,
-)
+from verified_dp.core.engines.expansion import ExpansionWitness, bound_rays, enclose_expansion
 from verified_dp.core.engines.expansion_cells import (
+    Cover,
+    Ray,
     Steps,
+    bound_beyond,
     bound_cells,
     bound_derivative,
     bound_far_expansion,
     bound_modulus,
+    enclose_steps,
 )
 from verified_dp.core.engines.expansion_forms import ExpandedPoles, KeptPoles
 from verified_dp.core.engines.polynomials import hermite_coefficients

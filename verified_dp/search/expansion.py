@@ -10,18 +10,8 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.engines.expansion import (
-    FORMS,
-    ORDERS,
-    Cover,
-    ExpansionWitness,
-    Ray,
-    TiltedExpansion,
-    bound_beyond,
-    enclose_expansion,
-    enclose_steps,
-)
-from verified_dp.core.engines.expansion_cells import Steps, moment_count
+from verified_dp.core.engines.expansion import FORMS, ORDERS, ExpansionWitness, TiltedExpansion, enclose_expansion
+from verified_dp.core.engines.expansion_cells import Cover, Ray, Steps, bound_beyond, enclose_steps, moment_count
 from verified_dp.core.engines.lines import has_nodes, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule, count_nodes

@@ -12,7 +12,8 @@ import pytest
 from flint import arb, ctx
 
 from verified_dp.certificate import build_certificate, certificate_bytes, certify
-from verified_dp.core.engines.expansion import Cover, ExpansionWitness, Ray
+from verified_dp.core.engines.expansion import ExpansionWitness
+from verified_dp.core.engines.expansion_cells import Cover, Ray
 from verified_dp.core.engines.tilted_moments import MomentRule
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss

@@ -19,71 +19,39 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.expansion_cells import Spread, Steps, bound_cells, bound_far_expansion, moment_count
+from verified_dp.core.engines.expansion_cells import (
+    HIGHEST,
+    Cover,
+    Ray,
+    Steps,
+    bound_beyond,
+    bound_cells,
+    bound_far_expansion,
+    enclose_steps,
+    moment_count,
+)
 from verified_dp.core.engines.expansion_forms import ExpandedPoles, KeptPoles
 from verified_dp.core.engines.lines import has_nodes, lines
-from verified_dp.core.engines.nodes import NodeRule, bound_transform_beyond, count_nodes, enclose_nodes
-from verified_dp.core.engines.polynomials import enclose_cumulants, hermite_coefficients
-from verified_dp.core.engines.tilted_moments import (
-    MomentRule,
-    MomentTable,
-    TiltedMoments,
-    enclose_moments,
-    tabulate_moments,
-)
+from verified_dp.core.engines.nodes import count_nodes
+from verified_dp.core.engines.polynomials import hermite_coefficients
+from verified_dp.core.engines.smoothed import TwoTails, enclose_tails
+from verified_dp.core.engines.tilted_moments import MomentRule, MomentTable, tabulate_moments
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import Law, is_atomic, is_direct
+from verified_dp.core.kernel.law import is_atomic, is_direct
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
 
-if TYPE_CHECKING:
-    from verified_dp.core.engines.smoothed import TwoTails
-
-HIGHEST = 4
 FORMS: tuple[type[KeptPoles | ExpandedPoles], ...] = (KeptPoles, ExpandedPoles)
 ORDERS = range(HIGHEST + 1), range(0, 7, 2)
 """With the poles expanded the odd orders add nothing at the saddle point: order 2n is MSD_n."""
 CELL, DERIVATIVE = 40 * EXPONENTIAL, 2000
 """Units of one cell, and of one law's derivatives on a group of them."""
-Moments = Callable[[MomentTable, int, arb, int], TiltedMoments]
-"""(table, index of the law, tilt, how many) -> its moments."""
-
-
-@dataclass(frozen=True)
-class Ray:
-    """|w| > start. rules: one far rule for each law with nodes (T11), or none: then |psi| <= 1 is all that is known."""
-
-    start: Fraction
-    rules: tuple[NodeRule, ...]
-
-
-@dataclass(frozen=True)
-class Cover:
-    """ends: 0 < w_1 < ... < w_N = W of the cells [0, w_1], ...; so many `together` share one bound of the derivatives.
-
-    rays: by start, the first W: from there to the next start |psi| is bounded by its bound beyond the start. top: the
-    end T of Prawitz's kernel, 0 where there is a tilt.
-    """
-
-    ends: tuple[Fraction, ...]
-    rays: tuple[Ray, ...]
-    together: int = 3
-    top: Fraction = Fraction(0)
-
-    @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing")
-    def joins(self, laws: int, smoothed: bool) -> bool:
-        """Whether the cells join from 0 on and the rays where they end, before T; laws: how many have nodes."""
-        starts = tuple(ray.start for ray in self.rays)
-        joined = all(low < high for low, high in (*pairwise((Fraction(0), *self.ends)), *pairwise(starts)))
-        fits = all(len(ray.rules) in (0, laws) for ray in self.rays) and self.together >= 1
-        top = self.top >= starts[-1] if smoothed and starts else not self.top
-        return bool(self.ends) and starts[:1] == self.ends[-1:] and joined and fits and top
 
 
 @dataclass(frozen=True)
@@ -123,8 +91,6 @@ class ExpansionWitness:
         table = tabulate_moments(loss, self.rules, self.prec, between)
         if self.tilt:
             return enclose_expansion(table, self, between)
-        from verified_dp.core.engines.smoothed import enclose_tails  # where there is no tilt
-
         return enclose_tails(table, self.order, self.covers, between)
 
     def work(self, loss: ComposedLoss) -> Work:
@@ -145,24 +111,6 @@ class ExpansionWitness:
 
 
 @proved_by("T141-certified-expansions")
-def enclose_steps(table: MomentTable, tilt: arb, order: int, moments_of: Moments = enclose_moments,
-                  between: Callable[[], None] = nothing) -> Steps:
-    """Enclose K(t) and the cumulants kappa_0 = 0, kappa_1 = K', ... of the composition, its infinity mass left out."""
-    shift, size = ball(table.loss.mean_shift_squared), moment_count(order)
-    last = 2 + max(order, HIGHEST)  # exact: whole numbers
-    total = [(2 * tilt + 1) * shift / 2, shift, *(arb(0) for _ in range(last - 2))]
-    log_mass, spreads = tilt * (tilt + 1) * shift / 2, []
-    for index, (_, count) in paced(enumerate(table.loss.parts), between):
-        moments = moments_of(table, index, tilt, size)
-        own = enclose_cumulants(moments.values[:last])
-        spreads.append(Spread(count, moments.mass, [arb(1), *moments.values], [arb(0), *own]))
-        log_mass += count * moments.mass.log()
-        total = [sum_ + count * one for sum_, one in zip(total, own, strict=True)]
-        total[0] += count * moments.centre
-    return Steps(tilt, log_mass, shift, [arb(0), *total], spreads)
-
-
-@proved_by("T141-certified-expansions")
 def bound_rays(table: MomentTable, steps: Steps, rays: Sequence[Ray], between: Callable[[], None] = nothing) -> arb:
     """Bound the integral of |psi| / (|t+iw| |1+t+iw|) over w > W.
 
@@ -173,27 +121,6 @@ def bound_rays(table: MomentTable, steps: Steps, rays: Sequence[Ray], between: C
     total = sum((bound_beyond(table, steps, ray) * (wide - narrow)
                  for ray, (wide, narrow) in paced(zip(rays, pairwise(angles), strict=True), between)), arb(0))
     return upper_end(total / tilt)
-
-
-@proved_by("T141-certified-expansions")
-def bound_beyond(table: MomentTable, steps: Steps, ray: Ray) -> arb:
-    """Bound |psi(w)| for every w beyond the ray's start: a product over the steps, each factor at most 1."""
-    start, rules = ball(ray.start), iter(ray.rules)
-    log_modulus = -steps.shift * start * start / 2
-    for (law, count), spread in zip(table.loss.parts, steps.laws, strict=True):
-        rule = next(rules, None) if has_nodes(law) else None
-        share = upper_end(_bound_beyond(law, rule, steps.tilt, start) / spread.mass)
-        log_modulus += count * share.log() if 0 < share < 1 else arb(0)
-    return upper_end(log_modulus.exp())
-
-
-def _bound_beyond(law: Law, rule: NodeRule | None, tilt: arb, start: arb) -> arb:
-    """Bound |M(t+iw)| of one law for every w >= start; +inf where nothing is known."""
-    if has_nodes(law):
-        if rule is None or not rule.step > 0:
-            return arb.pos_inf()
-        return bound_transform_beyond(enclose_nodes(law, rule), tilt, start)
-    return law.bound_transform_beyond(tilt, start) if tilt > 0 and is_direct(law) else arb.pos_inf()
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,15 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.expansion import Cover, bound_beyond, enclose_steps
-from verified_dp.core.engines.expansion_cells import Steps, bound_cells, bound_expansion_integral, bound_far_expansion
+from verified_dp.core.engines.expansion_cells import (
+    Cover,
+    Steps,
+    bound_beyond,
+    bound_cells,
+    bound_expansion_integral,
+    bound_far_expansion,
+    enclose_steps,
+)
 from verified_dp.core.engines.expansion_forms import Smoothed
 from verified_dp.core.engines.polynomials import hermite_coefficients, hermite_polynomials
 from verified_dp.core.engines.tilted_moments import MomentTable

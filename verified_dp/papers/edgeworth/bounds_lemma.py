@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.expansion import enclose_steps
+from verified_dp.core.engines.expansion_cells import enclose_steps
 from verified_dp.core.engines.polynomials import hermite_coefficients
 from verified_dp.core.engines.smoothed import EdgeworthSum
 from verified_dp.core.engines.tilted_moments import MomentTable

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.expansion import enclose_steps
-from verified_dp.core.engines.expansion_cells import moment_count
+from verified_dp.core.engines.expansion_cells import enclose_steps, moment_count
 from verified_dp.core.engines.smoothed import EdgeworthSum, enclose_sum
 from verified_dp.core.engines.tilted_moments import tabulate_moments
 from verified_dp.core.kernel.composed import ComposedLoss

@@ -16,7 +16,7 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.exact import enclose_past_support
-from verified_dp.core.engines.expansion import HIGHEST
+from verified_dp.core.engines.expansion_cells import HIGHEST
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.smoothed import EdgeworthSum, TwoTails
 from verified_dp.core.families.finite.atomic import AtomicLaw

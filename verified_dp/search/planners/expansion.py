@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from verified_dp.core.engines.expansion import HIGHEST
+from verified_dp.core.engines.expansion_cells import HIGHEST
 from verified_dp.core.kernel.witnesses import Values, evaluate
 from verified_dp.search.answer import width_bits
 from verified_dp.search.deadline import check_time
