@@ -480,7 +480,7 @@ def test_trusted_syntax(name: str) -> None:
 
 
 def test_trusted_syntax_looks_at_something() -> None:
-    assert len(CORE) > 40 and {"verified_dp.papers.prv.bounds", "verified_dp.papers.edgeworth.bounds"} <= {*BANNED_HERE}
+    assert len(CORE) > 40 and {"verified_dp.papers.prv.bounds", "verified_dp.papers.fourier.bounds"} <= {*BANNED_HERE}
 
 
 def test_core_needs_no_floating_point() -> None:

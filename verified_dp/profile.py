@@ -50,6 +50,7 @@ from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.planners.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
+from verified_dp.search.planners.table import EXPANSIONS
 from verified_dp.search.roots import Bracket, first_guess, guess_epsilon, is_below, log_of
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
@@ -547,7 +548,7 @@ class PrivacyProfile:
             undecided = delta.enclosure.lower <= claim.delta < delta.enclosure.upper
             # no digits help where only an upper bound is known, or an attack
             from_above = delta.enclosure.method == "renyi" or any(order.is_attacked for order in self._orders)
-            if not undecided or limit.spent or asked >= exact.MAX_DIGITS // 2 or from_above:
+            if not undecided or limit.spent or asked >= exact.MAX_DIGITS // 2 or from_above or method in EXPANSIONS:
                 break
             asked *= 2
         printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
@@ -559,12 +560,12 @@ class PrivacyProfile:
         if asked is not None:
             return exact.digits(asked)
         sharp = all(order.is_sharp for order in self._orders)
-        return DEFAULT_DIGITS if sharp and method != "lattice" else LATTICE_DIGITS
+        return DEFAULT_DIGITS if sharp and method not in ("lattice", *EXPANSIONS) else LATTICE_DIGITS
 
     def _budget(self, method: str, max_seconds: float | None) -> Budget:
-        if method not in METHODS:
-            raise InvalidInput("method", method, f"one of {', '.join(METHODS)}; ask verified_dp.papers.accountant for "
-                               "a paper's method")
+        if method not in (*METHODS, *EXPANSIONS):
+            raise InvalidInput("method", method, f"one of {', '.join((*METHODS, *EXPANSIONS))}; ask "
+                               "verified_dp.papers.accountant for a paper's method")
         return Budget(max_seconds, self.progress, _RESERVE * sum(len(loss.laws) for loss in self.losses))
 
     def _shown(self, quantity: str, ends: Ends, order: str, used: Evaluation[Dyadic] | None,

@@ -19,7 +19,6 @@ from verified_dp.core.kernel.composition import Claim, Composition, Relation, Sp
 from verified_dp.core.kernel.errors import Undecided
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.core.kernel.witnesses import evaluate
-from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.profile import privacy_profile
 from verified_dp.search.deadline import (
     GRACE,
@@ -33,6 +32,7 @@ from verified_dp.search.deadline import (
     stop,
     timed,
 )
+from verified_dp.search.expansion import ExpansionCurve
 
 TICK = Fraction(1, 2000)
 

@@ -175,9 +175,10 @@ def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, forma
     from verified_dp.cli.kept import read_kept
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
+    from verified_dp.search.planners.table import EXPANSIONS
     from verified_dp.terminal import Progress
 
-    if limits.method in PAPER_METHODS:
+    if limits.method in PAPER_METHODS and limits.method not in EXPANSIONS:
         raise Unsupported(f"no certificate holds what {limits.method} proves: use auto, and `compare` to see it beside",
                           "method")
     if spec.claim is None:

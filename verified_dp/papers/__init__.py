@@ -1,4 +1,4 @@
-"""The papers' methods, as published and with every error enclosed; what they prove no certificate holds.
+"""The papers' methods, as published and with every error enclosed.
 
     from verified_dp.papers import accountant, compare
 

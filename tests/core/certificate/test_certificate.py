@@ -21,6 +21,8 @@ from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.exact import ExactWitness
+from verified_dp.core.engines.expansion import ExpansionWitness
+from verified_dp.core.engines.expansion_cells import Cover, Ray
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.marked import Mark, MarkedWitness
@@ -29,6 +31,7 @@ from verified_dp.core.engines.rays import MAX_POINTS
 from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.table import HOMES, witness_class
+from verified_dp.core.engines.tilted_moments import MomentRule
 from verified_dp.core.families.batches.attack import AttackWitness
 from verified_dp.core.families.finite.halves import HalvesWitness, Window
 from verified_dp.core.families.gaussian.shortened import ShortenedWitness
@@ -371,6 +374,8 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         MarkedWitness(Fraction(1, 8), Fraction(1, 7), 9, (rule,), (rule,), (rule,),
                       (Mark(Fraction(1), Fraction(1, 4), 3),), Fraction(1), Fraction(0), Fraction(-2), 80),
         ShortenedWitness((0, 3), ExactWitness(80)), DeficitsWitness(Fraction(1, 100), 30, 60, 80),
+        ExpansionWitness(Fraction(1), 2, 0, (MomentRule(Fraction(1), rule), MomentRule(Fraction(1), points=30)),
+                         (Cover((Fraction(1, 2),), (Ray(Fraction(1, 2), (rule,)), Ray(Fraction(1), ()))),), 80),
         AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), ExactWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))

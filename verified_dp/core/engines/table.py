@@ -27,6 +27,7 @@ HOMES = {
     "shortened": "families.gaussian.shortened:ShortenedWitness",
     "deficits": "engines.deficits:DeficitsWitness",
     "attack": "families.batches.attack:AttackWitness",
+    "expansion": "engines.expansion:ExpansionWitness",
 }
 """kind -> its file below `core`, and its class there. Nothing that a document says is ever imported by its name."""
 EARLIER: dict[str, str] = {

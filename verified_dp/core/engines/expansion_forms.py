@@ -7,16 +7,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from flint import arb
 
+from verified_dp.core.engines.polynomials import hermite_polynomials
 from verified_dp.core.kernel.balls import normal_density, normal_tail, upper_end
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.symbolic.hermite import hermite_polynomials
-from verified_dp.papers.symbolic.series import enclose_exponent_derivatives
 
 
 class Form(Protocol):
@@ -105,6 +104,20 @@ def _derivatives(gap: arb, variance: arb, count: int) -> list[arb]:
         found.append(density * polynomial)
         density = -density / root
     return found
+
+
+@proved_by("T171-steepest-descent")
+def enclose_exponent_derivatives(cumulants: Sequence[arb], tilt: arb) -> dict[int, arb]:
+    """Enclose F^(j), j >= 2, of F(z) = K(z) - eps z - log z - log(1+z): K^(j) + (-1)^j (j-1)! (t^-j + (1+t)^-j).
+
+    cumulants: [K', K'', ...] at the tilt t.
+    """
+    derivatives, near, far = {}, 1 / tilt, 1 / (1 + tilt)
+    power_near, power_far, factor = near, far, arb(1)
+    for j, cumulant in enumerate(cumulants[1:], 2):
+        power_near, power_far, factor = power_near * near, power_far * far, -factor * (j - 1)
+        derivatives[j] = cumulant - factor * (power_near + power_far)
+    return derivatives
 
 
 @dataclass(frozen=True)

@@ -8,55 +8,34 @@ z = (x - K'(0))/sqrt tau. The error compares both transforms on cells of [0, W],
 bounds what lies beyond. X is the sum under Q where it is finite: the loss under the tilt -1 (T105), and
 
     delta(eps) = P(S = inf) + p P(Y > eps) - e^eps r P(X > eps)
-
-In the swapped order -X stands in the place of Y and -Y in that of X: both orders read the same two sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.balls import ball, lower_end, normal_density, normal_tail, plus_minus, upper_end
-from verified_dp.core.kernel.bounds import Bounds
-from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.core.kernel.law import SWAPPED
-from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.expansions.bounds import HIGHEST, Ray, bound_beyond, check_cells
-from verified_dp.papers.expansions.bounds_forms import Smoothed
-from verified_dp.papers.expansions.bounds_remainder import (
+from verified_dp.core.engines.expansion_cells import (
+    Cover,
     Steps,
+    bound_beyond,
     bound_cells,
     bound_expansion_integral,
     bound_far_expansion,
+    enclose_steps,
 )
-from verified_dp.papers.saddlepoint.bounds_moments import MomentTable
-from verified_dp.papers.symbolic.hermite import hermite_coefficients, hermite_polynomials
-
-
-@dataclass(frozen=True)
-class EdgeworthWitness:
-    """order: n. ends, rays: as in the tilted expansion, from 0 to W and from there on. top: T >= W of the kernel.
-
-    together: so many cells share one bound of the derivatives.
-    """
-
-    order: int
-    ends: tuple[Fraction, ...]
-    rays: tuple[Ray, ...]
-    top: Fraction
-    together: int = 3
-
-    def __post_init__(self) -> None:
-        if self.order not in range(HIGHEST + 1):
-            raise InvalidInput("edgeworth.order", self.order, f"a whole number from 0 to {HIGHEST}")
-        check_cells(self.ends, self.rays)
-        if not self.top >= self.rays[-1].start:
-            raise InvalidInput("edgeworth.top", self.top, "at least the start of the last ray")
+from verified_dp.core.engines.expansion_forms import Smoothed
+from verified_dp.core.engines.polynomials import hermite_coefficients, hermite_polynomials
+from verified_dp.core.engines.tilted_moments import MomentTable
+from verified_dp.core.kernel.balls import ball, lower_end, normal_density, normal_tail, plus_minus, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.law import SWAPPED
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import nothing, paced
 
 
 @dataclass(frozen=True)
@@ -100,18 +79,19 @@ class EdgeworthSum:
 
 
 @proved_by("T170-edgeworth-smoothing")
-def enclose_sum(table: MomentTable, steps: Steps, witness: EdgeworthWitness) -> EdgeworthSum:
-    """Enclose the expansion of the witness's order and bound what it leaves out; steps: the table's at tilt 0 or -1."""
+def enclose_sum(table: MomentTable, steps: Steps, order: int, cover: Cover,
+                between: Callable[[], None] = nothing) -> EdgeworthSum:
+    """Enclose the expansion of this order and bound what it leaves out; steps: the table's at tilt 0 or -1."""
     with ctx.workprec(table.prec):
-        top = ball(witness.top)
-        factors = hermite_coefficients(steps.cumulants, witness.order)
+        top = ball(cover.top)
+        factors = hermite_coefficients(steps.cumulants, order)
         variance = steps.cumulants[2]
         if not variance > 0:
             return EdgeworthSum(steps, factors, {"cells": arb.pos_inf()}, arb(0))
-        form, ends = Smoothed(top), [ball(end) for end in witness.ends]
+        form, ends = Smoothed(top), [ball(end) for end in cover.ends]
         first = bound_expansion_integral(variance, factors, arb(0), 1) * (1 + 7 / (2 * arb.pi())) / (top * top)
-        parts = {"cells": bound_cells(steps, form, witness.order, factors, ends, witness.together),
-                 "rays": _bound_rays(*at_rest(table, steps), witness),
+        parts = {"cells": bound_cells(steps, form, order, factors, ends, cover.together, between),
+                 "rays": _bound_rays(*at_rest(table, steps), cover, between),
                  "expansion_tail": bound_far_expansion(steps, form, factors, ends[-1]), "smoothing": first}
         return EdgeworthSum(steps, factors, {name: upper_end(size) for name, size in parts.items()}, arb.pi() / top)
 
@@ -126,30 +106,50 @@ def at_rest(table: MomentTable, steps: Steps) -> tuple[MomentTable, Steps]:
 
 
 @proved_by("T170-edgeworth-smoothing")
-def _bound_rays(table: MomentTable, steps: Steps, witness: EdgeworthWitness) -> arb:
+def _bound_rays(table: MomentTable, steps: Steps, cover: Cover, between: Callable[[], None]) -> arb:
     """Bound the integral of |psi| times the kernel over W < w < T: log(v/u)/pi + (v - u)/T on each ray [u, v]."""
-    total, top = arb(0), ball(witness.top)
-    ends = [*(ray.start for ray in witness.rays), witness.top]
-    for ray, (start, end) in zip(witness.rays, pairwise(ends), strict=True):
+    total, top = arb(0), ball(cover.top)
+    ends = [*(ray.start for ray in cover.rays), cover.top]
+    for ray, (start, end) in paced(zip(cover.rays, pairwise(ends), strict=True), between):
         low, high = ball(start), ball(end)
         total += bound_beyond(table, steps, ray) * ((high / low).log() / arb.pi() + (high - low) / top)
     return upper_end(total)
 
 
-@proved_by("T105-edgeworth-interval")
-def enclose_interval(above: EdgeworthSum, below: EdgeworthSum, epsilon: Fraction, masses: tuple[arb, arb]) -> Bounds:
-    """Enclose m + (1 - m) P(Y > eps) - e^eps (1 - m') P(X > eps).
+@dataclass(frozen=True)
+class TwoTails:
+    """above, below: Y and X. masses: P(S = inf) and Q(S = -inf). prec: bits."""
 
-    above, below: Y and X. masses: (m, m') = (P(S = inf), Q(S = -inf)).
-    """
-    eps, (mass, other) = ball(epsilon), masses
-    (first, error), (second, other_error) = above.enclose_tail(eps), below.enclose_tail(eps)
-    amplified = eps.exp() * (1 - other)
-    value = mass + (1 - mass) * first - amplified * second
-    budget = {"remainder": error, "amplified_remainder": upper_end(amplified * other_error).min(arb(1))}
-    rounding = upper_end((value.rad() - sum(budget.values(), arb(0))).max(arb(0))).min(arb(1))
-    lower, upper = lower_end(value.max(mass)).max(arb(0)), upper_end(value).min(arb(1))
-    return Bounds(lower, upper, {**budget, "rounding": rounding})
+    above: EdgeworthSum
+    below: EdgeworthSum
+    masses: tuple[arb, arb]
+    prec: int
+
+    @proved_by("T105-edgeworth-interval")
+    def delta(self, epsilon: Fraction) -> Bounds:
+        """Enclose m + (1 - m) P(Y > eps) - e^eps (1 - m') P(X > eps)."""
+        with ctx.workprec(self.prec):
+            eps, (mass, other) = ball(epsilon), self.masses
+            (first, error), (second, other_error) = self.above.enclose_tail(eps), self.below.enclose_tail(eps)
+            amplified = eps.exp() * (1 - other)
+            value = mass + (1 - mass) * first - amplified * second
+            budget = {"remainder": error, "amplified_remainder": upper_end(amplified * other_error).min(arb(1))}
+            rounding = upper_end((value.rad() - sum(budget.values(), arb(0))).max(arb(0))).min(arb(1))
+            lower, upper = lower_end(value.max(mass)).max(arb(0)), upper_end(value).min(arb(1))
+            return Bounds(lower, upper, {**budget, "rounding": rounding})
+
+
+@proved_by("T105-edgeworth-interval", "T170-edgeworth-smoothing")
+def enclose_tails(table: MomentTable, order: int, covers: Sequence[Cover],
+                  between: Callable[[], None] = nothing) -> TwoTails:
+    """Enclose the sums under P and under Q, at tilts 0 and -1; covers: one for each."""
+    with ctx.workprec(table.prec):
+        steps = [enclose_steps(table, arb(tilt), order, between=between) for tilt in (0, -1)]
+        above, below = (enclose_sum(table, sum_, order, cover, between)
+                        for sum_, cover in zip(steps, covers, strict=True))
+        swapped = table.loss.in_order(SWAPPED[table.loss.order])
+        masses = table.loss.enclose_infinity_mass(), swapped.enclose_infinity_mass()
+        return TwoTails(above, below, masses, table.prec)
 
 
 def _cut(value: arb) -> arb:

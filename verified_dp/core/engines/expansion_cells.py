@@ -1,20 +1,56 @@
-"""Bound what an expansion leaves out, cell by cell: int |psi - psi_n| / (|t+iw| |1+t+iw|) dw over w > 0 (T141)."""
+"""A tilted composition, and what its expansion leaves out: int |psi - psi_n| times a kernel, cell by cell (T141)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 from flint import acb, arb
 
-from verified_dp.core.kernel.balls import disc, upper_end
+from verified_dp.core.engines.expansion_forms import Form
+from verified_dp.core.engines.expansion_tables import CUMULANTS
+from verified_dp.core.engines.lines import has_nodes
+from verified_dp.core.engines.nodes import NodeRule, bound_transform_beyond, enclose_nodes
+from verified_dp.core.engines.polynomials import enclose_cumulants, evaluate, hermite_coefficients
+from verified_dp.core.engines.tilted_moments import MomentTable, TiltedMoments, enclose_moments
+from verified_dp.core.kernel.balls import ball, disc, upper_end
+from verified_dp.core.kernel.law import Law, is_direct
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.expansions.bounds_forms import Form
-from verified_dp.papers.symbolic.hermite import hermite_coefficients
-from verified_dp.papers.symbolic.polynomials import evaluate
-from verified_dp.papers.symbolic.tables import CUMULANTS
-from verified_dp.search.deadline import timed
+from verified_dp.core.kernel.work import nothing, paced
+
+
+@dataclass(frozen=True)
+class Ray:
+    """|w| > start. rules: one far rule for each law with nodes (T11), or none: then |psi| <= 1 is all that is known."""
+
+    start: Fraction
+    rules: tuple[NodeRule, ...]
+
+
+@dataclass(frozen=True)
+class Cover:
+    """ends: 0 < w_1 < ... < w_N = W of the cells [0, w_1], ...; so many `together` share one bound of the derivatives.
+
+    rays: by start, the first W: from there to the next start |psi| is bounded by its bound beyond the start. top: the
+    end T of Prawitz's kernel, 0 where there is a tilt.
+    """
+
+    ends: tuple[Fraction, ...]
+    rays: tuple[Ray, ...]
+    together: int = 3
+    top: Fraction = Fraction(0)
+
+    @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing")
+    def joins(self, laws: int, smoothed: bool) -> bool:
+        """Whether the cells join from 0 on and the rays where they end, before T; laws: how many have nodes."""
+        starts = tuple(ray.start for ray in self.rays)
+        joined = all(low < high for low, high in (*pairwise((Fraction(0), *self.ends)), *pairwise(starts)))
+        fits = all(len(ray.rules) in (0, laws) for ray in self.rays) and self.together >= 1
+        top = self.top >= starts[-1] if smoothed and starts else not self.top
+        return bool(self.ends) and starts[:1] == self.ends[-1:] and joined and fits and top
 
 
 @dataclass(frozen=True)
@@ -31,7 +67,6 @@ class Spread:
         """Bounds of E|Y|^j, up to the last even j: m_j, for odd j sqrt(m_{j-1} m_{j+1})."""
         ends = [upper_end(value) for value in self.moments]
         return [ends[j] if j % 2 == 0 else upper_end((ends[j - 1] * ends[j + 1]).sqrt()) for j in range(len(ends))]
-
 
     @property
     def rest(self) -> arb:
@@ -59,13 +94,54 @@ class Steps:
         return second, sum((law.count * law.rest for law in self.laws), arb(0))
 
 
-TERMS, MANY = 4, 3
-"""Of the Taylor polynomials of g^(i); more laws than this are bounded together."""
+Moments = Callable[[MomentTable, int, arb, int], TiltedMoments]
+"""(table, index of the law, tilt, how many) -> its moments."""
+HIGHEST, TERMS, MANY = 4, 4, 3
+"""Of the orders; of the Taylor polynomials of g^(i); more laws than this are bounded together."""
 
 
 def moment_count(order: int) -> int:
     """Moments of each law that order n reads: up to n + 3 + TERMS, rounded up to even."""
     return order + 3 + TERMS + (order + 3 + TERMS) % 2
+
+
+@proved_by("T141-certified-expansions")
+def enclose_steps(table: MomentTable, tilt: arb, order: int, moments_of: Moments = enclose_moments,
+                  between: Callable[[], None] = nothing) -> Steps:
+    """Enclose K(t) and the cumulants kappa_0 = 0, kappa_1 = K', ... of the composition, its infinity mass left out."""
+    shift, size = ball(table.loss.mean_shift_squared), moment_count(order)
+    last = 2 + max(order, HIGHEST)  # exact: whole numbers
+    total = [(2 * tilt + 1) * shift / 2, shift, *(arb(0) for _ in range(last - 2))]
+    log_mass, spreads = tilt * (tilt + 1) * shift / 2, []
+    for index, (_, count) in paced(enumerate(table.loss.parts), between):
+        moments = moments_of(table, index, tilt, size)
+        own = enclose_cumulants(moments.values[:last])
+        spreads.append(Spread(count, moments.mass, [arb(1), *moments.values], [arb(0), *own]))
+        log_mass += count * moments.mass.log()
+        total = [sum_ + count * one for sum_, one in zip(total, own, strict=True)]
+        total[0] += count * moments.centre
+    return Steps(tilt, log_mass, shift, [arb(0), *total], spreads)
+
+
+@proved_by("T141-certified-expansions")
+def bound_beyond(table: MomentTable, steps: Steps, ray: Ray) -> arb:
+    """Bound |psi(w)| for every w beyond the ray's start: a product over the steps, each factor at most 1."""
+    start, rules = ball(ray.start), iter(ray.rules)
+    log_modulus = -steps.shift * start * start / 2
+    for (law, count), spread in zip(table.loss.parts, steps.laws, strict=True):
+        rule = next(rules, None) if has_nodes(law) else None
+        share = upper_end(_bound_beyond(law, rule, steps.tilt, start) / spread.mass)
+        log_modulus += count * share.log() if 0 < share < 1 else arb(0)
+    return upper_end(log_modulus.exp())
+
+
+def _bound_beyond(law: Law, rule: NodeRule | None, tilt: arb, start: arb) -> arb:
+    """Bound |M(t+iw)| of one law for every w >= start; +inf where nothing is known."""
+    if has_nodes(law):
+        if rule is None or not rule.step > 0:
+            return arb.pos_inf()
+        return bound_transform_beyond(enclose_nodes(law, rule), tilt, start)
+    return law.bound_transform_beyond(tilt, start) if tilt > 0 and is_direct(law) else arb.pos_inf()
 
 
 @proved_by("T141-certified-expansions")
@@ -168,7 +244,7 @@ class _Cell:
 
 @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
 def bound_cells(steps: Steps, form: Form, order: int, factors: Mapping[int, arb], ends: Sequence[arb],
-                together: int = 3) -> arb:
+                together: int = 3, between: Callable[[], None] = nothing) -> arb:
     """Bound the integral over 0 < w < W, cut at the ends; factors: l -> q_l.
 
     together: so many neighbouring cells share one bound of the derivatives.
@@ -176,10 +252,10 @@ def bound_cells(steps: Steps, form: Form, order: int, factors: Mapping[int, arb]
     cell, total, worst = _cell(steps, form, order, factors), arb(0), arb(0)
     more = form.bound_more(order + 3)
     cells = list(zip([arb(0), *ends], ends, strict=False))
-    for group in timed([cells[i:i + together] for i in range(0, len(cells), together)]):
+    for group in paced([cells[i:i + together] for i in range(0, len(cells), together)], between):
         if worst.is_finite():
-            between = group[0][0].union(group[-1][1])
-            here = sum((law.count * bound_derivative(law, order + 3, between) for law in steps.laws), more)
+            span = group[0][0].union(group[-1][1])
+            here = sum((law.count * bound_derivative(law, order + 3, span) for law in paced(steps.laws, between)), more)
             worst = worst.max(upper_end(here))
         total += sum((cell.bound(low, high, worst) for low, high in group), arb(0))
     return upper_end(total)
