@@ -141,7 +141,7 @@ def test_the_paragraph_states_no_lower_end_of_an_upper_bound() -> None:
 
 @pytest.mark.parametrize(("claim", "words"), [
     ((GAUSSIAN, "1.9", "1e-5"), ("The true epsilon is at least 1.04899 times", "epsilon = 2.0 would be proved")),
-    ((ZCDP, "17.14", "1e-10"), ("Only an upper bound is known", "at most", "ε = 17.15")),
+    ((ZCDP, "17.14", "1e-10"), ("Only an upper bound is known", "at most", "17.15")),
 ])
 def test_pages_say_the_same(claim: tuple[str, ...], words: tuple[str, ...]) -> None:
     pytest.importorskip("jinja2")
@@ -149,7 +149,7 @@ def test_pages_say_the_same(claim: tuple[str, ...], words: tuple[str, ...]) -> N
     from verified_dp.report.pages import index
 
     found = judged(*claim)
-    shown = found.html(seconds=0.1, methods=(), peers=False)
+    shown = found.html(seconds=2, methods=(), peers=False)
     shown += index([(read_certificate(found.document, "t"), "t.html")], {})
     assert all(one in shown for one in words)
     assert ("true ε" in shown) == (claim[0] == GAUSSIAN)
