@@ -1,4 +1,4 @@
-"""Laws of atoms on no grid, by the sums of their transforms on a line; cells bound what is not summed (T160).
+"""Laws of atoms on no grid, by sums of their transforms on a line; cells bound what is not summed (T188, T189, T192).
 
 With z_m = c + im eta and M the product of the sums over all listed outcomes, their D(eps) is
 
@@ -94,19 +94,18 @@ class Steps:
         turns = [cos_sin(loss * step) for loss, _ in self.pairs]
         return turn_sums(first, turns, count) if turns else [(Ball(0), Ball(0))] * (count + 1)
 
-    def log_cells(self, weights: list[Ball], start: Ball, width: Ball, cells: int) -> list[Ball]:
-        """count times log of a bound of |M| on each cell: by |M|^2, its slope at the start and its bend."""
+    def log_cells(self, weights: list[Ball], middle: Ball, width: Ball, reach: Ball, cells: int) -> list[Ball]:
+        """count times log of a bound of |M| as far as reach from the middle of each cell, by the angle of T189."""
         whole = total(weights)
-        middle = (total(w * loss for (loss, _), w in zip(self.pairs, weights, strict=True)) / whole).upper()
-        away = [loss - middle for loss, _ in self.pairs]
-        first = [w * x for w, x in zip(weights, away, strict=True)]
-        second, mean = total(w * x for w, x in zip(first, away, strict=True)), total(first)
-        bend, found = (whole * second - mean * mean) * width * width, []
-        values, slopes = (self.line(row, start, width, cells - 1) for row in (weights, first))
-        for (re, im), (dx, dy) in zip(values, slopes, strict=True):
-            here = re * re + im * im
-            most = larger(here, here + 2 * width * (dx * im - dy * re) + bend).upper()
-            found.append(log(smaller(sqrt(most), whole)) * self.count)
+        mean = (total(w * loss for (loss, _), w in zip(self.pairs, weights, strict=True)) / whole).upper()
+        away = [loss - mean for loss, _ in self.pairs]
+        turn = sqrt((total(w * x * x for x, w in zip(away, weights, strict=True)) / whole).upper()) * reach
+        (cosine, sine), found = cos_sin(turn), []
+        for re, im in self.line(weights, middle, width, cells - 1):
+            share, most = (sqrt(re * re + im * im) / whole).upper(), whole
+            if 2 * turn < pi() and share <= cosine:
+                most = whole * (share * cosine + sqrt(1 - share * share) * sine)
+            found.append(log(most.upper()) * self.count)
         return found
 
 
@@ -119,12 +118,15 @@ class OutcomesValues:
         weights = [one.tilted(witness.tilt) for one in steps]
         columns = [one.line(row, Ball(0), step, witness.count) for one, row in zip(steps, weights, strict=True)]
         self.terms: list[Complex] = []
+        inside = Ball(0)
         for m, row in enumerate(zip(*columns, strict=True)):
             w = step * m
-            found = inverse(times((c, w), (c + 1, w)))
+            found, size = inverse(times((c, w), (c + 1, w))), Ball(2 if m else 1)
             for value, one in zip(row, steps, strict=True):
                 found = times(found, complex_power(value, one.count))
+                size = size * exp(log(sqrt(value[0] * value[0] + value[1] * value[1]).upper()) * one.count)
             self.terms.append(found)
+            inside = (inside + size).upper()
         self.infinity = composed_infinity([(one.infinity, one.count) for one in steps]).lower()
         self.most = composed_infinity([(smaller(one.infinity + one.rest, 1), one.count) for one in steps]).upper()
         with precision(LOW_BITS + 2 * sum(one.count for one in steps).bit_length()):
@@ -132,19 +134,27 @@ class OutcomesValues:
             for exponent in (witness.right, witness.left):
                 size = exp(total(log(total(one.tilted(exponent))) * one.count for one in steps))
                 self.masses[exponent] = size * chernoff_factor(ball(exponent)) if exponent else size
-            self.beyond = self._beyond(steps, weights)
+            self.beyond = self._beyond(steps, weights, inside)
 
-    def _beyond(self, steps: list[Steps], weights: list[list[Ball]]) -> Ball:
-        """(eta/2pi) times the sum of |M|/|z|^2 over all |m| > m0, |M| <= M(c) past the cells."""
-        step, m, found = ball(self.witness.step), self.witness.count, Ball(0)
+    def _beyond(self, steps: list[Steps], weights: list[list[Ball]], inside: Ball) -> Ball:
+        """(eta/2pi) times the sum of |M|/|z|^2 over all m0 < |m| <= m', and what T192 or T188 says of the others.
+
+        inside: the sum of |M| over |m| <= m0.
+        """
+        step, c, m, found = ball(self.witness.step), ball(self.witness.tilt), self.witness.count, Ball(0)
         for cells, stride in self.witness.cover:
-            blocks = [one.log_cells(row, step * m, step * stride, cells)
+            blocks = [one.log_cells(row, step * Fraction(2 * m + stride + 1, 2), step * stride,
+                                    step * Fraction(stride - 1, 2), cells)
                       for one, row in zip(steps, weights, strict=True)]
             for sizes in zip(*blocks, strict=True):
-                found = found + (exp(total(sizes)) * Fraction(stride, m * m)).upper()
+                size = (exp(total(sizes)) * stride).upper()
+                found, inside = (found + size / (m * m)).upper(), (inside + 2 * size).upper()
                 m += stride
         height = exp(total(log(total(row)) * one.count for one, row in zip(steps, weights, strict=True)))
-        return ((found + height / m) / (pi() * step)).upper()
+        spacing = 2 * pi() / (step * (m + 1))
+        square = spacing * spacing
+        band = inside * step * step / 2 * larger(exp(c * (c + 1) * square / 24) / 2, 1) * square / 12
+        return ((found + smaller(height / m, band)) / (pi() * step)).upper()
 
     def enclose(self, epsilon: Fraction) -> Bounds:
         """All that is not listed is finite with delta 0 for the lower end, infinite for the upper one."""
