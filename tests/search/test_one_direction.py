@@ -139,7 +139,7 @@ def test_an_epsilon_of_dp_sgd_enters_no_file_that_only_declines() -> None:
     assert {file for file in seen if file.startswith("search/planners")} == {
         f"search/planners/{name}.py" for name in ("line", "plan", "table")}
     engines = {Path(file).stem for file in seen if file.startswith("core/engines")}
-    assert engines <= {"chernoff", "contour", "lines", "mixture_lines", "nodes", "powers"}
+    assert engines <= {"contour", "lines", "mixture_lines", "nodes", "powers"}
     assert not any(file.startswith("questions/") for file in seen)
     assert len(seen) <= 39, sorted(seen)
 

@@ -95,7 +95,7 @@ ROWS = (
     Row("marked", "Marked", "contour", 0, 0.3, _has_nodes),
     Row("outcomes", "Outcomes", "contour", 1, 0.0, _is_listed),
     Row("lattice", "Lattice", "lattice", 2, 0.0, _is_known),
-    Row("chernoff", "Chernoff", "contour", 3, 0.0, has_contour),
+    Row("moment", "Quick", "contour", 3, 0.0, has_contour),
     Row("moment", "Moment", "renyi", 3, 0.0, _has_moments),
 )
 """In the order in which plans are made."""
