@@ -34,11 +34,7 @@ def bound_log_moments(parts: Iterable[tuple[Law, int]], exponent: arb, between: 
     """Bound the sum of count * log E[e^{l L}; L < inf] over laws, l > 0; +inf where a moment is not bounded."""
     total = arb(0)
     for law, count in paced(parts, between):
-        if has_only_moments(law):
-            total += count * law.bound_log_moment(exponent)
-        else:
-            high = upper_end(law.enclose_moment(exponent))
-            total += count * high.log() if high > 0 else arb.pos_inf()
+        total += count * law.bound_log_moment(exponent)
     return upper_end(total)
 
 
@@ -133,6 +129,7 @@ class MomentWitness:
     def work(self, loss: ComposedLoss) -> Work:
         """Of the moments."""
         units = 2 * sum(law.transform_work(self.prec) + law.rule_work(self.prec) for law, _ in loss.direct_parts)
+        units += sum(law.value_work(self.prec) for law, _ in loss.parts if has_only_moments(law))
         return Work(len(self.powers) * (units + EXPONENTIAL * words(self.prec)))
 
 
