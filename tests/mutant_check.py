@@ -73,16 +73,16 @@ ENGINES: dict[str, tuple[str, str, str, str]] = {
     "rays": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 2', _POISSON), "0.5", "1e-4"),
     "rays beside plain steps": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 2', _POISSON)
                + _step('kind = "gaussian"\nnoise_multiplier = "20000"'), "0.5", "1e-4"),
-    "chernoff": (
+    "node-moment of a line": (
         "add-or-remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 1000', _POISSON), "1", "1e-5"),
     "lattice": ("remove", _step('kind = "discrete-gaussian"\nsigma_squared = "4"\nsensitivity = 1\ncount = 3', (
         'scheme = "poisson", probability = "0.1"')), "0.2", "1e-2"),
     "sparse": ("add", _step('kind = "laplace"\nscale = "10"\nsensitivity = "1"\ncount = 3000', (
         'scheme = "poisson", probability = "1/50"')), "0.5", "1e-3"),
     "closed-form": ("remove", _step('kind = "laplace"\nscale = "3"\nsensitivity = "1"\ncount = 5'), "0.5", "1e-3"),
-    "renyi": ("remove", _step('kind = "renyi"\nrenyi_orders = ["2", "8"]\nepsilons = ["0.01", "0.05"]')
+    "node-moment": ("remove", _step('kind = "renyi"\nrenyi_orders = ["2", "8"]\nepsilons = ["0.01", "0.05"]')
               + _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 10', _POISSON), "0.5", "1e-3"),
-    "divergences": ("remove", _step('kind = "zcdp"\nrho = "0.1"'), "0.1", "1e-2"),
+    "moment": ("remove", _step('kind = "zcdp"\nrho = "0.1"'), "0.1", "1e-2"),
     "support": ("add", _step('kind = "gaussian"\nnoise_multiplier = "1"\ncount = 3', _POISSON), "0.5", "1e-2"),
     "exact": ("remove", _step('kind = "approximate-dp"\nepsilon = "1/10"\ndelta = "1e-7"\ncount = 4'), "0.5", "1e-3"),
     "end": ("replace", _step('kind = "laplace"\nscale = "20"\nsensitivity = "1"'), "0.04", "0"),

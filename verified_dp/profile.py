@@ -40,13 +40,13 @@ from verified_dp.questions.curve import Curve
 from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
 from verified_dp.questions.many import Found, Many, deltas_along, epsilons_along
+from verified_dp.questions.moments import enclose_renyi_divergence
 from verified_dp.questions.relative_entropy import choose_relative_entropy
 from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.attack import bracket_order, order_of
 from verified_dp.search.buckets import enclose_in_buckets, has_buckets
 from verified_dp.search.deadline import Budget, OutOfTime, ending_at, is_stopped
-from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.planners.lattice import DEFAULT_DIGITS as LATTICE_DIGITS

@@ -129,7 +129,7 @@ def test_long_evaluations_look_at_the_clock_at_every_law(method: str) -> None:
     profile, laws = privacy_profile(schedule(6), "remove"), 6
     seconds = 1e-6 if method == "auto" else None
     found = profile.solve_delta(1, 3, method, seconds).evaluations[0]
-    assert found.witness.kind == ("renyi" if method == "auto" else found.witness.kind)
+    assert found.witness.kind == ("node-moment" if method == "auto" else found.witness.kind)
     looks = list[int]()
     evaluate(profile.losses[0], found.witness, lambda: looks.append(1))
     assert len(looks) >= 2 * laws

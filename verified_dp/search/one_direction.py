@@ -135,9 +135,9 @@ class OneDirection(Estimates):
 
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
         """The bound of one moment, by few nodes."""
-        from verified_dp.search.planners.chernoff import chernoff_witness
+        from verified_dp.search.planners.moment import quick_witness
 
-        return self.evaluate(epsilon, chernoff_witness(self, tilt))
+        return self.evaluate(epsilon, quick_witness(self, tilt))
 
     def reversed(self, answer: Answer, other: OneDirection, goal: arb) -> Answer | None:
         """The other order by the line that gave this answer, where that shows it at most the goal."""

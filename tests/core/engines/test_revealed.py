@@ -13,10 +13,10 @@ from flint import arb, ctx
 
 from verified_dp import Gaussian, PoissonSampled, WithReplacement, compose, privacy_profile
 from verified_dp.certificate import certify, verify
-from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.node_moment import EarlierChernoff
 from verified_dp.core.engines.nodes import enclose_families
 from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.families.batches.mechanism import TruncatedPoisson
@@ -189,7 +189,7 @@ def hostile(line: LineWitness) -> list[Witness]:
             replace(line, nodes=(first, replace(second, last=second.first + 3))),
             replace(line, nodes=(replace(first, step=first.step * 3), second)),
             replace(line, nodes=(first, replace(second, height=second.height * 40))),
-            ChernoffWitness(line.tilt, line.nodes[:1], 64), ChernoffWitness(line.tilt, line.nodes, 64)]
+            EarlierChernoff(line.tilt, line.nodes[:1], 64).now(), EarlierChernoff(line.tilt, line.nodes, 64).now()]
 
 
 @revealed

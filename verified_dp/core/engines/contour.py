@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
     NodeSet,
+    bound_mass,
     count_all_nodes,
     enclose_families,
     work_of_nodes,

@@ -103,7 +103,7 @@ ROWS = (
     Row("expansion", "Tails", "edgeworth", 0, 0.0, _has_expansion),
     Row("expansion", "Normal", "berry-esseen", 0, 0.0, _has_expansion),
     Row("lattice", "Lattice", "lattice", 2, 0.0, _is_known),
-    Row("chernoff", "Chernoff", "contour", 3, 0.0, has_contour),
+    Row("moment", "Quick", "contour", 3, 0.0, has_contour),
     Row("moment", "Moment", "renyi", 3, 0.0, _has_moments),
 )
 """In the order in which plans are made."""

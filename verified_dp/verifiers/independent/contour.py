@@ -339,6 +339,12 @@ class RenyiOrder:
         return RenyiValues(self, loss)
 
 
+def moment_of(nodes: Nodes, point: Ball) -> Ball:
+    """At least the moment that the nodes stand for, which is real."""
+    quadrature, tails = nodes.line_error(point)
+    return (total(x for x, _ in nodes.weights((point, Ball(0)))) + quadrature + tails).upper()
+
+
 class RenyiValues:
     """An upper bound of log M(l), and P(S = inf)."""
 
@@ -348,19 +354,14 @@ class RenyiValues:
         size = loss.gaussian_exponent((point, Ball(0)))[0]
         require(len(order.nodes) == len(loss.sampled_parts))
         for (law, count), rule in zip(loss.sampled_parts, order.nodes, strict=True):
-            size = size + log(self._moment(Nodes(law, rule), point)) * count
+            size = size + log(moment_of(Nodes(law, rule), point)) * count
         for law, count in loss.parts:
             if all(law is not one for one, _ in loss.sampled_parts):
                 size = size + log(law.moment(point).upper()) * count
         self.log_moment, self.infinity = size.upper(), loss.infinity()
 
-    @staticmethod
-    def _moment(nodes: Nodes, point: Ball) -> Ball:
-        quadrature, tails = nodes.line_error(point)
-        return (total(x for x, _ in nodes.weights((point, Ball(0)))) + quadrature + tails).upper()
-
     def enclose(self, epsilon: Fraction) -> Bounds:
-        """The smaller of C(l) M(l) e^{-l eps} and the best that one order can give (T67, T68)."""
+        """The smaller of C(l) M(l) e^{-l eps} and the best that one order can give (T180)."""
         exponent = ball(self.order.exponent)
         bound = exp(self.log_moment - exponent * epsilon) * chernoff_factor(exponent)
         other = self._two_tangents(exponent, epsilon)

@@ -22,6 +22,7 @@ from .lattice import Lattice
 from .laws import Component
 from .losses import ComposedLoss
 from .marked import Marked
+from .moment import Moment, NodeMoment
 from .nodes import Rule
 from .outcomes import Outcomes
 from .pieces import ClosedForm
@@ -164,7 +165,7 @@ class Attack:
         return OneEnd(self.inner.evaluate(self.lost(loss)), above=False)  # type: ignore[attr-defined]
 
 
-SHORTENED_INNER = frozenset({"line", "marked", "rays", "chernoff", "support", "exact"})
+SHORTENED_INNER = frozenset({"line", "marked", "rays", "chernoff", "moment", "node-moment", "support", "exact"})
 
 
 @dataclass(frozen=True)
@@ -266,6 +267,8 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "endless": (Endless, "closed-form"),
     "renyi": (RenyiOrder, "renyi"),
     "divergences": (Divergences, "renyi"),
+    "moment": (Moment, "renyi"),
+    "node-moment": (NodeMoment, "renyi"),
     "outcomes": (Outcomes, "contour"),
     "halves": (Halves, "closed-form"),
     "shortened": (Shortened, "contour"),
@@ -287,6 +290,10 @@ def read_witness(table: Any, path: str) -> Any:
     if kind == "line" and "reaches" in table:
         table = _listed(table, path)
         kind = table["kind"]
+    if kind == "node-moment":
+        if [] in (table.get("nodes"), table.get("families")):
+            raise Invalid(path, "must be without empty lists")
+        table = {"nodes": [], "families": [], **table}
     witness = _read_fields({key: value for key, value in table.items() if key != "kind"}, KINDS[kind][0], path)
     if not 2 <= witness.prec <= MAX_PRECISION:
         raise Invalid(f"{path}.prec", f"must be from 2 to {MAX_PRECISION}")
@@ -376,6 +383,8 @@ def check_size(witness: Any) -> None:
         lengths += [count_lists(witness), sum(abs(one.high - one.low) for row in witness.windows for one in row)]
     elif isinstance(witness, Chernoff | RenyiOrder):
         lengths += [_nodes(witness.nodes)]
+    elif isinstance(witness, NodeMoment):
+        lengths += [_nodes(witness.nodes + witness.families)]
     if max(lengths) > MAX_LENGTH or cells > MAX_CELLS:
         raise TooMuch("takes more work or memory than this checker spends")
 

@@ -1,38 +1,31 @@
-"""Bounds from one Renyi order: attained where the theorem says so, never below the exact divergence."""
+"""Bounds from one Renyi order: attained where the theorem says so, never below delta or the exact divergence."""
 
 from __future__ import annotations
 
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from types import ModuleType
 
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.moment import MomentValues, MomentWitness
+from verified_dp.core.engines.node_moment import EarlierChernoff, EarlierRenyi, moment_witness
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.engines.renyi import (
-    RenyiValues,
-    RenyiWitness,
-    bound_asoodeh,
-    bound_canonne,
-    bound_mironov,
-    bound_variance,
-    enclose_all_nodes,
-    enclose_divergence,
-    enclose_log_moment,
-)
 from verified_dp.core.families.finite.atomic import FiniteLoss
 from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.balls import ball
-from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.witnesses import evaluate
+from verified_dp.papers.renyi.bounds import bound_canonne, bound_mironov, bound_variance
+from verified_dp.questions.moments import enclose_all_nodes, enclose_divergence, enclose_log_moment
 from verified_dp.search.renyi import MomentModel, at_order, choose_order_witness
 
 RULE = NodeRule(Fraction(5, 4), Fraction(5, 4), Fraction(1, 12), -140, 220)
@@ -41,6 +34,11 @@ Masses = tuple[tuple[Fraction, Fraction], ...]
 
 def finite(masses: Masses) -> ComposedLoss:
     return ComposedLoss("remove", ((FiniteLoss(masses, "remove"), 1),), Fraction(0))
+
+
+def order(exponent: object, low: Fraction | int = 0, high: Fraction | int = 0, prec: int = 100) -> MomentWitness:
+    """One Renyi order without rules."""
+    return moment_witness(Fraction(exponent), Fraction(low), Fraction(high), prec)  # type: ignore[arg-type]
 
 
 def two_point(u: Fraction, v: Fraction) -> Masses:
@@ -60,7 +58,7 @@ def attained_epsilon(oracle: ModuleType, u: Fraction, v: Fraction, exponent: Fra
     return Fraction(int(oracle.mp.log(a) * 10**25) + 1, 10**25)
 
 
-@pytest.mark.theorem("T68-joint-range")
+@pytest.mark.theorem("T180-moment")
 @pytest.mark.theorem("T65-renyi-composition")
 @pytest.mark.parametrize("exponent", ["1/3", "1", "7/2", "40"])
 @pytest.mark.parametrize(("u", "v"), [("1/2", "3/2"), ("99/100", "9"), ("1/10", "11/10"), ("999/1000", "1001/1000")])
@@ -75,13 +73,13 @@ def test_two_points_attain_the_bound(oracle: ModuleType, exponent: str, u: str, 
     a = oracle.mp.exp(oracle.real(epsilon))
     exact = oracle.real(m) + hockey_stick(tuple((oracle.real((1 - m) * p), oracle.real(q)) for p, q in pair), a)
     ratio = Fraction(int(oracle.real(high) / a * 10**30), 10**30)
-    values = RenyiWitness(Fraction(exponent), low, ratio, (), 300).evaluate(loss)
+    values = order(exponent, low, ratio, 300).evaluate(loss)
     bound = oracle.real(values.delta(epsilon).upper)
     assert exact - oracle.mpf("1e-35") <= bound <= exact + oracle.mpf("1e-20")  # 1e-35: mpmath's own rounding
     assert oracle.real(m) + oracle.real(bound_canonne(values, epsilon)) > exact - oracle.mpf("1e-35")
 
 
-@pytest.mark.theorem("T68-joint-range")
+@pytest.mark.theorem("T180-moment")
 def test_condition_is_needed(oracle: ModuleType) -> None:
     """A tangent point a little too far right would give a number below the truth: it is refused."""
     u, v, two = Fraction(1, 2), Fraction(3, 2), Fraction(2)
@@ -89,11 +87,11 @@ def test_condition_is_needed(oracle: ModuleType) -> None:
     a = oracle.mp.exp(oracle.real(epsilon))
     for factor, known in (("1.000001", False), ("0.999999", True)):
         ratio = Fraction(int(oracle.real(v) / a * oracle.mpf(factor) * 10**30), 10**30)
-        bound = bound_asoodeh(RenyiWitness(two, u, ratio, (), 200).evaluate(loss), epsilon)
+        bound = order(2, u, ratio, 200).evaluate(loss).bound_by_tangents(epsilon)
         assert bound.is_finite() is known
 
 
-@pytest.mark.theorem("T68-joint-range")
+@pytest.mark.theorem("T180-moment")
 @pytest.mark.parametrize(("rho", "exponent", "eps"), [("1/10", 4, "1"), ("1", 2, "4"), ("1/50", 29, "1/2")])
 def test_best_tangents_reach_the_maximum(oracle: ModuleType, rho: str, exponent: int, eps: str) -> None:
     """Over tangents the least bound equals the largest p - a r over two-point pairs, by two separate searches."""
@@ -171,7 +169,7 @@ def several_bounds(loss: ComposedLoss, exponent: float, epsilon: Fraction) -> It
     model = MomentModel(loss)
     choice = at_order(model, exponent, float(epsilon))
     best = choose_order_witness(model, choice, float(epsilon), 40)
-    for witness in (best, RenyiWitness(best.exponent, Fraction(0), Fraction(0), (), 100)):
+    for witness in (best, order(best.exponent)):
         yield witness.evaluate(loss).delta(epsilon)
 
 
@@ -179,18 +177,18 @@ def several_bounds(loss: ComposedLoss, exponent: float, epsilon: Fraction) -> It
 @pytest.mark.parametrize("exponent", ["1/4", "1", "9/2"])
 def test_sharp_chernoff_is_attained(oracle: ModuleType, exponent: str) -> None:
     """By one atom at log((l+1)/l) above eps, where the original moments accountant is larger by 1/C(l)."""
-    order = Fraction(exponent)
-    ratio = (order + 1) / order
+    tilt = Fraction(exponent)
+    ratio = (tilt + 1) / tilt
     masses = ((Fraction(1), 1 / ratio), (Fraction(0), 1 - 1 / ratio))
-    values = RenyiWitness(order, Fraction(0), Fraction(0), (), 200).evaluate(finite(masses))
+    values = order(tilt, prec=200).evaluate(finite(masses))
     truth, bound = 1 - 1 / ratio, oracle.exact(bound_canonne(values, Fraction(0)))
     assert truth <= bound <= truth * (1 + Fraction(1, 10**15))
     original = oracle.exact(bound_mironov(values, Fraction(0)))
-    assert float(original) == pytest.approx(float(bound) / float(oracle.chernoff_constant(order)))
+    assert float(original) == pytest.approx(float(bound) / float(oracle.chernoff_constant(tilt)))
 
 
 @pytest.mark.theorem("T67-one-order")
-@pytest.mark.theorem("T68-joint-range")
+@pytest.mark.theorem("T180-moment")
 @pytest.mark.theorem("T69-variance")
 @pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
 def test_one_sampled_step_stays_below(oracle: ModuleType, composed: Callable[..., ComposedLoss], order: str) -> None:
@@ -198,11 +196,11 @@ def test_one_sampled_step_stays_below(oracle: ModuleType, composed: Callable[...
     for epsilon in (Fraction(0), Fraction(1, 20), Fraction(9, 100)):
         exact = oracle.single_delta(order, "0.1", 1, epsilon)
         for x, low, high in [("1/2", "1/2", "1"), ("2", "9/10", "21/20"), ("5", "99/100", "23/20"), ("12", "1", "1")]:
-            values = RenyiWitness(Fraction(x), Fraction(low), Fraction(high), (RULE,), 100).evaluate(loss)
+            values = moment_witness(*map(Fraction, (x, low, high)), 100, nodes=(RULE,)).evaluate(loss)
             with ctx.workprec(100):
                 spread = bound_variance(loss, enclose_all_nodes(loss, (RULE,)), Fraction(x), Fraction(1, 8), epsilon)
             known = [bound_mironov(values, epsilon), bound_canonne(values, epsilon),
-                     bound_asoodeh(values, epsilon), spread]
+                     values.bound_by_tangents(epsilon), spread]
             assert all(exact < oracle.real(bound) for bound in known if bound.is_finite())
             assert known[0].is_finite() and known[3].is_finite()
 
@@ -289,15 +287,97 @@ def test_moments_known_from_above_only_start_at_zero() -> None:
 
 def test_inadmissible_witnesses() -> None:
     loss = ComposedLoss("symmetric", ((ZCDPLoss(Fraction(1)), 1),), Fraction(0))
-    good = RenyiWitness(Fraction(2), Fraction(1, 2), Fraction(1), (), 64)
-    assert good.applies(loss) and isinstance(evaluate(loss, good), RenyiValues)
-    for bad in (RenyiWitness(Fraction(0), Fraction(0), Fraction(0), (), 64),
-                RenyiWitness(Fraction(-1), Fraction(0), Fraction(0), (), 64),
-                RenyiWitness(Fraction(1), Fraction(2), Fraction(1), (), 64),
-                RenyiWitness(Fraction(1), Fraction(-1), Fraction(1), (), 64),
-                RenyiWitness(Fraction(1), Fraction(0), Fraction(0), (RULE,), 64)):
+    good = order(2, Fraction(1, 2), 1)
+    assert good.applies(loss) and isinstance(evaluate(loss, good), MomentValues)
+    for bad in (order(Fraction(-1, 2)), order(1, -1), order(1, 0, -1),
+                moment_witness(Fraction(1), Fraction(0), Fraction(0), 64, nodes=(RULE,)),
+                moment_witness(Fraction(1), Fraction(0), Fraction(0), 64, families=(RULE,)), ClosedFormWitness(64)):
         with pytest.raises(InvalidInput):
             evaluate(loss, bad)
-    for other in (ClosedFormWitness(64), ChernoffWitness(Fraction(1), (), 64)):
-        with pytest.raises(InvalidInput):
-            evaluate(loss, other)
+
+
+def test_rules_go_with_one_order_alone(composed: Callable[..., ComposedLoss]) -> None:
+    """The sums over nodes are those of one direction: relative entropies and several powers take no rules."""
+    loss, good = composed("remove", "1/10", 1), moment_witness(Fraction(2), Fraction(0), Fraction(0), 64, nodes=(RULE,))
+    assert good.applies(loss)
+    half = Fraction(1, 2)
+    for change in ({"powers": (Fraction(1),)}, {"powers": (Fraction(-2),)}, {"families": (RULE,)},
+                   {"nodes": (RULE,) * 2}, {"powers": (Fraction(2), Fraction(3)), "weights": (half, half)}):
+        assert not replace(good, **change).applies(loss)  # type: ignore[arg-type]
+
+
+@pytest.mark.theorem("T180-moment")
+@pytest.mark.parametrize("name", ["remove", "add", "symmetric"])
+def test_rules_by_law_and_by_family_agree(composed: Callable[..., ComposedLoss], name: str) -> None:
+    """And the law's own bound, without any, is larger."""
+    loss, nothing = composed(name, "1/10", 1, 7, "1/4"), (Fraction(3), Fraction(0), Fraction(0), 100)
+    found = [evaluate(loss, witness).delta(Fraction(1)).upper for witness in (
+        moment_witness(*nothing, nodes=(RULE,)), moment_witness(*nothing, families=(RULE,)), moment_witness(*nothing))]
+    assert abs(found[0] - found[1]) < arb("1e-20") * found[0] and found[0] < found[2]
+
+
+def test_earlier_kinds_state_the_same() -> None:
+    """A rule of an earlier Chernoff bound is one of a line's, that of an earlier Renyi order a sampled Gaussian's."""
+    third, rules = Fraction(1, 3), (RULE,)
+    assert EarlierRenyi(third, third, Fraction(2), (), 64).now() == order(third, third, 2, 64)
+    assert EarlierRenyi(third, third, Fraction(2), rules, 64).now() == moment_witness(
+        third, third, Fraction(2), 64, nodes=rules)
+    earlier = EarlierChernoff(third, rules, 64)
+    assert earlier.now() == moment_witness(third, Fraction(0), Fraction(0), 64, families=rules)
+    assert (earlier.method, dict(earlier.sources)) == ("contour", {"chernoff": "renyi"})
+
+
+def quick(exponent: Fraction, rule: NodeRule, prec: int = 64) -> MomentWitness:
+    """One order without tangents, by a rule as a line has it."""
+    return moment_witness(exponent, Fraction(0), Fraction(0), prec, families=(rule,))
+
+
+@pytest.mark.theorem("T03-chernoff")
+@pytest.mark.parametrize("exponent", ["1/1000", "1/3", "1", "5/2", "40", "10000"])
+def test_factor_is_the_maximum(oracle: ModuleType, exponent: str) -> None:
+    """C(l) is attained (by a loss with one atom), so the factor must be neither smaller nor larger."""
+    with ctx.workprec(64):
+        factor = oracle.real(bound_chernoff_factor(ball(Fraction(exponent))))
+    maximum = oracle.chernoff_constant(Fraction(exponent))
+    assert maximum <= factor <= maximum * (1 + oracle.mpf("1e-10"))
+
+
+@pytest.mark.theorem("T03-chernoff")
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
+@pytest.mark.parametrize(("exponent", "eps", "count"), [("1/2", "-1", 1), ("2", "1/20", 1), ("3", "1/2", 7)])
+def test_bound_is_the_formula(oracle: ModuleType, composed: Callable[..., ComposedLoss], order: str,
+                              exponent: str, eps: str, count: int) -> None:
+    x = Fraction(exponent)
+    loss = composed(order, "1/10", 1, count, "1/4")
+    bound = oracle.real(quick(x, RULE, 100).evaluate(loss).delta(Fraction(eps)).upper)
+    mass = oracle.transform(order, "0.1", 1, oracle.real(x)) ** count
+    mass *= oracle.mp.exp(oracle.real(x * (x + 1) / 8))
+    formula = min(oracle.chernoff_constant(x) * mass.real * oracle.mp.exp(oracle.real(-x * Fraction(eps))), 1)
+    assert formula * (1 - oracle.mpf("1e-20")) <= bound <= formula * (1 + oracle.mpf("1e-8"))
+
+
+@pytest.mark.theorem("T03-chernoff")
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
+def test_bound_holds_and_is_close(
+        oracle: ModuleType, composed: Callable[..., ComposedLoss], order: str) -> None:
+    """Against one exact step: never below; at the best exponent within a factor 8."""
+    for epsilon in (Fraction(0), Fraction(1, 20), Fraction(9, 100)):
+        exact = oracle.single_delta(order, "0.1", 1, epsilon)
+        witnesses = [quick(Fraction(x), RULE) for x in ("1/4", "1", "2", "5", "12")]
+        bounds = [oracle.real(witness.evaluate(composed(order, "1/10", 1)).delta(epsilon).upper)
+                  for witness in witnesses]
+        assert all(exact < bound for bound in bounds)
+        assert min(bounds) < 8 * exact or order != "remove"
+
+
+def test_lower_bound_is_zero(composed: Callable[..., ComposedLoss]) -> None:
+    witness = quick(Fraction(2), RULE)
+    bounds = witness.evaluate(composed("add", "1/10", 1, 3)).delta(Fraction(1, 10))
+    assert bounds.lower == 0 and bounds.budget["renyi"] == bounds.upper
+
+
+def test_inadmissible_nodes_give_no_bound(composed: Callable[..., ComposedLoss]) -> None:
+    """A strip wider than pi s^2: nothing is known, and nothing is claimed."""
+    wide = NodeRule(Fraction(2), Fraction(5, 4), Fraction(1, 12), -140, 220)
+    witness = quick(Fraction(2), wide)
+    assert witness.evaluate(composed("remove", "1/10", 1)).delta(Fraction(1)).upper == 1
