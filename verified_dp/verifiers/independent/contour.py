@@ -1,4 +1,4 @@
-"""Witnesses by the transform of the loss: lines, bent paths, Chernoff bounds, one Renyi order.
+"""Witnesses by the transform of the loss: lines, Chernoff bounds, one Renyi order.
 
 CERTIFICATE.md, "Witnesses": each function states the inequality that it evaluates.
 """
@@ -8,48 +8,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from .balls import (
     Ball,
     Complex,
-    Row,
-    Table,
     Unknown,
     ball,
-    bits,
     complex_exp,
     complex_power,
     cos_sin,
-    entry,
     exp,
-    exp_row,
     expm1,
     inverse,
     larger,
-    largest,
     log,
     modulus,
     pi,
-    plus,
     powers,
     precision,
-    products,
-    row_times,
     scaled_by,
     smaller,
     times,
-    top_of,
     total,
-    transposed,
     turn_sums,
 )
-from .half_lines import HalfLine
-from .laws import FixedBatchLoss
+from .document import TooMuch
 from .losses import SWAPPED, ComposedLoss
 from .nodes import Nodes, Rule, moved_nodes, shares_loss
-from .quadrature import MAX_POINTS, gauss_rule
 
 LOW_BITS = 96
 """One-sided bounds need few digits."""
@@ -76,6 +62,12 @@ def bounds_from_sum(found: Ball, both: Mapping[str, Ball], above: Mapping[str, B
 def require(condition: bool) -> None:
     if not condition:
         raise Unknown("a witness outside of its side conditions")
+
+
+def not_covered(lacking: bool) -> None:
+    """Where a law's transform is not known here, a witness is left alone: the verdict needs none."""
+    if lacking:
+        raise TooMuch("a transform that this checker does not have")
 
 
 @dataclass(frozen=True)
@@ -116,13 +108,13 @@ def chernoff_factor(exponent: Ball) -> Ball:
     return exp(exponent * log(exponent) - (1 + exponent) * log(1 + exponent))
 
 
-def bound_mass(loss: ComposedLoss, nodes: Sequence[Nodes | Revealed], exponent: Fraction) -> Ball:
+def bound_mass(loss: ComposedLoss, nodes: Sequence[Nodes], exponent: Fraction) -> Ball:
     """C(l) M(l): D(eps) <= C(l) M(l) e^{-l eps} (T03); for l < -1 C(-1-l) M(l), of D(eps) - 1 + e^eps alike (T157)."""
     point = ball(exponent)
     size = loss.gaussian_exponent((point, Ball(0)))[0]
     for law, count in loss.direct_parts:
         size = size + log(law.bound_moment(point)) * count
-    for found, (_, count) in zip(nodes, loss.line_parts, strict=True):
+    for found, (_, count) in zip(nodes, loss.node_parts, strict=True):
         size = size + log(found.mass(point)) * count
     return (exp(size) * chernoff_factor(point if exponent > 0 else -1 - point)).upper()
 
@@ -142,49 +134,6 @@ def families(loss: ComposedLoss) -> list[list[int]]:
         else:
             family.append(i)
     return found
-
-
-@dataclass(frozen=True)
-class Revealed:
-    """The nodes of several laws, and the chance of each: transforms, errors and bounds are averages (T166)."""
-
-    parts: Sequence[tuple[Ball, Nodes | HalfLine]]
-
-    @property
-    def losses(self) -> list[Complex]:
-        return [loss for _, nodes in self.parts for loss in nodes.losses]
-
-    def weights(self, z: Complex) -> list[Complex]:
-        return [scaled_by(weight, share) for share, nodes in self.parts for weight in nodes.weights(z)]
-
-    def line_error(self, tilt: Ball) -> tuple[Ball, Ball]:
-        errors = [(share, *nodes.line_error(tilt)) for share, nodes in self.parts]
-        return total(share * one for share, one, _ in errors).upper(), total(
-            share * other for share, _, other in errors).upper()
-
-    def mass(self, tilt: Ball) -> Ball:
-        return total(share * nodes.mass(tilt) for share, nodes in self.parts).upper()
-
-    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
-        return total(share * nodes.beyond(tilt, frequency) for share, nodes in self.parts).upper()
-
-
-def line_nodes(loss: ComposedLoss, rules: Sequence[Rule], frequency: Fraction = Fraction(0)) -> list[Nodes | Revealed]:
-    """Of the laws with nodes, then of those that are one of several, which take a rule for each of these.
-
-    frequency: the largest one for which panels are asked to hold.
-    """
-    alternatives = [law.alternatives() for law, _ in loss.revealed_parts]
-    own = len(rules) - sum(map(len, alternatives))
-    require(own >= 0)
-    rest = iter(rules[own:])
-    return [*shared_nodes(loss, rules[:own]),
-            *(Revealed([(share, _nodes_of(law, next(rest), frequency)) for share, law in laws])
-              for laws in alternatives)]
-
-
-def _nodes_of(law: Any, rule: Rule, frequency: Fraction) -> Nodes | HalfLine:
-    return HalfLine(law, rule, frequency) if isinstance(law, FixedBatchLoss) else Nodes(law, rule)
 
 
 def shared_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
@@ -216,12 +165,12 @@ class Line:
     prec: int
 
     def evaluate(self, loss: ComposedLoss) -> LineValues | ReversedValues:
+        not_covered(not loss.has_transform)
         if self.tilt < -1:
             swapped = replace(self, tilt=-1 - self.tilt).evaluate(loss.in_order(SWAPPED[loss.order]))
             return ReversedValues(swapped)
         require(self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1)
         require(self.left >= 0 or (self.left < -1 and not loss.direct_parts))
-        require(loss.has_line)
         return LineValues(self, loss)
 
 
@@ -231,7 +180,7 @@ class LineValues:
     def __init__(self, line: Line, loss: ComposedLoss) -> None:
         self.line, self.loss = line, loss
         tilt, step = ball(line.tilt), ball(line.step)
-        nodes = line_nodes(loss, line.nodes, line.step * line.count)
+        nodes = shared_nodes(loss, line.nodes)
         errors = [found.line_error(tilt) for found in nodes]
         columns = [self._by_nodes(found, tilt, step) for found in nodes]
         direct = [law.line(tilt, step, line.count) for law, _ in loss.direct_parts]
@@ -240,7 +189,7 @@ class LineValues:
         for m in range(line.count + 1):
             z = tilt, step * m
             parts = [Part(column[m], *error, count)
-                     for column, error, (_, count) in zip(columns, errors, loss.line_parts, strict=True)]
+                     for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
             parts += [Part(column[m], error, Ball(0), count)
                       for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
             found, by_quadrature, by_tail = product(parts, loss.gaussian_exponent(z))
@@ -254,7 +203,7 @@ class LineValues:
         self.beyond = self._bound_beyond(tilt, ball(line.step * line.count))
         self.infinity = loss.infinity()
 
-    def _by_nodes(self, nodes: Nodes | Revealed, tilt: Ball, step: Ball) -> list[Complex]:
+    def _by_nodes(self, nodes: Nodes, tilt: Ball, step: Ball) -> list[Complex]:
         """Im v >= 0 on the rule's line: no turn is longer than 1 (T08)."""
         turns = [complex_exp((-v[1] * step, v[0] * step)) for v in nodes.losses]
         return turn_sums(nodes.weights((tilt, Ball(0))), turns, self.line.count)
@@ -264,7 +213,7 @@ class LineValues:
         size = self.loss.gaussian_exponent((tilt, frequency))[0]
         for law, count in self.loss.direct_parts:
             size = size + log(law.beyond(tilt, frequency)) * count
-        for found, (_, count) in zip(line_nodes(self.loss, self.line.tail_nodes), self.loss.line_parts, strict=True):
+        for found, (_, count) in zip(shared_nodes(self.loss, self.line.tail_nodes), self.loss.node_parts, strict=True):
             size = size + log(found.beyond(tilt, frequency)) * count
         return exp(size).upper()
 
@@ -302,181 +251,6 @@ class ReversedValues:
         return Bounds(larger(lower, 0).lower(), smaller(upper, 1).upper(), budget)
 
 
-# ---------- bent paths ----------
-
-Corner = tuple[Fraction, Fraction]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A straight piece up to `end`: panels of Gauss points, ellipses of parameter `ellipse`."""
-
-    end: Corner
-    panels: int
-    points: int
-    ellipse: Fraction
-    nodes: tuple[Rule, ...]
-    bound_nodes: tuple[Rule, ...]
-
-
-@dataclass(frozen=True)
-class Path:
-    """The start c > 0 on the real axis, the blocks upwards from it, the rules for |M| on the last vertical ray."""
-
-    tilt: Fraction
-    blocks: tuple[Block, ...]
-    ray_nodes: tuple[Rule, ...]
-    prec: int
-
-    def evaluate(self, loss: ComposedLoss) -> PathValues:
-        heights = [Fraction(0), *(block.end[1] for block in self.blocks)]
-        require(self.tilt > 0 and len(self.blocks) >= 1 and all(low < high for low, high in pairwise(heights)))
-        require(all(block.panels >= 1 and 2 <= block.points <= MAX_POINTS and block.ellipse > 1
-                    for block in self.blocks))
-        require(loss.has_transform and not loss.direct_parts and not loss.only_moments)
-        return PathValues(self, loss)
-
-
-class PathValues:
-    """All blocks, and the bound of |M| on the final ray."""
-
-    def __init__(self, path: Path, loss: ComposedLoss) -> None:
-        self.path, self.loss = path, loss
-        start: Corner = (path.tilt, Fraction(0))
-        self.blocks = []
-        for block in path.blocks:
-            self.blocks.append(BlockValues(loss, start, block))
-            start = block.end
-        with precision(LOW_BITS):
-            self.top = ball(start[0]), ball(start[1])
-            self.beyond = bound_products(loss, path.ray_nodes, [self.top])[0]
-
-    def enclose(self, epsilon: Fraction) -> Bounds:
-        """D(eps) = (1/pi) Im of the integral of M e^{-z eps}/(z(z+1)); errors on both sides (T18, T20)."""
-        eps = ball(epsilon)
-        sums = [block.sums(eps) for block in self.blocks]
-        found = total(part for part, _, _ in sums) / pi()
-        with precision(LOW_BITS):
-            errors = {
-                "quadrature": total(size for _, size, _ in sums) / pi(),
-                "node_tail": total(size for _, _, size in sums) / pi(),
-                "panels": total(block.bound_panels(eps) for block in self.blocks) / pi(),
-                "frequency_tail": self.beyond * exp(-(self.top[0] * eps)) / (pi() * self.top[1])}
-            errors = {name: size.upper() for name, size in errors.items()}
-        return bounds_from_sum(found, errors, {"aliasing": Ball(0)})
-
-
-class BlockValues:
-    """A block before eps is known."""
-
-    def __init__(self, loss: ComposedLoss, start: Corner, block: Block) -> None:
-        self.block = block
-        first, last = (ball(start[0]), ball(start[1])), (ball(block.end[0]), ball(block.end[1]))
-        self.length = modulus((last[0] - first[0], last[1] - first[1]))
-        with precision(LOW_BITS):
-            errors = [self._worst(found.errors([first, last])) for found in all_nodes(loss, block.nodes)]
-            self.corners = rectangle(first, last, block.panels, block.ellipse)
-            self.masses = self._bound_integrand(loss)
-        half = scaled_by((last[0] - first[0], last[1] - first[1]), Fraction(1, 2 * block.panels))
-        gauss = gauss_rule(block.points)
-        offsets = [scaled_by(half, node) for node, _ in gauss]
-        middles = [plus(first, scaled_by(half, 2 * i + 1)) for i in range(block.panels)]
-        columns = [panel_sums(found.losses, found.weights(middles[0]), scaled_by(half, 2), block.panels, offsets)
-                   for found in all_nodes(loss, block.nodes)]
-        self.points = [plus(middle, offset) for middle in middles for offset in offsets]
-        self.terms: list[Complex] = []
-        self.quadrature: list[Ball] = []
-        self.node_tail: list[Ball] = []
-        for m, z in enumerate(self.points):
-            parts = [Part(column[m], *error, count)
-                     for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
-            found, by_quadrature, by_tail = product(parts, loss.gaussian_exponent(z))
-            kernel = inverse(times(z, (z[0] + 1, z[1])))
-            factor = scaled_by(times(half, kernel), gauss[m % block.points][1])
-            self.terms.append(times(found, factor))
-            size = modulus(factor).upper()
-            self.quadrature.append(by_quadrature * size)
-            self.node_tail.append(by_tail * size)
-
-    @staticmethod
-    def _worst(errors: Sequence[tuple[Ball, Ball]]) -> tuple[Ball, Ball]:
-        """At the ends of a straight piece: the bounds are log-convex along it (T20)."""
-        return largest(quadrature for quadrature, _ in errors), largest(tail for _, tail in errors)
-
-    def _bound_integrand(self, loss: ComposedLoss) -> list[Ball]:
-        """|M/(z(z+1))| at the corners, the kernel by its largest value on the rectangle."""
-        left, low = (-largest(-z[part] for z in self.corners) for part in (0, 1))
-        kernel = larger(left, low) * larger(left + 1, low)
-        require(larger(left, low) > 0)
-        return [bound / kernel for bound in bound_products(loss, self.block.bound_nodes, self.corners)]
-
-    def sums(self, epsilon: Ball) -> tuple[Ball, Ball, Ball]:
-        """(Im of the sum, and the sums of both errors)."""
-        found, quadrature, node_tail = Ball(0), Ball(0), Ball(0)
-        for z, term, one, other in zip(self.points, self.terms, self.quadrature, self.node_tail, strict=True):
-            turn = complex_exp((-(z[0] * epsilon), -(z[1] * epsilon)))
-            found = found + times(term, turn)[1]
-            with precision(LOW_BITS):
-                size = exp(-(z[0] * epsilon))
-                quadrature, node_tail = quadrature + one * size, node_tail + other * size
-        return found, quadrature, node_tail
-
-    def bound_panels(self, epsilon: Ball) -> Ball:
-        return bound_gauss(self.length, self.corners, self.masses, self.block, self.block.points, epsilon)
-
-
-def panel_sums(losses: Sequence[Complex], weights: Sequence[Complex], stride: Complex, panels: int,
-               offsets: Sequence[Complex]) -> list[Complex]:
-    """sum_j weight_j e^{v_j (i stride + offset)} for all i < panels and all offsets, i by i: one matrix product."""
-    giant: list[Row] = []
-    baby: list[Row] = []
-    for v, weight in zip(losses, weights, strict=True):
-        row, size = exp_row(v, offsets)
-        baby.append(row)
-        leaps = powers(complex_exp(times(v, stride)), panels)
-        giant.append(row_times(leaps, entry(scaled_by(weight, size))))
-    lefts = (Table([column], bits() - top_of([column])) for column in transposed(giant))  # of very different sizes
-    return [value for row in products(lefts, Table(transposed(baby), bits())) for value in row]
-
-
-def rectangle(first: Complex, last: Complex, panels: int, ellipse: Fraction) -> list[Complex]:
-    """Along the piece, around every panel's ellipse."""
-    rho = ball(ellipse)
-    half = scaled_by((last[0] - first[0], last[1] - first[1]), Fraction(1, 2 * panels))
-    along = scaled_by(half, (rho + 1 / rho) / 2 - 1)
-    wide = (rho - 1 / rho) / 2
-    across = -half[1] * wide, half[0] * wide
-    return [plus(plus(end, scaled_by(along, sign)), scaled_by(across, side))
-            for end, sign in ((first, -1), (last, 1)) for side in (-1, 1)]
-
-
-class Ellipse(Protocol):
-    """What names the parameter of its panels' ellipses."""
-
-    @property
-    def ellipse(self) -> Fraction: ...
-
-
-def bound_gauss(length: Ball, corners: Sequence[Complex], masses: Sequence[Ball], shape: Ellipse, points: int,
-                epsilon: Ball) -> Ball:
-    """panels * d * (64/15) U rho^-2n / (1 - rho^-2), d half a panel's length (T17)."""
-    rho = ball(shape.ellipse)
-    supremum = largest(mass * exp(-(z[0] * epsilon)) for z, mass in zip(corners, masses, strict=True))
-    return length / 2 * supremum * 64 / 15 * exp(log(rho) * (-2 * points)) / (1 - 1 / (rho * rho))
-
-
-def bound_products(loss: ComposedLoss, rules: Sequence[Rule], corners: Sequence[Complex]) -> list[Ball]:
-    """|M| on the polygon: log-convex values at its corners, Gaussian steps by a supremum (T20)."""
-    zero = Ball(0)
-    lowest = larger(-largest(-z[1] for z in corners), 0)
-    gaussian = largest(loss.gaussian_exponent((z[0], zero))[0] for z in corners)
-    gaussian = gaussian + loss.gaussian_exponent((zero, lowest))[0]
-    found = [gaussian for _ in corners]
-    for nodes, (_, count) in zip(all_nodes(loss, rules), loss.node_parts, strict=True):
-        found = [size + log(bound) * count for size, bound in zip(found, nodes.bounds(corners), strict=True)]
-    return [exp(size).upper() for size in found]
-
-
 # ---------- one-sided ----------
 
 
@@ -489,8 +263,9 @@ class Chernoff:
     prec: int
 
     def evaluate(self, loss: ComposedLoss) -> ChernoffValues:
-        require(self.exponent > 0 and loss.has_line)
-        mass = bound_mass(loss, line_nodes(loss, self.nodes), self.exponent)
+        not_covered(not loss.has_transform)
+        require(self.exponent > 0)
+        mass = bound_mass(loss, shared_nodes(loss, self.nodes), self.exponent)
         return ChernoffValues(self.exponent, mass, loss.infinity())
 
 

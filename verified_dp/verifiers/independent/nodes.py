@@ -17,29 +17,24 @@ from .balls import (
     Number,
     Unknown,
     ball,
-    between,
     bits,
     complex_exp,
     complex_log,
     cos_sin,
     exp,
     expm1,
-    inverse,
     larger,
     log,
     modulus,
     normal_tail,
     pi,
     plus,
-    plus_minus,
     real_power,
-    scaled_by,
-    smaller,
     sqrt,
     times,
     total,
 )
-from .laws import Component, SampledGaussianLoss, square_of, union, value_of
+from .laws import Component, SampledGaussianLoss, square_of, value_of
 
 
 @dataclass(frozen=True)
@@ -215,24 +210,6 @@ class Nodes:
         reach = self.rule.height + self.rule.half_width
         return 2 * self._growth(reach * reach, tilt) / self._geometric()
 
-    def errors(self, corners: Sequence[Complex]) -> list[tuple[Ball, Ball]]:
-        """|M(z) - sum_j W_j(z)| at any z: (quadrature, dropped nodes) (T19)."""
-        self.inside()
-        rule, geometric = self.rule, self._geometric()
-        upper, lower = (line_integrals(self.law, rule, height, corners)
-                        for height in (rule.height + rule.half_width, rule.height - rule.half_width))
-        return [(((a + b) / geometric).upper(), self.tails(z)) for a, b, z in zip(upper, lower, corners, strict=True)]
-
-    def bounds(self, corners: Sequence[Complex]) -> list[Ball]:
-        """|M(z)| at each corner, by the integral of the modulus on the line alone, or by nodes and their errors."""
-        rule = self.rule
-        if not rule.half_width:
-            _require(rule.height > 0 and rule.step > 0 and rule.first < rule.last and rule.cells >= 0)
-            _require(rule.height < self.strip)
-            return line_integrals(self.law, rule, rule.height, corners)
-        return [self.sizes(z) + quadrature + tails
-                for z, (quadrature, tails) in zip(corners, self.errors(corners), strict=True)]
-
 
 def shares_loss(law: Any, leader: Any) -> bool:
     """Sampled Gaussians of one order, remove or add, with variances within a factor 4 (T156)."""
@@ -286,136 +263,3 @@ def side_tails(law: Any, z: Complex, height: Ball, left: Ball, right: Ball) -> t
     angle = 2 * height * (both[0].means[-1] - both[1].means[-1]) / twice
     scale = exp(height * height / twice + angle * larger(-w, 0))
     return sides[0] * scale, sides[1] * scale
-
-
-# ---------- integrals of the modulus ----------
-
-
-def line_integrals(law: Any, rule: Rule, height: Fraction, corners: Sequence[Complex]) -> list[Ball]:
-    """The integral of |phi_s e^{u+zv}| along |Im t| = height, for each z (T19).
-
-    On a cell of centre m and half-width d, g = log of the modulus is at most g(m) + r g'(m) + G r^2/2 with
-    G >= sup g'': the cell carries at most 2d e^{g(m) + min(x^2/6, |x|) + max(G, 0) d^2/2}, x = d g'(m).
-    """
-    count = rule.cells or rule.last - rule.first
-    start, span = rule.step * rule.first, rule.step * (rule.last - rule.first)
-    half = ball(span / (2 * count))
-    ends = ball(start), ball(rule.step * rule.last)
-    sums = [Ball(0) for _ in corners]
-    sixth, eighth = half * half / 6, half * half / 2
-    for (base, slope, bend), (loss, loss_slope, loss_bend) in _expansions(law, height, start, span, count):
-        for n, (x, w) in enumerate(corners):
-            value = base + x * loss[0] - w * loss[1]
-            rise = slope + x * loss_slope[0] - w * loss_slope[1]
-            curve = bend + x * loss_bend[0] - w * loss_bend[1]
-            steep = smaller(rise * rise * sixth, larger(rise, -rise) * half)
-            sums[n] = sums[n] + exp(value + steep + larger(curve, 0) * eighth)
-    return [(2 * half * found + bound_tails(law, z, ball(height), *ends)).upper()
-            for found, z in zip(sums, corners, strict=True)]
-
-
-_Real3 = tuple[Ball, Ball, Ball]
-_Complex3 = tuple[Complex, Complex, Complex]
-
-
-def _expansions(law: Any, height: Fraction, start: Fraction, span: Fraction,
-                count: int) -> Iterator[tuple[_Real3, _Complex3]]:
-    """Of each cell: Re log phi_s e^u and v at the centre, their derivatives there, their second ones on the cell."""
-    for j in range(count):
-        yield _expansion(law, height, start + span * (2 * j + 1) / (2 * count), span / (2 * count), bits())
-
-
-@lru_cache(maxsize=2**14)
-def _expansion(law: Any, height: Fraction, centre: Fraction, half: Fraction,
-               prec: int) -> tuple[_Real3, _Complex3]:
-    """At the mirrored place in the add order, where slopes change sign. Rules of other windows have the same cells."""
-    s2, side = square_of(law.sigma), side_of(law)
-    u = ball(side * centre)
-    norm, turns = _line_constants(law, height, prec)
-    gauss = norm + (height * height - u * u) / (2 * s2), -u / s2, ball(-1 / s2)
-    here, there = ([(Ball(0), Ball(0))] * 3 if ratio.is_one else _derivatives(ratio, u, height, turn, half)
-                   for ratio, turn in zip(ratios(law, prec), turns, strict=True))
-    base = [one + up[0] for one, up in zip(gauss, here, strict=True)]
-    loss = [(up[0] - down[0], up[1] - down[1]) for up, down in zip(here, there, strict=True)]
-    base[1], loss[1] = side * base[1], (side * loss[1][0], side * loss[1][1])
-    return (base[0], base[1], base[2]), (loss[0], loss[1], loss[2])
-
-
-@lru_cache(maxsize=64)
-def _line_constants(law: Any, height: Fraction, prec: int) -> tuple[Ball, list[list[Complex]]]:
-    turns = [ratio.turns(ball(height)) for ratio in ratios(law, prec)]
-    return -log(value_of(law.sigma) * sqrt(2 * pi())), turns
-
-
-def _derivatives(ratio: Ratio, u: Ball, height: Fraction, turns: Sequence[Complex], half: Fraction) -> list[Complex]:
-    """log F, its slope at u, its second derivative on the cell: mean and variance of m_i/s^2 (T19)."""
-    sizes, slopes = ratio.terms(u), [gap / ratio.s2 for gap in ratio.gaps]
-    over = inverse(weighted(sizes, turns))
-    mean = times(weighted([size * slope for size, slope in zip(sizes, slopes, strict=True)], turns), over)
-    if len(sizes) == 2:
-        width = ball(half * ratio.spread / ratio.s2)
-        both = _curve(sizes[0], sizes[1], turns[1], width), _curve_at_once(sizes[0], sizes[1], turns[1], width)
-        bend = scaled_by((_meet(*(one[0] for one in both)), _meet(*(one[1] for one in both))), slopes[1] * slopes[1])
-    else:
-        bend = _variance(sizes, turns, slopes, half)
-    return [ratio.log(u, ball(height), turns), (mean[0] + ratio.means[0] / ratio.s2, mean[1]), bend]
-
-
-def _variance(sizes: Sequence[Ball], turns: Sequence[Complex], slopes: Sequence[Fraction], half: Fraction,
-              depth: int = 6) -> Complex:
-    """sum x_i (m_i - c)^2 - (sum x_i (m_i - c))^2 over the cell, x_i the shares, c the mean at its centre.
-
-    By halves, at least once, where a share varies by more than a tenth.
-    """
-    if depth == 6 or (depth and half * max(abs(slope) for slope in slopes) > Fraction(1, 10)):
-        parts = [_variance([size * exp(sign * half / 2 * slope) for size, slope in zip(sizes, slopes, strict=True)],
-                           turns, slopes, half / 2, depth - 1) for sign in (-1, 1)]
-        return union(parts[0][0], parts[1][0]), union(parts[0][1], parts[1][1])
-    mean = times(weighted([size * slope for size, slope in zip(sizes, slopes, strict=True)], turns),
-                 inverse(weighted(sizes, turns)))
-    moved: list[Complex] = [(slope - mean[0], -mean[1]) for slope in slopes]
-    wide = [size * exp(plus_minus(ball(half * abs(slope)))) for size, slope in zip(sizes, slopes, strict=True)]
-    terms = [scaled_by(turn, size) for size, turn in zip(wide, turns, strict=True)]
-    over = inverse((total(x for x, _ in terms), total(y for _, y in terms)))
-    firsts = [times(term, x) for term, x in zip(terms, moved, strict=True)]
-    first, second = (times((total(x for x, _ in row), total(y for _, y in row)), over) for row in (
-        firsts, [times(one, x) for one, x in zip(firsts, moved, strict=True)]))
-    square = times(first, first)
-    return second[0] - square[0], second[1] - square[1]
-
-
-def _curve_at_once(rest: Ball, size: Ball, turn: Complex, width: Ball) -> Complex:
-    """r(1-r) = rest p turn / m^2 of `_curve`, in boxes: sharper where p is small; nothing where m may be 0."""
-    part = scaled_by(turn, size * exp(plus_minus(width)))
-    try:
-        one = inverse((rest + part[0], part[1]))
-    except Unknown:
-        return _curve(rest, size, turn, width)
-    return times(scaled_by(part, rest), times(one, one))
-
-
-def _meet(a: Ball, b: Ball) -> Ball:
-    """What is in both."""
-    return between(larger(a.lower(), b.lower()).lower(), smaller(a.upper(), b.upper()).upper())
-
-
-def _curve(rest: Ball, size: Ball, turn: Complex, width: Ball, depth: int = 10) -> Complex:
-    """r(1-r), r = rest/m, m = rest + p turn, for all p from size e^-width to size e^width, |turn| = 1.
-
-    Its derivative in log p is r(1-r)(2r-1); by halves where that leaves too much open.
-    """
-    m, away = (rest + size * turn[0], size * turn[1]), (rest - size * turn[0], -(size * turn[1]))
-    grown = expm1(width)
-    least = modulus(m) - size * grown
-    if least > 0:
-        one = inverse(m)
-        middle = scaled_by(times(times(one, one), turn), rest * size)
-        slope = rest * size * (grown + 1) * (modulus(away) + size * grown) / (least * least * least)
-        room = plus_minus(width * slope)
-        if not depth or not 3 * room.magnitude() > modulus(middle).lower():
-            return middle[0] + room, middle[1] + room
-    if not depth:
-        raise Unknown("a cell that is too wide")
-    half = width.shifted(-1)
-    low, high = (_curve(rest, size * exp(sign * half), turn, half, depth - 1) for sign in (-1, 1))
-    return union(low[0], high[0]), union(low[1], high[1])

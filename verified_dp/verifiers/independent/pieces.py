@@ -37,14 +37,13 @@ from .balls import (
 )
 from .contour import Bounds, bounds_from_sum, chernoff_factor, require
 from .document import TooMuch
-from .lattice import convolved
 from .laws import BoundedRangeLoss, LaplaceLoss, Law, Tails, union
 from .losses import ComposedLoss
-from .trinomial import enclose_trinomial, is_trinomial
+from .measures import convolved
 
 Piece = tuple[Ball, list[Ball]]
 """A place x with its weights w_{x,0}, w_{x,1}, ..."""
-MAX_WORK, EASY_WORK = 400_000, 3000
+MAX_WORK = 400_000
 """Places times orders of a sum."""
 MAX_BASE_WORK = 200
 
@@ -74,8 +73,6 @@ class ClosedFormValues:
             found = loss.parts[0][0].stick(x)
         elif is_binomial(loss):
             found = _binomial(loss, x)
-        elif is_trinomial(loss) and (work is None or work > EASY_WORK):
-            found = enclose_trinomial(loss, epsilon)
         elif work is not None and work <= MAX_WORK:
             found = enclose_exactly(loss, x)
         else:

@@ -18,13 +18,10 @@ from mpmath import bernfrac
 from .atoms import Atom, AtomicLaw, two_sided
 from .balls import (
     Ball,
-    Complex,
     Unknown,
     ball,
     between,
     bits,
-    complex_exp,
-    cos_sin,
     exp,
     expm1,
     larger,
@@ -37,7 +34,6 @@ from .balls import (
     smaller,
     sqrt,
     total,
-    turn_sums,
 )
 from .laws import Component, LaplaceLoss, Law, SquareRoot, Tails, square_of, union, value_of
 
@@ -348,7 +344,6 @@ class DiscreteGaussianLoss(Law):
     sigma_squared: Fraction
     sensitivity: int
     order: str = "symmetric"
-    direct: ClassVar[bool] = True
 
     def tails(self, x: Ball) -> Tails:
         return _hull(self._candidates(x))
@@ -386,22 +381,9 @@ class DiscreteGaussianLoss(Law):
             rest = rest + first / -expm1(Fraction(-(reach - 2)) / s2)
         return losses, weights, rest.upper()
 
-    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        losses, weights, rest = self._rule(tilt)
-        sums = turn_sums([(w, Ball(0)) for w in weights], [cos_sin(loss * step) for loss in losses], count)
-        room = plus_minus(rest)
-        return [(x + room, y + room) for x, y in sums], Ball(0)
-
     def moment(self, exponent: Ball) -> Ball:
         _, weights, rest = self._rule(exponent)
         return total(weights) + between(0, rest)
-
-    def transform(self, z: Complex) -> Complex:
-        losses, weights, rest = self._rule(z[0])
-        parts = [complex_exp((Ball(0), loss * z[1])) for loss in losses]
-        room = plus_minus(rest)
-        return (total(w * x for w, (x, _) in zip(weights, parts, strict=True)) + room,
-                total(w * y for w, (_, y) in zip(weights, parts, strict=True)) + room)
 
 
 def _floor(x: Ball) -> int:
