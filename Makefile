@@ -20,7 +20,7 @@ STALE := FORCE
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: certify audit test test-long golden golden-record mutants figures expansions pages docs peers lint bench bench-individual proofs \
+.PHONY: certify audit test test-long golden golden-record kinds mutants figures expansions pages docs peers lint bench bench-individual proofs \
     verify.pyz verify-page cross-check mutant-check regime-check clean help FORCE
 
 certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets its recorded verdict
@@ -40,6 +40,9 @@ test-long: $(VENV)/installed-test  ## run the longer checks; coqchk too, where t
 
 golden: $(VENV)/installed-test  ## all golden certificates: valid, and each witness gives the same ends
 	$(BIN)/python tests/golden.py
+
+kinds: $(VENV)/installed-test  ## write the part of the certificate's schema and the list in spec.py that follow from the kinds
+	$(BIN)/python tests/kinds.py
 
 golden-record: audit  ## write the golden certificates anew, and print what differs
 	$(BIN)/python tests/golden.py --record build/audit/certificates

@@ -35,7 +35,6 @@ METHODS: dict[str, tuple[str, dict[str, object]]] = {
     "`berry-esseen` (003), plain": ("berry-esseen", {"form": "plain"}),
     "`edgeworth` (004)": ("edgeworth", {}),
     "`edgeworth` (004), EEAI proved": ("edgeworth", {"form": "proved"}),
-    "`prawitz`": ("prawitz", {}),
 }
 """What the table says -> method and parameters."""
 CASES = {"equal steps": [("3/2", 10**4)], "100 laws": [(Fraction(100 + i, 100), 100) for i in range(100)]}

@@ -24,7 +24,7 @@ from verified_dp.papers import accountant
 from verified_dp.papers.ask import PaperResult
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.profile import PrivacyProfile
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget
 
 Row = dict[str, float]
 DELTA, DELTA_ERROR = "1e-7", "1e-10"

@@ -17,6 +17,7 @@ from verified_dp.papers import accountant
 PROBABILITY, NOISE, STEPS = "0.01", "2", 3000
 EPSILONS = ("0.1", "0.3", "0.7", "1.2", "2", "3", "5", "8")
 ESTIMATES = ("MSD0", "MSD1", "SP-CLT")
+INTERVALS = ("berry-esseen", "saddlepoint")
 ORDER = 12
 
 
@@ -56,7 +57,7 @@ def intervals() -> list[tuple[str, Fraction, dict[str, tuple[Fraction, Fraction]
     profile, rows = sgd(STEPS), []
     for epsilon in EPSILONS:
         true, ends = profile.delta(epsilon, digits=12).lower.as_fraction(), {}
-        for method in ("berry-esseen", "prawitz"):
+        for method in INTERVALS:
             enclosure = accountant(profile, method).delta(epsilon, digits=6).enclosure
             ends[method] = enclosure.lower.as_fraction() / true, enclosure.upper.as_fraction() / true
         rows.append((epsilon, true, ends))
@@ -86,7 +87,7 @@ def draw(path: Path) -> None:
     for name in ESTIMATES:
         left.semilogy(epsilons, [float(true) * (1 + errors[name]) for _, true, errors in curve], "--", label=name)
         middle.semilogy(epsilons, [abs(errors[name]) for _, _, errors in curve], label=name)
-    for method in ("berry-esseen", "prawitz"):
+    for method in INTERVALS:
         ends = [[float(end) for end in row[method]] for _, _, row in bounds]
         right.fill_between(epsilons, [max(low, 1e-3) for low, _ in ends], [high for _, high in ends], alpha=0.4,
                            label=method)
@@ -108,7 +109,7 @@ def main(*arguments: str) -> None:
     for steps, true, errors in growth():
         print(f"{steps:9d}{float(true):12.5f}" + "".join(f"{errors[name]:+11.1e}" for name in ESTIMATES))
     print("\n3. proved intervals over the certified delta\n"
-          f"{'epsilon':>9}{'certified':>12}{'berry-esseen':>22}{'prawitz':>24}")
+          f"{'epsilon':>9}{'certified':>12}{'berry-esseen':>22}{'saddlepoint':>24}")
     for epsilon, true, ends in intervals():
         shown = "".join(f"{float(low):13.7f} ..{float(high):10.7f}" for low, high in ends.values())
         print(f"{epsilon:>9}{float(true):12.3e}{shown}")

@@ -18,10 +18,12 @@ from hypothesis import HealthCheck, settings
 
 from verified_dp.certificate import build_certificate
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.kernel.certificate.check import Check, verify
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Spec
 from verified_dp.profile import privacy_profile
 from verified_dp.spec import parse_spec
+from verified_dp.verifiers import bounded
 
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None,
@@ -126,6 +128,17 @@ def unchanged_precision() -> Iterator[None]:
     before = ctx.prec
     yield
     assert ctx.prec == before
+
+
+@pytest.fixture
+def checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates are checked in this process where the limits are the usual ones: starting one takes longer."""
+    usual, apart = {"seconds": bounded.SECONDS, "megabytes": bounded.MEGABYTES}, bounded.verify_bounded
+
+    def check(data: bytes, **limits: Any) -> Check:
+        return verify(data) if {**usual, **limits} == usual else apart(data, **limits)
+
+    monkeypatch.setattr(bounded, "verify_bounded", check)
 
 
 @pytest.fixture

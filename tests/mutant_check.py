@@ -48,7 +48,7 @@ from verified_dp.core.kernel.losses import ORDERS, pairs_and_losses
 from verified_dp.core.kernel.words import assumptions
 from verified_dp.profile import privacy_profile
 from verified_dp.search.attack import order_of
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 from verified_dp.verifiers.formal import CHECKER, FormalPart, part_record, read_parts, verify_formal
@@ -87,7 +87,7 @@ ENGINES: dict[str, tuple[str, str, str, str]] = {
     "end": ("replace", _step('kind = "laplace"\nscale = "20"\nsensitivity = "1"'), "0.04", "0"),
     "endless": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "1"'), "5", "0"),
     "formal": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "1.1"\ncount = 20', _POISSON), "0.1", "1.6e-3"),
-    "outcomes": ("add", _step('kind = "discrete-gaussian"\nsigma_squared = "4"\nsensitivity = 1\ncount = 100000', (
+    "line of atoms": ("add", _step('kind = "discrete-gaussian"\nsigma_squared = "4"\nsensitivity = 1\ncount = 100000', (
         'scheme = "poisson", probability = "1/1000"')), "1", "1e-4"),
     "marked": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "3/10"\ncount = 100', (
         'scheme = "poisson", probability = "1/1000"')), "3", "1e-3"),
@@ -118,7 +118,9 @@ def original(kind: str) -> Document:
 
 
 def _entries(document: Document, kind: str) -> list[int]:
-    return [n for n, entry in enumerate(document["evaluations"]) if entry["witness"]["kind"] == kind]
+    """Of evaluations by this kind; "line of atoms" is a line."""
+    name = kind.partition(" of ")[0]
+    return [n for n, entry in enumerate(document["evaluations"]) if entry["witness"]["kind"] == name]
 
 
 def mutant(document: Document, kind: str, rng: random.Random) -> tuple[Document | None, str, bool]:
@@ -305,7 +307,7 @@ def report(rows: list[Document]) -> Iterator[str]:
     yield "| witness | mutants | false | false accepted | accepted by both | trusted alone | independent alone |"
     yield "|---|---|---|---|---|---|---|"
     for kind in ENGINES:
-        mine = [one for one in rows if one["kind"] == kind]
+        mine = [one for one in rows if one["kind"] == kind.partition(" of ")[0]]
         both = Counter(tuple(result == "accepted" for result in one["results"].values()) for one in mine)
         cells = f"{both[(True,)]} | |" if kind == "formal" else (
             f"{both[True, True]} | {both[True, False]} | {both[False, True]} |")

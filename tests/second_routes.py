@@ -24,12 +24,15 @@ from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer
 from verified_dp.search.attack import order_of
+from verified_dp.search.deadline import Budget
 from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import choose_line, plan_line
 from verified_dp.search.marked import choose_marked, plan_marked
-from verified_dp.search.order import MAX_TILT, Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.outcomes import has_listed, plan_outcomes
+from verified_dp.search.planners.epochs import Epochs
+from verified_dp.search.planners.line import MAX_TILT
 from verified_dp.search.rays import choose_rays, plan_rays
 
 BITS, FEW_BITS, SECONDS, QUICK = 40.0, 12.0, 1.0, 0.2
@@ -67,10 +70,10 @@ def _by_method(method: str) -> Callable[[ComposedLoss, Fraction], Answer | None]
     return answer
 
 
-def _by_contour(choose: Callable[[SingleOrder, Fraction], Witness | None],
+def _by_contour(choose: Callable[[OneDirection, Fraction], Witness | None],
                 ) -> Callable[[ComposedLoss, Fraction], Answer | None]:
     def answer(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
-        order = SingleOrder(loss)
+        order = OneDirection(loss)
         if not order.has_contour or order.is_trivial:
             return None
         witness = choose(order, epsilon)
@@ -78,18 +81,18 @@ def _by_contour(choose: Callable[[SingleOrder, Fraction], Witness | None],
     return answer
 
 
-def _line(order: SingleOrder, epsilon: Fraction) -> Witness | None:
-    plan = plan_line(order._float_model, float(epsilon), order.saddle(epsilon), BITS)
-    return choose_line(order._float_model, plan) if plan.seconds < SECONDS else None
+def _line(order: OneDirection, epsilon: Fraction) -> Witness | None:
+    plan = plan_line(order.float_model, float(epsilon), order.saddle(epsilon), BITS)
+    return choose_line(order.float_model, plan) if plan.seconds < SECONDS else None
 
 
-def _rays(order: SingleOrder, epsilon: Fraction) -> Witness | None:
-    plan = plan_rays(order._float_model, float(epsilon), order._jumping(epsilon, order.saddle(epsilon)), BITS)
+def _rays(order: OneDirection, epsilon: Fraction) -> Witness | None:
+    plan = plan_rays(order.float_model, float(epsilon), order.jumping(epsilon, order.saddle(epsilon)), BITS)
     return choose_rays(plan) if plan is not None and plan.seconds < QUICK else None
 
 
-def _marked(order: SingleOrder, epsilon: Fraction) -> Witness | None:
-    plan = plan_marked(order._float_model, float(epsilon), order.saddle(epsilon), BITS)
+def _marked(order: OneDirection, epsilon: Fraction) -> Witness | None:
+    plan = plan_marked(order.float_model, float(epsilon), order.saddle(epsilon), BITS)
     return choose_marked(plan) if plan is not None and plan.seconds < QUICK else None
 
 
@@ -99,7 +102,7 @@ def _sums(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
         return None
     model = LatticeModel(loss)
     plan = plan_halves(model, float(epsilon), model.saddle(float(epsilon)), BITS)
-    return None if plan is None or plan.seconds > SECONDS else SingleOrder(loss).evaluate(epsilon, plan.witness)
+    return None if plan is None or plan.seconds > SECONDS else OneDirection(loss).evaluate(epsilon, plan.witness)
 
 
 def _outcomes(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
@@ -108,11 +111,11 @@ def _outcomes(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
     model = LatticeModel(loss)
     saddle = model.saddle(float(epsilon))
     plan = plan_outcomes(model, float(epsilon), saddle, FEW_BITS, QUICK) if 0 < saddle.tilt < MAX_TILT else None
-    return None if plan is None else SingleOrder(loss).evaluate(epsilon, plan.witness)
+    return None if plan is None else OneDirection(loss).evaluate(epsilon, plan.witness)
 
 
 def _end(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
-    return SingleOrder(loss).end.enclose(epsilon, BITS, SECONDS)
+    return OneDirection(loss).enclose_by("deficits", epsilon, BITS, Budget(SECONDS))
 
 
 ROUTES: tuple[Callable[[ComposedLoss, Fraction], Answer | None], ...] = (
@@ -149,8 +152,10 @@ def integrated(loss: ComposedLoss, epsilon: Fraction) -> Route | None:
 
 def _epochs(loss: ComposedLoss, epsilon: Fraction) -> Iterator[Route]:
     """Epochs of random allocation by a line of each order."""
-    order = SingleOrder(loss)
-    for plan in order._plan_epochs(epsilon, order.saddle(epsilon).log_delta - FEW_BITS):
+    order = OneDirection(loss)
+    planner = order.offered("epochs")
+    assert isinstance(planner, Epochs)
+    for plan in planner.plans(epsilon, order.saddle(epsilon).log_delta - FEW_BITS):
         name = "swapped line" if plan.witness.tilt < 0 else "line"
         yield from (replace(one, name=name) for one in _route(order.evaluate(epsilon, plan.witness)))
 
@@ -177,7 +182,7 @@ def all_routes(loss: ComposedLoss, epsilon: Fraction, timed: Callable[[Callable[
         timed(lambda route=route: ask(route))  # type: ignore[misc]
     for plain in (enumerated, integrated):
         timed(lambda plain=plain: sum_up(plain))  # type: ignore[misc]
-    if SingleOrder(loss).has_epochs:
+    if OneDirection(loss).has_epochs:
         timed(lambda: found.update({one.name: one for one in _epochs(loss, epsilon)}))
     if len(found) < 2 or {"line", "swapped line"} & found.keys():
         timed(lambda: ask(_by_method("lattice")))

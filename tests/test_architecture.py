@@ -15,11 +15,12 @@ import sys
 import tokenize
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from verified_dp.core.engines.table import HOMES
+from verified_dp.core.engines.table import EARLIER, HOMES
 from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,6 +70,12 @@ def modules() -> dict[str, str]:
     return found
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a source, made once for all rules."""
+    return ast.parse(source)
+
+
 def nodes_of(tree: ast.AST, skipped: Callable[[ast.AST], bool]) -> Iterator[ast.AST]:
     """All nodes but those inside of what is skipped."""
     for node in ast.iter_child_nodes(tree):
@@ -87,16 +94,27 @@ def is_late(node: ast.AST) -> bool:
     return is_for_types(node) or isinstance(node, ast.FunctionDef | ast.Lambda)
 
 
+def never(node: ast.AST) -> bool:
+    """That nothing is left out."""
+    return False
+
+
+@cache
+def import_statements(source: str, skipped: Callable[[ast.AST], bool]) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """The imports in a source that are not inside of what is skipped."""
+    return tuple(node for node in nodes_of(parsed(source), skipped) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported(source: str, name: str = "", is_package: bool = False,
-             skipped: Callable[[ast.AST], bool] = lambda node: False) -> Iterator[tuple[int, str]]:
+             skipped: Callable[[ast.AST], bool] = never) -> Iterator[tuple[int, str]]:
     """(line, dotted name) of everything imported anywhere in the source, relative imports resolved.
 
     `from a import b` gives `a.b`: b may be a module; what is not one is cut back by its user.
     """
-    for node in nodes_of(ast.parse(source), skipped):
+    for node in import_statements(source, skipped):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             keep = len(name.split(".")) - node.level + is_package
             base = ([*name.split(".")[:keep]] if node.level else []) + ([node.module] if node.module else [])
             yield from ((node.lineno, ".".join([*base, alias.name])) for alias in node.names)
@@ -198,7 +216,7 @@ def syntax_complaints(source: str) -> list[str]:
     with a comment `# exact: reason`. A method `__float__` is for readers outside: nothing here may call it.
     """
     noted, found = comments(source), []
-    tree = ast.parse(source)
+    tree = parsed(source)
     outward = {inner for node in ast.walk(tree) if getattr(node, "name", "") == "__float__" for inner in ast.walk(node)}
     for node in ast.walk(tree):
         what = ""
@@ -251,6 +269,7 @@ def path_complaints(text: str) -> list[str]:
             for rule in (MACHINE_PATHS, MERGE_MARKS) for match in rule.finditer(line)]
 
 
+@cache
 def declared(extra: str) -> set[str]:
     """Import names of the package's dependencies and of one extra's."""
     names = {"python-flint": "flint", "dp-accounting": "dp_accounting", "prv-accountant": "prv_accountant",
@@ -307,7 +326,8 @@ BANNED_HERE = sorted(CORE | {name for name in SOURCES if name.startswith(f"{PACK
 def tabled() -> set[str]:
     """The modules that the two tables name, loaded when a kind is asked for."""
     homes = {*ALL_RELEASES._homes.values(), *SCHEMES._homes.values()}  # type: ignore[attr-defined]
-    engines = {f"{PACKAGE}.core.{home.partition(':')[0]}" for home in HOMES.values()}
+    files = [home.partition(":")[0] for home in (*HOMES.values(), *EARLIER.values()) if ":" in home]
+    engines = {f"{PACKAGE}.core.{file}" for file in files}
     return engines | {f"{FAMILIES}{home.partition(':')[0]}.{file}" for home in homes for file in ("mechanism", "pair")}
 
 
@@ -382,7 +402,7 @@ sampling = { scheme = "poisson", probability = "0.01" }
 
 def types_with_both_ends(source: str) -> set[str]:
     """Classes that say of a number what it is at least and at most."""
-    classes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef))
+    classes = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.ClassDef))
     ends = {"End", "arb", "Dyadic", "Fraction"}
     return {node.name for node in classes if {"lower", "upper"} <= {
         line.target.id for line in node.body if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
@@ -404,7 +424,7 @@ def test_a_fourth_type_is_seen() -> None:
 
 def defined(source: str) -> set[str]:
     """Names of the functions, classes and variables of a module."""
-    nodes = [*ast.walk(ast.parse(source))]
+    nodes = [*ast.walk(parsed(source))]
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return bound | {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 

@@ -24,8 +24,9 @@ from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 from verified_dp.search.answer import width_bits
+from verified_dp.search.deadline import Budget
 from verified_dp.search.line import LinePlan, choose_family_nodes, choose_line, plan_line, tail_lines
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.saddle import saddle_at
 
 SECONDS = 0.4
@@ -171,15 +172,15 @@ moderate = {
 }
 
 
-def single(q: Fraction, s: Fraction, k: int, order: str) -> SingleOrder:
-    return SingleOrder(privacy_profile(compose(steps(q, s, k)), order)._orders[0].loss)
+def single(q: Fraction, s: Fraction, k: int, order: str) -> OneDirection:
+    return OneDirection(privacy_profile(compose(steps(q, s, k)), order)._orders[0].loss)
 
 
 def overlap(a: Bounds, b: Bounds) -> bool:
     return bool(a.lower <= b.upper and b.lower <= a.upper)
 
 
-def at_tilt(order: SingleOrder, plan: LinePlan, share: float) -> LinePlan:
+def at_tilt(order: OneDirection, plan: LinePlan, share: float) -> LinePlan:
     """The plan on another vertical line, with nodes for it."""
     tilt, left = plan.tilt * share, min(plan.left, plan.tilt * share / 2)
     right = max(plan.right, tilt * 1.2)
@@ -222,18 +223,15 @@ def test_two_tilts_overlap_at_length(q: Fraction, s: Fraction, k: int, order: st
 @pytest.mark.parametrize(
     ("q", "s", "k", "epsilon"), [("1/10", "1", 4, "1/5"), ("1/3", "2", 6, "1/2"), ("1/50", "2/3", 12, "1")])
 def test_line_path_and_rays_overlap(
-        order: str, q: str, s: str, k: int, epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        order: str, q: str, s: str, k: int, epsilon: str) -> None:
     """All three on the same few steps, each forced; rays where the search finds any."""
     one, eps = single(Fraction(q), Fraction(s), k, order), Fraction(epsilon)
     if eps >= one.model.largest:
         eps = Fraction(one.model.largest / 2).limit_denominator(1000)
-    monkeypatch.setattr("verified_dp.search.order.SLOW_LINE", 1e9)
-    line = one.enclose(eps, 30.0, "contour", Budget(20.0))
-    monkeypatch.setattr("verified_dp.search.order.SLOW_LINE", 0.0)
-    rays = one.enclose(eps, 30.0, "contour", Budget(20.0))
-    monkeypatch.setattr("verified_dp.search.order.path_seconds", lambda plan: 0.0)
-    monkeypatch.setattr("verified_dp.search.order.plan_rays", lambda *_: None)
-    path = one.enclose(eps, 30.0, "contour", Budget(20.0))
+    line = one.enclose_by("line", eps, 30.0, Budget(20.0))
+    rays = one.enclose_by("rays", eps, 30.0, Budget(20.0)) or line
+    path = one.enclose_by("path", eps, 30.0, Budget(20.0))
+    assert line is not None and rays is not None and path is not None
     assert {type(line.witness).__name__, type(path.witness).__name__} == {"LineWitness", "PanelWitness"}
     assert overlap(line.bounds, path.bounds) and overlap(rays.bounds, path.bounds)
     assert order == "add" or type(rays.witness).__name__ in ("RaysWitness", "LineWitness")

@@ -116,7 +116,7 @@ def test_the_precision_is_restored_by_the_facade(monkeypatch: pytest.MonkeyPatch
         raise KeyboardInterrupt
 
     profile, before = fresh(), ctx.prec
-    monkeypatch.setattr("verified_dp.search.order.evaluate", interrupted)
+    monkeypatch.setattr("verified_dp.search.one_direction.evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         profile.delta(1, 5)
     assert ctx.prec == before

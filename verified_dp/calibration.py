@@ -25,8 +25,7 @@ from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.profile import privacy_profile
 from verified_dp.questions.curve import log10_ends
-from verified_dp.search.deadline import OutOfTime, ending_at, is_stopped
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget, OutOfTime, ending_at, is_stopped
 
 FEW = 5
 """Digits of the deltas that steer the search."""

@@ -47,11 +47,11 @@ from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.attack import bracket_order, order_of
 from verified_dp.search.buckets import enclose_in_buckets, has_buckets
-from verified_dp.search.deadline import OutOfTime, ending_at, is_stopped
+from verified_dp.search.deadline import Budget, OutOfTime, ending_at, is_stopped
 from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
-from verified_dp.search.lattice_engine import DEFAULT_DIGITS as LATTICE_DIGITS
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
+from verified_dp.search.planners.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
 from verified_dp.search.roots import Bracket, first_guess, guess_epsilon, is_below, log_of
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
@@ -104,7 +104,7 @@ class PrivacyProfile:
                  progress: Callable[[str], None] | None = None) -> None:
         self.composition, self.relation, self.progress = composition, Relation.of(relation), progress
         self.pairs, self.losses = self._compose()
-        self._orders: Sequence[SingleOrder] = [order_of(loss) for loss in self.losses]
+        self._orders: Sequence[OneDirection] = [order_of(loss) for loss in self.losses]
 
     def _compose(self) -> tuple[tuple[DominatingPair, ...], tuple[ComposedLoss, ...]]:
         return pairs_and_losses(self.composition, self.relation)
@@ -462,7 +462,7 @@ class PrivacyProfile:
         return answers
 
     @proved_by("T16-reversal")
-    def _reversed(self, order: SingleOrder, eps: Fraction, bits: float, method: str, budget: Budget) -> Answer:
+    def _reversed(self, order: OneDirection, eps: Fraction, bits: float, method: str, budget: Budget) -> Answer:
         """delta(eps) of an order at eps < 0 from the swapped pair at -eps."""
         other = order_of(order.loss.in_order(SWAPPED[order.loss.order]))
         answer = other.enclose(-eps, bits, method, budget)
@@ -632,7 +632,7 @@ _words.register(Fraction, exact.fraction_text)
 _words.register(Composition, summary)
 
 
-def _log_estimate(order: SingleOrder, eps: Fraction, start: float | None = None) -> float:
+def _log_estimate(order: OneDirection, eps: Fraction, start: float | None = None) -> float:
     """The first-order estimate; -inf past the deadline: it only says which order comes first."""
     try:
         return order.log_estimate(eps, start)
@@ -640,23 +640,23 @@ def _log_estimate(order: SingleOrder, eps: Fraction, start: float | None = None)
         return -math.inf
 
 
-def _by_estimate(orders: Sequence[SingleOrder], eps: Fraction) -> list[SingleOrder]:
+def _by_estimate(orders: Sequence[OneDirection], eps: Fraction) -> list[OneDirection]:
     """The largest first; each saddle point is looked for from the last one's tilt on."""
-    found, start = list[tuple[float, SingleOrder]](), None
+    found, start = list[tuple[float, OneDirection]](), None
     for order in orders:
         found.append((_log_estimate(order, eps, start), order))
         start = order.tilt
     return [order for _, order in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
 
-def _look_beside(order: SingleOrder, other: SingleOrder, target: Fraction) -> None:
+def _look_beside(order: OneDirection, other: OneDirection, target: Fraction) -> None:
     """Ask of lines near delta = target that they show the other order as well."""
     with suppress(Unsupported, ValueError, OutOfTime):
         if order.has_contour and not order.is_trivial and not order.loss.equals_in_law(other.loss):
             order.look_beside(other, first_guess(order, target)[0])
 
 
-def _chernoff(order: SingleOrder, eps: Fraction, goal: arb) -> Answer | None:
+def _chernoff(order: OneDirection, eps: Fraction, goal: arb) -> Answer | None:
     """The cheap upper bound where it is expected to be below the goal; None past the deadline."""
     try:
         return order.quick_upper(eps) if order.saddle(eps).log_chernoff < float(goal.log()) else None
@@ -664,7 +664,8 @@ def _chernoff(order: SingleOrder, eps: Fraction, goal: arb) -> Answer | None:
         return None
 
 
-def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float, method: str, budget: Budget) -> Answer:
+def _show_smaller(order: OneDirection, eps: Fraction, first: Answer, bits: float, method: str,
+                  budget: Budget) -> Answer:
     """Enclose the order that seems smaller: by Chernoff, then with few bits, then with as many as decide or match."""
     if order.loss.parts and order.has_contour and method in ("auto", "contour") and eps < order.model.largest:
         quick = _chernoff(order, eps, first.bounds.lower)
@@ -678,7 +679,7 @@ def _show_smaller(order: SingleOrder, eps: Fraction, first: Answer, bits: float,
         asked = bits if asked > 8 or eps == 0 else 20.0
 
 
-def _show_below(order: SingleOrder, eps: Fraction, target: Fraction, method: str, budget: Budget) -> Answer | None:
+def _show_below(order: OneDirection, eps: Fraction, target: Fraction, method: str, budget: Budget) -> Answer | None:
     """An answer that proves delta(eps) <= target, or None."""
     gap = _log_estimate(order, eps) - float(log_of(target))
     usable = order.loss.parts and order.has_contour and method in ("auto", "contour")

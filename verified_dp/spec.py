@@ -10,24 +10,24 @@
 
 Other kinds, with their keys:
 
-    laplace                 scale, sensitivity                      (sampling)
-    discrete-laplace        scale, sensitivity (integer)            (sampling)
-    discrete-gaussian       sigma_squared, sensitivity (integer)    (sampling)
-    finite                  P = [..], Q = [..]                      (sampling)
-    randomized-response     categories, and noise_probability or epsilon
-    approximate-dp          epsilon, delta
-    gaussian-dp             mu
-    mixture-of-gaussians    sigma, sensitivities = [..], probabilities = [..]
-    exponential             bounded_range
-    zcdp                    rho, and xi where divergences are at most xi + rho a
-    renyi                   renyi_orders = [..], epsilons = [..]
-    laplace-vector          as laplace: a vector, the sensitivity in L1 norm                        (sampling)
-    discrete-laplace-vector as discrete-laplace: a vector of integers, the sensitivity in L1 norm   (sampling)
-    discrete-gaussian-vector  sigma_squared, sensitivity in L2 norm
-    tree-aggregation        noise_multiplier, steps (leaves)
-    matrix-gaussian         noise_multiplier, column = [..], rounds; separation (1), participations (all that fit)
-    shuffled-local          users, and epsilon0 (a number or log(3)) or odds: one message from each, shuffled
-    composition             releases = [[mechanism.releases]] tables, and sampling: all made from one Poisson sample
+    laplace                   scale, sensitivity                                      (sampling)
+    discrete-laplace          scale, sensitivity                                      (sampling)
+    discrete-gaussian         sigma_squared, sensitivity                              (sampling)
+    randomized-response       categories, [noise_probability], [epsilon]
+    finite                    P = [..], Q = [..]                                      (sampling)
+    approximate-dp            epsilon, delta                                          (sampling)
+    gaussian-dp               mu                                                      (sampling)
+    mixture-of-gaussians      sigma, sensitivities = [..], probabilities = [..]       (sampling)
+    exponential               bounded_range                                           (sampling)
+    zcdp                      rho, [xi]
+    renyi                     renyi_orders = [..], epsilons = [..]
+    laplace-vector            scale, sensitivity                                      (sampling)
+    discrete-laplace-vector   scale, sensitivity                                      (sampling)
+    discrete-gaussian-vector  sigma_squared, sensitivity
+    tree-aggregation          noise_multiplier, steps
+    matrix-gaussian           noise_multiplier, column = [..], rounds, [separation], [participations]
+    shuffled-local            users, [epsilon0], [odds]
+    composition               releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample
 
 Sampling schemes: poisson (probability); and, for the Gaussian with noise_multiplier, without-replacement (probability
 = batch size / number of records), with-replacement (draws, population), random-allocation (rounds; picks, 1; fixed,

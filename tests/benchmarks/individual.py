@@ -30,7 +30,8 @@ from verified_dp.individual.input import count_parquet
 from verified_dp.individual.losses import IndividualLosses, individual_epsilons
 from verified_dp.individual.plots import plot_cost, progress_bar
 from verified_dp.individual.training import Training
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon
 
 READINGS, REPEATS, DELTA, DIGITS, PROCESSES = 100, 10, "1e-5", 5, 2
@@ -91,7 +92,7 @@ def one_by_one(norms: list[float]) -> Ends:
                    count * REPEATS) for r, count in ratios.items())
     if not parts:
         return Fraction(0), Fraction(0)
-    order = SingleOrder(ComposedLoss("remove", parts, Fraction(0)))
+    order = OneDirection(ComposedLoss("remove", parts, Fraction(0)))
     return bracket_epsilon(order, Fraction(DELTA), DIGITS, "contour", Budget(60)).ends
 
 

@@ -15,7 +15,8 @@ from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Mixture
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 F = Fraction
 ZERO: Mixture = ((F(0), F(1)),)
@@ -77,7 +78,7 @@ def test_the_largest_loss_is_finite_only_where_the_rightmost_means_meet() -> Non
 def test_orders_of_a_pair_that_is_not_mirrored_differ() -> None:
     """Both orders are asked: neither delta stands for the other, and either may be the larger one."""
     law = MixtureLoss(F(1), UP, ZERO, "remove")
-    deltas = {order: SingleOrder(ComposedLoss(order, ((law.in_order(order), 5),), F(0))).enclose(
+    deltas = {order: OneDirection(ComposedLoss(order, ((law.in_order(order), 5),), F(0))).enclose(
         F(1), 30.0, "contour", Budget(60.0)).bounds for order in ("remove", "add")}
     assert deltas["add"].upper < deltas["remove"].lower
 
@@ -85,7 +86,7 @@ def test_orders_of_a_pair_that_is_not_mirrored_differ() -> None:
 @pytest.mark.theorem("T51-mixtures")
 def test_one_step_has_a_bracket_that_no_closed_form_gives(oracle: ModuleType) -> None:
     law = MixtureLoss(F(1), UP, DOWN, "remove")
-    single = SingleOrder(ComposedLoss("remove", ((law, 1),), F(0)))
+    single = OneDirection(ComposedLoss("remove", ((law, 1),), F(0)))
     truth = float(oracle.mixture_deltas(UP, DOWN, 1.0, np.array([1.0]))[0])
     for method in ("auto", "contour"):
         found = single.enclose(F(1), 30.0, method, Budget(60.0)).bounds

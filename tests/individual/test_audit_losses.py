@@ -41,7 +41,8 @@ from verified_dp.individual.tables import (
     build_table,
 )
 from verified_dp.individual.training import Training
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon
 
 F = Fraction
@@ -260,7 +261,7 @@ def test_many_equal_steps(order: str, q: str, sigma: str, repeats: int, delta: s
     found = individual_epsilons(counts, delta, width="0.9")
     for norm, lower, upper in zip((F(1), F(1, 2), F(1)), found.lower, found.upper, strict=True):
         law = SampledGaussianLoss(training.sampling_probability, training.noise_multiplier / norm, order)
-        engine = SingleOrder(ComposedLoss(order, ((law, repeats),), F(0)))
+        engine = OneDirection(ComposedLoss(order, ((law, repeats),), F(0)))
         low, high = bracket_epsilon(engine, F(delta), 6, "contour", Budget(60)).ends
         assert high is None or lower <= float(high) * (1 + 1e-15)
         assert float(low) * (1 - 1e-15) <= upper
@@ -471,7 +472,7 @@ def test_one_by_one_equal_steps_are_not_counted_once(tmp_path: Path) -> None:
     found = individual_deltas(count_parquet(path, training, "raw"), epsilon, width="1e-6")
     law = SampledGaussianLoss(training.sampling_probability, F(1), "remove")
     for lower, upper, count in zip(found.lower, found.upper, (3, 6), strict=True):
-        truth = SingleOrder(ComposedLoss("remove", ((law, count),), F(0))).enclose(epsilon, 30.0, "contour", Budget(60))
+        truth = OneDirection(ComposedLoss("remove", ((law, count),), F(0))).enclose(epsilon, 30.0, "contour", Budget(9))
         assert arb(lower) <= truth.bounds.upper and truth.bounds.lower <= arb(upper)
     assert found.lower[1] > 1.5 * found.upper[0]
 

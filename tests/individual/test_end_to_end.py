@@ -21,7 +21,8 @@ from verified_dp.individual.counts import Counts
 from verified_dp.individual.input import Recorder, count_array, count_parquet
 from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons
 from verified_dp.individual.training import Training
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon
 
 F = Fraction
@@ -49,7 +50,7 @@ class Case:
         """By column; every way in but arrays sorts the records by them, as these are."""
         return [f"r{i}" if self.way == "text" else i for i in range(self.norms.shape[1])]
 
-    def composition(self, column: int) -> SingleOrder:
+    def composition(self, column: int) -> OneDirection:
         """The exact composition of a record's steps."""
         found: Counter[Fraction] = Counter()
         for norm, times in zip(self.norms[:, column].tolist(), self.repeats, strict=True):
@@ -57,10 +58,10 @@ class Case:
         sigma, q = self.training.noise_multiplier, self.training.sampling_probability
         if q == 1:
             total = sum((square * times for square, times in found.items()), F(0))
-            return SingleOrder(ComposedLoss("symmetric", (), total / sigma**2))
+            return OneDirection(ComposedLoss("symmetric", (), total / sigma**2))
         laws = tuple((SampledGaussianLoss(q, square_root(sigma**2 / square), self.training.order), times)
                      for square, times in sorted(found.items()) if square)
-        return SingleOrder(ComposedLoss(self.training.order, laws, F(0)))
+        return OneDirection(ComposedLoss(self.training.order, laws, F(0)))
 
 
 def some_case(rng: random.Random, sampled: bool, cheap: bool) -> Case:

@@ -41,6 +41,7 @@ from verified_dp.individual.shared import SharedTables, shared_deltas, shared_ep
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK, square_and_bucket
 from verified_dp.individual.tables import build_table
 from verified_dp.individual.training import Training
+from verified_dp.search.deadline import Budget
 from verified_dp.search.doubles import (
     FUNCTION_ERROR,
     bound_moduli,
@@ -50,7 +51,7 @@ from verified_dp.search.doubles import (
     to_double,
     to_doubles,
 )
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon
 
 TRAINING = Training(Fraction(1), Fraction(1), Fraction(1, 100))
@@ -208,7 +209,7 @@ def test_enclosures_contain_the_contour_engines(q: str, sigma: str, order: str, 
     result = individual_epsilons(counts, "1e-5")
     assert np.median(result.relative_width) < 0.03
     for i in range(len(counts.records)):
-        order_engine = SingleOrder(composition(training, norms[:, i], repeats))
+        order_engine = OneDirection(composition(training, norms[:, i], repeats))
         low, high = bracket_epsilon(order_engine, Fraction(1, 10**5), 6, "contour", Budget(60)).ends
         assert high is not None
         assert result.lower[i] <= float(high) * (1 + 1e-15) and float(low) * (1 - 1e-15) <= result.upper[i]
@@ -222,7 +223,7 @@ def test_deltas_and_equal_records() -> None:
     assert result.distinct == 3
     assert np.array_equal(result.lower[:3], result.lower[3:]) and np.array_equal(result.upper[:3], result.upper[3:])
     for i in range(3):
-        bounds = SingleOrder(composition(TRAINING, norms[:, i], 100)).enclose(
+        bounds = OneDirection(composition(TRAINING, norms[:, i], 100)).enclose(
             Fraction(1, 2), 30.0, "contour", Budget(60)).bounds
         assert arb(result.lower[i]) <= bounds.upper and bounds.lower <= arb(result.upper[i])
     large = result.upper > 1e-6
@@ -239,7 +240,7 @@ def test_epsilons_between_two_doubles(epsilon: Fraction | str) -> None:
     below, above = (individual_deltas(counts, Fraction(end)) for end in doubles_around(exact))
     assert np.allclose(found.lower, above.lower, rtol=1e-9) and np.allclose(found.upper, below.upper, rtol=1e-9)
     for i in range(3):
-        bounds = SingleOrder(composition(TRAINING, norms[:, i], 100)).enclose(exact, 30.0, "contour", Budget(60)).bounds
+        bounds = OneDirection(composition(TRAINING, norms[:, i], 100)).enclose(exact, 30.0, "contour", Budget(9)).bounds
         assert arb(found.lower[i]) <= bounds.upper and bounds.lower <= arb(found.upper[i])
 
 
@@ -310,7 +311,7 @@ def test_a_few_large_steps_among_many_tiny_ones(order: str) -> None:
     stuck = individual_epsilons(replace(counts, readings=None), "1e-5", width="1/100", alone=0)
     assert "more than 16 parts" in stuck.reason and not stuck.narrow.all()
     for i in range(3):
-        engine = SingleOrder(composition(training, norms[:, i], 4))
+        engine = OneDirection(composition(training, norms[:, i], 4))
         low, high = bracket_epsilon(engine, Fraction(1, 10**5), 6, "contour", Budget(60)).ends
         assert high is not None
         for found in (result, stuck):

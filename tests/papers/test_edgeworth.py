@@ -35,7 +35,7 @@ from verified_dp.papers import accountant
 from verified_dp.papers.edgeworth.choose import choose_by_lemma, choose_sums
 from verified_dp.papers.edgeworth.method import FORMS, EdgeworthAccountant
 from verified_dp.papers.symbolic.hermite import TERMS, derive_terms
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget
 
 BOTH = "add-or-remove"
 ERRATA = (Path(__file__).resolve().parents[2] / "proofs" / "ERRATA.md").read_text(encoding="utf-8")

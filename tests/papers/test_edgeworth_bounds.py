@@ -226,6 +226,7 @@ def test_every_part_of_the_error_is_needed(part: str) -> None:
 
 
 @SMOOTHING
+@pytest.mark.theorem("T100-prawitz")
 def test_the_kernel_is_below_its_bounds() -> None:
     """|kernel| of T100 by mpmath, and 1 - g(u) <= 7 u^2 / 2."""
     top = mpf("2.5")

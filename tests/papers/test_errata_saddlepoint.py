@@ -18,7 +18,8 @@ from verified_dp.papers.saddlepoint.bounds_moments import tabulate_moments
 from verified_dp.papers.saddlepoint.choose import choose_moment_rules
 from verified_dp.papers.saddlepoint.method import SaddleCurve, enclose_composed_cgf, estimate_series
 from verified_dp.papers.symbolic.series import enclose_exponent_derivatives
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 ERRATA = (Path(__file__).resolve().parents[2] / "proofs" / "ERRATA.md").read_text(encoding="utf-8")
 SECTION = ERRATA.partition("## Paper 003")[2].partition("\n## ")[0]
@@ -83,7 +84,7 @@ def in_papers_setting(composed: Callable[..., ComposedLoss]) -> tuple[dict[int, 
         state = enclose_state(table, ball(Fraction("9.59951145450653")), 6)
         derivatives = enclose_exponent_derivatives(enclose_composed_cgf(table, state, 6), state.tilt)
         assert abs(saddle - state.tilt) < arb("1e-6")
-        return derivatives, estimate_series(table, state, epsilon, 1), SingleOrder(loss).enclose(
+        return derivatives, estimate_series(table, state, epsilon, 1), OneDirection(loss).enclose(
             epsilon, 40, "auto", Budget(20)).bounds.lower
 
 

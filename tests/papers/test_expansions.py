@@ -42,8 +42,9 @@ from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import paper_method
 from verified_dp.papers.saddlepoint.bounds_moments import MomentRule, tabulate_moments
 from verified_dp.papers.symbolic.hermite import hermite_coefficients
+from verified_dp.search.deadline import Budget
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.saddle import choose_saddle
 
 THEOREM = pytest.mark.theorem("T141-certified-expansions")
@@ -54,7 +55,7 @@ COUNT, TILT = 60, Fraction(3, 4)
 
 
 def truth(loss: ComposedLoss, epsilon: Fraction) -> Bounds:
-    return SingleOrder(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds
+    return OneDirection(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds
 
 
 def holds(bounds: Bounds, true: Bounds) -> bool:

@@ -36,7 +36,7 @@ from verified_dp.papers.fourier.choose import estimate_tail, publish
 from verified_dp.papers.fourier.method import FourierAccountant, FourierCurve
 from verified_dp.papers.fourier.pairs import FourierAccountantDraws, FourierAccountantPair
 from verified_dp.papers.paper import paper_method
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget
 from verified_dp.search.transforms import FloatLaw
 
 F = Fraction

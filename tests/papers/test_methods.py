@@ -25,11 +25,10 @@ from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant
 from verified_dp.profile import PrivacyProfile, privacy_profile
-from verified_dp.search import order as single
-from verified_dp.search.answer import Answer, width_bits
-from verified_dp.search.deadline import OutOfTime, ending_at
+from verified_dp.search.answer import Answer, intersect, width_bits
+from verified_dp.search.deadline import Budget, OutOfTime, ending_at
 from verified_dp.search.lattice_model import LawModel
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon, is_above, is_below
 
 
@@ -156,28 +155,28 @@ def test_witnesses_of_both_kinds_serve_one_step(oracle: ModuleType, order: str) 
 
 
 def test_gaussian_is_answered_by_both_methods() -> None:
-    """Closed form and contour are both tried, and agree."""
-    order = SingleOrder(privacy_profile(compose(Gaussian("1")), "remove")._orders[0].loss)
-    both = [attempt(60.0) for attempt in order._attempts(Fraction(1), 60.0, "auto", Budget(None))]
+    """Closed form and contour agree."""
+    order = OneDirection(privacy_profile(compose(Gaussian("1")), "remove")._orders[0].loss)
+    both = [order.enclose(Fraction(1), 60.0, method, Budget(None)) for method in ("closed-form", "contour")]
     assert {a.method for a in both} == {"closed-form", "contour"}
     assert both[0].bounds.lower <= both[1].bounds.upper and both[1].bounds.lower <= both[0].bounds.upper
 
 
 def test_disjoint_answers_are_an_error() -> None:
     with pytest.raises(InconsistentEnclosures):
-        single.intersect([answer("0.1", "0.2"), answer("0.3", "0.4")])
+        intersect([answer("0.1", "0.2"), answer("0.3", "0.4")])
     narrow = answer("0.25", "0.3")
-    assert single.intersect([answer("0.125", "0.375"), narrow]) is narrow
+    assert intersect([answer("0.125", "0.375"), narrow]) is narrow
 
 
 def test_answers_that_overlap_are_intersected() -> None:
     """The lower end is one answer's, the upper one the other's, and each is named with the end that it proves."""
     left, right = answer("0.125", "0.25"), answer("0.1875", "0.375")
-    both = single.intersect([left, right, answer("0", "1")])
+    both = intersect([left, right, answer("0", "1")])
     assert (both.bounds.lower, both.bounds.upper) == (arb("0.1875"), arb("0.25"))
     assert both.by_side() == [("lower", right), ("upper", left)]
     assert both.proving("lower") is right and left.proving("upper") is left
-    nested = single.intersect([both, answer("0.2", "0.5")])
+    nested = intersect([both, answer("0.2", "0.5")])
     assert nested.proving("upper") is left and nested.bounds.lower > both.bounds.lower
 
 
@@ -220,7 +219,7 @@ def test_a_wide_delta_still_bounds_from_above() -> None:
 def test_long_work_is_announced() -> None:
     """Before an evaluation predicted to take more than a second, the caller is told."""
     said: list[str] = []
-    order = SingleOrder(privacy_profile(sampled("1/10", "1", 3), "remove")._orders[0].loss)
+    order = OneDirection(privacy_profile(sampled("1/10", "1", 3), "remove")._orders[0].loss)
     budget = Budget(5.0, said.append)
     budget.say("text")
     assert said == ["text"]
@@ -235,7 +234,7 @@ def test_width_bits_of_useless_bounds_is_zero() -> None:
 
 
 def test_values_serve_other_epsilons(oracle: ModuleType) -> None:
-    order = SingleOrder(privacy_profile(sampled("1/10", "1"), "remove")._orders[0].loss)
+    order = OneDirection(privacy_profile(sampled("1/10", "1"), "remove")._orders[0].loss)
     first = order.enclose(Fraction(1, 3), 30.0, "contour", Budget(20.0))
     moved = first.at(Fraction(1, 2))
     assert oracle.inside(moved.bounds, oracle.single_delta("remove", "0.1", 1, Fraction(1, 2)))
@@ -243,7 +242,7 @@ def test_values_serve_other_epsilons(oracle: ModuleType) -> None:
 
 def test_bracket_without_time_is_open() -> None:
     """No time at all: at worst [0, inf), never a wrong end."""
-    order = SingleOrder(privacy_profile(sampled("1e-4", "3", 5), "remove")._orders[0].loss)
+    order = OneDirection(privacy_profile(sampled("1e-4", "3", 5), "remove")._orders[0].loss)
     bracket = bracket_epsilon(order, Fraction(1, 10**48), 12, "auto", Budget(0.0))
     lower, upper = bracket.ends
     assert lower < Fraction("0.0101") and (upper is None or upper > Fraction(1, 100))

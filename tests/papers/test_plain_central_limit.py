@@ -25,7 +25,8 @@ from verified_dp.papers.saddlepoint.bounds import (
 from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, tabulate_moments
 from verified_dp.papers.saddlepoint.choose import choose_moment_rules, untilted_rule
 from verified_dp.papers.saddlepoint.method import SaddleCurve
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 Composed = Callable[..., ComposedLoss]
 THEOREM = pytest.mark.theorem("T172-plain-central-limit")
@@ -55,7 +56,7 @@ def test_the_plain_interval_contains_certified_deltas(composed: Composed, kind: 
             "responses": ComposedLoss("symmetric", ((OddsLoss(Fraction(1, 20), Fraction(1, 10**4), 0), 900),),
                                       Fraction(0))}[kind]
     epsilon = Fraction(eps)
-    true = SingleOrder(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds
+    true = OneDirection(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds
     answer = paper_method("berry-esseen", {"form": "plain"}).curve(loss, epsilon, 8, Budget(20)).delta(epsilon)
     assert answer.bounds is not None and answer.bounds.lower <= true.upper and true.lower <= answer.bounds.upper
     assert answer.bounds.upper - answer.bounds.lower < arb("0.9") and "Shevtsova" in answer.parameters["rests_on"]
@@ -64,7 +65,7 @@ def test_the_plain_interval_contains_certified_deltas(composed: Composed, kind: 
 @THEOREM
 def test_without_its_error_the_plain_interval_misses(composed: Composed) -> None:
     loss, epsilon, table, _ = setting(composed, 100)
-    true = SingleOrder(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds
+    true = OneDirection(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds
     bounds, normal = enclose_by_plain_normal(table, epsilon)
     assert bounds.lower <= true.upper and true.lower <= bounds.upper
     assert not normal.overlaps(true.lower.union(true.upper))
@@ -75,7 +76,7 @@ def test_without_its_error_the_plain_interval_misses(composed: Composed) -> None
 def test_theorem_9_with_its_constant(composed: Composed, root: int) -> None:
     """(2): the certified delta lies within Delta_0 + phi(b)/a of Q(b), which is b's, not eps's."""
     loss, epsilon, table, state = setting(composed, root)
-    true = float(SingleOrder(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds.upper)
+    true = float(OneDirection(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds.upper)
     s = sqrt(float(state.variance))
     b = (float(epsilon) - float(state.mean)) / s
     assert abs(true - norm.sf(b)) <= float(bound_distance(table, state)) + norm.pdf(b) / (b + s)

@@ -42,7 +42,8 @@ from verified_dp.papers.individual.spectra import (
     transforms,
     verified_log,
 )
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 
 def count(training: Training, norms: np.ndarray, parts: int = 8, repeats: int = 1) -> Counts:
@@ -81,7 +82,7 @@ def composed(training: Training, norms: np.ndarray, repeats: int) -> ComposedLos
 
 def truth(training: Training, norms: np.ndarray, epsilon: str, repeats: int = 1) -> tuple[float, float]:
     """delta of one record by the contour engine."""
-    order = SingleOrder(composed(training, norms, repeats))
+    order = OneDirection(composed(training, norms, repeats))
     bounds = order.enclose(Fraction(epsilon), 20.0, "contour", Budget(None)).bounds
     return float(bounds.lower), float(bounds.upper)
 

@@ -39,7 +39,8 @@ from verified_dp.papers import accountant
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.papers.prv.choose import Errors
 from verified_dp.papers.prv.method import PRVAccountant, PRVCurve, affordable
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 Composed = Callable[..., ComposedLoss]
 
@@ -50,7 +51,7 @@ def ask(loss: ComposedLoss, eps: object, **parameters: object) -> PaperAnswer:
 
 
 def truth(loss: ComposedLoss, eps: object, bits: float = 40) -> Bounds:
-    return SingleOrder(loss).enclose(Fraction(str(eps)), bits, "auto", Budget(30)).bounds
+    return OneDirection(loss).enclose(Fraction(str(eps)), bits, "auto", Budget(30)).bounds
 
 
 def contains(bounds: Bounds | None, true: Bounds) -> bool:
@@ -357,7 +358,7 @@ def random_compositions(seed: int, number: int) -> Iterator[tuple[ComposedLoss, 
             parts[law] = source.choice((1, 10, 100, 1000) if isinstance(law, SampledGaussianLoss) else (1, 5, 20))
         shift = source.choice((Fraction(0), Fraction(source.randint(1, 20), 100)))
         loss = ComposedLoss(order, tuple(parts.items()), shift)
-        model, goal = SingleOrder(loss), log(10) * source.uniform(-12, -1)
+        model, goal = OneDirection(loss), log(10) * source.uniform(-12, -1)
         end = loss.enclose_largest_loss()
         top = 60.0 if end is None else min(60.0, 0.95 * float(end))
         low, high = 0.0, max(top, 1e-3)
@@ -371,7 +372,7 @@ def random_compositions(seed: int, number: int) -> Iterator[tuple[ComposedLoss, 
 
 def agree(loss: ComposedLoss, epsilon: Fraction) -> None:
     """fourier, prv, lattice and contour (where it applies) pairwise overlap, and contain the certified truth."""
-    order = SingleOrder(loss)
+    order = OneDirection(loss)
     error, answer = Fraction(1, 30), ask(loss, epsilon, eps_error="1/30")
     found = {"truth": order.enclose(epsilon, 30, "auto", Budget(20)).bounds,
              "prv": answer.bounds,

@@ -33,7 +33,8 @@ from verified_dp.papers.prv.bounds import (
     enclose_by_coupling,
     evaluate_prv,
 )
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 Composed = Callable[..., ComposedLoss]
 H = Fraction(1, 8)
@@ -270,7 +271,7 @@ def test_what_wraps_and_what_is_cut_must_be_counted(composed: Composed) -> None:
     """In a window of half of the needed length, and with ranges that lose mass, the sums alone exclude the truth."""
     loss = composed("remove", "1/10", "1", 50)
     epsilon = Fraction(2)
-    truth = SingleOrder(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds
+    truth = OneDirection(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds
     asked = witness(half_length=Fraction(4), points=4096, ranges=((-2000, 2000),), distance=Fraction(1, 16), parts=1)
     short = replace(asked, half_length=Fraction(5, 2), points=2560, ranges=((-1279, 1279),))
     cut = replace(asked, ranges=((-2000, 700),))

@@ -31,8 +31,8 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.papers.renyi.method import CONVERSIONS, RenyiAccountant
+from verified_dp.search.deadline import Budget
 from verified_dp.search.divergences import enclose_renyi_divergence
-from verified_dp.search.order import Budget
 from verified_dp.search.renyi import MomentModel
 from verified_dp.spec import parse_spec
 

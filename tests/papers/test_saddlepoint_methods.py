@@ -1,4 +1,4 @@
-"""The saddle-point, Berry-Esseen and Prawitz accountants against certified deltas."""
+"""The saddle-point and Berry-Esseen accountants against certified deltas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.paper import PaperAnswer, paper_method
 from verified_dp.papers.saddlepoint.method import BerryEsseenAccountant, SaddlePointAccountant
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 Composed = Callable[..., ComposedLoss]
 
@@ -31,7 +32,7 @@ def ask(name: str, loss: ComposedLoss, eps: object, digits: int = 8, **parameter
 
 
 def truth(loss: ComposedLoss, eps: object) -> Bounds:
-    return SingleOrder(loss).enclose(Fraction(str(eps)), 40, "auto", Budget(30)).bounds
+    return OneDirection(loss).enclose(Fraction(str(eps)), 40, "auto", Budget(30)).bounds
 
 
 def relative_error(estimate: str, true: Bounds) -> float:
@@ -65,8 +66,6 @@ def test_a_setting_where_the_estimates_are_far_off(composed: Composed) -> None:
     assert float(answer.parameters["remainder_over_estimate"]) > 20
     interval = ask("berry-esseen", loss, 2).bounds
     assert interval is not None and overlap(interval, true) and interval.lower == 0 and interval.upper > 20 * true.upper
-    exact = ask("prawitz", loss, 2, digits=6).bounds
-    assert exact is not None and overlap(exact, true) and exact.upper - exact.lower < true.lower * arb("1e-3")
 
 
 def laws() -> Iterator[tuple[ComposedLoss, str]]:
@@ -88,8 +87,6 @@ def test_every_kind_of_law(loss: ComposedLoss, eps: str) -> None:
     true = truth(loss, eps)
     interval = ask("berry-esseen", loss, eps)
     assert overlap(interval.bounds, true)
-    smoothed = ask("prawitz", loss, eps, digits=5, T="60")
-    assert overlap(smoothed.bounds, true)
     estimates = ask("saddlepoint", loss, eps, order=3).estimates
     assert abs(relative_error(estimates["MSD1"], true)) < 0.05
     atoms = isinstance(loss.laws[0][0], OddsLoss)  # a lattice: the terms beyond are smaller than the lattice's effect
@@ -107,7 +104,7 @@ def test_sp_clt_is_exact_for_gaussian_steps(tilt: str) -> None:
 
 def test_past_the_support(composed: Composed) -> None:
     """The add order is bounded by -k log(1-q): delta is exactly 0 there, in every method."""
-    for name in ("saddlepoint", "berry-esseen", "prawitz"):
+    for name in ("saddlepoint", "berry-esseen"):
         bounds = ask(name, composed("add", "1/10", "1", 10), 2).bounds
         assert bounds is not None and bounds.lower == bounds.upper == 0
 
@@ -115,13 +112,13 @@ def test_past_the_support(composed: Composed) -> None:
 def test_what_is_not_supported(composed: Composed) -> None:
     batch = ComposedLoss("symmetric", ((FixedBatchLoss(Fraction(1, 10), Fraction(1)), 10),), Fraction(0))
     nothing = ComposedLoss("remove", (), Fraction(0))
-    for name in ("saddlepoint", "berry-esseen", "prawitz"):
+    for name in ("saddlepoint", "berry-esseen"):
         for loss in (batch, nothing):
             with pytest.raises(Unsupported):
                 ask(name, loss, 1)
-    for name, wrong in (("saddlepoint", {"order": "-1"}), ("saddlepoint", {"order": "1000"}), ("prawitz", {"T": "0"}),
+    for name, wrong in (("saddlepoint", {"order": "-1"}), ("saddlepoint", {"order": "1000"}),
                         ("saddlepoint", {"order": "1/2"}), ("berry-esseen", {"tilt": "-1"}),
-                        ("berry-esseen", {"constant": "0.4"}), ("prawitz", {"tilt": "0"})):
+                        ("berry-esseen", {"constant": "0.4"})):
         with pytest.raises(InvalidInput):
             ask(name, composed("remove", "1/100", "2", 3000), 1, **wrong)
 
@@ -154,7 +151,7 @@ def epsilon_for(loss: ComposedLoss, target: float) -> Fraction | None:
     """An eps with delta about the target, by bisection on the float saddle-point estimate."""
     import math
 
-    single = SingleOrder(loss)
+    single = OneDirection(loss)
     low, high = 1e-4, 1e-3
     largest = single.model.largest
     while high < min(largest, 1e5) and single.log_estimate(Fraction(high).limit_denominator(10**9)) > math.log(target):
@@ -180,10 +177,8 @@ def test_intervals_contain_certified_deltas_on_many_settings(composed: Composed)
             interval, answer = ask("berry-esseen", loss, epsilon), ask("saddlepoint", loss, epsilon, order=3)
         except Unsupported:  # the saddle point is millions away, just below the largest loss
             continue
-        true = SingleOrder(loss).enclose(epsilon, 20, "contour" if k > 1 else "closed-form", Budget(2)).bounds
-        smoothed = paper_method("prawitz").curve(loss, epsilon, 6, Budget(1)).delta(epsilon)
+        true = OneDirection(loss).enclose(epsilon, 20, "contour" if k > 1 else "closed-form", Budget(2)).bounds
         assert overlap(interval.bounds, true), (order, q, s, k, epsilon)
-        assert overlap(smoothed.bounds, true), (order, q, s, k, epsilon)
         seen += 1
         if answer.estimates and true.lower > 0:
             errors = [relative_error(answer.estimates[f"MSD{n}"], true) for n in range(4)]
@@ -209,7 +204,6 @@ def test_experiments_against_the_certified_truth(experiments: ModuleType, monkey
     assert far[2]["MSD1"] > 100  # between the lobes of one step's tilted loss no estimate is any good
     for _, _, ends in experiments.intervals():
         assert all(low <= 1 + 1e-12 and high >= 1 - 1e-12 for low, high in ends.values())
-        assert ends["prawitz"][1] - ends["prawitz"][0] < 1e-3
     rows = {steps: errors for steps, _, errors in experiments.best_orders()}
     assert abs(rows[1000][6]) < 1e-5 < abs(rows[1000][0]) and abs(rows[1000][7]) > abs(rows[1000][6])
     assert min(map(abs, rows[100])) > 0.1

@@ -33,8 +33,8 @@ from verified_dp.questions import curve as module
 from verified_dp.questions.curve import Curve, log10_ends, middle_first, read_points
 from verified_dp.questions.many import Above, Many
 from verified_dp.search.answer import Answer
+from verified_dp.search.deadline import Budget
 from verified_dp.search.following import Following
-from verified_dp.search.order import Budget
 
 TRAINING = compose((PoissonSampled(Gaussian("1.1"), "256/60000"), 14063))
 CASES = [(TRAINING, "add-or-remove"), (TRAINING, "add"), (compose(Gaussian("1")), "add-or-remove"),

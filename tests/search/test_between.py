@@ -12,8 +12,8 @@ from verified_dp.core.kernel.balls import ball
 from verified_dp.search import between
 from verified_dp.search.answer import width_bits
 from verified_dp.search.between import Between, bound_between, bound_sizes, chebyshev, enclose_flat, interpolate
+from verified_dp.search.deadline import Budget
 from verified_dp.search.following import Following
-from verified_dp.search.order import Budget
 
 pytestmark = pytest.mark.theorem("T159-between")
 CASES = [("0.01", "1.5", 10**4, LineValues), ("0.01", 1, 2, RaysValues), ("0.02", 2, 100, LineValues),

@@ -24,6 +24,7 @@ from verified_dp.profile import privacy_profile
 from verified_dp.search.deadline import (
     GRACE,
     LEAST,
+    Budget,
     OutOfTime,
     check_time,
     ending_at,
@@ -32,7 +33,6 @@ from verified_dp.search.deadline import (
     stop,
     timed,
 )
-from verified_dp.search.order import Budget
 
 TICK = Fraction(1, 2000)
 

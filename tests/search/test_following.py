@@ -6,27 +6,28 @@ import pytest
 
 from verified_dp import DiscreteGaussian, Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.core.engines.rays import RaysWitness
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 EPSILONS = [Fraction(i, 100) for i in range(5, 29)]
 
 
 def evaluations(profile, epsilons, digits, monkeypatch):
     """The list's enclosures, and the witnesses evaluated for it."""
-    seen, evaluate = [], SingleOrder.evaluate
+    seen, evaluate = [], OneDirection.evaluate
 
     def counted(order, epsilon, witness):
         seen.append((order.loss.order, witness.kind))
         return evaluate(order, epsilon, witness)
 
-    monkeypatch.setattr(SingleOrder, "evaluate", counted)
+    monkeypatch.setattr(OneDirection, "evaluate", counted)
     found = profile.delta(epsilons, digits=digits)
     monkeypatch.undo()
     return found, seen
 
 
 @pytest.mark.parametrize(("step", "count", "kind", "most", "digits"), [
-    (PoissonSampled(DiscreteGaussian(4, 1), "0.01"), 1000, "outcomes", 4, 2),
+    (PoissonSampled(DiscreteGaussian(4, 1), "0.01"), 1000, "line", 4, 2),
     (PoissonSampled(Gaussian(1), "0.01"), 2, "rays", 4, 12),
     (PoissonSampled(Gaussian(1), "0.001"), 2000, "line", 4, 12)])
 def test_few_evaluations_serve_a_list(step, count, kind, most, digits, monkeypatch):
@@ -49,9 +50,9 @@ def test_the_order_that_is_larger_is_found_where_first_order_estimates_err(monke
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 1000), Fraction(1, 200)])
 def test_next_to_zero_few_steps_go_by_rays(epsilon):
     loss = privacy_profile(compose((PoissonSampled(Gaussian(1), "0.01"), 2)), "remove").losses[0]
-    answer = SingleOrder(loss).enclose(epsilon, 40.0, "auto", Budget(None))
+    answer = OneDirection(loss).enclose(epsilon, 40.0, "auto", Budget(None))
     assert isinstance(answer.witness, RaysWitness)
-    other = SingleOrder(loss.in_order("add")).enclose(epsilon, 40.0, "auto", Budget(None))
+    other = OneDirection(loss.in_order("add")).enclose(epsilon, 40.0, "auto", Budget(None))
     assert other.bounds.lower <= answer.bounds.upper  # the add order is smaller but at 0, where both are equal
     assert epsilon or answer.bounds.lower <= other.bounds.upper
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from verified_dp.core.families.gaussian.mechanism import MixtureOfGaussians
 from verified_dp.core.kernel.composition import Composition, compose
 from verified_dp.profile import privacy_profile
 from verified_dp.search.answer import Answer
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 
 
 def mixtures(count: int, seed: int = 1) -> Composition:
@@ -27,22 +28,22 @@ def mixtures(count: int, seed: int = 1) -> Composition:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, Answer]]:
-    """The bits of every contour that is asked for, with its answer."""
-    found: list[tuple[float, Answer]] = []
-    ask = SingleOrder._contour
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
+    """The answers of all contours."""
+    found: list[Answer] = []
+    ask = OneDirection.evaluate
 
-    def recorded(order: SingleOrder, epsilon: Fraction, bits: float, budget: Budget) -> Answer:
-        answer = ask(order, epsilon, bits, budget)
-        found.append((bits, answer))
+    def recorded(direction: OneDirection, *question: Any) -> Answer:
+        answer = ask(direction, *question)
+        found.extend([answer] if answer.method == "contour" else [])
         return answer
 
-    monkeypatch.setattr(SingleOrder, "_contour", recorded)
+    monkeypatch.setattr(OneDirection, "evaluate", recorded)
     return found
 
 
 @pytest.mark.parametrize("relation", ["remove", "add"])
-def test_the_errors_of_many_laws_are_foreseen(asked: list[tuple[float, Answer]], relation: str) -> None:
+def test_the_errors_of_many_laws_are_foreseen(asked: list[Answer], relation: str) -> None:
     """Each law's error is chosen as one of so many: the first line is narrow enough, the answers of 12 and 9 meet."""
     profile = privacy_profile(mixtures(60), relation=relation)
     found = profile.delta("1/2", digits=12)
@@ -53,7 +54,7 @@ def test_the_errors_of_many_laws_are_foreseen(asked: list[tuple[float, Answer]],
 
 
 @pytest.mark.parametrize("count", [10, 40])
-def test_epsilon_of_a_few_or_many_needs_few_lines(asked: list[tuple[float, Answer]], count: int) -> None:
+def test_epsilon_of_a_few_or_many_needs_few_lines(asked: list[Answer], count: int) -> None:
     """Where no single large loss decides, the first guess is that of the first-order estimate."""
     profile = privacy_profile(mixtures(count), relation="remove")
     found = profile.epsilon("1e-5", digits=9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from flint import arb, ctx
@@ -12,8 +13,11 @@ from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball, lower_dyadic
 from verified_dp.core.kernel.composition import compose
 from verified_dp.profile import privacy_profile
-from verified_dp.search.answer import Answer
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.lattice import LatticePlan
+from verified_dp.search.lattice_model import LatticeModel
+from verified_dp.search.one_direction import OneDirection
+from verified_dp.search.planners import lattice
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 10**4), Fraction(1, 10**6)])
@@ -24,14 +28,14 @@ def test_a_grid_farther_from_the_end_serves(monkeypatch: pytest.MonkeyPatch, sha
     end = loss.enclose_largest_loss()
     assert end is not None
     epsilon = (lower_dyadic(end).as_fraction() * (1 - share)).limit_denominator(10**12)
-    asked, ask = list[Fraction](), SingleOrder._lattice
+    asked, plan = list[float](), lattice.plan_lattice
 
-    def recorded(order: SingleOrder, place: Fraction, bits: float, budget: Budget) -> Answer:
+    def recorded(model: LatticeModel, place: float, *rest: Any) -> LatticePlan:
         asked.append(place)
-        return ask(order, place, bits, budget)
+        return plan(model, place, *rest)
 
-    monkeypatch.setattr(SingleOrder, "_lattice", recorded)
-    found = SingleOrder(loss).enclose(epsilon, 9.0, "lattice", Budget(120.0)).bounds
+    monkeypatch.setattr(lattice, "plan_lattice", recorded)
+    found = OneDirection(loss).enclose(epsilon, 9.0, "lattice", Budget(120.0)).bounds
     assert asked[0] < epsilon and found.upper - found.lower < found.upper / 500
     law, count = loss.parts[0]
     with ctx.workprec(250):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from verified_dp import DiscreteGaussian, Gaussian, PoissonSampled, compose, privacy_profile
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import first_guess, guess_epsilon
 from verified_dp.search.saddle import choose_saddle, saddle_at
 
@@ -17,9 +17,9 @@ SAMPLED = [("0.01", "1", 1000, 2.1), ("0.01", "2", 5000, 16.0), ("0.001", "10", 
            ("0.0001", "1.5", 10**6, 0.5), ("0.5", "1.5", 10, 0.0), ("0.1", "0.5", 100, 8.0)]
 
 
-def order_of(q: str, s: str, count: int, order: int = 0) -> SingleOrder:
+def order_of(q: str, s: str, count: int, order: int = 0) -> OneDirection:
     profile = privacy_profile(compose((PoissonSampled(Gaussian(s), q), count)), "add-or-remove")
-    return SingleOrder(profile.losses[order])
+    return OneDirection(profile.losses[order])
 
 
 @pytest.mark.parametrize("order", [0, 1])
@@ -55,7 +55,7 @@ def test_first_guess_is_where_the_estimate_meets_the_target(q: str, s: str, coun
 
 @pytest.mark.parametrize("target", ["1/10", "1e-5", "1e-30"])
 def test_guess_on_a_lattice_is_where_the_estimate_meets_the_target(target: str) -> None:
-    one = SingleOrder(privacy_profile(compose((DiscreteGaussian("9", 1), 20)), "add-or-remove").losses[0])
+    one = OneDirection(privacy_profile(compose((DiscreteGaussian("9", 1), 20)), "add-or-remove").losses[0])
     epsilon, _ = guess_epsilon(one, Fraction(target))
     goal = math.log(Fraction(target))
     assert one.log_estimate(epsilon * Fraction(998, 1000)) > goal > one.log_estimate(epsilon * Fraction(1002, 1000))

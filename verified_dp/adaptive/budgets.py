@@ -24,7 +24,8 @@ from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon
 
 DEFAULT_DIGITS = 12
@@ -70,8 +71,8 @@ def gdp_epsilon(budget: Number, delta: Number, digits: int = DEFAULT_DIGITS,
     return _enclosure("epsilon", (Dyadic.of_fraction(lower), top), digits, relation)
 
 
-def _order(budget: Number) -> SingleOrder:
-    return SingleOrder(ComposedLoss("symmetric", (), exact.non_negative(budget, "budget")))
+def _order(budget: Number) -> OneDirection:
+    return OneDirection(ComposedLoss("symmetric", (), exact.non_negative(budget, "budget")))
 
 
 def _enclosure(quantity: str, ends: tuple[Dyadic, Dyadic], digits: int, relation: Relation | str) -> Enclosure:

@@ -268,7 +268,7 @@ def _numeric(command: ArgumentParser) -> None:
                          help="significant digits to prove (12; 4 where only the lattice or a paper's method applies)")
     command.add_argument("--method", default="auto", metavar="M",
                          help="auto, closed-form, contour, lattice, or a paper's: fourier, prv, saddlepoint, "
-                              "berry-esseen, prawitz, edgeworth, renyi (auto)")
+                              "berry-esseen, edgeworth, renyi (auto)")
     _settings(command, "KEY=VALUE", "a parameter of the paper's method, for example n=50000; may be repeated")
     _limits(command)
 

@@ -21,8 +21,9 @@ from verified_dp.individual.brackets import doubles_around
 from verified_dp.individual.counts import Counts
 from verified_dp.individual.squares import HULL_SLACK, SQUARE_SLACK
 from verified_dp.individual.training import Training
+from verified_dp.search.deadline import Budget
 from verified_dp.search.doubles import double_above, double_below
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_epsilon, is_below
 
 SECONDS = 30.0
@@ -71,7 +72,7 @@ def enclose_epsilon(steps: Iterable[Steps], training: Training, target: Fraction
     return max(0.0, doubles_around(lower)[0]), float("inf") if upper is None else max(0.0, doubles_around(upper)[1])
 
 
-def _ends(order: SingleOrder, target: Fraction, digits: int) -> tuple[Fraction, Fraction | None]:
+def _ends(order: OneDirection, target: Fraction, digits: int) -> tuple[Fraction, Fraction | None]:
     """Ends around eps(target); 0 is tried first: estimates for few steps may exceed the target where delta does not."""
     if is_below(order.enclose(Fraction(0), 8.0, _method(order), Budget(SECONDS)), target):
         return NOTHING
@@ -88,12 +89,12 @@ def enclose_delta(steps: Iterable[Steps], training: Training, epsilon: Fraction,
     return lower, double_above(bounds[-1].upper) if bounds[-1] else 0.0
 
 
-def _method(order: SingleOrder) -> str:
+def _method(order: OneDirection) -> str:
     """A single step's closed form where it applies: the contour may take minutes there."""
     return "closed-form" if has_closed_form(order.loss) else "contour"
 
 
-def _orders(steps: Iterable[Steps], training: Training) -> list[SingleOrder | None]:
+def _orders(steps: Iterable[Steps], training: Training) -> list[OneDirection | None]:
     """The compositions of the least and of the most sensitivities, once where they are the same; None: no step."""
     compositions: list[Counter[Fraction]] = [Counter(), Counter()]
     for part in steps:
@@ -108,7 +109,7 @@ def _in_range(part: Steps, training: Training) -> tuple[Fraction, Fraction]:
     return part.least if part.least >= floor else Fraction(0), max(part.most, floor) if part.most else Fraction(0)
 
 
-def _order(composition: Counter[Fraction], training: Training) -> SingleOrder | None:
+def _order(composition: Counter[Fraction], training: Training) -> OneDirection | None:
     laws = [(SampledGaussianLoss(training.sampling_probability, square_root(training.noise_multiplier**2 / square),
                                  training.order), count) for square, count in sorted(composition.items())]
-    return SingleOrder(ComposedLoss(training.order, tuple(laws), Fraction(0))) if laws else None
+    return OneDirection(ComposedLoss(training.order, tuple(laws), Fraction(0))) if laws else None

@@ -30,10 +30,10 @@ from verified_dp.enclosure import Enclosure, Estimate
 from verified_dp.papers.paper import Curve, PaperAnswer, PaperMethod, check_parameters, paper_method
 from verified_dp.profile import PrivacyProfile
 from verified_dp.search.buckets import round_schedule
-from verified_dp.search.deadline import OutOfTime, check_time, ending_at, hurrying
+from verified_dp.search.deadline import Budget, OutOfTime, check_time, ending_at, hurrying
 from verified_dp.search.line import dyadic
 from verified_dp.search.magnitudes import require_floats
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import bracket_by_moments
 
 DEFAULT_DIGITS = 4
@@ -153,7 +153,7 @@ class Accountant:
     @proved_by("T140-bucketed-schedule")
     def _hurried(self, loss: ComposedLoss, epsilon: Fraction) -> Bounds:
         """0, and one moment's bound of the schedule, or of a louder one of fewer steps."""
-        found = SingleOrder(self._few_laws(loss)).hurried(epsilon, "auto").bounds
+        found = OneDirection(self._few_laws(loss)).hurried(epsilon, "auto").bounds
         return Bounds(arb(0), found.upper, found.budget)
 
     @proved_by("T140-bucketed-schedule")
@@ -170,7 +170,7 @@ class Accountant:
         lower, upper = ends
         if upper.is_infinite:
             with hurrying(), suppress(Unsupported, OutOfTime):
-                found = bracket_by_moments(SingleOrder(self._few_laws(loss)), target, "auto").upper
+                found = bracket_by_moments(OneDirection(self._few_laws(loss)), target, "auto").upper
                 upper = upper if found is None else Dyadic.of_fraction(found.epsilon)
         return lower, upper
 

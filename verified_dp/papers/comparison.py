@@ -27,8 +27,8 @@ from verified_dp.papers.paper import PAPER_METHODS
 from verified_dp.profile import METHODS, PrivacyProfile
 from verified_dp.search.deadline import is_stopped
 
-ALL = ("auto", "closed-form", "prawitz", "fourier", "renyi", "saddlepoint", "berry-esseen", "edgeworth", "prv",
-       "contour", "lattice", "buckets")
+ALL = ("auto", "closed-form", "fourier", "renyi", "saddlepoint", "berry-esseen", "edgeworth", "prv", "contour",
+       "lattice", "buckets")
 """Every method in the order in which they are asked: what estimates are measured by, then the slowest last."""
 QUICK = 2.0
 """Seconds of processor time that all methods share where neither methods nor digits nor a time are asked for."""

@@ -16,14 +16,13 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget
 
 PAPER_METHODS = {
     "berry-esseen": "saddlepoint.method:BerryEsseenAccountant",
     "buckets": "buckets.method:BucketsAccountant",
     "edgeworth": "edgeworth.method:EdgeworthAccountant",
     "fourier": "fourier.method:FourierAccountant",
-    "prawitz": "prawitz.method:PrawitzAccountant",
     "prv": "prv.method:PRVAccountant",
     "renyi": "renyi.method:RenyiAccountant",
     "saddlepoint": "saddlepoint.method:SaddlePointAccountant",

@@ -28,10 +28,10 @@ from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.questions.curve import middle_first
 from verified_dp.search.answer import Answer
-from verified_dp.search.deadline import OutOfTime, ending_at
+from verified_dp.search.deadline import Budget, OutOfTime, ending_at
 from verified_dp.search.following import Following
 from verified_dp.search.line import as_float, dyadic
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import guess_epsilon, is_above, is_below, log_of
 
 KNOTS, SHARP, COARSE = 32, 30.0, 8.0
@@ -124,7 +124,7 @@ class Above:
 class Many:
     """Answers to so many digits from evaluations that the orders keep."""
 
-    def __init__(self, every: Sequence[SingleOrder], digits: int, method: str) -> None:
+    def __init__(self, every: Sequence[OneDirection], digits: int, method: str) -> None:
         """every: the orders; nothing is answered unless all of them are `Following`."""
         orders = [order for order in every if isinstance(order, Following)]
         orders = orders if len(orders) == len(every) else []
@@ -179,7 +179,7 @@ class Many:
         """The orders that have the largest estimate at one of some eps; by sketches where first-order ones disagree."""
         places = {epsilons[len(epsilons) * i // 4] for i in (1, 2, 3)}
         with suppress(OutOfTime, Unsupported):
-            for estimate in (SingleOrder.log_estimate, _log_sketch):
+            for estimate in (OneDirection.log_estimate, _log_sketch):
                 found = {max(self._orders, key=lambda order: estimate(order, at)): None for at in places}
                 if len(found) == 1:
                     break
@@ -339,7 +339,7 @@ class Many:
         return self._found(ends, order, below) if shown else None
 
 
-def _log_sketch(order: SingleOrder, epsilon: Fraction) -> float:
+def _log_sketch(order: OneDirection, epsilon: Fraction) -> float:
     """log delta(eps) in doubles, by the first-order estimate where that is all there is."""
     sketch = order.sketch(epsilon)
     found = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))

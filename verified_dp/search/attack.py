@@ -16,7 +16,8 @@ from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.witnesses import ReadValues
 from verified_dp.search.answer import Answer, intersect
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import Bracket, bracket_epsilon, is_above
 from verified_dp.search.shortened import LongOrder, is_long
 
@@ -67,13 +68,13 @@ def _slope(a: Corner, b: Corner) -> Fraction:
     return (b[2] - a[2]) / (b[1] - a[1])
 
 
-class AttackedOrder(SingleOrder):
+class AttackedOrder(OneDirection):
     """An order with shuffled epochs: its upper ends are those of Gaussian steps, its lower ones those of the attacks.
 
-    make: what asks both, a `SingleOrder` or one that keeps what serves several questions.
+    make: what asks both, a `OneDirection` or one that keeps what serves several questions.
     """
 
-    def __init__(self, loss: ComposedLoss, make: Callable[[ComposedLoss], SingleOrder] = SingleOrder) -> None:
+    def __init__(self, loss: ComposedLoss, make: Callable[[ComposedLoss], OneDirection] = OneDirection) -> None:
         super().__init__(loss)
         self._attacks = tuple(choose_corners(epoch, POINTS if count == 1 else FEW_POINTS)
                               for epoch, count, _ in shuffled_epochs(loss))
@@ -83,7 +84,7 @@ class AttackedOrder(SingleOrder):
         self._sharp = SHARP if is_single(below) else BLUNT
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        """As `SingleOrder.enclose`; where nothing useful is known from below, more bits do not help."""
+        """As `OneDirection.enclose`; where nothing useful is known from below, more bits do not help."""
         above = self._from_above(self._above.enclose(epsilon, bits, method, budget))
         below = self._below.enclose(epsilon, min(bits, self._sharp), "auto", budget)
         return intersect([above, self._from_below(below)])
@@ -107,14 +108,14 @@ class AttackedOrder(SingleOrder):
                        None if above.upper is None else self._from_above(above.upper))
 
 
-def order_of(loss: ComposedLoss, make: Callable[[ComposedLoss], SingleOrder] = SingleOrder) -> SingleOrder:
+def order_of(loss: ComposedLoss, make: Callable[[ComposedLoss], OneDirection] = OneDirection) -> OneDirection:
     """What asks for delta of one order."""
     if shuffled_epochs(loss):
         return AttackedOrder(loss, make)
     return LongOrder(loss, make) if is_long(loss) else make(loss)
 
 
-def bracket_order(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
+def bracket_order(order: OneDirection, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     """`bracket_epsilon`, also with shuffled epochs or mixtures of many components."""
     if isinstance(order, AttackedOrder | LongOrder):
         return order.bracket(target, digits, method, budget)

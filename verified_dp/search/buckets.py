@@ -18,7 +18,7 @@ from verified_dp.core.kernel.exact import MAX_COUNT
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
-from verified_dp.search.order import Budget
+from verified_dp.search.deadline import Budget
 
 COARSEST = 2
 """Buckets along the noise, or the probability, to begin with: the cheapest answer with two useful ends."""

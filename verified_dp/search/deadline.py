@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -111,3 +111,45 @@ def hurrying() -> Iterator[None]:
         yield
     finally:
         _HURRIED.pop()
+
+
+DEFAULT_SECONDS = 120.0
+"""The budget of one question where none is stated."""
+
+
+class Budget:
+    """Wall-clock limit of one question; `spent` becomes true when it is over."""
+
+    def __init__(self, seconds: float | None, progress: Callable[[str], None] | None = None,
+                 reserve: float = 0.0) -> None:
+        """reserve: seconds for a cheap bound, of which those past the grace are left, at most half of those stated.
+
+        end, last: the deadlines of searches and of cheap bounds.
+        """
+        self.start, self._progress, self.seconds = time.perf_counter(), progress, DEFAULT_SECONDS
+        self.end = self.last = math.inf
+        if seconds is not None:
+            self.seconds = seconds - min(max(reserve - grace(seconds), 0.0), seconds / 2)
+            self.end, self.last = self.start + self.seconds, self.start + seconds + grace(seconds)
+
+    @property
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.start
+
+    @property
+    def left(self) -> float:
+        """Seconds left, at least a little."""
+        return 0.05 if is_stopped() else max(self.seconds - self.elapsed, 0.05)
+
+    @property
+    def spent(self) -> bool:
+        return is_stopped() or self.elapsed > self.seconds
+
+    def allows(self, seconds: float) -> bool:
+        """Whether work of this predicted length should start."""
+        return (self.elapsed + seconds <= self.seconds and not is_stopped()) or seconds < 0.05
+
+    def say(self, text: str) -> None:
+        """Tell the caller what is about to run."""
+        if self._progress is not None:
+            self._progress(text)

@@ -12,7 +12,7 @@ from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.ends import End, end_of
 from verified_dp.search.answer import Answer
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 
 FAR_OUT = Fraction(2**43)
 """Where a delta that never falls to the target is shown above it."""
@@ -33,7 +33,7 @@ def enclose_end(loss: ComposedLoss) -> tuple[End, End] | None:
     return lower_dyadic(largest), upper_dyadic(largest)
 
 
-def past_answer(order: SingleOrder) -> Answer | None:
+def past_answer(order: OneDirection) -> Answer | None:
     """delta at or just above the largest finite loss, or at 0 where that is negative: it falls no further."""
     end = enclose_end(order.loss)
     if end is None:
@@ -42,7 +42,7 @@ def past_answer(order: SingleOrder) -> Answer | None:
     return order.exactly(where) or order.evaluate(where, SupportWitness(ctx.prec + _SPARE))
 
 
-def pair_at_end(order: SingleOrder, target: Fraction) -> Pair | None:
+def pair_at_end(order: OneDirection, target: Fraction) -> Pair | None:
     """Where the target is the infinity mass, as for the pure epsilon: from the largest loss on, or never."""
     loss = order.loss
     if loss.only_moments or target == 1 or exact_infinity_mass(loss) != target:

@@ -25,26 +25,16 @@ from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.witnesses import Witness
-from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, is_narrow, width_bits
 from verified_dp.search.between import interpolate
 from verified_dp.search.cells import has_cells, share_powers
-from verified_dp.search.deadline import OutOfTime
+from verified_dp.search.deadline import Budget, OutOfTime
+from verified_dp.search.estimates import LARGEST_TILT, ROUGH
 from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
-from verified_dp.search.magnitudes import why_no_floats
-from verified_dp.search.order import (
-    FAINTEST,
-    LARGEST_TILT,
-    MAX_TILT,
-    ROUGH,
-    ROUGHLY,
-    SLOW_LINE,
-    Budget,
-    SingleOrder,
-    path_seconds,
-)
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.outcomes import has_listed, plan_outcomes
-from verified_dp.search.path import choose_path, plan_path
+from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
+from verified_dp.search.planners.line import MAX_TILT, ROUGHLY, SLOW_LINE
 from verified_dp.search.rays import RaysPlan, choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.steps import step_of_all_atoms
@@ -91,8 +81,8 @@ def smoothed(answer: Answer, known: Mapping[Fraction, Bounds], bits: float, most
     return replace(answer, values=values)
 
 
-class Following(SingleOrder):
-    """A `SingleOrder` that first asks the values it has. What it answers is proved as any answer is."""
+class Following(OneDirection):
+    """A `OneDirection` that first asks the values it has. What it answers is proved as any answer is."""
 
     def __init__(self, loss: ComposedLoss) -> None:
         super().__init__(loss)
@@ -101,19 +91,19 @@ class Following(SingleOrder):
         self._here: tuple[Fraction, list[Answer]] | None = None  # the eps asked last, and what is kept at it
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        """As `SingleOrder.enclose`."""
+        """As `OneDirection.enclose`."""
         found = self.kept(epsilon, bits, method)
         return self._afresh(epsilon, bits, method, budget) if found is None else found
 
     def quick_upper(self, epsilon: Fraction) -> Answer:
-        """As `SingleOrder.quick_upper`, from an evaluation that serves the next questions too."""
+        """As `OneDirection.quick_upper`, from an evaluation that serves the next questions too."""
         near = self.kept(epsilon, 1.0, "auto")
         if near is None and self.few:
             return super().quick_upper(epsilon)
         return self._afresh(epsilon, 8.0, "auto", Budget(None)) if near is None else near
 
     def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
-        """As `SingleOrder.log_estimate`: what is proved where something is."""
+        """As `OneDirection.log_estimate`: what is proved where something is."""
         near = self.kept(epsilon, 1.0, "auto") if epsilon else None
         if near is None or not near.bounds.upper > 0:
             return super().log_estimate(epsilon, start)
@@ -129,9 +119,14 @@ class Following(SingleOrder):
     def _has_line(self, epsilon: Fraction, bits: float) -> bool:
         """Whether a line takes little time; no closed form is sharper for being asked for more."""
         with suppress(OutOfTime):
-            return epsilon < self.model.largest and not has_closed_form(self.loss) and plan_line(
-                self._float_model, as_float(epsilon), self.saddle(epsilon), bits + MARGIN).seconds < SLOW_LINE
+            return epsilon < self.model.largest and not has_closed_form(self.loss) and self._is_easy_line(
+                epsilon, bits + MARGIN)
         return False
+
+    def _is_easy_line(self, epsilon: Fraction, bits: float) -> bool:
+        """Whether the contour is faster than a long sum."""
+        return self.has_contour and plan_line(
+            self.float_model, as_float(epsilon), self.saddle(epsilon), bits).seconds < SLOW_LINE
 
     def kept(self, epsilon: Fraction, bits: float, method: str) -> Answer | None:
         """The first kept evaluation that is sharp enough here: for a stretch around it, or of the nearest ones."""
@@ -162,12 +157,12 @@ class Following(SingleOrder):
 
     def moments_below(self, logs: Mapping[float, float]) -> Iterator[Answer]:
         """Bounds by one moment each, which should show delta below e^log at these eps, for as many as moments can."""
-        if not (self.has_contour and logs) or self.is_trivial or isinstance(self.model, EpochModel):
+        if not (self.has_contour and logs) or self.is_trivial or self.epoch_model is not None:
             return
         at, aims = np.array(list(logs)), np.array(list(logs.values()))
         tilts = geometric(1e-2, min(30 * (1 - aims.min() / (at.max() + 1e-9)), LARGEST_TILT), MOMENTS)
         factors = tilts * np.log(tilts) - (1 + tilts) * np.log1p(tilts)
-        shown = (self._float_model.log_masses(tilts) + factors)[:, None] - np.outer(tilts, at) < aims - NEARLY
+        shown = (self.float_model.log_masses(tilts) + factors)[:, None] - np.outer(tilts, at) < aims - NEARLY
         while shown.any():
             best = int(shown.sum(axis=1).argmax())
             yield self.chernoff(dyadic(float(at[shown[best]][0])), float(tilts[best]))
@@ -180,7 +175,7 @@ class Following(SingleOrder):
         asked: how often, for each of these eps, one near it will be. end: where given, eps themselves shall be known to
         that precision, which takes log2(end / eps) bits more.
         """
-        if method not in ("auto", "contour") or self.is_trivial or why_no_floats(self.loss) is not None:
+        if method not in ("auto", "contour") or self.is_trivial or self.why_no_floats is not None:
             return
         if has_closed_form(self.loss):
             several = method == "auto" and len(epsilons) >= LEAST
@@ -189,7 +184,7 @@ class Following(SingleOrder):
             elif several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
                 self._serve_closed(epsilons, bits)
             return
-        if not self.has_contour and (self.has_halves or not has_listed(self.loss)):
+        if not self.has_contour and (self.is_sharp or not has_listed(self.loss)):
             return
         below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
         parts, serve = self._groups(below), self._serve if self.has_contour else self._serve_outcomes
@@ -237,7 +232,7 @@ class Following(SingleOrder):
         for _ in range(TRIES):
             if stretch is None:
                 break
-            tilts = choose_tilts(self._float_model, stretch, wanted)
+            tilts = choose_tilts(self.float_model, stretch, wanted)
             if tilts.lost > LOST:
                 return [part[:len(part) // 2 + 1], part[len(part) // 2:]]
             found = self._evaluated(part, stretch, tilts, wanted, budget)
@@ -256,7 +251,7 @@ class Following(SingleOrder):
     def _serve_outcomes(self, part: Sequence[Fraction], bits: float, budget: Budget, _: float) -> list[
             Sequence[Fraction]]:
         """As `_serve`, by sums over atoms on no grid, to which each bit adds much: halves where few are lost."""
-        model, places = self.lattice.model, self._places_of(part)
+        model, places = self.lattice_model, self._places_of(part)
         saddles = [model.saddle(as_float(part[i])) for i in places]
         middle = saddles[len(saddles) // 2]
         if not 0 < middle.tilt < MAX_TILT or step_of_all_atoms(model, middle.tilt, 2.0**-bits) is not None:
@@ -291,7 +286,7 @@ class Following(SingleOrder):
         """The first, the last and some between; None where no line is tried."""
         places = self._places_of(part)
         saddles = [self.saddle(part[i]) for i in places]
-        if saddles[-1].tilt > LARGEST_TILT or (lines(self.loss).node_parts and saddles[-1].log_delta < FAINTEST):
+        if self.is_faint(saddles[-1]):
             return None
         tilts, logs = [saddle.tilt for saddle in saddles], [saddle.log_delta - self._roughness(saddle)
                                                             for saddle in saddles]
@@ -305,7 +300,7 @@ class Following(SingleOrder):
     def _evaluated(self, part: Sequence[Fraction], stretch: Stretch, tilts: Tilts, bits: float,
                    budget: Budget) -> Answer | None:
         """By a line or a path for the whole stretch; None where there is no time."""
-        model, start = self._float_model, as_float(part[0])
+        model, start = self.float_model, as_float(part[0])
         saddles = [stretch.saddle(tilt, saddle_at(model, start, tilt).curvature) for tilt in (tilts.line, tilts.path)]
         line = plan_line(model, start, saddles[0], bits, length=stretch.length)
         choose: Callable[[], Witness] = partial(choose_line, model, line)
@@ -315,14 +310,19 @@ class Following(SingleOrder):
             path = plan_path(model, start, saddles[1], bits, stretch.others(saddles[1])) if rays is None else None
             if rays is not None and rays.seconds < seconds:
                 choose, seconds = partial(choose_rays, rays), rays.seconds
-            elif path is not None and path_seconds(path) + len(part) * path.count * PER_TERM < seconds:
-                choose, seconds = partial(choose_path, path), path_seconds(path)
+            elif path is not None and _path_seconds(path) + len(part) * path.count * PER_TERM < seconds:
+                choose, seconds = partial(choose_path, path), _path_seconds(path)
         return self.evaluate(part[len(part) // 2], choose()) if budget.allows(seconds) else None
 
     def _rays(self, part: Sequence[Fraction], stretch: Stretch, bits: float) -> RaysPlan | None:
         """Two rays for the whole stretch, by the size of delta if one large loss decides."""
-        known = [self._jumping(part[i], Saddle(stretch.low, log, 0.0)).log_delta
+        known = [self.jumping(part[i], Saddle(stretch.low, log, 0.0)).log_delta
                  for i, log in zip(stretch.places, stretch.logs.tolist(), strict=True)]
         first = Saddle(stretch.low, known[0], 0.0)
-        return plan_rays(self._float_model, as_float(part[0]), first, bits,
+        return plan_rays(self.float_model, as_float(part[0]), first, bits,
                          replace(stretch, logs=np.array(known)).others(first))
+
+
+def _path_seconds(plan: PathPlan) -> float:
+    """A rough prediction of the kernel's time on a path."""
+    return 0.02 + 2.5e-7 * predicted_cost(plan) * max(1.0, plan.bits / 100)

@@ -69,13 +69,16 @@ class MomentEngine:
         require_floats(self.loss)
         return MomentModel(self.loss)
 
-    def solve(self, epsilon: Fraction) -> Answer:
-        """The best bound of one order at eps, or of two powers."""
+    def witnesses(self, epsilon: Fraction) -> list[Witness]:
+        """Those of which one gives the best bound: of two powers, of one order."""
         where = as_float(epsilon)
         found = None if self.guarantee is None else self._two_points(self.guarantee, epsilon)
         chosen = [] if found is None or not found.is_seen(where) else choose_divergences(found, epsilon)
-        answers = [self._answer(witness, epsilon) for witness in chosen]
-        answers.append(self.run(choose_order(self.model, where, "asoodeh"), epsilon))
+        return [*chosen, self.witness(choose_order(self.model, where, "asoodeh"), epsilon)]
+
+    def solve(self, epsilon: Fraction) -> Answer:
+        """The best bound of one order at eps, or of two powers."""
+        answers = [self._answer(witness, epsilon) for witness in self.witnesses(epsilon)]
         return min(answers, key=lambda answer: float(answer.bounds.upper.log()))
 
     @cached_property

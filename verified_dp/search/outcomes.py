@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verified_dp.core.engines.outcomes import OutcomesWitness
+from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.families.sampling.sampled import SampledLoss
@@ -32,10 +32,9 @@ _BEND = 0.3
 
 
 def has_listed(loss: ComposedLoss) -> bool:
-    """Whether all laws are made of few enough atoms."""
+    """Whether all laws beside Gaussians are made of few enough atoms."""
     listed = all(law.lists(10**9) for law, _ in loss.parts)
-    return listed and bool(loss.parts) and not loss.mean_shift_squared and all(
-        _count_atoms(law) <= MOST_ATOMS for law, _ in loss.parts)
+    return listed and bool(loss.parts) and all(_count_atoms(law) <= MOST_ATOMS for law, _ in loss.parts)
 
 
 def _count_atoms(law: Law) -> int:
@@ -68,9 +67,22 @@ class _Curve:
         return np.asarray(self.count * np.log(np.maximum(np.minimum(bound, 1.0), 1e-300)) / 2)
 
 
+@dataclass(frozen=True)
+class _Gaussian:
+    """The Gaussian steps."""
+
+    variance: float
+    count: float = 1.0
+
+    def log_bounds(self, frequencies: np.ndarray, width: float) -> np.ndarray:
+        """log of |M|, which falls."""
+        return np.asarray(-self.variance * frequencies**2 / 2)
+
+
 def _curves(model: LatticeModel, tilt: float) -> list[_Curve]:
+    """Of the laws that are listed."""
     found = []
-    for law, count in model.parts:
+    for law, count in model.parts[:len(model.loss.parts)]:
         logs = law.log_masses + tilt * law.points
         weights = np.exp(logs - logs.max())
         weights /= weights.sum()
@@ -84,7 +96,7 @@ def _curves(model: LatticeModel, tilt: float) -> list[_Curve]:
 class OutcomesPlan:
     """A witness, log2 of the relative width that its frequencies should leave, and seconds."""
 
-    witness: OutcomesWitness
+    witness: LineWitness
     bits: float
     seconds: float
 
@@ -96,7 +108,7 @@ def plan_outcomes(model: LatticeModel, epsilon: float, saddle: Saddle, bits: flo
     stretch: how much larger eps is at most, where errors may fall with e^{-tilt eps} as far.
     """
     tilt = dyadic(saddle.tilt, 12)
-    curves = _curves(model, float(tilt))
+    curves, smooth = _curves(model, float(tilt)), _Gaussian(float(model.loss.mean_shift_squared))
     size = model.cumulants(float(tilt))[0] - float(tilt) * epsilon
     goal = saddle.log_delta - bits * math.log(2) - math.log(6)
     length, right, left = choose_period(model, epsilon, float(tilt), goal)
@@ -105,23 +117,26 @@ def plan_outcomes(model: LatticeModel, epsilon: float, saddle: Saddle, bits: flo
     step = dyadic(2 * math.pi / (length + stretch) * (1 - 2.0**-10), 12)
     atoms = sum(len(curve.points) for curve in curves)
     most = min(_MOST_CELLS, int(seconds / (2 * atoms * _SECONDS)) + 100)
-    chosen = _choose_cells(curves, float(step), goal - size, most)
+    chosen = _choose_cells([*curves, smooth], float(step), goal - size, most)
     if chosen is None:
         return None
     count, cover, log_left = chosen
     reached = (saddle.log_delta - np.logaddexp(log_left + size, goal)) / math.log(2) - 1
     sharp = math.ceil(max(bits, 8.0) + (size - saddle.log_delta) / math.log(2)
                       + 2 * math.log2(sum(curve.count for curve in curves) + 1) + math.log2(count + 2)) + 40
-    reaches = tuple(0 if isinstance(part.law, AtomicLaw) else len(part.points) // 2 for part, _ in model.parts)
+    reaches = tuple(0 if isinstance(part.law, AtomicLaw) else len(part.points) // 2
+                    for part, _ in model.parts[:len(curves)])
     cells = sum(cells for cells, _ in cover)
     return OutcomesPlan(
-        OutcomesWitness(tilt, step, count, reaches, cover, dyadic(right, 12), dyadic(left, 12), sharp),
+        LineWitness(tilt, step, count, (), (), dyadic(right, 12), dyadic(left, 12), sharp, reaches, cover),
         float(reached), atoms * (count + 2 * cells) * _SECONDS)
 
 
-def _choose_cells(curves: list[_Curve], step: float, goal: float,
+def _choose_cells(curves: list[_Curve | _Gaussian], step: float, goal: float,
                   most: int) -> tuple[int, tuple[tuple[int, int], ...], float] | None:
     """(frequencies summed, cells, log of what all others add, over M(c)): until what is beyond is below e^goal.
+
+    The last curve is the Gaussian steps'.
 
     Cells are as wide as a step's spread allows, at most a share of their frequency: narrower where the bound is large.
     """
@@ -130,7 +145,7 @@ def _choose_cells(curves: list[_Curve], step: float, goal: float,
         return None
     usual = _BEND / math.sqrt(max(curve.variance * min(curve.count, 1.0) for curve in curves)) / step
     place, cells, blocks, logs = count, 0, list[list[int]](), [-math.inf]
-    while -math.log(math.pi * step * place) > goal and cells < most:
+    while _log_beyond(curves[-1], step, place) > goal and cells < most:
         check_time()
         stride = max(min(int(usual), place // 16), 1)
         while True:
@@ -150,11 +165,16 @@ def _choose_cells(curves: list[_Curve], step: float, goal: float,
         else:
             blocks.append([fitting, stride])
         place, cells = place + fitting * stride, cells + fitting
-    beyond = -math.log(math.pi * step * place)
+    beyond = _log_beyond(curves[-1], step, place)
     return count, tuple((cells, stride) for cells, stride in blocks), float(np.logaddexp.reduce([*logs, beyond]))
 
 
-def _last_summed(curves: list[_Curve], step: float, goal: float) -> int | None:
+def _log_beyond(smooth: _Curve | _Gaussian, step: float, place: int) -> float:
+    """log of what is past a frequency, by the Gaussian steps alone."""
+    return float(smooth.log_bounds(np.array([step * place]), 0.0)[0]) - math.log(math.pi * step * place)
+
+
+def _last_summed(curves: list[_Curve | _Gaussian], step: float, goal: float) -> int | None:
     """The first frequency past which a stretch as long as all before adds little; None where there is none."""
     frequencies = np.arange(1, _MOST_SUMMED + 1)
     logs = sum((curve.log_bounds(step * frequencies, 0.0) for curve in curves), np.zeros(len(frequencies)))

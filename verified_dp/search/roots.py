@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 from flint import arb, ctx
 
@@ -15,17 +17,17 @@ from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, width_bits
-from verified_dp.search.deadline import OutOfTime, hurrying
+from verified_dp.search.deadline import Budget, OutOfTime, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
-from verified_dp.search.magnitudes import why_no_floats
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.outcomes import has_listed
 
 _STEEPEST = 8.0
 """Where log delta falls fast in log eps, delta is needed to fewer digits than eps; by no more than this factor."""
+_ROUGHLY = 8.0
+"""Bits beyond the digits next to the largest loss."""
 _CLEARLY = 4.0
 """Where the tilt times eps is more, eps is not 0."""
 FARTHEST = 10**250
@@ -64,11 +66,16 @@ def is_below(answer: Answer, target: Fraction) -> bool:
 class Question:
     """eps(target) of one order, to a relative width of 10^-digits, by a method within a budget."""
 
-    order: SingleOrder
+    order: OneDirection
     target: Fraction
     digits: int
     method: str
     budget: Budget
+
+    @cached_property
+    def past(self) -> Answer | None:
+        """delta past the largest finite loss, where there is one."""
+        return past_answer(self.order) if self.order.has_ends else None
 
     def enclose(self, epsilon: Fraction, bits: float) -> Answer:
         """delta(eps) to a relative width of 2^-bits."""
@@ -83,7 +90,7 @@ class Question:
         return is_below(answer, self.target)
 
 
-def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
+def bracket_epsilon(order: OneDirection, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
     """Bracket eps(target) = inf {eps >= 0 : delta(eps) <= target} to a relative width of 10^-digits in the budget.
 
     Where plain Gaussians are too large or too small to search for it (`search.magnitudes`), only whether it is 0 is
@@ -99,7 +106,7 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
         except OutOfTime:
             found = Bracket(None, None)
         except Unsupported:
-            if method != "auto" or past_answer(order) is None:
+            if method != "auto" or asked.past is None:
                 raise
             found = Bracket(None, None)
         found = _perhaps_zero(asked, _narrowed(asked, _within_support(asked, found)))
@@ -113,6 +120,8 @@ def bracket_epsilon(order: SingleOrder, target: Fraction, digits: int, method: s
 def _bracket_exactly(asked: Question) -> Bracket | None:
     """What needs no search: the target below the mass at infinity, or equal to it; delta(0) at most the target."""
     order = asked.order
+    if not order.has_ends and 0 < asked.target < 1:
+        return None
     far_out = order.evaluate(FAR_OUT, SupportWitness(256))
     for answer in (far_out, order.exactly(FAR_OUT)):
         if answer is not None and asked.exceeded(answer):  # by the mass at infinity, which no eps takes away (T44)
@@ -128,14 +137,28 @@ def _bracket_exactly(asked: Question) -> Bracket | None:
 
 def _bracket_at_end(asked: Question) -> Bracket | None:
     """Where the target is met next to the largest loss: values that tell delta up to there, bisected."""
-    past = past_answer(asked.order) if asked.method in ("auto", "closed-form") else None
+    past = asked.past if asked.method in ("auto", "closed-form") else None
     if past is None or not asked.met(past):
         return None
     room = ball(asked.target) - asked.order.loss.enclose_infinity_mass()
     if not room > 0:
         return None
-    first = asked.order.end.find(float(room.log()), asked.digits, asked.exceeded, asked.budget.left)
+    first = _find_next_to_end(asked, float(room.log()))
     return None if first is None else _bisect_bracket(asked, Bracket(first, past), first.at)
+
+
+def _find_next_to_end(asked: Question, log_target: float) -> Answer | None:
+    """An answer whose values tell delta from where it exceeds the target up to the largest loss, and that eps.
+
+    None where the target is met farther from the largest loss than power series there reach.
+    """
+    planner: Any = asked.order.offered("deficits")
+    for gap, end in () if planner is None else planner.gaps(log_target, asked.digits):
+        found = asked.order.enclose_by("deficits", max(end - gap, Fraction(0)), asked.digits * math.log2(10) + _ROUGHLY,
+                                       asked.budget)
+        if found is None or asked.exceeded(found):
+            return found
+    return None
 
 
 def _bisect_bracket(asked: Question, bracket: Bracket, ask: Callable[[Fraction], Answer]) -> Bracket:
@@ -157,7 +180,7 @@ def _bisect_bracket(asked: Question, bracket: Bracket, ask: Callable[[Fraction],
 
 def _within_support(asked: Question, bracket: Bracket) -> Bracket:
     """The largest finite loss as upper end where no smaller one is known."""
-    past = past_answer(asked.order)
+    past = asked.past
     if past is None or not asked.met(past):
         return bracket
     nearer = bracket.upper is not None and bracket.upper.epsilon <= past.epsilon
@@ -179,7 +202,7 @@ def _narrowed(asked: Question, bracket: Bracket) -> Bracket:
     """Bisect by a closed form that takes no time, where the search in floating point missed: next to the end."""
     order, digits = asked.order, asked.digits
     asks = bracket.upper is not None and asked.method in ("auto", "closed-form") and not order.is_trivial
-    if not asks or not is_quick(order.loss) or why_no_floats(order.loss) is not None:
+    if not asks or not order.offered("closed") or not is_quick(order.loss) or order.why_no_floats is not None:
         return bracket
     bits = digits * math.log2(10) + 40
     return _bisect_bracket(asked, bracket, lambda middle: order.evaluate(
@@ -194,7 +217,7 @@ def _bracket(asked: Question) -> Bracket:
     if asked.method == "lattice" or order.has_epochs or not order.is_sharp:
         own = order.has_epochs or has_listed(order.loss)
         return _bracket_by_one(asked if own else replace(asked, method="lattice"))
-    blind = why_no_floats(order.loss) is not None
+    blind = order.why_no_floats is not None
     if blind or order.is_trivial or _is_near_zero(order, target):
         at_zero = _compare_at_zero(asked)
         if not asked.exceeded(at_zero):
@@ -204,13 +227,13 @@ def _bracket(asked: Question) -> Bracket:
     return _bracket_positive(asked)
 
 
-def _is_near_zero(order: SingleOrder, target: Fraction) -> bool:
+def _is_near_zero(order: OneDirection, target: Fraction) -> bool:
     """Whether delta(0) may meet the target, by first-order estimates."""
     epsilon, tilt = first_guess(order, target)
     return tilt * as_float(epsilon) < _CLEARLY and order.log_estimate(Fraction(0)) < float(log_of(target)) + 0.5
 
 
-def bracket_by_moments(order: SingleOrder, target: Fraction, method: str) -> Bracket:
+def bracket_by_moments(order: OneDirection, target: Fraction, method: str) -> Bracket:
     """The least eps that one Renyi order proves, a little above where the bound reaches the target; no lower end."""
     room = ball(target) - order.evaluate(FAR_OUT, SupportWitness(256)).bounds.lower  # infinity mass
     if not room > 0:
@@ -242,7 +265,7 @@ def _bracket_by_one(asked: Question) -> Bracket:
     return bracket
 
 
-def guess_epsilon(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
+def guess_epsilon(order: OneDirection, target: Fraction) -> tuple[Fraction, float]:
     """Where the estimate of delta equals the target, within a thousandth, and the tilt there, which is the slope."""
     goal, low, high, epsilon = float(log_of(target)), Fraction(0), Fraction(FARTHEST), Fraction(1)
     for _ in range(900):
@@ -321,11 +344,11 @@ def _met_farther_out(asked: Question, epsilon: Fraction) -> Answer | None:
     return None
 
 
-def first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
+def first_guess(order: OneDirection, target: Fraction) -> tuple[Fraction, float]:
     """Where the first-order estimate equals the target: it falls with the tilt, about as -bend tilt^2 / 2."""
     goal, low, tilt, high, before = float(log_of(target)), 1e-6, 1.0, 1e9, math.inf
-    if isinstance(order.model, EpochModel):
-        near, fall = order.model.start(goal)
+    if order.epoch_model is not None:
+        near, fall = order.epoch_model.start(goal)
         return dyadic(near, 40), fall
     for _ in range(60):
         k0, k1, k2 = order.model.cumulants(tilt)
@@ -341,9 +364,9 @@ def first_guess(order: SingleOrder, target: Fraction) -> tuple[Fraction, float]:
     return dyadic(max(where, 1e-9), 40), tilt
 
 
-def _jump_start(order: SingleOrder, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
+def _jump_start(order: OneDirection, target: Fraction, above: Fraction, tilt: float) -> tuple[Fraction, float]:
     """Few steps: where one large loss alone would give the target, and how fast log delta falls there."""
-    if not order.jumps or order.loss.order == "add" or isinstance(order.model, EpochModel):
+    if not order.jumps or order.loss.order == "add" or order.epoch_model is not None:
         return above, tilt
     if order.log_jump(Fraction(0)) < float(log_of(target)):  # no single large loss decides
         return above, tilt
@@ -384,7 +407,7 @@ def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
 
     An epoch's model, or where steps are few the guess of one large loss, comes near enough.
     """
-    if isinstance(asked.order.model, EpochModel):
+    if asked.order.epoch_model is not None:
         return epsilon
     if asked.order.few and asked.order.log_jump(epsilon) > -math.inf and asked.order.sketch(epsilon) is None:
         return epsilon
@@ -421,7 +444,7 @@ def _rough_gap(asked: Question, epsilon: Fraction) -> tuple[float | None, float]
     return float(gap), 0.3
 
 
-def _jump_guess(order: SingleOrder, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
+def _jump_guess(order: OneDirection, target: Fraction, low: Fraction, high: Fraction) -> Fraction:
     """Where delta would equal the target if one large loss decided, by bisection between low and high."""
     goal = float(log_of(target))
     for _ in range(16):

@@ -17,10 +17,13 @@ from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.witnesses import ReadValues
+from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, intersect, width_bits
-from verified_dp.search.deadline import OutOfTime
+from verified_dp.search.deadline import Budget, OutOfTime
+from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import as_float
-from verified_dp.search.order import COARSE, Budget, FloatModel, SingleOrder
+from verified_dp.search.models import FloatLoss
+from verified_dp.search.one_direction import COARSE, OneDirection
 from verified_dp.search.roots import Bracket, bracket_epsilon, log_of
 
 LONG = 4
@@ -57,16 +60,16 @@ def _logs_lost(mixture: Mixture, count: int, size: int) -> list[float]:
     return [*logs[::-1], *[-math.inf] * (size - 1 - len(logs))][:size - 1]
 
 
-class LongOrder(SingleOrder):
+class LongOrder(OneDirection):
     """An order with long mixtures, of which every question takes as many components as it needs.
 
     make: what asks the order of these.
     """
 
-    def __init__(self, loss: ComposedLoss, make: Callable[[ComposedLoss], SingleOrder] = SingleOrder) -> None:
+    def __init__(self, loss: ComposedLoss, make: Callable[[ComposedLoss], OneDirection] = OneDirection) -> None:
         super().__init__(loss)
         self._level, self._known = ROUGHLY, (Fraction(-1), 0.0)  # about log delta at the eps asked last
-        self._make, self._orders = make, dict[Kept, SingleOrder]()
+        self._make, self._orders = make, dict[Kept, OneDirection]()
         self._lost = [(_logs_lost(law.above, count, _size(law)), _logs_lost(law.below[::-1], count, _size(law)))
                       if isinstance(law, MixtureLoss) and _size(law) > LONG else None for law, count in loss.parts]
 
@@ -77,29 +80,29 @@ class LongOrder(SingleOrder):
             (n for n, (above, below) in enumerate(zip(*lost, strict=True))
              if above < allowed and below + epsilon < allowed), len(lost[0]) - 1) for lost in self._lost)
 
-    def _order(self, kept: Kept) -> SingleOrder:
+    def _order(self, kept: Kept) -> OneDirection:
         if kept not in self._orders:
             self._orders[kept] = self._make(ShortenedWitness(kept, SupportWitness(64)).reduced(self.loss))
         return self._orders[kept]
 
-    def _rough(self) -> SingleOrder:
+    def _rough(self) -> OneDirection:
         return self._order(self._kept(self._level, 0.0))
 
     @property
     def jumps(self) -> bool:
-        """As `SingleOrder.jumps`: the losses of rare components are large, however many steps there are."""
+        """As `OneDirection.jumps`: the losses of rare components are large, however many steps there are."""
         return True
 
     @property
-    def model(self) -> FloatModel:
+    def model(self) -> FloatLoss | LatticeModel | EpochModel:  # type: ignore[override]
         """That of the components that are not very rare."""
         return self._rough().model
 
     def log_estimate(self, epsilon: Fraction, start: float | None = None) -> float:
-        """As `SingleOrder.log_estimate`."""
+        """As `OneDirection.log_estimate`."""
         return self._rough().log_estimate(epsilon, start)
 
-    def look_beside(self, other: SingleOrder, epsilon: Fraction) -> None:
+    def look_beside(self, other: OneDirection, epsilon: Fraction) -> None:
         """Nothing: what is dropped is not the same in the other order."""
 
     def _log_delta(self, kept: Kept, epsilon: Fraction) -> float:
@@ -120,13 +123,13 @@ class LongOrder(SingleOrder):
         return Answer(answer.epsilon, witness, values, values.delta(answer.epsilon))
 
     def quick_upper(self, epsilon: Fraction) -> Answer:
-        """As `SingleOrder.quick_upper`."""
+        """As `OneDirection.quick_upper`."""
         kept = self._kept(min(self.log_estimate(epsilon), 0.0) - LOST, as_float(epsilon))
         return self._wrapped(self._order(kept).quick_upper(epsilon), kept)
 
     def enclose(self, epsilon: Fraction, bits: float, method: str, budget: Budget) -> Answer:
-        """As `SingleOrder.enclose`."""
-        if method not in ("auto", "contour") or has_closed_form(self.loss) or self._past_support(epsilon, bits):
+        """As `OneDirection.enclose`."""
+        if method not in ("auto", "contour") or has_closed_form(self.loss) or self.is_past_support(epsilon, bits):
             return super().enclose(epsilon, bits, method, budget)
         try:
             answer = self._by_few(epsilon, bits, budget)

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from verified_dp.certificate import build_certificate, certificate_bytes, widened
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.marked import Mark, MarkedWitness
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.engines.outcomes import OutcomesWitness
 from verified_dp.core.engines.panels import MAX_POINTS
 from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
 from verified_dp.core.engines.renyi import RenyiWitness
@@ -365,7 +365,7 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         RenyiWitness(Fraction(3, 2), Fraction(1, 7), Fraction(0), (), 80),
         DivergencesWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
         ExactWitness(80), EndWitness(80), EndlessWitness(80),
-        OutcomesWitness(Fraction(1), Fraction(1, 7), 30, (9,), ((50, 1),), Fraction(3), Fraction(0), 80),
+        LineWitness(Fraction(1), Fraction(1, 7), 30, (), (), Fraction(3), Fraction(0), 80, (9,), ((50, 1),)),
         HalvesWitness(Fraction(1, 2), ((Window(0, 0, 9), Window(1, 2, 5)), (Window(1, 1, 1),)), 80),
         MarkedWitness(Fraction(1, 8), Fraction(1, 7), 9, (rule,), (rule,), (rule,),
                       (Mark(Fraction(1), Fraction(1, 4), 3),), Fraction(1), Fraction(0), Fraction(-2), 80),

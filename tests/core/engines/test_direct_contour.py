@@ -24,14 +24,15 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.answer import Answer
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 F = Fraction
 TWELVE = 41.0  # bits
 
 
 def by_contour(loss: ComposedLoss, epsilon: str | int, bits: float = TWELVE) -> Answer:
-    return SingleOrder(loss).enclose(F(epsilon), bits, "contour", Budget(30))
+    return OneDirection(loss).enclose(F(epsilon), bits, "contour", Budget(30))
 
 
 def holds(answer: Answer, value: str, unit: str) -> bool:

@@ -27,10 +27,10 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.witnesses import Witness, evaluate
-from verified_dp.search.end_engine import EndEngine
+from verified_dp.search.deadline import Budget
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 
 F = Fraction
 ends = pytest.mark.theorem("T161-next-to-the-end")
@@ -135,7 +135,7 @@ def test_next_to_the_largest_loss(truth: ModuleType, mutants: ModuleType, name: 
     for share in shares:
         epsilon = end * (1 - F(share))
         value = around(truth.exact(truth.delta(steps, truth.real(epsilon))), truth.ERROR)
-        found = EndEngine(loss).enclose(epsilon, 40.0, 60.0)
+        found = OneDirection(loss).enclose_by("deficits", epsilon, 40.0, Budget(60.0))
         assert found is not None
         witness, bounds = found.witness, found.bounds
         assert isinstance(witness, DeficitsWitness)
@@ -206,7 +206,7 @@ def test_no_part_of_the_error_may_be_left_out(truth: ModuleType, name: str, orde
     for text in epsilons:
         epsilon = F(text)
         value = around(F(truth.mixtures_delta(steps, float(epsilon), shift)), truth.MIXTURE_ERROR)
-        plan = plan_marked(float_loss(loss), float(epsilon), SingleOrder(loss).saddle(epsilon), 30.0)
+        plan = plan_marked(float_loss(loss), float(epsilon), OneDirection(loss).saddle(epsilon), 30.0)
         assert plan is not None
         off = 0
         for witness in coarser(choose_marked(plan)):
@@ -231,7 +231,7 @@ def test_marked_losses_of_few_steps(truth: ModuleType, mutants: ModuleType, name
     for text in epsilons:
         epsilon = F(text)
         value = around(F(truth.mixtures_delta(steps, float(epsilon), shift)), truth.MIXTURE_ERROR)
-        plan = plan_marked(float_loss(loss), float(epsilon), SingleOrder(loss).saddle(epsilon), 30.0)
+        plan = plan_marked(float_loss(loss), float(epsilon), OneDirection(loss).saddle(epsilon), 30.0)
         if plan is None:
             continue
         witness: Witness = choose_marked(plan)

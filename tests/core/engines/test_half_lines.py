@@ -28,9 +28,10 @@ from verified_dp.core.kernel.composition import Composition, Relation
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.answer import width_bits
+from verified_dp.search.deadline import Budget
 from verified_dp.search.half_line import FloatHalfLine
 from verified_dp.search.line import panel_rule
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.independent.check import verify as verify_independently
 
@@ -60,7 +61,7 @@ def integral(law: FixedBatchLoss, z: mpmath.mpc) -> mpmath.mpc:
 
 @half_line
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("tilt", "frequency"), [("1/3", 2), ("2", 30), ("5", 7)])
+@pytest.mark.parametrize(("tilt", "frequency"), [("1/3", 2), ("2", 30), pytest.param("5", 7, marks=pytest.mark.long)])
 def test_the_transform_is_the_integral_over_outputs(law: FixedBatchLoss, tilt: str, frequency: int) -> None:
     with ctx.workprec(120), mpmath.workdps(18):
         nodes, c = enclose_half_line(line_of(law, tilt, frequency, 60.0)), F(tilt)
@@ -129,7 +130,7 @@ def loss_of(composition: Composition, relation: str) -> ComposedLoss:
 @pytest.mark.theorem("T166-revealed-laws")
 @pytest.mark.parametrize(("relation", "count", "noise", "limit", "epsilon"), [
     ("replace", 200, "2", 14, "2"), ("zero-out", 200, "2", 14, "3/2"), ("replace", 200, "4", 10, "1"),
-    ("replace", 40, "1", 18, "4")])
+    pytest.param("replace", 40, "1", 18, "4", marks=pytest.mark.long)])
 def test_the_line_and_the_lattice_meet(relation: str, count: int, noise: str, limit: int, epsilon: str) -> None:
     composition = truncated(count, noise, limit)
     sharp = privacy_profile(composition, relation).delta(epsilon, digits=10)
@@ -155,7 +156,7 @@ def test_few_steps_whose_batches_may_be_full_have_no_line() -> None:
     loss = loss_of(truncated(2), "replace")
     assert lines(loss).has_line
     assert not lines(loss).decays
-    assert not SingleOrder(loss).has_contour
+    assert not OneDirection(loss).has_contour
 
 
 @half_line
@@ -163,8 +164,8 @@ def test_beside_other_steps() -> None:
     both = compose((TruncatedPoisson(Gaussian("1"), "1/10", 100, 14), 3), (Gaussian("4"), 2),
                    (PoissonSampled(Gaussian("2"), "1/5"), 4))
     loss = loss_of(both, "replace")
-    bounds = SingleOrder(loss).enclose(F(2), 30.0, "contour", Budget(None)).bounds
-    rough = SingleOrder(loss).enclose(F(2), 8.0, "lattice", Budget(None)).bounds
+    bounds = OneDirection(loss).enclose(F(2), 30.0, "contour", Budget(None)).bounds
+    rough = OneDirection(loss).enclose(F(2), 8.0, "lattice", Budget(None)).bounds
     assert width_bits(bounds) >= 30.0
     assert rough.lower <= bounds.upper
     assert bounds.lower <= rough.upper
@@ -185,7 +186,7 @@ def altered(line: LineWitness) -> list[LineWitness]:
 @pytest.mark.parametrize("relation", ["replace", "zero-out"])
 def test_hostile_panels_show_nothing_false(relation: str) -> None:
     loss = loss_of(truncated(60, "2"), relation)
-    found = SingleOrder(loss).enclose(F(1), 30.0, "contour", Budget(None))
+    found = OneDirection(loss).enclose(F(1), 30.0, "contour", Budget(None))
     assert isinstance(found.witness, LineWitness)
     assert width_bits(found.bounds) >= 30.0
     for witness in altered(found.witness):
@@ -199,7 +200,7 @@ def test_hostile_panels_show_nothing_false(relation: str) -> None:
 @pytest.mark.theorem("T158-two-rays")
 def test_rays_take_no_such_law() -> None:
     mixtures = loss_of(truncated(2), "remove")
-    answer = SingleOrder(mixtures).enclose(F(1), 20.0, "contour", Budget(None))
+    answer = OneDirection(mixtures).enclose(F(1), 20.0, "contour", Budget(None))
     assert isinstance(answer.witness, RaysWitness)
     (law, count), = loss_of(truncated(2), "zero-out").parts
     assert isinstance(law, TruncatedBatchLoss)
@@ -245,7 +246,7 @@ def test_both_checkers_agree_and_refuse_what_is_altered(relation: str, epsilon: 
 def test_panels_are_counted_from_one() -> None:
     """What a rule costs is told from `first` to `last`: another `first` shows nothing and costs nothing."""
     loss, at = loss_of(truncated(60, "2"), "replace"), F(1)
-    answer = SingleOrder(loss).enclose(at, 20.0, "contour", Budget(None))
+    answer = OneDirection(loss).enclose(at, 20.0, "contour", Budget(None))
     assert isinstance(answer.witness, LineWitness)
     *rest, rule = answer.witness.nodes
     many = replace(answer.witness, nodes=(*rest, replace(rule, first=10**12, last=10**12)))

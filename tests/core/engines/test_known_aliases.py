@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from flint import acb, arb, ctx
+from mpmath import mpf
 
 from verified_dp import Laplace, privacy_profile
 from verified_dp.certificate import build_certificate
@@ -23,7 +24,7 @@ from verified_dp.core.kernel.certificate.document import canonical, sealed
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.witnesses import evaluate
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.independent import verify as verify_again
 
@@ -69,18 +70,26 @@ def test_a_coarse_step_encloses_a_gaussian(
     assert -oracle.mpf("1e-40") <= left - oracle.real(known.mid()) <= oracle.real(rest)
 
 
+PLACES = [Fraction(n, 10) for n in range(-80, 60, 2)]
+
+
+@pytest.fixture(scope="module")
+def rests(oracle: ModuleType) -> dict[str, list[mpf]]:
+    """D(y) - 1 + e^y of one step of each order at PLACES."""
+    return {order: [oracle.single_delta(order, "0.5", 1, oracle.real(y)) - 1 + oracle.mp.exp(oracle.real(y))
+                    for y in PLACES] for order in ("remove", "add", "symmetric")}
+
+
 @pytest.mark.theorem("T157-known-aliases", "T09-total-mass", "T08-shifted-line")
 @pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
 @pytest.mark.parametrize("exponent", ["-11/10", "-2", "-6"])
 def test_the_rest_is_bounded_by_a_moment_below(
-        oracle: ModuleType, composed: Build, order: str, exponent: str) -> None:
+        oracle: ModuleType, composed: Build, rests: dict[str, list[mpf]], order: str, exponent: str) -> None:
     """D(y) - 1 + e^y <= C M(l) e^{-l y} at every y, nearly attained at one; M(l) is the swapped pair's M(-1-l)."""
     x, loss = Fraction(exponent), composed(order, "1/2", 1)
     with ctx.workprec(128):
         bound = oracle.real(bound_mass(loss, enclose_families(loss, (RULE,))[0], x))
-    places = [Fraction(n, 10) for n in range(-80, 60)]
-    rests = [oracle.single_delta(order, "0.5", 1, oracle.real(y)) - 1 + oracle.mp.exp(oracle.real(y)) for y in places]
-    shares = [rest * oracle.mp.exp(oracle.real(x * y)) / bound for rest, y in zip(rests, places, strict=True)]
+    shares = [rest * oracle.mp.exp(oracle.real(x * y)) / bound for rest, y in zip(rests[order], PLACES, strict=True)]
     assert all(share <= 1 for share in shares) and max(shares) > oracle.mpf("0.02")
     swapped = loss.in_order({"remove": "add", "add": "remove", "symmetric": "symmetric"}[order])
     with ctx.workprec(128):
@@ -116,7 +125,7 @@ def test_exponents_between_are_refused(composed: Build) -> None:
     for tilt in ("0", "-1/2", "-1"):
         with pytest.raises(InvalidInput):
             evaluate(gaussian, line(tilt, "1", 20, "2", "-5"))
-    laplace = SingleOrder(privacy_profile(Laplace(1, 1), "add-or-remove")._orders[0].loss).loss
+    laplace = OneDirection(privacy_profile(Laplace(1, 1), "add-or-remove")._orders[0].loss).loss
     with pytest.raises(InvalidInput):
         evaluate(laplace, line("1/2", "1", 20, "2", "-5"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import count
 
@@ -28,10 +29,10 @@ from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
+from verified_dp.search.deadline import Budget
 from verified_dp.search.lattice import plan_lattice
-from verified_dp.search.lattice_engine import LatticeEngine
 from verified_dp.search.lattice_model import LatticeModel
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.spec import parse_spec
 
 MANY_LAPLACE = compose((Laplace("200", 1), 20_000))
@@ -40,7 +41,9 @@ MIXED = compose((PoissonSampled(Gaussian("1"), "1/100"), 500), (PoissonSampled(G
 
 
 def lattice(loss: ComposedLoss, epsilon: object, width: float, seconds: float = 60.0) -> Bounds:
-    return LatticeEngine(loss).solve(Fraction(epsilon), width, lambda: seconds, lambda text: None).bounds
+    run = OneDirection(loss).enclose_by("lattice", Fraction(epsilon), -math.log2(width), Budget(seconds))
+    assert run is not None
+    return run.bounds
 
 
 def relative(bounds: Bounds) -> arb:
@@ -118,7 +121,7 @@ def test_mass_at_infinity_is_exact(sparse: bool) -> None:
         mass = ball(1 - (1 - Fraction(1, 10**6)) ** 50)
         past = values.delta(Fraction(51, 10))
         assert abs(past.lower - mass) < arb("1e-30") and mass <= past.upper < mass * (1 + arb("1e-5"))
-    inside, exact = values.delta(Fraction(1)), SingleOrder(loss).enclose(
+    inside, exact = values.delta(Fraction(1)), OneDirection(loss).enclose(
         Fraction(1), 60.0, "closed-form", Budget(20)).bounds
     assert inside.lower <= exact.lower and exact.upper <= inside.upper and relative(inside) < arb("1e-6")
     assert inside.lower > mass

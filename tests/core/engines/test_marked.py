@@ -17,16 +17,17 @@ from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianL
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.witnesses import evaluate
+from verified_dp.search.deadline import Budget
 from verified_dp.search.line import choose_line, plan_line
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 
 Composed = Callable[..., ComposedLoss]
 
 
 def chosen(loss: ComposedLoss, epsilon: Fraction, bits: float = 40.0) -> MarkedWitness:
-    plan = plan_marked(float_loss(loss), float(epsilon), SingleOrder(loss).saddle(epsilon), bits)
+    plan = plan_marked(float_loss(loss), float(epsilon), OneDirection(loss).saddle(epsilon), bits)
     assert plan is not None
     return choose_marked(plan)
 
@@ -38,7 +39,7 @@ def enclosed(loss: ComposedLoss, witness: MarkedWitness, epsilon: Fraction) -> a
 
 def on_a_line(loss: ComposedLoss, epsilon: Fraction, bits: float = 15.0) -> arb:
     model = float_loss(loss)
-    line = plan_line(model, float(epsilon), SingleOrder(loss).saddle(epsilon), bits)
+    line = plan_line(model, float(epsilon), OneDirection(loss).saddle(epsilon), bits)
     bounds = evaluate(loss, choose_line(model, line)).delta(epsilon)
     return bounds.lower.union(bounds.upper)
 
@@ -64,7 +65,7 @@ def test_agrees_with_the_line(composed: Composed, order: str, q: str, s: str, co
 def test_a_million_steps_of_little_noise(composed: Composed, order: str, epsilon: str, value: str) -> None:
     """Noise .1, q = 1e-5: the values of the bent path and of the line, which take 6 to 90 s."""
     loss, at = composed(order, "1/100000", "1/10", 10**6), Fraction(epsilon)
-    answer = SingleOrder(loss).enclose(at, 40.0, "auto", Budget(60.0))
+    answer = OneDirection(loss).enclose(at, 40.0, "auto", Budget(60.0))
     assert isinstance(answer.witness, MarkedWitness)
     bounds = answer.bounds
     assert bounds.lower < bounds.upper < bounds.lower * (1 + arb(2) ** -38)

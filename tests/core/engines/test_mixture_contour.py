@@ -17,7 +17,9 @@ from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.search.order import Answer, Budget, SingleOrder
+from verified_dp.search.answer import Answer
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 ORDERS = ("remove", "add", "symmetric")
 F = Fraction
@@ -32,7 +34,7 @@ def in_order(oracle: ModuleType, rng: random.Random) -> MixtureLoss:
 
 
 def ask(law: MixtureLoss, count: int, epsilon: Fraction, bits: float, method: str = "contour") -> Answer:
-    return SingleOrder(ComposedLoss(law.order, ((law, count),), F(0))).enclose(epsilon, bits, method, Budget(900.0))
+    return OneDirection(ComposedLoss(law.order, ((law, count),), F(0))).enclose(epsilon, bits, method, Budget(900.0))
 
 
 def some_epsilon(oracle: ModuleType, law: MixtureLoss, count: int, rng: random.Random) -> Fraction:
@@ -105,7 +107,7 @@ def test_two_means_are_a_sampled_gaussian(order: str, count: int) -> None:
         law = MixtureLoss(s * norm, taken, ((F(2) - norm, q), (F(2), 1 - q)), order)
     else:
         law = MixtureLoss(s * norm, taken, plain, "remove").in_order(order)
-    single = SingleOrder(ComposedLoss(order, ((SampledGaussianLoss(q, s, order), count),), F(0)))
+    single = OneDirection(ComposedLoss(order, ((SampledGaussianLoss(q, s, order), count),), F(0)))
     epsilon = F(1, 10) if count == 3 else F(3)
     one, other = ask(law, count, epsilon, 40.0).bounds, single.enclose(epsilon, 40.0, "contour", Budget(60.0)).bounds
     assert one.lower <= other.upper and other.lower <= one.upper
@@ -121,7 +123,7 @@ def test_different_mixtures_and_a_gaussian_in_one_sum() -> None:
     for order in ("remove", "add"):
         stated = MixtureLoss(F(2), ((F(1, 2), F(1, 3)), (F(1), F(2, 3))), ((F(0), F(1)),), "remove").in_order(order)
         parts = (group(order), 5), (stated, 2), (SampledGaussianLoss(F(1, 10), F(2), order), 10)
-        single = SingleOrder(ComposedLoss(order, parts, F(1, 5)))
+        single = OneDirection(ComposedLoss(order, parts, F(1, 5)))
         line = single.enclose(F(2), 40.0, "contour", Budget(60.0))
         lattice = single.enclose(F(2), 2.0, "lattice", Budget(900.0)).bounds
         assert isinstance(line.witness, LineWitness)
@@ -130,15 +132,13 @@ def test_different_mixtures_and_a_gaussian_in_one_sum() -> None:
 
 
 @pytest.mark.theorem("T18-contour-shift", "T20-panel-enclosure", "T158-two-rays")
-def test_a_path_rays_and_a_line_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_rays_and_a_line_meet() -> None:
     """Three steps of a group of 3: few points on a bent path, and a line."""
     above = tuple((F(n), math.comb(3, n) * F(1, 10)**n * F(9, 10)**(3 - n)) for n in range(4))
     law = MixtureLoss(F(1), above, ((F(0), F(1)),), "remove")
-    rays = ask(law, 3, F(2), 36.0)
-    monkeypatch.setattr("verified_dp.search.order.plan_rays", lambda *_: None)
-    bent = ask(law, 3, F(2), 36.0)
-    monkeypatch.setattr("verified_dp.search.order.SLOW_LINE", 1e9)
-    straight = ask(law, 3, F(2), 20.0)
+    order = OneDirection(ComposedLoss("remove", ((law, 3),), F(0)))
+    rays, bent, straight = (order.enclose_by(name, F(2), 36.0, Budget(60.0)) for name in ("rays", "path", "line"))
+    assert rays and bent and straight
     assert isinstance(bent.witness, PanelWitness) and isinstance(straight.witness, LineWitness)
     assert isinstance(rays.witness, RaysWitness)
     assert rays.bounds.lower <= bent.bounds.upper and bent.bounds.lower <= rays.bounds.upper

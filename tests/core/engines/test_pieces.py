@@ -197,10 +197,11 @@ def test_many_releases_of_small_loss() -> None:
     from verified_dp.core.engines.pieces import enclose_columns, enclose_tails, places, prepare_tails
     from verified_dp.core.engines.truncated import bound_rest, enclose_truncated
     from verified_dp.core.kernel.balls import ball
-    from verified_dp.search.order import Budget, SingleOrder
+    from verified_dp.search.deadline import Budget
+    from verified_dp.search.one_direction import OneDirection
 
     many = composed((LaplaceLoss(F(1, 100)), 2000))
-    answer = SingleOrder(many).enclose(F(3), 20.0, "contour", Budget(20))
+    answer = OneDirection(many).enclose(F(3), 20.0, "contour", Budget(20))
     assert not is_exact(many)
     with ctx.workprec(80):
         found = enclose_truncated(many, ball(F(3)))

@@ -16,7 +16,7 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.path import choose_path, plan_path
 from verified_dp.search.rays import choose_rays, plan_rays
 
@@ -24,8 +24,8 @@ Composed = Callable[..., ComposedLoss]
 
 
 def chosen(loss: ComposedLoss, epsilon: Fraction, bits: float = 40.0) -> RaysWitness:
-    order = SingleOrder(loss)
-    saddle = order._jumping(epsilon, order.saddle(epsilon))
+    order = OneDirection(loss)
+    saddle = order.jumping(epsilon, order.saddle(epsilon))
     plan = plan_rays(float_loss(loss), float(epsilon), saddle, bits)
     assert plan is not None
     return choose_rays(plan)
@@ -33,7 +33,7 @@ def chosen(loss: ComposedLoss, epsilon: Fraction, bits: float = 40.0) -> RaysWit
 
 def bent(loss: ComposedLoss, epsilon: Fraction) -> arb:
     """What the bent path encloses."""
-    order = SingleOrder(loss)
+    order = OneDirection(loss)
     path = plan_path(float_loss(loss), float(epsilon), order.saddle(epsilon), 25.0)
     assert path is not None
     bounds = evaluate(loss, choose_path(path)).delta(epsilon)

@@ -30,7 +30,8 @@ from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.answer import width_bits
 from verified_dp.search.attack import order_of
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.rays import choose_rays, plan_rays
 from verified_dp.search.shortened import LongOrder
 from verified_dp.spec import parse_spec
@@ -61,7 +62,7 @@ def by_parts(loss: ComposedLoss, epsilon: Fraction, bits: float) -> tuple[arb, a
     lower, upper = arb(0), arb(0)
     for full in range(count + 1):
         parts = tuple((one, k) for one, k in ((law.free, count - full), (law.full, full)) if k)
-        bounds = SingleOrder(ComposedLoss(loss.order, parts, F(0))).enclose(epsilon, bits, "auto", Budget(None)).bounds
+        bounds = OneDirection(ComposedLoss(loss.order, parts, F(0))).enclose(epsilon, bits, "auto", Budget(None)).bounds
         chance = comb(count, full) * share**full * (1 - share) ** (count - full)
         lower, upper = lower + chance * bounds.lower, upper + chance * bounds.upper
     return lower, upper
@@ -74,7 +75,7 @@ def test_truncated_steps_are_the_average_over_how_many_batches_are_full(relation
     loss = loss_of(truncated(4), relation)
     with ctx.workprec(128):
         lower, upper = by_parts(loss, F(epsilon), 20.0)
-        bounds = SingleOrder(loss).enclose(F(epsilon), BITS, "contour", Budget(None)).bounds
+        bounds = OneDirection(loss).enclose(F(epsilon), BITS, "contour", Budget(None)).bounds
         assert width_bits(bounds) >= BITS
         assert bounds.lower <= upper
         assert lower <= bounds.upper
@@ -88,8 +89,8 @@ def test_truncated_steps_are_the_average_over_how_many_batches_are_full(relation
 @pytest.mark.parametrize(("count", "epsilon", "limit"), [(1, "1/2", 14), (2, "3/2", 14), (3, "2", 11)])
 def test_few_steps_by_rays_are_that_average(count: int, epsilon: str, limit: int) -> None:
     loss = loss_of(truncated(count, limit=limit), "remove")
-    order = SingleOrder(loss)
-    plan = plan_rays(order.model, float(F(epsilon)), order._jumping(F(epsilon), order.saddle(F(epsilon))), 40.0)
+    order = OneDirection(loss)
+    plan = plan_rays(order.model, float(F(epsilon)), order.jumping(F(epsilon), order.saddle(F(epsilon))), 40.0)
     assert plan is not None
     witness = choose_rays(plan)
     with ctx.workprec(128):
@@ -122,13 +123,13 @@ def altered_rays(rays: RaysWitness) -> list[RaysWitness]:
 @revealed
 def test_chances_that_are_not_told_from_none_widen_all() -> None:
     loss = loss_of(compose((TruncatedPoisson(Gaussian("1"), "1/10", 1000, 250), 2)), "remove")
-    order = SingleOrder(loss)
-    plan = plan_rays(order.model, 1.5, order._jumping(F(3, 2), order.saddle(F(3, 2))), 40.0)
+    order = OneDirection(loss)
+    plan = plan_rays(order.model, 1.5, order.jumping(F(3, 2), order.saddle(F(3, 2))), 40.0)
     assert plan is not None
     with ctx.workprec(64):
         assert lines(loss).revealed_parts[0][0].enclose_shares()[1] < 1e-30
     narrow = evaluate(loss, choose_rays(plan)).delta(F(3, 2))
-    free = SingleOrder(loss_of(compose((PoissonSampled(Gaussian("1"), "1/10"), 2)), "remove")).enclose(
+    free = OneDirection(loss_of(compose((PoissonSampled(Gaussian("1"), "1/10"), 2)), "remove")).enclose(
         F(3, 2), 40.0, "contour", Budget(None)).bounds
     assert narrow.lower <= free.upper
     assert free.lower <= narrow.upper
@@ -154,7 +155,7 @@ def test_two_steps_against_the_integral_over_both_outputs() -> None:
         ratios.append(1 - q + q * np.exp((t - 0.5) / (s * s)))
     total = sum((first[:, None] * second[None, :] * np.maximum(a[:, None] * b[None, :] - np.exp(0.1), 0)).sum()
                 for first, a in zip(masses, ratios, strict=True) for second, b in zip(masses, ratios, strict=True))
-    bounds = SingleOrder(loss).enclose(F(1, 10), 16.0, "auto", Budget(None)).bounds
+    bounds = OneDirection(loss).enclose(F(1, 10), 16.0, "auto", Budget(None)).bounds
     assert abs(float(bounds.upper) - total) < 1e-5
 
 
@@ -173,8 +174,8 @@ def test_twelve_digits_of_a_training_with_truncated_batches() -> None:
 def test_truncated_beside_other_steps() -> None:
     loss = loss_of(compose((TruncatedPoisson(Gaussian("1"), "1/10", 100, 14), 3), (Gaussian("4"), 2),
                            (PoissonSampled(Gaussian("2"), "1/5"), 4), (PoissonSampled(Gaussian("3"), "1/5"), 4)), "add")
-    bounds = SingleOrder(loss).enclose(F(1), BITS, "contour", Budget(None)).bounds
-    rough = SingleOrder(loss).enclose(F(1), 8.0, "lattice", Budget(None)).bounds
+    bounds = OneDirection(loss).enclose(F(1), BITS, "contour", Budget(None)).bounds
+    rough = OneDirection(loss).enclose(F(1), 8.0, "lattice", Budget(None)).bounds
     assert width_bits(bounds) >= BITS
     assert rough.lower <= bounds.upper
     assert bounds.lower <= rough.upper
@@ -194,9 +195,9 @@ def hostile(line: LineWitness) -> list[Witness]:
 @revealed
 @pytest.mark.parametrize("relation", ["remove", "add"])
 def test_hostile_rules_are_refused_or_show_nothing_false(relation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verified_dp.search.order.plan_rays", lambda *_: None)
+    monkeypatch.setattr("verified_dp.search.planners.rays.plan_rays", lambda *_: None)
     loss = loss_of(truncated(6), relation)
-    found = SingleOrder(loss).enclose(F(1, 5), BITS, "contour", Budget(None))
+    found = OneDirection(loss).enclose(F(1, 5), BITS, "contour", Budget(None))
     assert isinstance(found.witness, LineWitness)
     for witness in hostile(found.witness):
         if not witness.applies(loss):
@@ -210,7 +211,7 @@ def test_hostile_rules_are_refused_or_show_nothing_false(relation: str, monkeypa
 def test_rules_of_the_several_laws_come_last() -> None:
     loss = loss_of(compose((TruncatedPoisson(Gaussian("1"), "1/10", 100, 14), 3),
                            (PoissonSampled(Gaussian("2"), "1/5"), 4)), "remove")
-    line = SingleOrder(loss).enclose(F(1), 12.0, "contour", Budget(None)).witness
+    line = OneDirection(loss).enclose(F(1), 12.0, "contour", Budget(None)).witness
     assert isinstance(line, LineWitness)
     assert len(line.nodes) == 3
     sizes = [len(nodes.losses) for family in enclose_families(loss, line.nodes) for nodes, _ in family]
@@ -224,7 +225,7 @@ def test_a_mixture_cut_short_holds_the_value_of_all_components(relation: str, ep
     loss = loss_of(drawn(5), relation)
     order = order_of(loss)
     assert isinstance(order, LongOrder)
-    whole = SingleOrder(loss).enclose(F(epsilon), 24.0, "contour", Budget(None)).bounds
+    whole = OneDirection(loss).enclose(F(epsilon), 24.0, "contour", Budget(None)).bounds
     short = order.enclose(F(epsilon), 24.0, "auto", Budget(None))
     assert width_bits(short.bounds) >= 24.0
     assert short.bounds.lower <= whole.upper
@@ -237,9 +238,9 @@ def test_a_mixture_cut_short_holds_the_value_of_all_components(relation: str, ep
 def test_what_is_dropped_is_needed(relation: str, kept: int) -> None:
     epsilon = F(3, 4)
     loss = loss_of(drawn(5), relation)
-    whole = SingleOrder(loss).enclose(epsilon, 24.0, "contour", Budget(None)).bounds
+    whole = OneDirection(loss).enclose(epsilon, 24.0, "contour", Budget(None)).bounds
     left, above, below = ShortenedWitness((kept,), SupportWitness(64)).shortened(loss)
-    inner = SingleOrder(left).enclose(epsilon, 24.0, "contour", Budget(None))
+    inner = OneDirection(left).enclose(epsilon, 24.0, "contour", Budget(None))
     assert inner.bounds.upper < whole.lower or whole.upper < inner.bounds.lower
     bounds = evaluate(loss, ShortenedWitness((kept,), inner.witness)).delta(epsilon)
     assert bounds.lower <= whole.lower
@@ -263,11 +264,11 @@ def test_what_is_kept_must_be_mixtures(kept: tuple[int, ...]) -> None:
 def test_marked_losses_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     epsilon, kept = F(37, 4), (7,)
     loss = loss_of(compose((WithReplacement(Gaussian("2"), 100, 10000), 100)), "remove")
-    left = SingleOrder(ShortenedWitness(kept, SupportWitness(64)).shortened(loss)[0])
+    left = OneDirection(ShortenedWitness(kept, SupportWitness(64)).shortened(loss)[0])
     inner = left.enclose(epsilon, 20.0, "contour", Budget(None)).witness
     assert inner.kind == "marked"
     bounds = evaluate(loss, ShortenedWitness(kept, inner)).delta(epsilon)
-    monkeypatch.setattr("verified_dp.search.order.plan_marked", lambda *_: None)
+    monkeypatch.setattr("verified_dp.search.planners.marked.plan_marked", lambda *_: None)
     whole = LongOrder(loss).enclose(epsilon, 20.0, "contour", Budget(None))
     assert whole.witness.inner.kind == "line"  # type: ignore[attr-defined]
     assert width_bits(whole.bounds) >= 20.0

@@ -37,9 +37,10 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
+from verified_dp.search.deadline import Budget
 from verified_dp.search.lattice import plan_lattice
 from verified_dp.search.lattice_model import LatticeModel, Progression, model_of
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 
 STEP, TILT = Fraction(1, 10), Fraction(1, 2)
 MASSES = {-3: Fraction(1, 7), 0: Fraction(3, 7), 2: Fraction(2, 7), 3: Fraction(1, 8)}
@@ -199,7 +200,7 @@ def test_products_and_frequencies_overlap(composed: Callable[..., ComposedLoss],
     assert third.lower <= second.upper and second.lower <= third.upper
     if name != "discrete":
         method = "contour" if name == "sampled" else "closed-form"
-        narrow = SingleOrder(loss).enclose(eps, 40.0, method, Budget(60)).bounds
+        narrow = OneDirection(loss).enclose(eps, 40.0, method, Budget(60)).bounds
         for found in (first, second, third):
             assert found.lower <= narrow.lower and narrow.upper <= found.upper
 
@@ -215,7 +216,7 @@ def test_the_cost_does_not_grow_with_the_count(composed: Callable[..., ComposedL
     assert isinstance(w, SparseWitness)
     assert sum(grid.size for grid in w.grids) < 8000 and w.count < 100 and sum(cells for cells, _ in w.cover) < 60
     found = evaluate(loss, w).delta(Fraction(1))
-    narrow = SingleOrder(loss).enclose(Fraction(1), 40.0, "contour", Budget(60)).bounds
+    narrow = OneDirection(loss).enclose(Fraction(1), 40.0, "contour", Budget(60)).bounds
     assert found.lower <= narrow.lower and narrow.upper <= found.upper
     assert found.upper - found.lower < arb("2e-3") * found.upper
 

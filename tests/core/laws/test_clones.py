@@ -67,7 +67,9 @@ def test_at_its_ends_the_loss_has_atoms() -> None:
         assert all(v.overlaps(1 - a) for v, a in zip(law.enclose_tails(-end), atom[::-1], strict=True))
 
 
-@pytest.mark.parametrize(("users", "epsilon0"), [(2, F(1)), (1000, F(2)), (10**4, F(1)), (10**6, F(3)), (10**6, F(20))])
+@pytest.mark.parametrize(("users", "epsilon0"), [
+    (2, F(1)), (1000, F(2)), (10**4, F(1)), (10**5, F(20)),
+    *(pytest.param(10**6, epsilon0, marks=pytest.mark.long) for epsilon0 in (F(3), F(20)))])
 def test_both_checkers_have_the_same_curve(users: int, epsilon0: Fraction) -> None:
     for share in (F(-1, 2), F(0), F(1, 50), F(1, 3)):
         x = share * epsilon0

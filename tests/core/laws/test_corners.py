@@ -19,7 +19,8 @@ from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import DirectLaw, Law
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 F = Fraction
 TINY, HUGE = F(1, 10**12), F(10**6)
@@ -55,7 +56,9 @@ def _laws() -> list[Law]:
 LAWS = [*_laws(), *(law.in_order("add") for law in _laws() if law.order == "remove")]
 SWAPPED = {"remove": "add", "add": "remove", "symmetric": "symmetric"}
 POINTS = [F(0), TINY, F(1, 10**6), F(1, 2), F(-1, 2), F(3), F(50), F(-50), F(1000)]
-laws = pytest.mark.parametrize("law", LAWS, ids=repr)
+LONG = DiscreteGaussianLoss(F(10**12), 1000)
+laws = pytest.mark.parametrize(
+    "law", [pytest.param(law, marks=[pytest.mark.long] if law == LONG else []) for law in LAWS], ids=repr)
 
 
 def at_atom(law: Law, point: Fraction) -> bool:
@@ -126,5 +129,5 @@ def test_few_bits_end_soon(prec: int) -> None:
 def test_steps_that_reveal_everything_say_so() -> None:
     """A standard deviation of 1/1000 on integers: delta is 1 but for what no grid shows, instead of a crash."""
     loss = ComposedLoss("symmetric", ((DiscreteGaussianLoss(1 / HUGE, 1), 2),), F(0))
-    bounds = SingleOrder(loss).enclose(F(1), 13, "auto", Budget(20)).bounds
+    bounds = OneDirection(loss).enclose(F(1), 13, "auto", Budget(20)).bounds
     assert bounds.lower > 1 - arb(2) ** -30 and bounds.upper == 1

@@ -268,7 +268,7 @@ def test_put_against_quadrature(t: int, s: float, strike: float) -> None:
 
 
 @allocation
-@pytest.mark.parametrize("noise", [10, 20, 60, 200])
+@pytest.mark.parametrize("noise", [10, 20, 60, pytest.param(200, marks=pytest.mark.long)])
 def test_two_rounds_with_much_noise_against_quadrature(noise: int) -> None:
     """S/2 = A e^{sm}, A = cosh(sd) e^{-s^2/2}, m and d independent N(0, 1/2): E (A e^{sm} - k)_+ in closed form."""
     s, loss = 1 / noise, ComposedLoss("remove", ((RandomAllocationLoss(2, F(noise), "remove"), 1),), F(0))

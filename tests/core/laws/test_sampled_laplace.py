@@ -19,7 +19,8 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Composition, Relation
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.search.answer import Answer, width_bits
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 F = Fraction
 BASES = [(LaplaceLoss(F(1)), F(1, 2)), (LaplaceLoss(F(2)), F(1, 100)), (BoundedRangeLoss(F(3)), F(1, 10)),
@@ -163,7 +164,7 @@ def test_layers_of_flat_and_stepped_floors() -> None:
 
 
 def enclosed(law: SampledLoss, count: int, epsilon: Fraction, bits: float, method: str = "auto") -> Answer:
-    single = SingleOrder(ComposedLoss(law.order, ((law, count),), F(0)))
+    single = OneDirection(ComposedLoss(law.order, ((law, count),), F(0)))
     return single.enclose(epsilon, bits, method, Budget(60))
 
 

@@ -6,27 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from types import ModuleType
 from typing import ClassVar
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.binomial import (
-    count_terms,
-    enclose_binomial,
-    enclose_trinomial,
-    is_binomial,
-    is_trinomial,
-    reach_of,
-)
-from verified_dp.core.engines.pieces import (
-    MAX_EASY_WORK,
-    MAX_WORK,
-    atoms_matter,
-    count_pieces,
-    enclose_exactly,
-    spare_bits,
-)
-from verified_dp.core.engines.truncated import enclose_truncated, is_truncated
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -37,24 +21,22 @@ from verified_dp.core.kernel.work import EXPONENTIAL, VALUE, Work, nothing, word
 
 def has_closed_form(loss: ComposedLoss) -> bool:
     """Gaussian steps alone, one step of any law alone, or few enough steps made of atoms and uniform pieces."""
-    sums = is_binomial(loss) or is_trinomial(loss)
-    return not loss.parts or is_single(loss) or sums or is_exact(loss) or is_truncated(loss)
+    return is_plain(loss) or _sums().is_sum(loss)
 
 
 def is_quick(loss: ComposedLoss) -> bool:
     """Whether the closed form takes no time: no sum, or a short one."""
-    return not loss.parts or is_single(loss) or is_easy(loss) or is_binomial(loss) or is_trinomial(loss)
+    return is_plain(loss) or _sums().is_quick(loss)
 
 
-def is_easy(loss: ComposedLoss) -> bool:
-    """Whether the sum over all pieces is short."""
-    work = count_pieces(loss)
-    return work is not None and work <= MAX_EASY_WORK
+def is_exact(loss: ComposedLoss) -> bool:
+    """Whether the composition of pieces is a sum of few enough terms."""
+    return _sums().is_exact(loss)
 
 
-def _is_long_trinomial(loss: ComposedLoss) -> bool:
-    """Whether sums for three losses take the place of that over all pieces."""
-    return is_trinomial(loss) and not is_easy(loss)
+def is_plain(loss: ComposedLoss) -> bool:
+    """Whether nothing is summed."""
+    return not loss.parts or is_single(loss)
 
 
 def is_single(loss: ComposedLoss) -> bool:
@@ -63,21 +45,15 @@ def is_single(loss: ComposedLoss) -> bool:
     return alone and not loss.only_moments
 
 
-def is_exact(loss: ComposedLoss) -> bool:
-    """Whether the composition of pieces is a sum of few enough terms: very few where the contour is good."""
-    work = count_pieces(loss)
-    return work is not None and work <= (MAX_WORK if atoms_matter(loss) else MAX_EASY_WORK)
-
-
 def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
     """The closed form of a loss that has one."""
-    if not loss.parts or is_single(loss):
-        return ComposedLoss.enclose_alone
-    if is_binomial(loss):
-        return enclose_binomial
-    if _is_long_trinomial(loss):
-        return enclose_trinomial
-    return enclose_exactly if is_exact(loss) else enclose_truncated
+    return ComposedLoss.enclose_alone if is_plain(loss) else _sums().way(loss)
+
+
+def _sums() -> ModuleType:
+    from verified_dp.core.engines import sums  # for losses of several steps alone
+
+    return sums
 
 
 @dataclass(frozen=True)
@@ -109,11 +85,7 @@ class ClosedFormWitness:
         if is_single(loss):
             law = loss.parts[0][0]
             return Work(own + law.value_work(self.prec) + law.table_work(self.prec))
-        if is_binomial(loss):
-            return Work(own + 2 * _PIECE * count_terms(loss.parts[0][1], self.prec) * words(self.prec))
-        if _is_long_trinomial(loss):
-            return Work(own + 12 * _PIECE * reach_of(loss.parts[0][1], self.prec + 100) * words(self.prec))
-        return Work(own + _PIECE * (count_pieces(loss) or MAX_WORK) * words(self.prec + spare_bits(loss)))
+        return Work(own + _sums().units(loss, self.prec))
 
 
 @dataclass(frozen=True)
@@ -135,7 +107,3 @@ class ClosedFormValues:
         """A ball for delta, and the errors beside it."""
         law, found = self.loss.parts[0][0] if is_single(self.loss) else None, way(self.loss)
         return law.itemise_hockey_stick if is_itemised(law) else lambda epsilon: (found(self.loss, epsilon), {})
-
-
-_PIECE = 60
-"""Units that one term of a sum of pieces takes."""

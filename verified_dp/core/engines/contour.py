@@ -1,19 +1,21 @@
-"""The contour method on a vertical line: a trapezoidal sum with every error bounded (T01 to T06, T08 to T12).
+"""The contour method on a vertical line: a trapezoidal sum with every error bounded (T01 to T06, T192).
 
     D(eps) = (1/2pi) int M(c+iw) e^{-(c+iw) eps} / ((c+iw)(c+1+iw)) dw
            = (eta/2pi) sum_{|m| <= m0} G(m eta)  -  aliases (>= 0)  +- frequency tail  +- transform errors +- rounding.
 
-`LineWitness.evaluate` does all the work that does not depend on eps; `LineValues.delta` is then cheap at every eps.
+M is the product of what stands for the steps' transforms: sums over nodes (T08 to T12), closed forms and rules (T41,
+T61, T168), or sums over listed atoms, where what is not listed is an infinite loss or none. `LineWitness.evaluate`
+does all the work that does not depend on eps; `LineValues.delta` is then cheap at every eps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
@@ -28,13 +30,16 @@ from verified_dp.core.engines.nodes import (
     work_of_nodes,
 )
 from verified_dp.core.engines.powers import Column, cut, enclose_products, turn_sums, turned_sum
-from verified_dp.core.kernel.balls import BOUND_BITS, ball, upper_end
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum, reverse_bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import SWAPPED, DirectLaw, RuleLaw
+from verified_dp.core.kernel.law import SWAPPED, DirectLaw, Law, Listed, RuleLaw, is_atomic
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Values
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
+
+if TYPE_CHECKING:
+    from verified_dp.core.engines.listed import Tilted
 
 
 @proved_by("T06-trapezoidal-enclosure")
@@ -147,6 +152,8 @@ class LineWitness:
     for the bound beyond m0 eta. right > tilt > left: exponents of the alias bounds (left = 0: D <= 1 is used;
     left < -1: D(y) - 1 + e^y is bounded, which takes laws with nodes alone). prec: bits.
     tilt < -1: the line of the swapped pair at -1 - tilt, read at -eps (T16); left and right are meant there.
+    reaches: none, or one per law, of its atoms that are listed; -1 for a law with another transform. cover: blocks
+    (cells, stride) of frequencies past m0, bounded cell by cell.
     """
 
     tilt: Fraction
@@ -157,19 +164,33 @@ class LineWitness:
     right: Fraction
     left: Fraction
     prec: int
+    reaches: tuple[int, ...] = ()
+    cover: tuple[tuple[int, int], ...] = ()
 
     kind: ClassVar[str] = "line"
     method: ClassVar[str] = "contour"
 
-    @proved_by("T06-trapezoidal-enclosure", "T157-known-aliases")
+    @proved_by("T06-trapezoidal-enclosure", "T157-known-aliases", "T192-line")
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions of T02, T04, T06 and T157 that are plain comparisons of exact numbers."""
         if self.tilt < -1:
             return self._swapped.applies(loss.in_order(SWAPPED[loss.order]))
+        listed, rest = self._split(loss)
         ordered = self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1
-        ordered = ordered and (self.left >= 0 or (self.left < -1 and not loss.direct_parts))
-        seen = lines(loss)
-        return seen.has_line and ordered and seen.suits(len(self.nodes)) and seen.suits(len(self.tail_nodes))
+        ordered = ordered and (self.left >= 0 or (self.left < -1 and not rest.direct_parts and not listed))
+        covered = all(cells > 0 and stride > 0 for cells, stride in self.cover) and bool(listed or not self.cover)
+        known = all(law.lists(reach) for law, _, reach in listed) and len(self.reaches) in (0, len(loss.parts))
+        seen = lines(rest)
+        return seen.has_line and ordered and covered and known and all(
+            seen.suits(len(rules)) for rules in (self.nodes, self.tail_nodes))
+
+    def _split(self, loss: ComposedLoss) -> tuple[list[tuple[Law, int, int]], ComposedLoss]:
+        """The laws whose atoms are listed, with counts and reaches, and the loss of all others."""
+        if not self.reaches:
+            return [], loss
+        marked = [(law, count, reach) for (law, count), reach in zip(loss.parts, self.reaches, strict=False)]
+        return [one for one in marked if one[2] >= 0], replace(
+            loss, parts=tuple((law, count) for law, count, reach in marked if reach < 0))
 
     @property
     def _swapped(self) -> LineWitness:
@@ -182,49 +203,125 @@ class LineWitness:
             return ReversedValues(self._swapped._evaluate(loss.in_order(SWAPPED[loss.order]), between), self.prec)
         return self._evaluate(loss, between)
 
-    @proved_by("T12-powers")
+    @proved_by("T12-powers", "T192-line")
     def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> LineValues:
         """Enclose the composed transform on the line, and bound everything else that does not depend on eps."""
+        reached, rest = self._split(loss)
+        bits = BOUND_BITS + (2 * sum(count for _, count, _ in reached).bit_length() if reached else 0)
         with ctx.workprec(self.prec):
             tilt, step = ball(self.tilt), ball(self.step)
-            families = enclose_families(loss, self.nodes, between, self.step * self.count)
+            families = enclose_families(rest, self.nodes, between, self.step * self.count)
             node_sets = list(chain(*families))
             columns = [column for family in paced(families, between)
                        for column in _enclose_family_on_line(family, tilt, step, self.count, between)]
-            direct = [_enclose_direct_on_line(law, tilt, step, self.count, between) for law, _ in loss.direct_parts]
+            direct = [_enclose_direct_on_line(law, tilt, step, self.count, between) for law, _ in rest.direct_parts]
             with ctx.workprec(BOUND_BITS):
                 errors = [nodes.line_error(tilt, upper_end(column[0].abs_upper()))
                           for (nodes, _), column in paced(zip(node_sets, columns, strict=True), between)]
             by_nodes = [Column(column, *error, count)
                         for column, error, (_, count) in zip(columns, errors, node_sets, strict=True)]
             by_rule = [Column(column, error, arb(0), count)
-                       for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
+                       for (column, error), (_, count) in zip(direct, rest.direct_parts, strict=True)]
+            listed = _enclose_listed(reached, between)
+            tilted = _tilted(listed, tilt)
+            by_list = [Column(one.enclose_on_line(step, self.count, between), arb(0), arb(0), count)
+                       for one, count in tilted]
             points = [acb(tilt, m * step) for m in range(self.count + 1)]
-            products = enclose_products(by_nodes + by_rule, _enclose_exponents(loss, node_sets, points))
+            products = enclose_products([*by_nodes, *by_rule, *by_list], _enclose_exponents(loss, node_sets, points))
             kernels, sides = [z * (z + 1) for z in paced(points, between)], [1] + [2] * self.count
             terms = [side * product / kernel
                      for side, product, kernel in zip(sides, products.values, kernels, strict=True)]
         with ctx.workprec(BOUND_BITS):
             quadrature, node_tail = products.bound_errors([
                 side / kernel.abs_lower() for side, kernel in zip(sides, kernels, strict=True)])
-            right = bound_mass(loss, node_sets, self.right, between)
-            left = bound_mass(loss, node_sets, self.left, between) if self.left else arb(1)
-            frequency = ball(self.step * self.count)
-            beyond = bound_composed_beyond(loss, self.tail_nodes, ball(self.tilt), frequency, between)
+        with ctx.workprec(bits):
+            right = bound_mass(rest, node_sets, self.right, between) * _bound_product(
+                _tilted(listed, ball(self.right)))
+            left = _bound_product(_tilted(listed, ball(self.left))) * (
+                bound_mass(rest, node_sets, self.left, between) if self.left else arb(1))
+            beyond = self._bound_beyond(rest, tilted, between)
         with ctx.workprec(self.prec):
-            infinity_mass = loss.enclose_infinity_mass()
-        return LineValues(self, terms, quadrature, node_tail, beyond, right, left, infinity_mass)
+            infinity = loss.enclose_infinity_mass()
+            lost = _bound_lost_mass(rest, reached, listed) if reached else arb(0)
+        return LineValues(self, terms, quadrature, node_tail, beyond, right, left, infinity, lost)
+
+    @proved_by("T192-line", "T11-tail-for-free")
+    def _bound_beyond(self, rest: ComposedLoss, tilted: Sequence[tuple[Tilted, int]],
+                      between: Callable[[], None]) -> arb:
+        """Bound B in e^{-c eps} B / (pi m0 eta), the frequency tail: m0 (sum over cells of s B/m^2 + B'/m').
+
+        A cell is (m, m + s], B bounds |M| on it; m' is the end of the last one, B' bounds |M| past it.
+        """
+        tilt, step, place, total = ball(self.tilt), ball(self.step), self.count, arb(0)
+        for cells, stride in paced(self.cover, between):
+            height = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
+            rows = [[count * size.log() for size in one.bound_cells(place * step, stride * step, cells)]
+                    for one, count in tilted]
+            for n in range(cells):
+                size = height * sum((row[n] for row in rows), arb(0)).exp()
+                total += upper_end(size * stride / (ball(place) * place))
+                place += stride
+        last = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
+        last *= _bound_product(tilted)
+        return upper_end(self.count * (total + last / place)) if self.cover else last
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of all nodes at all frequencies; a law without nodes is one sum over its atoms or integers at each."""
-        nodes, frequencies = count_all_nodes(loss, self.nodes), abs(self.count) + 1
-        made, tails = (work_of_nodes(loss, rules) for rules in (self.nodes, self.tail_nodes))
-        products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(lines(loss).node_parts) + 1))
-        bounds = 8 * EXPONENTIAL * (tails + made)
+        listed, rest = self._split(loss)
+        nodes, frequencies = count_all_nodes(rest, self.nodes), abs(self.count) + 1
+        made, tails = (work_of_nodes(rest, rules) for rules in (self.nodes, self.tail_nodes))
+        products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(lines(rest).node_parts) + 1))
+        bounds = 8 * EXPONENTIAL * ((1 + len(self.cover)) * tails + made)
         direct = sum(law.rule_work(self.prec) + frequencies * law.transform_work(self.prec)
-                     for law, _ in loss.direct_parts)
+                     for law, _ in rest.direct_parts)
         entries = 2 * nodes * root_above(frequencies) + 4 * frequencies
-        return Work(products * words(self.prec) + bounds + direct, entries * entry_bytes(self.prec))
+        found = Work(products * words(self.prec) + bounds + direct, entries * entry_bytes(self.prec))
+        return Work(*map(sum, zip(found, self._work_of_atoms(listed), strict=True))) if listed else found
+
+    def _work_of_atoms(self, listed: Sequence[tuple[Law, int, int]]) -> Work:
+        """Of all atoms that are listed, at the frequencies that are summed and in all cells."""
+        atoms = sum(law.outcomes if is_atomic(law) else 2 * reach + 1 for law, _, reach in listed)
+        frequencies = abs(self.count) + 2 * sum(abs(cells) for cells, _ in self.cover) + 1
+        side = root_above(frequencies)
+        products = atoms * (2 * frequencies + EXPONENTIAL * (32 + 8 * len(self.cover) + side // 16))
+        powers = 2 * EXPONENTIAL * frequencies * len(listed)
+        tables = sum(law.table_work(self.prec) for law, _, _ in listed)
+        return Work((products + powers) * words(self.prec) + tables,
+                    (3 * atoms * side + 8 * frequencies) * entry_bytes(self.prec))
+
+
+def _enclose_listed(reached: Sequence[tuple[Law, int, int]],
+                    between: Callable[[], None]) -> list[tuple[Listed, int]]:
+    """The outcomes of each law, with its count."""
+    found = [(law.enclose_listed(reach), count) for law, count, reach in paced(reached, between)]
+    return [(one, count) for one, count in found if one is not None]
+
+
+def _tilted(listed: Sequence[tuple[Listed, int]], tilt: arb) -> list[tuple[Tilted, int]]:
+    """What stands for their transforms on the line."""
+    if not listed:
+        return []
+    from verified_dp.core.engines.listed import Tilted  # where atoms are listed
+
+    return [(Tilted.of(one, tilt), count) for one, count in listed]
+
+
+@proved_by("T192-line")
+def _bound_product(tilted: Sequence[tuple[Tilted, int]]) -> arb:
+    """Bound the product of the listed outcomes' M(l)^k; where the tilt l is 0, of their masses."""
+    logs = (count * sum(one.weights, arb(0)).log() for one, count in tilted)
+    return upper_end(sum(logs, arb(0)).exp()) if tilted else arb(1)
+
+
+@proved_by("T192-line", "T44-infinity-mass")
+def _bound_lost_mass(rest: ComposedLoss, reached: Sequence[tuple[Law, int, int]],
+                     listed: Sequence[tuple[Listed, int]]) -> arb:
+    """Bound the P mass of finite losses some of whose steps are not listed: all infinite, less what is infinite."""
+    masses = [law.enclose_infinity_mass() for law, _, _ in reached]
+    stay, kept = (sum((count * (-mass).log1p() for mass, (_, count) in zip(lost, listed, strict=True)), arb(0)).exp()
+                  for lost in (masses, [(mass + one.rest).min(arb(1))
+                                        for mass, (one, _) in zip(masses, listed, strict=True)]))
+    return upper_end((1 - rest.enclose_infinity_mass()) * (stay - kept))
 
 
 @dataclass(frozen=True)
@@ -233,7 +330,7 @@ class LineValues:
 
     terms: the composed transform over z(z+1) at z = tilt + i m step, twice for m >= 1. quadrature, node_tail: what the
     transforms' errors add to their sum. beyond: bound on |M| past the last frequency. right_mass, left_mass: C M(l).
-    infinity_mass: P(S = inf), which delta adds to D.
+    infinity_mass: P(S = inf), which delta adds to D. lost_mass: P mass of what is finite and not listed.
     """
 
     witness: LineWitness
@@ -244,6 +341,7 @@ class LineValues:
     right_mass: arb
     left_mass: arb
     infinity_mass: arb
+    lost_mass: arb = field(default_factory=arb)
 
     @cached_property
     def tail_factor(self) -> arb:
@@ -276,28 +374,32 @@ class LineValues:
         """The terms, for `turned_sum`."""
         return cut(self.terms)
 
-    @proved_by("T01-inversion", "T02-aliasing", "T06-trapezoidal-enclosure", "T157-known-aliases")
+    @proved_by("T01-inversion", "T02-aliasing", "T06-trapezoidal-enclosure", "T157-known-aliases", "T192-line")
     def delta(self, epsilon: Fraction) -> Bounds:
         """Enclose delta(eps) = P(S = inf) + D(eps): (sum) - (tail) - (aliases) <= D <= (sum) + (tail).
 
-        The sum is without the known aliases. The transforms' errors widen both sides.
+        The sum is without the known aliases. The transforms' errors widen both sides; what is not listed may be all
+        infinite, or have losses of at most eps.
         """
         errors = self.bound_errors(epsilon)
-        aliasing = errors.pop("aliasing")
+        above_only = {name: errors.pop(name) for name in ("aliasing", "truncation") if name in errors}
         with ctx.workprec(self.witness.prec):
             tilt, step, scale = self.scales
             at = ball(epsilon)
             turn, prefactor = acb(0, -(step * at)).exp(), (-(tilt * at)).exp() * scale
             total = prefactor * turned_sum(self.pieces, turn).real - enclose_known_aliases(self, epsilon)
-            return bounds_from_sum(total + self.infinity_mass, errors, {"aliasing": aliasing})
+            found = bounds_from_sum(total + self.infinity_mass + self.lost_mass, errors, above_only)
+            return replace(found, lower=found.lower.max(lower_end(self.infinity_mass)))
 
     @proved_by("T04-alias-bounds", "T05-frequency-truncation", "T06-trapezoidal-enclosure")
     def bound_errors(self, epsilon: Fraction) -> dict[str, arb]:
-        """Bound by source how far D(eps) may be from the sum; "aliasing" lies below it only."""
+        """Bound by source how far D(eps) may be from the sum; "aliasing" lies below it only, "truncation" above it."""
         with ctx.workprec(self.witness.prec):
             tilt, _, scale = self.scales
             prefactor = (-(tilt * ball(epsilon))).exp() * scale
             errors = {"quadrature": prefactor * self.quadrature, "node_tail": prefactor * self.node_tail}
+            if self.witness.reaches:
+                errors = {**{name: size for name, size in errors.items() if size != 0}, "truncation": self.lost_mass}
         with ctx.workprec(BOUND_BITS):
             return {**errors, "frequency_tail": bound_frequency_tail(self, epsilon),
                     "aliasing": bound_aliases(self, epsilon)}

@@ -26,7 +26,6 @@ HOMES = {
     "exact": "engines.rational:ExactWitness",
     "end": "engines.rational:EndWitness",
     "endless": "engines.rational:EndlessWitness",
-    "outcomes": "engines.outcomes:OutcomesWitness",
     "marked": "engines.marked:MarkedWitness",
     "halves": "families.finite.halves:HalvesWitness",
     "shortened": "families.gaussian.shortened:ShortenedWitness",
@@ -34,7 +33,9 @@ HOMES = {
     "attack": "families.batches.attack:AttackWitness",
 }
 """kind -> its file below `core`, and its class there. Nothing that a document says is ever imported by its name."""
-EARLIER: dict[str, str] = {}
+EARLIER: dict[str, str] = {
+    "outcomes": "engines.outcomes:EarlierOutcomes",
+}
 """Kinds that only earlier certificates have -> what reads them: a file below `core` and a class there (`Earlier`), or
 the version of the package that checks them where no kind of today makes the same statement."""
 

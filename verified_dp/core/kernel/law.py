@@ -146,7 +146,7 @@ class PlainLaw:
         return False
 
     def enclose_listed(self, reach: int) -> Listed | None:
-        """The outcomes of a law of atoms; of noise on the integers those in [-reach, reach] (T160)."""
+        """The outcomes of a law of atoms; of noise on the integers those in [-reach, reach] (T192)."""
         return None
 
     def on_sample(self, probability: Fraction, order: str) -> Law | None:

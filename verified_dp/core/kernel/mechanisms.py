@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 from verified_dp.core.kernel import exact
@@ -66,14 +67,15 @@ class Release(Stated):
 
 
 def up_to(most: int) -> Callable[[object, str], int]:
-    """Read an integer from 1 to `most`."""
-    def read(value: object, key: str) -> int:
-        number = exact.count(value, key)
-        if number > most:
-            raise InvalidInput(key, value, f"an integer from 1 to {most}")
-        return number
+    """What reads an integer from 1 to `most`."""
+    return partial(_read_up_to, most)
 
-    return read
+
+def _read_up_to(most: int, value: object, key: str) -> int:
+    number = exact.count(value, key)
+    if number > most:
+        raise InvalidInput(key, value, f"an integer from 1 to {most}")
+    return number
 
 
 read_size = up_to(MAX_OUTCOMES)

@@ -24,10 +24,9 @@ from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.buckets.bounds import Buckets, compose, enclose_by_buckets, fill, widen
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.prv.choose import choose_reach
-from verified_dp.search.deadline import check_time
+from verified_dp.search.deadline import Budget, check_time
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import as_float, dyadic
-from verified_dp.search.order import Budget
 
 FEWEST, MOST = 16, 2**20
 LOST = 2.0**-12

@@ -28,7 +28,8 @@ from verified_dp.papers.edgeworth.choose import PREC, choose_by_lemma, choose_su
 from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.symbolic.hermite import HIGHEST_ORDER
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.deadline import Budget
+from verified_dp.search.one_direction import OneDirection
 
 NAMED_ORDERS = (1, 2, 3)
 """The orders whose estimates are always given."""
@@ -126,7 +127,7 @@ class EdgeworthCurve:
             return bounds, {"uniform": _text(uniform)}, used
         bounds = enclose_interval(*self.sums, epsilon, self._masses)
         if self._form == PROVED and not bounds.upper < 2 * bounds.lower:
-            moment = SingleOrder(self.loss).hurried(epsilon, "auto").bounds
+            moment = OneDirection(self.loss).hurried(epsilon, "auto").bounds
             bounds = Bounds(bounds.lower, bounds.upper.min(moment.upper), bounds.budget)
         left = ", ".join(f"{float(size):.3g}" for size in list(bounds.budget.values())[:2])
         return bounds, {}, {"remainders": left} | ({"rests_on": CITATION} if self._form == PUBLISHED else {})

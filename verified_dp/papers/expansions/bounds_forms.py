@@ -158,7 +158,7 @@ class Smoothed(Unchanged):
 
     top: arb
 
-    @proved_by("T170-edgeworth-smoothing")
+    @proved_by("T170-edgeworth-smoothing", "T100-prawitz")
     def bound_weights(self, low: arb, high: arb) -> tuple[arb, arb]:
         """|kernel| <= sqrt((1/(pi w))^2 + (1/T)^2), which falls, as w times it grows."""
         growing = (1 / (arb.pi() * arb.pi()) + (high / self.top) * (high / self.top)).sqrt() / high

@@ -43,8 +43,8 @@ from verified_dp.papers.fourier.choose import (
 )
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.search.answer import width_bits
+from verified_dp.search.deadline import Budget
 from verified_dp.search.line import as_float, dyadic
-from verified_dp.search.order import Budget
 
 MOST_ASKED = 2**26
 """No more points may be asked for: their transform takes an hour."""

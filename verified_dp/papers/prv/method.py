@@ -33,10 +33,10 @@ from verified_dp.papers.prv.bounds import (
     evaluate_prv,
 )
 from verified_dp.papers.prv.choose import LARGEST_GRID, MOST_POINTS, PARTS, Asked, PRVPlan, log_of
-from verified_dp.search.deadline import check_time
+from verified_dp.search.deadline import Budget, check_time
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.moment_engine import MomentEngine
-from verified_dp.search.order import Budget, SingleOrder
+from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import guess_epsilon
 
 WINDOWS = ("chernoff", "renyi", "engine")
@@ -130,13 +130,13 @@ class PRVAccountant:
         """About the eps of that delta, rounded up."""
         if self.window == "renyi":
             return dyadic(MomentEngine(loss).guess_epsilon(log_of(delta)) * 1.001, 20)
-        return guess_epsilon(SingleOrder(loss), delta)[0] * Fraction(1001, 1000)
+        return guess_epsilon(OneDirection(loss), delta)[0] * Fraction(1001, 1000)
 
     def _delta(self, loss: ComposedLoss, epsilon: Fraction, budget: Budget) -> arb:
         """A proved upper bound of delta."""
         if self.window == "renyi":
             return MomentEngine(loss).solve(epsilon).bounds.upper
-        return SingleOrder(loss).enclose(epsilon, 10, "auto", budget).bounds.upper
+        return OneDirection(loss).enclose(epsilon, 10, "auto", budget).bounds.upper
 
 
 def predict_seconds(witness: PRVWitness) -> float:

@@ -30,9 +30,9 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.paper import PaperAnswer
+from verified_dp.search.deadline import Budget
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.moment_engine import BITS, MomentEngine
-from verified_dp.search.order import Budget
 from verified_dp.search.renyi import Order, at_order, choose_order, choose_rules, choose_variance_order
 
 CONVERSIONS = ("best", "mironov", "canonne", "asoodeh", "variance")

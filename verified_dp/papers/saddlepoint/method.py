@@ -57,9 +57,9 @@ from verified_dp.papers.symbolic.series import (
     laplace_cgf,
     randomized_response_cgf,
 )
+from verified_dp.search.deadline import Budget
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.models import float_loss
-from verified_dp.search.order import Budget
 from verified_dp.search.saddle import choose_saddle
 
 FORMS = EXPANSION, PROVED = "expansion", "proved"

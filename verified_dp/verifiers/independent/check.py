@@ -269,6 +269,7 @@ def _check_budget(found: Mapping[str, str], needed: Mapping[str, Ball], path: st
         if not any(_is_enough(text, share, path) for text in found.values()):
             raise Invalid(path, "must add up to at least the error")
         return
+    needed = {name: size for name, size in needed.items() if name in found or not size.is_zero()}
     check_keys(found, needed, path)
     for name, size in needed.items():
         if not _is_enough(found[name], _dyadic(size, up=True), path):

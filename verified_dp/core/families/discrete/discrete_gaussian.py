@@ -110,7 +110,7 @@ class DiscreteGaussianLoss(SameInEveryOrder, Unbounded):
         """Where they reach beyond the shift."""
         return self.sensitivity < reach
 
-    @proved_by("T160-listed-outcomes", "T50-discrete-gaussian")
+    @proved_by("T192-line", "T50-discrete-gaussian")
     def enclose_listed(self, reach: int) -> Listed:
         """Loss D (D - 2x) / (2 s^2) of mass e^{-x^2/(2 s^2)} / Z; outside at most 2 F(D - reach - 1), under Q too."""
         s2, shift = self.sigma_squared, self.sensitivity

@@ -144,7 +144,7 @@ class AtomicLaw(PlainLaw):
         """All of them."""
         return True
 
-    @proved_by("T160-listed-outcomes", "T60-tails")
+    @proved_by("T192-line", "T60-tails")
     def enclose_listed(self, reach: int) -> Listed:
         """All of them; none is one of mass 0."""
         finite = zip(self.enclose_finite_atoms(), self.enclose_losses(), strict=True)

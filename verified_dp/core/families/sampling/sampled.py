@@ -183,7 +183,7 @@ class SampledLoss(PlainLaw):
         """As far as the base's outcomes are listed, where these are all that matters."""
         return self.base.listed_on_samples and self.base.lists(reach)
 
-    @proved_by("T160-listed-outcomes", "T49-sampled")
+    @proved_by("T192-line", "T49-sampled")
     def enclose_listed(self, reach: int) -> Listed | None:
         """log(1-q + q e^l) for the base's l, of mass e^{-l} times that, or in the add order its opposite and e^{-l}."""
         base = self.base.enclose_listed(reach) if self.base.listed_on_samples else None

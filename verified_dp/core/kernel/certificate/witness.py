@@ -29,7 +29,9 @@ def witness_record(witness: Witness | Earlier) -> Document:
 
 
 def _fields_record(value: Any) -> Document:
-    return {field.name: _record(getattr(value, field.name)) for field in fields(value)}
+    """A list that may be left out is, where it is empty."""
+    return {field.name: _record(found) for field in fields(value)
+            if (found := getattr(value, field.name)) != () or field.default != ()}
 
 
 def _record(value: Any) -> Any:
@@ -109,7 +111,9 @@ def _annotations(known: Any) -> dict[str, Any]:
 
 
 def _read_fields(table: Any, known: Any, path: str) -> Any:
-    types = _annotations(known)
+    left_out = {field.name for field in fields(known) if field.default == () and not (type(table) is dict and table.get(
+        field.name))}
+    types = {name: kind for name, kind in _annotations(known).items() if name not in left_out}
     check_keys(table, types, path)
     return known(**{name: _read(table[name], kind, f"{path}.{name}") for name, kind in types.items()})
 

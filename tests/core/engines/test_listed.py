@@ -11,16 +11,22 @@ from enumeration import enumerated, finite_law
 from flint import arb, ctx
 
 from verified_dp.certificate import certify
-from verified_dp.core.engines.outcomes import OutcomesWitness, Tilted
+from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.listed import Tilted
+from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
+from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.families.sampling.sampled import SampledLoss
-from verified_dp.core.kernel.balls import ball_of
+from verified_dp.core.kernel.balls import ball, ball_of
+from verified_dp.core.kernel.certificate.witness import read_witness, witness_record
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
-from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
+from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.witnesses import evaluate
 from verified_dp.profile import privacy_profile
 from verified_dp.search.lattice_model import LatticeModel, Outcomes
@@ -28,14 +34,14 @@ from verified_dp.search.outcomes import plan_outcomes
 from verified_dp.verifiers import independent
 
 
-def planned(loss: ComposedLoss, epsilon: Fraction, bits: float = 14) -> OutcomesWitness:
+def planned(loss: ComposedLoss, epsilon: Fraction, bits: float = 14) -> LineWitness:
     model = LatticeModel(loss)
     plan = plan_outcomes(model, float(epsilon), model.saddle(float(epsilon)), bits, 5.0)
     assert plan is not None
     return plan.witness
 
 
-PLAIN = OutcomesWitness(Fraction(1, 2), Fraction(1, 8), 4000, (40,), (), Fraction(2), Fraction(1, 16), 100)
+PLAIN = LineWitness(Fraction(1, 2), Fraction(1, 8), 4000, (), (), Fraction(2), Fraction(1, 16), 100, (40,))
 """Many frequencies, no cells."""
 
 
@@ -43,7 +49,7 @@ def noise(order: str, variance: Fraction = Fraction(2), q: Fraction = Fraction(1
     return SampledLoss(DiscreteGaussianLoss(variance, 1), q, order)
 
 
-@pytest.mark.theorem("T160-listed-outcomes")
+@pytest.mark.theorem("T192-line")
 @pytest.mark.parametrize("seed", range(12))
 def test_products_of_finite_laws(seed: int) -> None:
     """Whatever the line and its cells, and with many frequencies closely."""
@@ -51,9 +57,9 @@ def test_products_of_finite_laws(seed: int) -> None:
     parts = [(finite_law(rng, 3, seed % 2 == 0), rng.randint(2, 3)), (finite_law(rng, 2, False), rng.randint(1, 2))]
     loss, epsilon = ComposedLoss("remove", tuple(parts), Fraction(0)), Fraction(rng.randint(1, 9), 10)
     truth = enumerated(parts, epsilon)
-    wild = OutcomesWitness(Fraction(rng.randint(1, 40), 8), Fraction(rng.randint(1, 30), 16), rng.randint(1, 40),
-                           (0, 0), ((rng.randint(1, 9), rng.randint(1, 5)), (rng.randint(1, 9), rng.randint(1, 50))),
-                           Fraction(rng.randint(41, 99), 8), Fraction(rng.choice([0, 1]), 16), 80)
+    wild = LineWitness(Fraction(rng.randint(1, 40), 8), Fraction(rng.randint(1, 30), 16), rng.randint(1, 40), (), (),
+                       Fraction(rng.randint(41, 99), 8), Fraction(rng.choice([0, 1]), 16), 80, (0, 0),
+                       ((rng.randint(1, 9), rng.randint(1, 5)), (rng.randint(1, 9), rng.randint(1, 50))))
     narrow = evaluate(loss, replace(PLAIN, reaches=(0, 0))).delta(epsilon)
     for bounds in (evaluate(loss, wild).delta(epsilon), narrow):
         assert not truth < bounds.lower
@@ -61,7 +67,7 @@ def test_products_of_finite_laws(seed: int) -> None:
     assert narrow.upper - narrow.lower < arb(1) / 40
 
 
-@pytest.mark.theorem("T160-listed-outcomes")
+@pytest.mark.theorem("T192-line")
 @pytest.mark.parametrize("order", ["remove", "add"])
 def test_sampled_discrete_gaussian_meets_the_lattice(order: str) -> None:
     loss, epsilon = ComposedLoss(order, ((noise(order), 1000),), Fraction(0)), Fraction(6)
@@ -73,7 +79,7 @@ def test_sampled_discrete_gaussian_meets_the_lattice(order: str) -> None:
     assert ours.upper - ours.lower < ours.upper / 2**10
 
 
-@pytest.mark.theorem("T160-listed-outcomes")
+@pytest.mark.theorem("T192-line")
 @pytest.mark.parametrize("order", ["remove", "add"])
 def test_listed_outcomes_are_all_but_the_rest(order: str) -> None:
     """Their masses, and those times e^-loss, are 1 but for the rest; fewer of them widen the enclosure, both ways."""
@@ -91,7 +97,7 @@ def test_listed_outcomes_are_all_but_the_rest(order: str) -> None:
     assert poor.budget["truncation"] > good.budget["truncation"]
 
 
-@pytest.mark.theorem("T160-listed-outcomes", "T78-lattice-frequency-tail")
+@pytest.mark.theorem("T192-line", "T78-lattice-frequency-tail")
 def test_cells_bound_the_transform() -> None:
     with ctx.workprec(80):
         losses, weights = [arb(-1), arb(2).sqrt() / 3, arb(1)], [arb(3) / 7, arb(1) / 5, arb(2) / 7]
@@ -103,10 +109,11 @@ def test_cells_bound_the_transform() -> None:
             assert bound < max(float(size) for size in sizes) + 0.1
 
 
-@pytest.mark.theorem("T160-listed-outcomes")
+@pytest.mark.theorem("T192-line")
 @pytest.mark.parametrize("change", [
-    {"tilt": Fraction(0)}, {"step": Fraction(0)}, {"count": 0}, {"reaches": ()}, {"reaches": (1,)},
-    {"cover": ((1, 0),)}, {"cover": ((-1, 1),)}, {"right": Fraction(1, 100)}, {"left": Fraction(100)}])
+    {"tilt": Fraction(0)}, {"step": Fraction(0)}, {"count": 0}, {"reaches": ()}, {"reaches": (1,)}, {"reaches": (9, 9)},
+    {"reaches": (-1,)}, {"cover": ((1, 0),)}, {"cover": ((-1, 1),)}, {"right": Fraction(1, 100)},
+    {"left": Fraction(100)}, {"left": Fraction(-2)}])
 def test_side_conditions(change: dict[str, object]) -> None:
     loss = ComposedLoss("remove", ((noise("remove"), 5),), Fraction(0))
     assert evaluate(loss, PLAIN).delta(Fraction(1)).upper < 1
@@ -120,6 +127,49 @@ def test_other_laws_are_not_listed() -> None:
     assert LaplaceLoss(Fraction(1)).enclose_listed(5) is None
 
 
+@pytest.mark.theorem("T192-line")
+@pytest.mark.parametrize("seed", range(6))
+def test_atoms_beside_a_gaussian(seed: int) -> None:
+    """Against the Gaussian's curve moved by every sum of the atoms' losses, in proportion to its mass."""
+    rng = random.Random(seed)
+    law, shift, epsilon = finite_law(rng, 3, seed % 2 == 0), Fraction(rng.randint(1, 30), 10), Fraction(1, 2)
+    loss = ComposedLoss("remove", ((law, 2),), shift)
+    with ctx.workprec(100):
+        atoms, curve = law.enclose_loss_atoms(), GaussianLoss(shift).enclose_hockey_stick
+        truth = loss.enclose_infinity_mass() + sum((p * r * curve(ball(epsilon) - x - y)
+                                                    for x, p in atoms for y, r in atoms), arb(0))
+    for cover in ((), ((3, 2), (4, 5))):
+        found = evaluate(loss, replace(PLAIN, count=60, reaches=(0,), cover=cover)).delta(epsilon)
+        assert not truth < found.lower
+        assert not truth > found.upper
+    assert found.upper - found.lower < arb(1) / 40
+
+
+@pytest.mark.theorem("T192-line")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_atoms_beside_nodes(order: str) -> None:
+    """The same line with the atoms' transform summed point by point, and with atoms that are listed."""
+    atoms = OddsLoss(Fraction(3, 10), Fraction(1, 10**6), 0, "symmetric").in_order(order)
+    sampled = SampledGaussianLoss(Fraction(1, 10), Fraction(1), order)
+    loss = ComposedLoss(order, ((atoms, 1), (sampled, 30)), Fraction(0))
+    rule = NodeRule(Fraction(1), Fraction(1), Fraction(1, 4), -40, 60)
+    line = LineWitness(Fraction(2), Fraction(1, 4), 60, (rule,), (rule,), Fraction(4), Fraction(1, 2), 90)
+    plain, found = (evaluate(loss, replace(line, reaches=reaches)).delta(Fraction(1)) for reaches in ((), (0, -1)))
+    assert plain.lower < found.upper
+    assert found.lower < plain.upper
+    assert found.upper - found.lower < arb(1) / 1000
+    assert plain.upper - plain.lower < (found.upper - found.lower) * 1.001
+
+
+@pytest.mark.theorem("T192-line")
+def test_a_list_is_left_out_of_the_record_where_there_is_none() -> None:
+    assert "reaches" not in witness_record(replace(PLAIN, reaches=()))
+    record = witness_record(replace(PLAIN, cover=((2, 3),)))
+    assert read_witness(record, "witness") == replace(PLAIN, cover=((2, 3),))
+    with pytest.raises(InvalidCertificate):
+        read_witness({**record, "cover": []}, "witness")
+
+
 def test_a_million_sampled_steps_are_narrow() -> None:
     """The lattice left them wide, and no certificate could be written."""
     steps = compose((PoissonSampled(DiscreteGaussian(1, 1), "0.001"), 10**6))
@@ -129,7 +179,7 @@ def test_a_million_sampled_steps_are_narrow() -> None:
     certificate = certify(Spec(Relation.of("remove"), steps, claim), digits=3)
     assert certificate.verify().valid
     assert certificate.verdict == "proved"
-    assert {one["witness"]["kind"] for one in certificate["evaluations"]} == {"outcomes"}
+    assert {one["witness"]["kind"] for one in certificate["evaluations"]} == {"line"}
     assert independent.verify(certificate.to_bytes()).valid
 
 
@@ -145,3 +195,20 @@ def test_models_of_atoms_are_their_own_points() -> None:
         assert abs(total) < 1e-12
         assert mean > 0
         assert moment > 1
+
+
+@pytest.mark.theorem("T192-line")
+def test_sampled_noise_on_integers_beside_a_gaussian_is_narrow() -> None:
+    """Neither has both: a closed transform, and a decay far out."""
+    law, shift, epsilon = noise("remove", Fraction(4), Fraction(1, 1000)), Fraction(1, 100), Fraction(1)
+    loss = ComposedLoss("remove", ((law, 10**5),), shift)
+    found = evaluate(loss, planned(loss, epsilon)).delta(epsilon)
+    assert found.upper - found.lower < found.upper / 2**10
+    few = ComposedLoss("remove", ((law, 2),), Fraction(1))
+    found = evaluate(few, planned(few, epsilon)).delta(epsilon)
+    with ctx.workprec(100):
+        listed, curve = law.enclose_listed(30), GaussianLoss(Fraction(1)).enclose_hockey_stick
+        assert listed is not None
+        truth = sum((p * r * curve(ball(epsilon) - x - y) for x, p in listed.atoms for y, r in listed.atoms), arb(0))
+    assert found.lower < truth < found.upper
+    assert found.upper - found.lower < found.upper / 2**10

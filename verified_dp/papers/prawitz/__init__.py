@@ -1,1 +1,0 @@
-"""Prawitz smoothing."""

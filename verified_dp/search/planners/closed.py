@@ -1,0 +1,69 @@
+"""Plans of closed forms: the bits that cover what cancels."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from fractions import Fraction
+from functools import cached_property
+from typing import Self
+
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
+from verified_dp.search.estimates import Estimates
+from verified_dp.search.line import as_float
+from verified_dp.search.planners.plan import Asked, Plan, Planner
+
+EPOCH_SHARE, FEWEST_BITS = 0.3, 64
+"""Of the time left, for a hyperbola of random allocation; bits that it always has."""
+_WIDER = 1 / 16
+"""Of the bits that cancel, by how many terms may be larger still: hyperbolas are wider by as many."""
+_UNIT = 1e-7
+"""Seconds of a unit of work."""
+
+
+class Closed(Planner):
+    """See the module."""
+
+
+    @classmethod
+    def of(cls, model: Estimates) -> Self | None:
+        """Where there is a closed form."""
+        return cls(model) if has_closed_form(model.loss) else None
+
+    @cached_property
+    def epoch(self) -> EpochModel | None:
+        """The model of a single epoch of random allocation."""
+        return epoch_model(self.loss)
+
+    @cached_property
+    def is_quick(self) -> bool:
+        """Whether sums are short, or there are none."""
+        return is_quick(self.loss)
+
+    def plan(self, asked: Asked) -> Plan | None:
+        """The terms are larger than delta by about e^(tilt eps): more bits cover that, if there is time."""
+        witness = ClosedFormWitness(math.ceil(2 * asked.bits + 20))
+        if self.epoch is not None and not one_round_tells(self.loss, asked.epsilon, witness.prec):
+            return self._plan_epoch(self.epoch, asked, witness.prec)
+        seconds = 0.0 if self.is_quick else _UNIT * witness.work(self.loss).units
+        return Plan(asked.bits, seconds, lambda: witness)
+
+    def _plan_epoch(self, model: EpochModel, asked: Asked, plain: int) -> Plan | None:
+        """A hyperbola, which takes long, by as many bits as there is time for."""
+        full = max(plain, math.ceil(asked.bits + 20 + (1 + _WIDER) * self._cancelled(model, asked.epsilon)))
+        if self.loss.order == "add":
+            ahead = model.add_seconds(as_float(asked.epsilon), asked.bits)
+            return None if ahead > asked.seconds else Plan(asked.bits, 0.0, lambda: ClosedFormWitness(full))
+        bits = max(min(full, model.bits_in(EPOCH_SHARE * asked.seconds)), FEWEST_BITS)
+        return Plan(asked.bits if bits == full else 0.0, 0.0, lambda: ClosedFormWitness(bits))
+
+    def _cancelled(self, model: EpochModel, epsilon: Fraction) -> float:
+        """Bits of put that random allocation's delta loses: put / t - e^eps + 1, in the remove order."""
+        if epsilon <= 0 or self.loss.order != "remove":
+            return 0.0
+        with suppress(Unsupported, ValueError):
+            where = as_float(epsilon)
+            return min(max(where - model.log_delta(where), 0.0), 1e5) / math.log(2)
+        return 0.0
