@@ -68,7 +68,7 @@ def sketch(law: Any) -> Sketch:
         least, most = law.smallest(), law.largest()
         low = -math.inf if least is None else float_of(ball(least))
         high = math.inf if most is None else float_of(ball(most))
-        scales = [2.0**n for n in range(-12, 8)] if law.slow else [2.0 ** (n / 6) for n in range(-180, 80)]
+        scales = [2.0 ** (n / 6) for n in range(-180, 80)]
         near = {x for s in scales for x in (s, -s, low + s, high - s)} | {0.0, low, high}
         points = sorted(x for x in near if low <= x <= high and math.isfinite(x))
         return Sketch(tuple(_masses(law, points)))

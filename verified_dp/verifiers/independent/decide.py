@@ -51,7 +51,7 @@ class Second:
     def decide(self, epsilon: Fraction, delta: Fraction, most: float) -> Own:
         """The first answer that decides, or the last one; lattices of at most this fineness."""
         found, final = self._direct(epsilon)
-        if final or found.exceeds(delta) is not None:
+        if final or found.exceeds(delta) is not None or any(law.slow for law, _ in self.loss.laws):
             return found
         widths = list[float]()
         try:

@@ -19,7 +19,6 @@ from typing import Any
 from .atoms import Atom, AtomicLaw
 from .balls import (
     Ball,
-    Unknown,
     ball,
     between,
     bits,
@@ -35,7 +34,7 @@ from .balls import (
     sqrt,
     total,
 )
-from .contour import Bounds, bounds_from_sum, chernoff_factor, require
+from .contour import Bounds, bounds_from_sum, require
 from .document import TooMuch
 from .laws import BoundedRangeLoss, LaplaceLoss, Law, Tails, union
 from .losses import ComposedLoss
@@ -76,7 +75,7 @@ class ClosedFormValues:
         elif work is not None and work <= MAX_WORK:
             found = enclose_exactly(loss, x)
         else:
-            found = _truncated(loss, x)
+            raise TooMuch("a closed form of very many terms")
         return bounds_from_sum(found, {}, {})
 
 
@@ -188,10 +187,10 @@ def _pieces(law: Any, count: int) -> list[Piece]:
     """Of `count` steps of one law."""
     if isinstance(law, LaplaceLoss):
         small = exp(ball(-law.ratio / 2))
-        return _splines(ball(law.ratio), small.shifted(-1), small.shifted(-2), count, count)
+        return _splines(ball(law.ratio), small.shifted(-1), small.shifted(-2), count)
     if isinstance(law, BoundedRangeLoss):
         mu = ball(law.bounded_range)
-        return _splines(mu, Ball(0), 1 / (4 * sinh(mu.shifted(-1))), count, count)
+        return _splines(mu, Ball(0), 1 / (4 * sinh(mu.shifted(-1))), count)
     atoms: list[Atom] = law.finite_atoms()
     weights = [sqrt(p * q) for p, q in atoms]
     if not weights:
@@ -249,11 +248,11 @@ def _cut(weights: list[int], exponent: int, wanted: int, up: bool) -> tuple[list
     return [weight + more >> excess for weight in weights], exponent + excess
 
 
-def _splines(mu: Ball, atom: Ball, density: Ball, count: int, kept: int) -> list[Piece]:
-    """Weights comb(k,m) a^{k-m} b^m [y^j] (y-1)^m (y+1)^{k-m} at (2j - k) mu, m <= kept: m uniform pieces."""
+def _splines(mu: Ball, atom: Ball, density: Ball, count: int) -> list[Piece]:
+    """Weights comb(k,m) a^{k-m} b^m [y^j] (y-1)^m (y+1)^{k-m} at (2j - k) mu: m uniform pieces."""
     row = [comb(count, j) for j in range(count + 1)]
     columns: list[list[Ball]] = [[] for _ in row]
-    for m in range(kept + 1):
+    for m in range(count + 1):
         factor = power(atom, count - m) * power(density, m) * comb(count, m)
         for column, coefficient in zip(columns, row, strict=True):
             column.append(factor * coefficient)
@@ -309,45 +308,6 @@ def _series_of(rate: Fraction, distance: Ball, order: int) -> list[Ball]:
     for term in terms[order - 1 :: -1] if order else []:
         values.insert(0, values[0] * rate + term)
     return values
-
-
-# ---------- many Laplace releases of small loss ----------
-
-
-def _truncated(loss: ComposedLoss, x: Ball) -> Ball:
-    """Pieces with at most J continuous steps; the others add between 0 and a Chernoff bound (T59)."""
-    require(len(loss.parts) == 1 and not loss.mean_shift_squared and isinstance(loss.parts[0][0], LaplaceLoss))
-    law, count = loss.parts[0]
-    double = 2 * count * law.ratio
-    most = 60 - (-double.numerator // double.denominator)
-    if (count + 1) * (most + 1) > 2 * MAX_WORK:
-        raise Unknown("a closed form of very many terms")
-    goal = _rest(law, count, -1, x).shifted(-bits())
-    kept, rest = 4, Ball(1)
-    while kept < most and not rest < goal:
-        kept += 4
-        rest = _rest(law, count, min(kept, most), x)
-    kept = min(kept, most)
-    with precision(bits() + spare_bits(loss)):
-        small = exp(ball(-law.ratio / 2))
-        pieces = _splines(ball(law.ratio), small.shifted(-1), small.shifted(-2), count, kept)
-        found = total(_tail(place - x, weights) for place, weights in pieces)
-        return exp(x.shifted(-1)) * found + between(0, rest)
-
-
-def _rest(law: LaplaceLoss, count: int, kept: int, x: Ball) -> Ball:
-    """The least over some exponents l of C(l) e^{-l eps} comb(k,J+1) g^{J+1} (a+g)^{k-J-1}; J = -1: all of delta.
-
-    a = (e^{l mu} + e^{-(1+l) mu})/2, g = (e^{l mu} - e^{-(1+l) mu})/(2(1+2l)).
-    """
-    best, mu = Ball(1), ball(law.ratio)
-    for n in range(-8, 48):
-        exponent = power(sqrt(sqrt(Ball(2))), n + 8) / 4
-        right, left = exp(exponent * mu), exp(-(1 + exponent) * mu)
-        atoms, inner = (right + left).shifted(-1), (right - left) / (2 * (1 + 2 * exponent))
-        share = power(inner, kept + 1) * power(atoms + inner, count - kept - 1) * comb(count, kept + 1)
-        best = smaller(best, chernoff_factor(exponent) * exp(-(exponent * x)) * share)
-    return best.upper()
 
 
 # ---------- a composition as the base of a sample ----------
