@@ -70,7 +70,7 @@ _SHUFFLED = 'scheme = "shuffled", rounds = 3'
 ENGINES: dict[str, tuple[str, str, str, str]] = {
     "line": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "1.1"\ncount = 100', _POISSON), "0.5", "1e-3"),
     "rays": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 2', _POISSON), "0.5", "1e-4"),
-    "panels": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 2', _POISSON)
+    "rays beside plain steps": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 2', _POISSON)
                + _step('kind = "gaussian"\nnoise_multiplier = "20000"'), "0.5", "1e-4"),
     "chernoff": (
         "add-or-remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 1000', _POISSON), "1", "1e-5"),

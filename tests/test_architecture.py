@@ -396,7 +396,7 @@ sampling = { scheme = "poisson", probability = "0.01" }
     loaded = modules_loaded_by(check, str(path))
     assert {name.split(".")[3] for name in loaded if name.startswith(FAMILIES)} == {"table", "gaussian", "sampling"}
     others = {f"verified_dp.core.engines.{engine}" for engine in (
-        "lattice", "sparse", "rays", "panels", "marked", "outcomes", "deficits", "rational", "divergences")}
+        "lattice", "sparse", "rays", "marked", "outcomes", "deficits", "rational", "divergences")}
     assert not loaded & others
 
 

@@ -19,7 +19,11 @@ def identities(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(PROOFS / "derivations" / "identities.py"))
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+SLOW = {"bromwich_kernel", "pairs_and_transforms", "saddle_series"}
+
+
+@pytest.mark.parametrize("script", [pytest.param(path, marks=[pytest.mark.long] if path.stem in SLOW else [],
+                                                 id=path.stem) for path in SCRIPTS])
 def test_identities_hold(script: Path, identities: dict[str, Any]) -> None:
     module = runpy.run_path(str(script))
     assert identities["check"](module["claims"]()) >= 3

@@ -132,7 +132,7 @@ def test_hard_corners(q: str, s: str, count: int, relation: str, epsilon: str, d
     agree(privacy_profile(sampled(q, s, count), relation).delta(epsilon), delta)
 
 
-@pytest.mark.theorem("T18-contour-shift", "T20-panel-enclosure")
+@pytest.mark.theorem("T187-rays")
 @pytest.mark.parametrize(
     ("relation", "epsilon"), [("remove", "1/10"), ("remove", "1"), ("add", "1/100"), ("add", "-1/5")])
 def test_two_steps(oracle: ModuleType, relation: str, epsilon: str) -> None:

@@ -1,9 +1,9 @@
-"""T17, T20: integrals of Chebyshev polynomials, the constant 64/15, the Bernstein ellipse."""
+"""T17, T187: integrals of Chebyshev polynomials, the constant 64/15, the Bernstein ellipse."""
 
 import sympy as sp
 from identities import Claims, check
 
-THEOREMS = ("T17-gauss-legendre", "T20-panel-enclosure")
+THEOREMS = ("T17-gauss-legendre", "T187-rays")
 
 
 def claims() -> Claims:

@@ -1,9 +1,9 @@
-"""T15, T20, T23: transform and closed form of the plain Gaussian, its convex majorant, its half-lines."""
+"""T15, T187, T23: transform and closed form of the plain Gaussian, its convex majorant, its half-lines."""
 
 import sympy as sp
 from identities import Claims, check, normal_cdf, normal_density
 
-THEOREMS = ("T15-gaussian", "T20-panel-enclosure", "T21-pair-poisson", "T22-pair-poisson-replace",
+THEOREMS = ("T15-gaussian", "T187-rays", "T21-pair-poisson", "T22-pair-poisson-replace",
             "T23-pair-gaussian", "T24-pair-zero-out")
 
 
@@ -17,7 +17,7 @@ def claims() -> Claims:
     transform = sp.integrate(tilted, (t, -sp.oo, sp.oo))
     yield "transform, T15 (1)", transform, sp.exp(z * (z + 1) * mu**2 / 2)
     yield "modulus", sp.re(sp.expand((x + sp.I * y) * (x + sp.I * y + 1))), x * (x + 1) - y**2
-    yield "convex majorant, T20 (b)", -(2 * y0 * y - y0**2) + y**2, (y - y0) ** 2
+    yield "convex majorant, T187 (4)", -(2 * y0 * y - y0**2) + y**2, (y - y0) ** 2
 
     mean, deviation = mu**2 / 2, mu
     closed = normal_cdf(mu / 2 - eps / mu) - sp.exp(eps) * normal_cdf(-mu / 2 - eps / mu)

@@ -18,8 +18,8 @@ from verified_dp import Gaussian, __version__, privacy_profile, profile, termina
 from verified_dp.cli import commands, main
 from verified_dp.cli.arguments import attached
 from verified_dp.cli.interrupts import ignored
-from verified_dp.cli.numbers import slack
 from verified_dp.cli.output import Output, for_each
+from verified_dp.cli.text import slack
 from verified_dp.core.kernel.certificate.check import Check
 from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
 from verified_dp.core.kernel.exact import exact

@@ -14,6 +14,7 @@ from flint import acb, arb, ctx
 
 from verified_dp.core.engines.mixture_lines import mirrored
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
+from verified_dp.papers.saddlepoint.bounds_moments import _strip_factor
 
 SEEDS = range(40)
 
@@ -133,26 +134,21 @@ def check_growth(one: Random) -> None:
         assert log_integral(sizes, step) <= mass + growth_of_modulus + 1e-9, (one.law, c, w, height, half, beta)
 
 
-def check_expansions(one: Random) -> None:
-    """Derivatives against differences of the values; the second ones at places of the whole cell."""
-    height = one.side * 0.6 * one.strip * one.rng.random()
-    radius, tiny = 0.1 * one.s**2 / one.distance, arb(2) ** -60
-    point = acb(one.side * float(one.places(1)[0]), height)
-    with ctx.workprec(250):
-        (cell,), (value,) = one.law.expansions([point], arb(radius)), one.law.exponents([point])
-        assert all(found.overlaps(exact) for found, exact in zip(cell[:2], value, strict=True))
-        (after,), (before,) = one.law.exponents([point + tiny]), one.law.exponents([point - tiny])
-        for slope, up, down in zip(cell[2:4], after, before, strict=True):
-            assert (slope - (up - down) / (2 * tiny)).abs_upper() < arb(2) ** -90
-        for offset in (-radius, -0.4 * radius, radius):
-            triple = [one.law.exponents([point + offset + d])[0] for d in (tiny, 0, -tiny)]
-            for bend, up, middle, down in zip(cell[4:], *triple, strict=True):
-                room = arb(0, arb(2) ** -40)
-                assert (acb(bend) + acb(room, room)).contains((up - 2 * middle + down) / tiny**2)
-                assert bend.rad() < 4 * (one.distance / one.s**2) ** 2, "uselessly wide"
+def check_growth_anywhere(one: Random) -> None:
+    """T19 (4): a line on either side of the real axis carries at most its factor times M(x), at any x + iy."""
+    rng, s = one.rng, one.s
+    x, y, half = rng.uniform(-6, 8), rng.uniform(-3, 3), one.strip * 0.97 * rng.random()
+    step = min(s, s * s / one.distance) / 6
+    reach = 10 * s + (abs(x) + 2) * one.far
+    tau = np.arange(-reach, reach, step)
+    most = log_integral(one.log_size(x, tau, 0.0), step) + abs(y) * one.far * half / s**2
+    with ctx.workprec(64):
+        most += float(_strip_factor(one.law, arb(x), arb(half)).log())
+    for line in (half, -half):
+        assert log_integral(one.log_size(complex(x, y), tau, line), step) <= most + 1e-9, (one.law, x, y, line)
 
 
-CHECKS = [check_logarithms, check_arguments, check_tails, check_growth, check_expansions]
+CHECKS = [check_logarithms, check_arguments, check_tails, check_growth, check_growth_anywhere]
 
 
 @pytest.mark.theorem("T08-shifted-line", "T10-node-tails", "T11-tail-for-free", "T19-line-integral")

@@ -13,7 +13,6 @@ from flint import arb
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.panels import PanelWitness
 from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.bounds import Bounds
@@ -150,7 +149,7 @@ def test_witnesses_of_both_kinds_serve_one_step(oracle: ModuleType, order: str) 
         solution = profile.solve_delta(epsilon, digits=6, method="contour")
         exact = oracle.exact(oracle.single_delta(order, "0.1", 1, Fraction(epsilon)))
         assert solution.enclosure.contains(exact) and solution.enclosure.status == "certified"
-        assert all(isinstance(e.witness, LineWitness | PanelWitness | RaysWitness) for e in solution.evaluations)
+        assert all(isinstance(e.witness, LineWitness | RaysWitness) for e in solution.evaluations)
         assert profile.delta(epsilon, method="closed-form").contains(exact)
 
 

@@ -80,7 +80,7 @@ def test_many_points_cost_little_more_than_one(work: Callable[[Callable[[], obje
 
 
 @pytest.mark.parametrize(("composition", "most"), [
-    (compose((PoissonSampled(Gaussian("1"), "1/100"), 5)), 3),  # a bent path
+    (compose((PoissonSampled(Gaussian("1"), "1/100"), 5)), 3),  # two rays
     (compose((PoissonSampled(Gaussian("1"), "1/1000"), 2000)), 2),
     (compose((MixtureOfGaussians("2", ["0", "1", "2"], ["1/2", "1/4", "1/4"]), 20)), 8)])
 def test_a_stretch_is_enclosed_as_its_points(composition: Composition, most: int) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentError, ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NoReturn
 
 from verified_dp import __version__
@@ -11,8 +12,6 @@ from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
 from verified_dp.cli.calibrating import add_calibrate
 from verified_dp.cli.commands import run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
-from verified_dp.cli.completing import EXAMPLES as _COMPLETION
-from verified_dp.cli.completing import add_completion
 from verified_dp.cli.converting import SOURCES, run_claims, run_convert
 from verified_dp.cli.curves import EXAMPLES as _CURVE
 from verified_dp.cli.curves import add_curve
@@ -20,6 +19,8 @@ from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
 from verified_dp.cli.reporting import EXAMPLES as _REPORT
 from verified_dp.cli.reporting import add_report
+from verified_dp.cli.shells import EXAMPLES as _COMPLETION
+from verified_dp.cli.shells import add_completion
 from verified_dp.cli.stating import EXAMPLES as _STATEMENT
 from verified_dp.cli.stating import add_statement
 from verified_dp.cli.tradeoffs import EXAMPLES as _TRADEOFF
@@ -65,9 +66,6 @@ _CONVERT = """\
 examples:
   verified-dp convert history.json --from opacus > training.toml
   verified-dp convert event.json --from dp-accounting --relation replace --floats shortest-decimal"""
-
-
-_SPEC = "specification (TOML), a folder of them, or - for standard input"
 
 
 class UsageError(Exception):
@@ -134,23 +132,29 @@ def parser() -> ArgumentParser:
     top.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, summary: str, examples: str) -> ArgumentParser:
-        return commands.add_parser(
+    def command(name: str, summary: str, examples: str, *options: Callable[[ArgumentParser], None]) -> ArgumentParser:
+        made = commands.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
             formatter_class=RawDescriptionHelpFormatter, epilog=f"{examples}\n\n{_EXIT_CODES}")
+        for add in options:
+            add(made)
+        return made
 
-    _dpsgd(command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD))
-    _delta(command("delta", "enclose delta at a given epsilon", _DELTA))
-    _epsilon(command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON))
-    _curve(command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE))
-    _tradeoff(command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _TRADEOFF))
-    _calibrate(command("calibrate", "find the parameter that just meets a target", _CALIBRATE))
-    _compare(command("compare", "put one question to every method that applies", _COMPARE))
-    _certify(command("certify", "prove or refute claims, and write certificates", _CERTIFY))
-    _verify(command("verify", "check certificates", _VERIFY))
-    add_report(command("report", "write pages about claims, for people", _REPORT))
-    _convert(command("convert", "write another library's history as a specification", _CONVERT))
-    _statement(command("statement", "write the paragraph that a certificate supports", _STATEMENT))
+    command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD, add_dpsgd, _limits)
+    command("delta", "enclose delta at a given epsilon", _DELTA, _files, _delta, _numeric)
+    command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON, _files, _epsilon, _numeric)
+    command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE, _files, add_curve, _limits)
+    command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _TRADEOFF, _files,
+            add_tradeoff, partial(
+                _limits, text="for each file: past it the rates are as wide as what is proved until then"))
+    command("calibrate", "find the parameter that just meets a target", _CALIBRATE, _files, add_calibrate, partial(
+        _limits, text="for each file: past it the best value proved until then, and the nearest that misses"))
+    command("compare", "put one question to every method that applies", _COMPARE, _files, _compare)
+    command("certify", "prove or refute claims, and write certificates", _CERTIFY, _certify, _numeric)
+    command("verify", "check certificates", _VERIFY, _verify, _json)
+    command("report", "write pages about claims, for people", _REPORT, add_report)
+    command("convert", "write another library's history as a specification", _CONVERT, _convert, _json)
+    command("statement", "write the paragraph that a certificate supports", _STATEMENT, add_statement, _json)
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
@@ -158,48 +162,26 @@ def parser() -> ArgumentParser:
     return top
 
 
-def _dpsgd(command: ArgumentParser) -> None:
-    add_dpsgd(command)
-    _limits(command)
+def _files(command: ArgumentParser) -> None:
+    command.set_defaults(suffix=".toml")
+    command.add_argument("files", nargs="+", metavar="SPEC", help="specification (TOML), a folder of them, or - for "
+                         "standard input")
 
 
 def _delta(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_delta, suffix=".toml")
-    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    command.set_defaults(run=run_delta)
     command.add_argument("--epsilon", required=True, metavar="E",
                          help="any rational number, taken exactly: 1.5, 1/3, -1e-3")
-    _numeric(command)
 
 
 def _epsilon(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_epsilon, suffix=".toml")
-    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    command.set_defaults(run=run_epsilon)
     command.add_argument("--delta", required=True, metavar="D",
                          help="a rational number between 0 and 1, taken exactly: 1e-5, 1/60000")
-    _numeric(command)
-
-
-def _curve(command: ArgumentParser) -> None:
-    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
-    add_curve(command)
-    _limits(command)
-
-
-def _tradeoff(command: ArgumentParser) -> None:
-    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
-    add_tradeoff(command)
-    _limits(command, "for each file: past it the rates are as wide as what is proved until then")
-
-
-def _calibrate(command: ArgumentParser) -> None:
-    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
-    add_calibrate(command)
-    _limits(command, "for each file: past it the best value proved until then, and the nearest that misses")
 
 
 def _compare(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_compare, suffix=".toml")
-    command.add_argument("files", nargs="+", metavar="SPEC", help=_SPEC)
+    command.set_defaults(run=run_compare)
     at = command.add_mutually_exclusive_group(required=True)
     at.add_argument("--epsilon", metavar="E", help="compare delta at this epsilon, any rational number")
     at.add_argument("--delta", metavar="D", help="compare epsilon at this delta, between 0 and 1")
@@ -223,7 +205,6 @@ def _certify(command: ArgumentParser) -> None:
                          help="add a part that a checker extracted from Coq can check (verify --formal)")
     command.add_argument("--table", metavar="FORM", help="one table of all claims: text, markdown, latex or csv")
     command.add_argument("--jobs", metavar="N", help="processes to judge with (1)")
-    _numeric(command)
 
 
 def _verify(command: ArgumentParser) -> None:
@@ -239,14 +220,12 @@ def _verify(command: ArgumentParser) -> None:
                          help="say what the verdict rests on: files and their lines, theorems, what is not proved here")
     command.add_argument("--max-seconds", metavar="S", help="processor time for each certificate (10)")
     command.add_argument("--max-memory", metavar="MB", help="megabytes for each certificate (512)")
-    _json(command)
 
 
 def _convert(command: ArgumentParser) -> None:
     command.set_defaults(run=run_convert)
     command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON)")
     _source(command, required=True)
-    _json(command)
 
 
 def _source(command: ArgumentParser, **settings: Any) -> None:
@@ -256,11 +235,6 @@ def _source(command: ArgumentParser, **settings: Any) -> None:
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
     command.add_argument("--sampling", choices=("poisson", "shuffled"), help="how an Opacus training drew its batches, "
                          "which its history does not say (Poisson samples are taken for granted)")
-
-
-def _statement(command: ArgumentParser) -> None:
-    add_statement(command)
-    _json(command)
 
 
 def _numeric(command: ArgumentParser) -> None:

@@ -23,7 +23,7 @@ examples:
 
 def add_calibrate(command: ArgumentParser) -> None:
     """The options of calibrate."""
-    command.set_defaults(run=run_calibrate, suffix=".toml", method="auto", set=[])
+    command.set_defaults(run=run_calibrate, method="auto", set=[])
     command.add_argument("--solve", required=True, metavar="KEY",
                          help="noise_multiplier, count, sampling_probability, sigma or scale, of exactly one mechanism")
     command.add_argument("--epsilon", required=True, metavar="E", help="the target's")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verified_dp.cli.answers import ends, result_row
 from verified_dp.cli.inputs import distinct_names, read_input
 from verified_dp.cli.interrupts import best_so_far
-from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema
+from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema, store
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.reading import reason
 
@@ -196,16 +196,6 @@ def _with_formal(certificate: dict[str, Any]) -> dict[str, Any]:
     from verified_dp.verifiers.record_formal import with_formal
 
     return with_formal(certificate)
-
-
-def store(place: str, data: bytes) -> None:
-    """Write a certificate; InvalidInput where that is impossible."""
-    from verified_dp.files import write_atomically
-
-    try:
-        write_atomically(place, data)
-    except OSError as error:
-        raise InvalidInput("out", place, f"a file that can be written ({reason(error)})") from None
 
 
 def verdict_row(judged: Judged, page: str | None = None) -> Row:

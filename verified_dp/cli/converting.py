@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from verified_dp.cli.commands import (
     VERDICTS,
-    as_judged,
     certificate_paths,
+    certify_spec,
+    enclose,
     run_certify,
-    store,
     verdict_row,
     verdict_text,
 )
@@ -91,24 +91,12 @@ def run_history(args: Namespace, out: Output) -> int:
 
 def certify_history(file: str, spec: Converted, delta: str, limits: Limits, place: str | None) -> Judged:
     """Claim the epsilon that is proved, rounded up to six digits, and write its certificate."""
-    from verified_dp.certificate import build_certificate, checked_bytes
-    from verified_dp.profile import privacy_profile
-    from verified_dp.terminal import Progress
+    from verified_dp.core.kernel.exact import probability
 
-    with Progress(file) as progress:
-        profile = privacy_profile(spec, progress=progress)
-        found = profile.epsilon(delta, limits.digits, limits.method, limits.max_seconds)
-        if found.upper.is_infinite:
-            raise Unsupported(f"no finite epsilon is proved at delta = {delta}", "history", file)
-        claimed = claimed_spec(spec, file, found.upper, delta)
-        asked, epsilon = privacy_profile(claimed, progress=progress).solve_claim(
-            claimed.claim, limits.digits, limits.method, limits.max_seconds)  # type: ignore[arg-type]
-        certificate = build_certificate(claimed, asked, epsilon)
-        data = checked_bytes(certificate)
-    if place is not None:
-        store(place, data)
-    judged = as_judged(file, claimed.claim, place, certificate, asked.enclosure,  # type: ignore[arg-type]
-                       epsilon.enclosure, limited=limits.max_seconds is not None)
+    found = enclose(spec, file, "epsilon", probability(delta, "delta"), limits)
+    if found.upper.is_infinite:
+        raise Unsupported(f"no finite epsilon is proved at delta = {delta}", "history", file)
+    judged = certify_spec(claimed_spec(spec, file, found.upper, delta), file, limits, place)
     return replace(judged, assumptions=(*spec.assumptions, *judged.assumptions))
 
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema
+from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema, store
 from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ examples:
 
 def add_curve(command: ArgumentParser) -> None:
     """The options of curve, without those that say how long to compute."""
-    command.set_defaults(run=run_curve, suffix=".toml", set=[])
+    command.set_defaults(run=run_curve, set=[])
     at = command.add_mutually_exclusive_group(required=True)
     at.add_argument("--epsilon", metavar="E,...", help="enclose delta at these; 0:8:81 is from 0 to 8, 81 of them")
     at.add_argument("--delta", metavar="D,...", help="enclose epsilon at these, between 0 and 1")
@@ -47,7 +47,8 @@ def run_curve(args: Namespace, out: Output) -> int:
         curve = _curve(file, given, texts, limits)
         out.result(curve_row(curve), lambda: table(curve.columns, curve.rows(), args.table))
         if args.csv is not None:
-            write(args.csv, "csv", "".join(f"{line}\n" for line in table(curve.columns, curve.rows(), "csv")).encode())
+            rows = table(curve.columns, curve.rows(), "csv")
+            store(args.csv, "".join(f"{line}\n" for line in rows).encode(), "csv")
         if args.plot is not None:
             draw(curve, args.plot)
         return ANSWERED
@@ -64,17 +65,6 @@ def check_places(args: Namespace, keys: tuple[str, ...]) -> None:
             raise InvalidInput(key, place, "left out with several specifications")
     if args.plot is not None and Path(args.plot).suffix.lower() not in PICTURES:
         raise InvalidInput("plot", args.plot, "a file name that ends with " + ", ".join(PICTURES))
-
-
-def write(place: str, key: str, data: bytes) -> None:
-    """Put bytes into a file; InvalidInput where that is impossible."""
-    from verified_dp.files import write_atomically
-    from verified_dp.reading import reason
-
-    try:
-        write_atomically(place, data)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(key, place, f"a file that can be written ({reason(error)})") from None
 
 
 def draw(curve: Curve, place: str) -> None:

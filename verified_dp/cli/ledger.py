@@ -14,7 +14,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verified_dp.cli.output import ANSWERED, REFUTED, Output, Row, schema
+from verified_dp.cli.output import ANSWERED, REFUTED, Output, Row, schema, store
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
@@ -128,21 +128,11 @@ def run_export(args: Namespace, out: Output) -> int:
     if args.out is None:
         out.write(lines)
     else:
-        _store(args.out, lines, args.file)
+        if Path(args.out).exists() and Path(args.out).samefile(args.file):
+            raise InvalidInput("out", args.out, "another file than the ledger")
+        store(args.out, "".join(f"{line}\n" for line in lines).encode())
         out.result(made, lambda: [f"{args.out}: {_words(made)}"])
     return ANSWERED
-
-
-def _store(place: str, lines: Iterable[str], ledger: str) -> None:
-    """The lines in a file that is not the ledger itself."""
-    from verified_dp.files import write_atomically
-
-    try:
-        if Path(place).exists() and Path(place).samefile(ledger):
-            raise InvalidInput("out", place, "another file than the ledger")
-        write_atomically(place, "".join(f"{line}\n" for line in lines).encode())
-    except (OSError, ValueError) as error:
-        raise InvalidInput("out", place, f"a file that can be written ({error})") from None
 
 
 def _new_state(kind: Any, args: Namespace) -> Any:

@@ -83,6 +83,17 @@ class Failure(VerifiedDPError):
         return f"internal error, nothing is decided ({type(error).__name__}{place}: {error})"
 
 
+def store(place: str, data: bytes, key: str = "out") -> None:
+    """Put bytes into a file, whole or not at all; InvalidInput, which names the option, where that is impossible."""
+    from verified_dp.files import write_atomically
+    from verified_dp.reading import reason
+
+    try:
+        write_atomically(place, data)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(key, place, f"a file that can be written ({reason(error)})") from None
+
+
 def for_each(files: Sequence[str], work: Callable[[str], int], out: Output) -> int:
     """Do the work on each file; an error is told and does not stop the others, Ctrl-C does. Returns the exit code."""
     codes = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from verified_dp.cli.inputs import distinct_names
-from verified_dp.cli.output import Output
+from verified_dp.cli.output import Output, store
 from verified_dp.core.kernel.errors import InvalidInput, VerifiedDPError
 from verified_dp.reading import reason
 
@@ -83,10 +83,8 @@ class Pages:
 
 
 def _write(place: Path, text: str) -> None:
-    from verified_dp.files import write_atomically
-
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(str(place), text.encode("utf-8"))
     except OSError as error:
         raise InvalidInput("html", str(place), f"a file that can be written ({reason(error)})") from None
+    store(str(place), text.encode("utf-8"), "html")

@@ -1,10 +1,19 @@
-"""What a shell needs to complete commands, options and the values that are known."""
+"""verified-dp completion: what a shell has to read to complete commands, options and the values that are known."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+
+from verified_dp.cli.output import ANSWERED, Output
+from verified_dp.core.kernel.errors import InvalidInput
+
+EXAMPLES = """\
+examples:
+  eval "$(verified-dp completion bash)"            # in ~/.bashrc
+  eval "$(verified-dp completion zsh)"             # in ~/.zshrc
+  verified-dp completion fish > ~/.config/fish/completions/verified-dp.fish"""
 
 
 @dataclass(frozen=True)
@@ -113,3 +122,17 @@ def _quoted(words: str) -> str:
 
 SHELLS: Mapping[str, Callable[[str, list[Command]], list[str]]] = {"bash": bash, "zsh": zsh, "fish": fish}
 """shell -> what it has to read."""
+
+
+def add_completion(command: ArgumentParser, top: ArgumentParser) -> None:
+    """The options; top: the parser of all commands."""
+    command.set_defaults(run=run_completion, top=top)
+    command.add_argument("shell", metavar="SHELL", help="bash, zsh or fish")
+
+
+def run_completion(args: Namespace, out: Output) -> int:
+    """verified-dp completion bash|zsh|fish"""
+    if args.shell not in SHELLS:
+        raise InvalidInput("SHELL", args.shell, "one of " + ", ".join(SHELLS))
+    out.write(SHELLS[args.shell](args.top.prog, list(commands(args.top))))
+    return ANSWERED

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as own_field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from verified_dp.cli.numbers import slack
 from verified_dp.core.kernel.composition import Claim
 from verified_dp.core.kernel.dyadic import decimal_up
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.enclosure import Enclosure, without_zeros
 from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
 from verified_dp.terminal import escaped
@@ -260,3 +262,25 @@ def trust_lines(found: Trust) -> list[str]:
         *field("not proved", "here:"),
         *(line for text in found.not_proved_here for line in field("", text, hanging=2)),
     ]
+
+
+def slack(claimed: Fraction, epsilon: Enclosure) -> str:
+    """How far the claimed epsilon is above the true one, "0.62", or below it, "-0.0012"; "" if unknown.
+
+    Rounded towards zero, so that neither the slack nor what is missing is overstated.
+    """
+    try:
+        if epsilon.upper <= claimed:
+            return _shown(claimed - epsilon.upper.as_fraction(), ROUND_FLOOR)
+        if epsilon.lower > claimed:
+            return _shown(claimed - epsilon.lower.as_fraction(), ROUND_CEILING)
+    except InvalidInput:  # an end too close to 0 to be written as a fraction
+        pass
+    return ""
+
+
+def _shown(number: Fraction, rounding: str) -> str:
+    """Three significant digits."""
+    ratio = Context(prec=3, rounding=rounding).divide(Decimal(number.numerator), Decimal(number.denominator))
+    text = f"{ratio:e}" if ratio.adjusted() < -4 else str(ratio)
+    return text.lower().replace("e+", "e")

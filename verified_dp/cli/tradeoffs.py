@@ -30,7 +30,7 @@ class Rates:
 
 def add_tradeoff(command: ArgumentParser) -> None:
     """The options of tradeoff."""
-    command.set_defaults(run=run_tradeoff, suffix=".toml", set=[])
+    command.set_defaults(run=run_tradeoff, set=[])
     command.add_argument("--fpr", required=True, metavar="A,...",
                          help="false positive rates in (0, 1); 0.1:0.9:9 is from 0.1 to 0.9, 9 of them")
     command.add_argument("--prior", metavar="P", help="also the probability that a positive is true, at this share")

@@ -38,7 +38,9 @@ LARGEST_TILT = 1e8
 FAINTEST = -2e7
 """Below e^FAINTEST sampled steps take longer than is predicted: only Chernoff bounds delta there."""
 FEW_STEPS = 50
-"""With at most so many steps, one large loss decides."""
+"""With at most so many steps, and plain Gaussian ones of no more than FAINT_SHIFT, one large loss decides."""
+FAINT_SHIFT = Fraction(1, 100)
+"""Of the mean shifts' squares' sum."""
 ROUGH, STEEP = 60.0, 10.0
 """Where the exponent's curvature times the tilt squared is above the first, and the variance at the tilt so many times
 that at 0.7 of it, first-order estimates of delta may be rough."""
@@ -109,7 +111,7 @@ class Estimates:
     @cached_property
     def few(self) -> bool:
         """Whether one large loss decides."""
-        return sum(count for _, count in self.loss.parts) <= FEW_STEPS and not self.loss.mean_shift_squared
+        return sum(count for _, count in self.loss.parts) <= FEW_STEPS and self.loss.mean_shift_squared <= FAINT_SHIFT
 
     @property
     def jumps(self) -> bool:
@@ -193,7 +195,7 @@ class Estimates:
             return -math.inf
         with ctx.workprec(128):
             apart = ball(epsilon) - self.least_sum()
-            jumps = (count * law.enclose_hockey_stick(apart) for law, count in self.loss.parts)
+            jumps = (count * law.enclose_hockey_stick(apart) for law, count in self.loss.laws)
             jump = sum(jumps, arb(0)).mid()
             return float(jump.log()) if jump > 0 else -math.inf
 

@@ -33,7 +33,6 @@ from verified_dp.search.estimates import LARGEST_TILT, ROUGH
 from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.outcomes import has_listed, plan_outcomes
-from verified_dp.search.path import PathPlan, choose_path, plan_path, predicted_cost
 from verified_dp.search.planners.line import MAX_TILT, ROUGHLY, SLOW_LINE
 from verified_dp.search.rays import RaysPlan, choose_rays, plan_rays
 from verified_dp.search.saddle import Saddle, saddle_at
@@ -307,11 +306,8 @@ class Following(OneDirection):
         seconds = line.seconds + len(part) * line.count * PER_TERM
         if line.seconds > SLOW_LINE and saddles[1].tilt < MAX_TILT and len(model.parts) == len(self.loss.parts):
             rays = self._rays(part, stretch, bits)
-            path = plan_path(model, start, saddles[1], bits, stretch.others(saddles[1])) if rays is None else None
             if rays is not None and rays.seconds < seconds:
                 choose, seconds = partial(choose_rays, rays), rays.seconds
-            elif path is not None and _path_seconds(path) + len(part) * path.count * PER_TERM < seconds:
-                choose, seconds = partial(choose_path, path), _path_seconds(path)
         return self.evaluate(part[len(part) // 2], choose()) if budget.allows(seconds) else None
 
     def _rays(self, part: Sequence[Fraction], stretch: Stretch, bits: float) -> RaysPlan | None:
@@ -321,8 +317,3 @@ class Following(OneDirection):
         first = Saddle(stretch.low, known[0], 0.0)
         return plan_rays(self.float_model, as_float(part[0]), first, bits,
                          replace(stretch, logs=np.array(known)).others(first))
-
-
-def _path_seconds(plan: PathPlan) -> float:
-    """A rough prediction of the kernel's time on a path."""
-    return 0.02 + 2.5e-7 * predicted_cost(plan) * max(1.0, plan.bits / 100)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,12 +18,10 @@ from verified_dp.search.transforms import FloatLaw, log_sums
 _TRIED = ((0.5, 0.48), (0.75, 0.48), (0.5, 0.36), (0.3, 0.48), (0.75, 0.36))
 """Starts, as shares of the saddle point (to the left windows are shorter, and more cancels), and heights of the nodes'
 lines, as shares of the strip: the first for which rays are found are taken."""
-_SLOPES = np.radians([3.0, 12.0, 24.0, 38.0, 54.0, 70.0])
+_SLOPES = np.radians([3.0, 12.0, 24.0, 38.0, 54.0, 70.0, 84.0])
 _REACHES = np.geomspace(0.2, 2000, 18)
 _FINE = 0.6
 """Nodes so far apart, in noise multipliers, stand for all of a law."""
-_SPARE = 0.1
-"""By this share of itself eps may fall before the low losses no longer decay along their ray."""
 _CUTS = 16
 """So many cuts are tried."""
 _ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
@@ -72,10 +70,6 @@ class RuleTable:
         """The rule, and where the witness cuts it after so many of the nodes kept here."""
         return [(self.rule, self.first + (int(number) - 1) * self.stride + 1)]
 
-    def reach(self, right: np.ndarray, up: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Re(d v) at most of the first nodes, per direction and cut."""
-        return np.maximum.accumulate(right * self.loss - up * self.angle, axis=1)[:, numbers - 1]
-
     def _terms(self, z: np.ndarray, end: int | None = None) -> np.ndarray:
         """log |W_j| of the nodes before one; one row per point."""
         return np.asarray(self.base[:end] + np.multiply.outer(z.real, self.loss[:end])
@@ -123,11 +117,6 @@ class SeveralTables:
         """The rules, and where the witness cuts them."""
         return [found for table, own in zip(self.tables, number, strict=True) for found in table.cuts(own)]
 
-    def reach(self, right: np.ndarray, up: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The largest of the laws'."""
-        return np.asarray(np.max([table.reach(right, up, own) for table, own in zip(
-            self.tables, numbers, strict=True)], axis=0))
-
     def low_sums(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """As `RuleTable.low_sums`."""
         return np.asarray(np.logaddexp.reduce([table.low_sums(z, own) for table, own in zip(
@@ -144,9 +133,11 @@ class SeveralTables:
 class Sums:
     """log of T158's bounds of what each ray integrates, for some cuts, over the errors allowed at some eps.
 
-    epsilons, targets: the least eps first, and log of the error allowed at each.
+    epsilons, targets: the least eps first, and log of the error allowed at each. mean_shift_squared: of the plain
+    Gaussian steps, whose factor is not in `logs`.
     """
 
+    mean_shift_squared: float
     tables: list[RuleTable | SeveralTables]
     numbers: list[np.ndarray]
     epsilons: np.ndarray
@@ -168,18 +159,13 @@ class Sums:
             parts.append(math.log(table.count) + rest - whole)
         return np.asarray(total + np.logaddexp.reduce(parts, axis=0) if high else total)
 
-    def reach(self, slopes: np.ndarray) -> np.ndarray:
-        """Re(d v) at most in excess of that of eps, per direction and cut: the low sums decay where it is negative."""
-        right, up = np.cos(slopes)[:, None], np.sin(slopes)[:, None]
-        excess = -right * self.epsilons[0]
-        for table, numbers in zip(self.tables, self.numbers, strict=True):
-            excess = excess + table.count * table.reach(right, up, numbers)
-        return np.asarray(excess)
+    def gaussian(self, z: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """log of the kernel's bound of the plain Gaussian steps' factor at z, for polygons with these least heights."""
+        return np.asarray((z.real * (z.real + 1) + least * (least - 2 * z.imag)) * self.mean_shift_squared / 2)
 
     def only(self, index: int) -> Sums:
         """With one cut."""
-        numbers = [numbers[..., index:index + 1] for numbers in self.numbers]
-        return Sums(self.tables, numbers, self.epsilons, self.targets)
+        return replace(self, numbers=[numbers[..., index:index + 1] for numbers in self.numbers])
 
 
 @dataclass(frozen=True)
@@ -229,7 +215,7 @@ def plan_rays(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
     others: larger eps, and how far log of their errors may exceed that of the first one.
     """
     half_lines = any(one.rest is not None for one in loss.revealed)
-    if loss.mean_shift_squared or loss.direct or half_lines or not loss.laws:
+    if loss.direct or half_lines or not loss.laws:
         return None
     epsilons, excess = np.array([(epsilon, 0.0), *others]).T
     targets = saddle.log_delta - (bits + 3) * math.log(2) + excess
@@ -263,7 +249,7 @@ def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targ
         return None
     tables = _tables(loss, rules)
     tried = tables[0].tried()
-    sums = Sums(tables, [table.below(tried) for table in tables], epsilons, targets)
+    sums = Sums(loss.mean_shift_squared, tables, [table.below(tried) for table in tables], epsilons, targets)
     chosen = _choose_cut(sums, c)
     if chosen is None:
         return None
@@ -274,20 +260,23 @@ def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targ
         return None
     start = np.array([c + 0j])
     most = max(float(sums.logs(start, high)[0, 0]) for high in (False, True)) - 2 * math.log(c) + math.log(
-        max(low.half, up.half))
-    extra = sum(math.log2(table.count) for table in tables) + math.log2(1 + c + max(low_end, high_end)) + max(
-        len(low.levels), len(up.levels))
+        max(low.half, up.half)) + float(sums.gaussian(start, start.imag)[0])
+    far = 1 + c + max(low_end, high_end)
+    extra = sum(math.log2(table.count) for table in tables) + math.log2(far) + max(len(low.levels), len(up.levels))
+    extra = max(extra, math.log2(far * far * loss.mean_shift_squared + 1))
     return RaysPlan(c, sums, low, up, math.ceil(most / math.log(2) + extra + 16))
 
 
 def _choose_cut(sums: Sums, c: float) -> tuple[Sums, float, float, float] | None:
     """The cut and the slope with the shortest rays; their lengths."""
-    reach = sums.reach(_SLOPES)
-    scale = float(sums.logs(np.array([c + 0j]), False).max()) / max(
+    start = np.array([c + 0j])
+    need = float(sums.logs(start, False).max() + sums.gaussian(start, start.imag)[0])
+    scale = need / max(
         sums.epsilons[0] - sum(table.count * table.lowest for table in sums.tables), 1e-300)
+    if sums.mean_shift_squared:
+        scale = min(scale, math.sqrt(max(2 * need, 1.0) / sums.mean_shift_squared))
     tried = scale * _REACHES
     rays = np.stack([_lengths(sums, c, slope, tried, False) for slope in _SLOPES])
-    rays = np.where(reach < -_SPARE * np.cos(_SLOPES)[:, None] * sums.epsilons[0], rays, np.inf)
     up = _lengths(sums, c, math.pi / 2, tried, True)
     total = rays + up
     slope, cut = np.unravel_index(int(total.argmin()), total.shape)
@@ -299,7 +288,7 @@ def _choose_cut(sums: Sums, c: float) -> tuple[Sums, float, float, float] | None
 def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool) -> np.ndarray:
     """How far a ray must go until the rest is negligible, for each cut."""
     z = c + tried * complex(math.cos(slope), math.sin(slope))
-    logs = sums.logs(z, high) - math.log(2) - np.log(np.abs(z))[:, None]
+    logs = sums.logs(z, high) + (sums.gaussian(z, z.imag) - math.log(2) - np.log(np.abs(z)))[:, None]
     rows = np.arange(logs.shape[1])
     first = (logs < 0).argmax(axis=0)
     before = np.maximum(first - 1, 0)
@@ -312,7 +301,8 @@ def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool) 
 def _cut_ray(sums: Sums, c: float, slope: float, length: float, high: bool) -> RayShape | None:
     """Levels of panels whose length doubles, as few as the errors of each allow."""
     turn = complex(math.cos(slope), math.sin(slope))
-    need = float(sums.logs(np.array([c + 0j]), high)[0, 0])
+    start = np.array([c + 0j])
+    need = float(sums.logs(start, high)[0, 0] + sums.gaussian(start, start.imag)[0])
     points = min(max(12, math.ceil(0.28 * need)), 128)
     tried = _FIRST * length / 2
     errors, _ = _errors(sums, c, turn, np.zeros(len(tried)), tried, np.ones(len(tried)), high, points)
@@ -356,7 +346,8 @@ def _errors(sums: Sums, c: float, turn: complex, places: np.ndarray, halves: np.
     left, low = z.real.min(axis=-1), z.imag.min(axis=-1)
     nearest = np.maximum(left, low)
     kernel = np.log(nearest) + np.log(np.maximum(left + 1, low))
-    logs = sums.logs(z.ravel(), high)[:, 0].reshape(z.shape).max(axis=-1) - kernel
+    logs = sums.logs(z.ravel(), high)[:, 0].reshape(z.shape) + sums.gaussian(z, np.maximum(low, 0)[..., None])
+    logs = logs.max(axis=-1) - kernel
     errors = logs + np.log((halves * panels)[:, None] * 64 / 15 / (1 - rho**-2)) - 2 * points * np.log(rho)
     errors = np.where(nearest > 0, errors, np.inf) + math.log(8)
     best = np.nanargmin(np.where(np.isnan(errors), np.inf, errors), axis=1)

@@ -51,7 +51,7 @@ def examples(refuted: Document, certify_text: Callable[..., Document]) -> dict[s
         "closed": certify_text("zero-out", PLAIN, "12", "1e-6"),
         "mixed": certify_text("replace", sampled("1.5", "0.01", 2000) + PLAIN.replace("3/2", "15"), "1.25", "1e-5"),
         "rays": certify_text("remove", sampled("2", "0.01", 2), "0.5", "1e-4", digits=5),
-        "panels": certify_text(
+        "rays beside plain steps": certify_text(
             "remove", sampled("2", "0.01", 2) + PLAIN.replace("3/2", "50000"), "0.5", "1e-4", digits=5),
         "past the support": certify_text("add", sampled("1", "0.01", 3), "0.5", "1e-6"),
         "ends": certify_text("add-or-remove", sampled("1", "1", 2) + sampled("1", "0", 5), "0.5", "1e-6"),
@@ -60,7 +60,8 @@ def examples(refuted: Document, certify_text: Callable[..., Document]) -> dict[s
     }
 
 
-NAMES = ("refuted", "proved", "closed", "mixed", "rays", "panels", "past the support", "ends", "zero", "vast")
+NAMES = ("refuted", "proved", "closed", "mixed", "rays", "rays beside plain steps", "past the support", "ends", "zero",
+         "vast")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -226,7 +227,7 @@ def test_removed_and_added_members_are_seen(refuted: Document) -> None:
         (("evaluations", 0, "witness", "tilt"), "1.5", "evaluations[0].witness.tilt"),
         (("evaluations", 0, "witness", "tilt"), "4*2^0", "evaluations[0].witness.tilt"),
         (("evaluations", 0, "witness", "nodes", 0, "first"), "1", "evaluations[0].witness.nodes[0].first"),
-        (("evaluations", 0, "witness", "kind"), "panels", "evaluations[0].witness.blocks"),
+        (("evaluations", 0, "witness", "kind"), "rays", "evaluations[0].witness.cuts"),
         (("evaluations", 0, "witness", "kind"), "magic", "evaluations[0].witness.kind"),
         (("evaluations", 1, "enclosure", "lower_decimal"), "0.0001", "evaluations[1].enclosure.lower_decimal"),
         (("evaluations", 1, "error_budget", "aliasing"), "0", "evaluations[1].error_budget.aliasing"),
@@ -371,14 +372,13 @@ def test_poor_node_rules_do_not_reach_the_enclosure(
 
 @pytest.mark.parametrize(
     "change", [{"cells": -1}, {"first": 1}, {"height": "1*2^20"}, {"step": "0*2^0"}, {"half_width": "-1*2^0"}])
-@pytest.mark.parametrize("rules", ["nodes", "bound_nodes"])
-def test_poor_panels_do_not_reach_the_enclosure(change: Document, rules: str, examples: dict[str, Document]) -> None:
-    document = examples["panels"]
-    assert document["evaluations"][0]["witness"]["kind"] == "panels"
-    path = ("evaluations", 0, "witness", "blocks", 0, rules, 0)
-    rule = {**document["evaluations"][0]["witness"]["blocks"][0][rules][0], **change}
-    if rules == "bound_nodes" or "cells" not in change:
-        assert not verify(sealed(changed(document, path, rule))).valid
+@pytest.mark.parametrize("name", ["rays", "rays beside plain steps"])
+def test_poor_rules_of_rays_do_not_reach_the_enclosure(change: Document, name: str,
+                                                       examples: dict[str, Document]) -> None:
+    document = examples[name]
+    index = next(n for n, entry in enumerate(document["evaluations"]) if entry["witness"]["kind"] == "rays")
+    rule = {**document["evaluations"][index]["witness"]["nodes"][0], **change}
+    assert not verify(sealed(changed(document, ("evaluations", index, "witness", "nodes", 0), rule))).valid
 
 
 NUMBERS = st.one_of(

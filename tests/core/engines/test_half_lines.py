@@ -197,7 +197,7 @@ def test_hostile_panels_show_nothing_false(relation: str) -> None:
 
 
 @half_line
-@pytest.mark.theorem("T158-two-rays")
+@pytest.mark.theorem("T187-rays")
 def test_rays_take_no_such_law() -> None:
     mixtures = loss_of(truncated(2), "remove")
     answer = OneDirection(mixtures).enclose(F(1), 20.0, "contour", Budget(None))

@@ -1,4 +1,4 @@
-"""Marked losses: against the line and the bent path, in all orders; hostile witnesses prove nothing false."""
+"""Marked losses: against lines and rays, in all orders; hostile witnesses prove nothing false."""
 
 import random
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def test_agrees_with_the_line(composed: Composed, order: str, q: str, s: str, co
     ("remove", "1", "0.999952680193795"),
     ("add", "1", "0.9998738 +/- 2e-6"), ("add", "5", "0.99322 +/- 1e-4")])
 def test_a_million_steps_of_little_noise(composed: Composed, order: str, epsilon: str, value: str) -> None:
-    """Noise .1, q = 1e-5: the values of the bent path and of the line, which take 6 to 90 s."""
+    """Noise .1, q = 1e-5: the values of a path of panels and of the line, which take 6 to 90 s."""
     loss, at = composed(order, "1/100000", "1/10", 10**6), Fraction(epsilon)
     answer = OneDirection(loss).enclose(at, 40.0, "auto", Budget(60.0))
     assert isinstance(answer.witness, MarkedWitness)

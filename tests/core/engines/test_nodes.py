@@ -1,4 +1,4 @@
-"""The node rule: its actual error, its line integrals and its tails against independent sums and quadrature.
+"""The node rule: its actual error and its tails against independent sums and quadrature.
 
 Some cases are chosen so that the bounds are nearly attained: a missing factor (the cosine, a growth factor) shows, and
 so does a bound that is too loose.
@@ -6,7 +6,6 @@ so does a bound that is too loose.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from types import ModuleType
 
@@ -19,11 +18,7 @@ from verified_dp.core.engines.nodes import (
     NodeRule,
     NodeSet,
     bound_line_error,
-    bound_line_integrals,
-    bound_node_errors,
-    bound_on_line,
     bound_transform_beyond,
-    bound_transforms,
     enclose_nodes,
 )
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
@@ -191,109 +186,6 @@ def test_modulus_rule_needs_its_error_term(oracle: ModuleType) -> None:
     assert short, "no case in which the sum alone would be too small"
 
 
-@pytest.mark.theorem("T19-line-integral")
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("cells", [0, 1024, 128, 32])
-def test_line_integral_is_bounded_by_its_cells(oracle: ModuleType, order: str, cells: int) -> None:
-    """Never below the integral for any cell length; close for fine cells."""
-    law = law_of(order, "1/10", "1")
-    rule = NodeRule(Fraction(1), Fraction(1, 2), Fraction(1, 32), -512, 512, cells)
-    points = [complex(1, 0), complex(3, 4), complex(0.5, 25)]
-    points += [] if order == "symmetric" else [complex(-3.5, 6), complex(2, -2)]
-    for height in (Fraction(1, 2), Fraction(3, 2)):
-        with ctx.workprec(64):
-            found = bound_line_integrals(law, rule, height, [acb(z.real, z.imag) for z in points])
-        for z, bound in zip(points, found, strict=True):
-            exact = oracle.line_integral(order, 0.1, 1.0, z, SIDE[order] * float(height))
-            assert exact * (1 - 1e-11) <= float(bound), (z, height)
-            assert float(bound) <= exact * {0: 1.0005, 1024: 1.0005, 128: 1.05, 32: 3}[cells], (z, height)
-
-
-# order, q, s, height, half-width, step, points z, the share of the bound that some error must reach
-COMPLEX = [
-    ("remove", "1/10", "1", "1", "1", "1/2", [("1", "0"), ("5/2", "3"), ("-5/2", "4"), ("2", "-1")], 0.0),
-    ("add", "1/10", "1", "5/4", "3/4", "2/3", [("1", "0"), ("5/2", "3"), ("-5/2", "4"), ("2", "-1")], 0.0),
-    ("symmetric", "1/10", "1", "3/4", "3/4", "2/3", [("1", "0"), ("1/2", "9"), ("2", "-1")], 0.0),
-    ("remove", "1/1000", "15", "60177/404", "60177/404", "1065/226", [("1", "0"), ("3", "2"), ("-2", "1")], 0.9),
-    ("add", "1/2", "3", "762/77", "762/77", "372/151", [("2", "0"), ("2", "1")], 0.7),
-    ("symmetric", "9/10", "3", "762/77", "762/77", "2041/984", [("8", "0"), ("8", "1")], 0.2),
-]
-
-
-@pytest.mark.theorem("T19-line-integral")
-@pytest.mark.parametrize(("order", "q", "s", "height", "half", "step", "points", "share"), COMPLEX)
-def test_node_error_at_complex_points(
-        oracle: ModuleType, order: str, q: str, s: str, height: str, half: str, step: str,
-        points: list[tuple[str, str]], share: float) -> None:
-    """|M(z) - sum| <= (I_{a+b} + I_{a-b}) / (e^{2 pi b/h} - 1) + tails anywhere, and that is what is returned."""
-    law = law_of(order, q, s)
-    rule = replace(wide_rule(law, "4", height, step, half), cells=800)
-    with ctx.workprec(120):
-        zs = [acb(ball(Fraction(x)), ball(Fraction(w))) for x, w in points]
-        bounds = bound_node_errors(law, rule, zs)
-        sums = [node_transform(enclose_nodes(law, rule), z, oracle) for z in zs]
-    largest = 0.0
-    for (x, w), (quadrature, tails), found in zip(points, bounds, sums, strict=True):
-        exact = oracle.transform(order, Fraction(q), Fraction(s), complex_of(oracle, x, w))
-        error = abs(exact - found)
-        assert error <= oracle.real(quadrature) + oracle.real(tails)
-        lines = [oracle.line_integral(order, float(Fraction(q)), float(Fraction(s)),
-                                      complex(Fraction(x), Fraction(w)), SIDE[order] * float(a))
-                 for a in (rule.height + rule.half_width, rule.height - rule.half_width)]
-        formula = sum(lines) / np.expm1(2 * np.pi * float(rule.half_width / rule.step))
-        assert formula * (1 - 1e-9) <= float(quadrature) <= formula * 1.2
-        largest = max(largest, float(error / oracle.real(quadrature)))
-    assert largest >= share, "no case that comes near the bound"
-
-
-@pytest.mark.theorem("T19-line-integral", "T10-node-tails")
-@pytest.mark.parametrize("order", ORDERS)
-def test_line_integral_of_a_narrow_window(oracle: ModuleType, order: str) -> None:
-    """What lies beyond the cells is bounded too; the cells alone would be too little."""
-    law, z = law_of(order, "1/10", "1"), complex(2, 1)
-    for ends in ((-4, 8), (-10, 16)):
-        rule = NodeRule(Fraction(1), Fraction(1, 2), Fraction(1, 4), *ends, 400)
-        with ctx.workprec(64):
-            bound = float(bound_line_integrals(law, rule, Fraction(1), [acb(z.real, z.imag)])[0])
-        inside = oracle.line_integral(order, 0.1, 1.0, z, SIDE[order], ends[0] / 4, ends[1] / 4)
-        whole = oracle.line_integral(order, 0.1, 1.0, z, SIDE[order])
-        assert whole <= bound and inside * 1.003 < whole
-
-
-@pytest.mark.theorem("T19-line-integral")
-@pytest.mark.parametrize("cells", [1, 2, 3, 5])
-def test_cells_hold_where_the_exponent_is_convex(oracle: ModuleType, cells: int) -> None:
-    """Between two lobes the exponent has a minimum: its curvature must enter, or the cells fall short."""
-    law, z = law_of("remove", "1/100", "1"), complex(12, 0)
-    useful = 0
-    for end in range(2, 60):
-        rule = NodeRule(Fraction(1, 8), Fraction(1, 8), Fraction(1, 4), 0, end, cells)
-        with ctx.workprec(64):
-            bound = bound_line_integrals(law, rule, Fraction(1, 8), [acb(12)])[0]
-            bound = float(bound - law.bound_tails(acb(12), arb("0.125"), arb(0), arb(end) / 4))
-        exact = oracle.line_integral("remove", 0.01, 1.0, z, 0.125, 0.0, end / 4)
-        assert exact * (1 - 1e-9) <= bound, end
-        useful += bound < 3 * exact
-    assert useful >= 3 or cells == 1
-
-
-@pytest.mark.theorem("T19-line-integral", "T20-panel-enclosure")
-@pytest.mark.parametrize("order", ORDERS)
-def test_bounds_of_the_transform_itself(oracle: ModuleType, order: str) -> None:
-    law = law_of(order, "1/10", "1")
-    rule = wide_rule(law, "3", "1", "1/4", "1")
-    points = [("2", "1"), ("1/2", "7"), ("3", "20")]
-    with ctx.workprec(64):
-        zs = [acb(ball(Fraction(x)), ball(Fraction(w))) for x, w in points]
-        on_line = bound_on_line(law, rule, zs)
-        by_sum = bound_transforms(enclose_nodes(law, rule), bound_node_errors(law, rule, zs), zs)
-    for (x, w), line, node in zip(points, on_line, by_sum, strict=True):
-        exact = abs(oracle.transform(order, "0.1", 1, complex_of(oracle, x, w)))
-        integral = oracle.line_integral(order, 0.1, 1.0, complex(Fraction(x), Fraction(w)), SIDE[order])
-        assert exact <= oracle.real(line) and exact <= oracle.real(node)
-        assert integral <= float(line) <= 1.1 * integral and integral <= float(node) <= 1.2 * integral
-
-
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("height", "half_width", "step", "last"), [
     ("2", "2", "1/2", 40),  # A + b > pi s^2
@@ -310,7 +202,7 @@ def test_inadmissible_rules_bound_nothing(order: str, height: str, half_width: s
     rule = NodeRule(Fraction(height), Fraction(half_width), Fraction(step), -40, last)
     with ctx.workprec(64):
         assert not rule.is_inside(law)
-        assert all(not bound.is_finite() for bound in bound_node_errors(law, rule, [acb(1, 1)])[0])
+        assert all(not bound.is_finite() for bound in bound_line_error(enclose_nodes(law, rule), arb(1)))
 
 
 def test_wide_strips_are_refused_by_the_modulus_rule() -> None:

@@ -85,7 +85,7 @@ def test_truncated_steps_are_the_average_over_how_many_batches_are_full(relation
 
 
 @revealed
-@pytest.mark.theorem("T158-two-rays")
+@pytest.mark.theorem("T187-rays")
 @pytest.mark.parametrize(("count", "epsilon", "limit"), [(1, "1/2", 14), (2, "3/2", 14), (3, "2", 11)])
 def test_few_steps_by_rays_are_that_average(count: int, epsilon: str, limit: int) -> None:
     loss = loss_of(truncated(count, limit=limit), "remove")

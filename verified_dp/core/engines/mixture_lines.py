@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians of one noise: the line integrals that the contour takes of them (T08 to T11, T19).
+"""Mixtures of Gaussians of one noise: the line integrals that the contour takes of them (T08 to T11).
 
 P = sum_i p_i N(a_i, s^2) and Q = sum_j r_j N(b_j, s^2), every a_i >= b_j; t counts from the largest b_j. With
 
@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.kernel.balls import ball, normal_tail, plus_minus, powers
+from verified_dp.core.kernel.balls import ball, normal_tail, powers
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.exact import SquareRoot, square
 from verified_dp.core.kernel.theorems import proved_by
@@ -66,40 +66,6 @@ class MeanRatio:
         if not self.means[0]:
             return [total.log() for total in totals]
         return [total.log() + t * self.slope for total, t in zip(totals, points, strict=True)]
-
-    @proved_by("T19-line-integral")
-    def expansions(self, points: list[acb], radius: arb) -> list[tuple[acb, acb, acb]]:
-        """Enclose log F, its first derivative at each t, its second one over t +- radius: mean and variance of m_i/s^2.
-
-        Of two means the variance is that of one share, x(1-x) times the distance squared; else about the mean at t.
-        """
-        cells = [(plus_minus(radius) * (place - self.places[0]) / self.variance).exp() for place in self.places]
-        return self._spreads_of_two(points, cells[1]) if len(cells) == 2 else [
-            self._spread_of_many(t, cells) for t in points]
-
-    @proved_by("T19-line-integral")
-    def _spreads_of_two(self, points: list[acb], cell: arb) -> list[tuple[acb, acb, acb]]:
-        (first, _), (factor, slope) = self.terms
-        parts = [factor * (t * slope).exp() for t in points]
-        totals, square = [first + part for part in parts], slope * slope
-        shares = [first / (first + part * cell) for part in parts]
-        logs, means = [total.log() for total in totals], [part / total * slope for part, total in zip(
-            parts, totals, strict=True)]
-        if self.means[0]:
-            logs = [log + t * self.slope for log, t in zip(logs, points, strict=True)]
-            means = [mean + self.slope for mean in means]
-        return list(zip(logs, means, [share * (1 - share) * square for share in shares], strict=True))
-
-    @proved_by("T19-line-integral")
-    def _spread_of_many(self, t: acb, cells: list[arb]) -> tuple[acb, acb, acb]:
-        parts = [factor * (t * slope).exp() for factor, slope in self.terms]
-        slopes, total = [slope for _, slope in self.terms], sum(parts, acb(0))
-        mean = sum((part * slope for part, slope in zip(parts, slopes, strict=True)), acb(0)) / total
-        wide = [part * cell for part, cell in zip(parts, cells, strict=True)]
-        whole, moved = sum(wide, acb(0)), [slope - mean for slope in slopes]
-        first = sum((part * x for part, x in zip(wide, moved, strict=True)), acb(0)) / whole
-        second = sum((part * x * x for part, x in zip(wide, moved, strict=True)), acb(0)) / whole
-        return total.log() + t * self.slope, mean + self.slope, second - first * first
 
     @proved_by("T08-shifted-line")
     def cosine(self, height: arb) -> arb:
@@ -215,21 +181,6 @@ class MixtureLines:
         up = above.logs(turned, pace)
         loss = up if below.is_one else [u - down for u, down in zip(up, below.logs(turned, pace), strict=True)]
         return [(base + u, v) for base, u, v in zip(gauss, up, loss, strict=True)]
-
-    @proved_by("T19-line-integral")
-    def expansions(self, centres: Iterable[acb], radius: arb) -> list[tuple[acb, ...]]:
-        """Enclose both `exponents` and their first derivatives at each centre t, their second ones over t +- radius.
-
-        (log phi_s + u, v, first derivatives, second derivatives).
-        """
-        s, (above, below), side, placed = ball(self.sigma), self._ratios(), self.side, list(centres)
-        turned, nothing = placed if side > 0 else [-t for t in placed], (acb(0), acb(0), acb(0))
-        rows = [[nothing] * len(placed) if ratio.is_one else ratio.expansions(turned, radius)
-                for ratio in (above, below)]
-        log_norm, bend = -(s * (2 * arb.pi()).sqrt()).log(), -1 / (s * s)
-        half = bend / 2
-        return [(log_norm + t * t * half + u[0], u[0] - d[0], t * bend + side * u[1], side * (u[1] - d[1]),
-                 bend + u[2], u[2] - d[2]) for t, u, d in zip(placed, *rows, strict=True)]
 
     @proved_by("T08-shifted-line")
     def enclose_strip_factor(self, tilt: arb, height: arb, half_width: arb) -> arb:

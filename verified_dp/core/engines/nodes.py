@@ -2,7 +2,7 @@
 
     M(z) = sum_j W_j(z) + error,   W_j(z) = h phi_s(t_j) e^{u(t_j) + z v(t_j)}
 
-for every z of a vertical half-line (T08) or, with the error measured on the neighbouring lines, for any z (T19).
+for every z of a vertical half-line (T08).
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing
 class NodeRule:
     """Witness: the line |Im t| = height, the half-width of the strip around it, the step, the first and last index.
 
-    cells: into how many equal cells the window is cut where |integrand| is bounded cell by cell (0: one per step).
-    half_width 0: for a bound of |M| by the cells of the line alone.
+    cells: Gauss points of each panel, where the rule is that of a half-line (T167); else without meaning.
     """
 
     height: Fraction
@@ -39,20 +38,15 @@ class NodeRule:
     cells: int = 0
 
     @proved_by("T08-shifted-line")
-    def is_line(self, law: MixtureLines) -> bool:
-        """What the bound of the integral of |integrand| along the line asks: 0 < A < pi s^2/d, 0 < h, a window."""
-        return self.height > 0 and self.step > 0 and self.first < self.last and self.cells >= 0 and bool(
-            ball(self.height) < law.enclose_strip())
-
-    @proved_by("T08-shifted-line")
     def _is_shaped(self, law: MixtureLines) -> bool:
-        """The line, 0 < h <= 2s, 0 < b, A + b < pi s^2/d."""
-        fits = self.half_width > 0 and self.step**2 <= law.largest_square
-        return fits and self.is_line(law) and bool(ball(self.height + self.half_width) < law.enclose_strip())
+        """0 < A, 0 < h <= 2s, a window, 0 < b, A + b < pi s^2/d."""
+        positive = self.height > 0 and self.half_width > 0 and self.step > 0 and self.cells >= 0
+        return positive and self.first < self.last and self.step**2 <= law.largest_square and bool(
+            ball(self.height + self.half_width) < law.enclose_strip())
 
     @proved_by("T08-shifted-line")
     def is_inside(self, law: MixtureLines) -> bool:
-        """The side conditions of T08 and T19: the shape, and b <= A."""
+        """The side conditions of T08: the shape, and b <= A."""
         return self.half_width <= self.height and self._is_shaped(law)
 
     @proved_by("T11-tail-for-free")
@@ -296,7 +290,7 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     height, half_width = nodes.lengths[:2]
     kappa = 2 * nodes.law.enclose_modulus_factor(tilt, height, half_width) / _geometric(nodes.rule)
     tails = nodes.bound_tails(acb(tilt))
-    at_rest, beyond = _absolute_sums(nodes, [acb(tilt), acb(tilt, frequency)])
+    at_rest, beyond = bound_moduli(nodes, [acb(tilt), acb(tilt, frequency)])
     at_rest += tails
     if not kappa < 1:
         return arb.pos_inf()
@@ -304,73 +298,13 @@ def bound_transform_beyond(nodes: NodeSet, tilt: arb, frequency: arb) -> arb:
     return upper_end(beyond + quadrature + tails)
 
 
-@proved_by("T08-shifted-line")
-def _absolute_sums(nodes: NodeSet, points: Sequence[acb]) -> list[arb]:
+@proved_by("T08-shifted-line", "T187-rays")
+def bound_moduli(nodes: NodeSet, points: Sequence[acb]) -> list[arb]:
     """Bound sum_j |W_j(z)| = sum_j exp(Re(base_j) + x Re v_j - w Im v_j) at each point z = x + iw."""
     rows = [[base.real for base in nodes.bases], [loss.real for loss in nodes.losses],
             [loss.imag for loss in nodes.losses]]
     exponents = arb_mat([[1, z.real, -z.imag] for z in points]) * arb_mat(rows)
     return [upper_end(sum([exponent.exp() for exponent in row], arb(0))) for row in exponents.tolist()]
-
-
-@proved_by("T19-line-integral")
-def bound_line_integrals(law: MixtureLines, rule: NodeRule, height: Fraction,
-                         corners: Sequence[acb]) -> list[arb]:
-    """Bound int |phi_s e^{u + zv}| along the line |Im t| = height for each z in corners.
-
-    With g = Re(log phi_s + u + zv) on a cell of centre m and half-width d, g(m+r) <= g(m) + r g'(m) + G r^2/2 with
-    G >= sup g'', so that the cell's integral is at most 2d e^{g(m)} sinh(x)/x e^{G_+ d^2/2}, x = d g'(m), and
-    sinh(x)/x <= e^{min(x^2/6, |x|)}.
-    Beyond the cells T10 bounds the integral.
-    """
-    count = rule.cells or rule.last - rule.first
-    ends = ball(rule.step * rule.first), ball(rule.step * rule.last)
-    half, imaginary = ball(rule.step * (rule.last - rule.first) / (2 * count)), ball(law.side * height)
-    cells = law.expansions([acb(ends[0] + half * (2 * j + 1), imaginary) for j in range(count)], half)
-    pairs = [cell[i:i + 2] for i in (0, 2, 4) for cell in cells]
-    table = arb_mat([[base.real for base, _ in pairs], [loss.real for _, loss in pairs],
-                     [loss.imag for _, loss in pairs]])
-    rows = (arb_mat([[1, z.real, -z.imag] for z in corners]) * table).tolist()
-    return [upper_end(_bound_cells(row, half) + law.bound_tails(z, ball(height), *ends))
-            for row, z in zip(rows, corners, strict=True)]
-
-
-@proved_by("T19-line-integral")
-def _bound_cells(row: Sequence[arb], half: arb) -> arb:
-    """Sum of 2d e^{g + min(x^2/6, |x|) + G_+ d^2/2} over the cells, row = (all g, all g', all G)."""
-    count = len(row) // 3
-    sixth, eighth, zero = half * half / 6, half * half / 2, arb(0)
-    return 2 * half * sum((
-        (value + (slope * slope * sixth).min(abs(slope) * half) + bend.max(zero) * eighth).exp()
-        for value, slope, bend in zip(row[:count], row[count:2 * count], row[2 * count:], strict=True)), zero)
-
-
-@proved_by("T19-line-integral", "T20-panel-enclosure")
-def bound_on_line(law: MixtureLines, rule: NodeRule, corners: Sequence[acb]) -> list[arb]:
-    """Bound |M(z)| <= int |phi_s e^{u + zv}| along the rule's own line, for each z in corners (log-convex in z)."""
-    if not rule.is_line(law):
-        return [arb.pos_inf() for _ in corners]
-    return bound_line_integrals(law, rule, rule.height, corners)
-
-
-@proved_by("T19-line-integral")
-def bound_node_errors(law: MixtureLines, rule: NodeRule, corners: Sequence[acb]) -> list[tuple[arb, arb]]:
-    """Bound |M(z) - sum_j W_j(z)| for each z in corners by (quadrature, node tails), z anywhere in the plane."""
-    if not rule.is_inside(law):
-        return [(arb.pos_inf(), arb.pos_inf()) for _ in corners]
-    upper = bound_line_integrals(law, rule, rule.height + rule.half_width, corners)
-    lower = bound_line_integrals(law, rule, rule.height - rule.half_width, corners)
-    geometric = _geometric(rule)
-    ends = ball(rule.height), ball(rule.step * rule.first), ball(rule.step * rule.last)
-    return [(upper_end((top + bottom) / geometric), upper_end(law.bound_tails(z, *ends)))
-            for top, bottom, z in zip(upper, lower, corners, strict=True)]
-
-
-@proved_by("T20-panel-enclosure")
-def bound_transforms(nodes: NodeSet, errors: Sequence[tuple[arb, arb]], corners: Sequence[acb]) -> list[arb]:
-    """Bound |M(z)| at each corner by sum_j |W_j(z)| + quadrature + tails (a log-convex function of (Re z, Im z))."""
-    return [upper_end(size + quadrature + tails)
-            for size, (quadrature, tails) in zip(_absolute_sums(nodes, corners), errors, strict=True)]
 
 
 def count_nodes(rules: Iterable[NodeRule]) -> int:

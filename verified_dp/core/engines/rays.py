@@ -1,12 +1,14 @@
-"""The contour method along two rays, for few compositions: low losses alone, and all tuples with a high one (T158).
+"""The contour method along two rays, for few sampled steps: low losses alone, and all tuples with a high one (T187).
 
-On the line Re z = c every transform is a finite sum N(z) = sum_j W_j e^{z v_j} up to a small error, and a sum of
-exponentials may be integrated wherever it decays. Nodes below a cut have low losses: with N_L their sum,
+On the line Re z = c every transform is a finite sum N(z) = sum_j W_j e^{z v_j} up to a small error, times the plain
+Gaussian steps' g = e^{z(z+1) mu^2/2}, and these entire functions may be integrated along any path. Nodes below a cut
+have low losses: with L their sum,
 
-    D(eps) = (1/pi) Im (int_low prod N_L^k F + int_high (prod N^k - prod N_L^k) F) + error,  F = e^{-z eps}/(z(z+1)),
+    D(eps) = (1/pi) Im (int_low g prod L^k F + int_high g (prod N^k - prod L^k) F) + error,  F = e^{-z eps}/(z(z+1)),
 
-the one along a ray towards large Re z, where e^{-z eps} decays, the other upwards, where high losses turn and decay.
-The panels of a ray double their length from level to level, so that the turns of a level are squares of the last's.
+the one along a ray towards large Re z, where e^{-z eps} decays (or g, above 45 degrees), the other upwards, where high
+losses turn and decay. The panels of a ray double their length from level to level, so that the phases e^{v z} of a
+level are squares of the last level's.
 """
 
 from __future__ import annotations
@@ -25,19 +27,11 @@ from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
     NodeSet,
+    bound_moduli,
     bound_total,
-    bound_transforms,
     count_nodes,
     enclose_families,
     work_of_nodes,
-)
-from verified_dp.core.engines.panels import (
-    MAX_POINTS,
-    Corner,
-    bound_gauss,
-    rectangle,
-    sums_of_leaps,
-    turns_of,
 )
 from verified_dp.core.engines.powers import enclose_power
 from verified_dp.core.kernel.balls import (
@@ -46,7 +40,6 @@ from verified_dp.core.kernel.balls import (
     ball,
     gauss_rule,
     largest,
-    lower_end,
     smallest,
     upper_end,
 )
@@ -57,6 +50,11 @@ from verified_dp.core.kernel.work import EXPONENTIAL, IMPOSSIBLE, Work, entry_by
 
 MAX_LEVELS = 64
 """Of a ray: each doubles the length of a panel."""
+MAX_POINTS = 2048
+"""Gauss-Legendre points of a panel; searches use 12 to 128. A root costs some products per point."""
+
+Corner = tuple[Fraction, Fraction]
+"""A point of the plane: (abscissa, frequency)."""
 
 
 @dataclass(frozen=True)
@@ -129,40 +127,52 @@ class LevelValues:
 class RayValues:
     """A ray before eps is known. offsets: of the first level's Gauss points; they double from level to level.
 
-    beyond: bound of the products at its end `top`.
-    reach: Re(direction * v), at most, of what is integrated; it decays past the top if that is below right * eps.
+    beyond: bound of the products at its end `top`, and above it.
     """
 
     levels: list[LevelValues]
     offsets: list[acb]
     top: acb
     beyond: arb
-    reach: arb
-    right: Fraction
 
 
 @dataclass(frozen=True)
-class Walk:
-    """Of some nodes at the middle of a level's first panel: W_j; e^{v_j stride/2}; e^{v_j offset} at the offsets."""
+class Phases:
+    """Of some nodes on a level: W_j at its first panel's middle, e^{v_j stride/2}, e^{v_j offset} at the offsets."""
 
     weights: list[acb]
     halves: list[acb]
-    turns: list[list[acb]]
+    offsets: list[list[acb]]
 
-    @proved_by("T158-two-rays")
+    @classmethod
+    def at(cls, nodes: NodeSet, middle: acb, stride: acb, offsets: list[acb]) -> Phases:
+        """Of the first level."""
+        return cls(nodes.weights(middle), [(loss * stride / 2).exp() for loss in nodes.losses],
+                   phases_at(nodes, offsets))
+
+    @proved_by("T187-rays")
     def sums(self, panels: int) -> list[acb]:
-        """Enclose the sums of W_j(z) at the points of so many panels."""
-        return sums_of_leaps(self.weights, all_powers([x * x for x in self.halves], panels), acb_mat(self.turns))
+        """Enclose the sums of W_j(z) at the points of so many panels, panel by panel: one matrix product."""
+        middles = all_powers([x * x for x in self.halves], panels)
+        rows = [[weight * power for weight, power in zip(self.weights, powers, strict=True)] for powers in middles]
+        return [value for row in (acb_mat(rows) * acb_mat(self.offsets)).tolist() for value in row]
 
-    @proved_by("T158-two-rays")
-    def beyond(self, panels: int) -> Walk:
+    @proved_by("T187-rays")
+    def beyond(self, panels: int) -> Phases:
         """On the next level, so many panels and half of one of its own further on, with a stride twice as long."""
         weights = [weight * enclose_power(half, 2 * panels + 1)
                    for weight, half in zip(self.weights, self.halves, strict=True)]
-        return Walk(weights, [x * x for x in self.halves], [[x * x for x in row] for row in self.turns])
+        return Phases(weights, [x * x for x in self.halves], [[x * x for x in row] for row in self.offsets])
 
 
-@proved_by("T158-two-rays")
+@proved_by("T187-rays")
+def phases_at(nodes: NodeSet, offsets: list[acb]) -> list[list[acb]]:
+    """Enclose e^{loss offset} at the offsets of a Gauss rule: those of the second half are minus those of the first."""
+    table = [[(loss * offset).exp() for offset in offsets[: (len(offsets) + 1) // 2]] for loss in nodes.losses]
+    return [half + [1 / phase for phase in half[: len(offsets) // 2][::-1]] for half in table]
+
+
+@proved_by("T187-rays")
 def _by_law(nodes: AnyNodes) -> list[NodeSet]:
     """Those of one law, or of each of several with log of its chance added to that of every weight."""
     return [nodes] if isinstance(nodes, NodeSet) else [
@@ -170,7 +180,7 @@ def _by_law(nodes: AnyNodes) -> list[NodeSet]:
         for share, one in zip(nodes.shares, nodes.parts, strict=True) if isinstance(one, NodeSet)]
 
 
-@proved_by("T158-two-rays")
+@proved_by("T187-rays")
 def _share(nodes: AnyNodes, cuts: Iterator[int], count: int) -> Share:
     """Part nodes at the index `cut` of the pair's own direction: losses grow with side * index; all laws' together."""
     laws = _by_law(nodes)
@@ -181,85 +191,98 @@ def _share(nodes: AnyNodes, cuts: Iterator[int], count: int) -> Share:
     return Share(low, high, count)
 
 
-@proved_by("T158-two-rays")
-def _bound_sizes(shares: Sequence[Share], points: list[acb], high: bool) -> list[arb]:
-    """Bound |prod N_L^k|, or |prod N^k - prod N_L^k|, at each point, by a function log-convex in (Re z, Im z).
+@proved_by("T187-rays")
+def _bound_gaussian(loss: ComposedLoss, points: list[acb]) -> list[arb]:
+    """Bound |g| on the points' convex hull by e^{(x(x+1) - 2 y* y + y*^2) mu^2/2} there, log-convex in (x, y).
 
-    prod A_L^k, or sum_i k_i A_H,i / A_i prod A^k, with A the sums of |W_j|.
+    y*: the least y, or 0.
     """
-    exact = [(arb(0), arb(0))] * len(points)
-    sizes, parts = [arb(1)] * len(points), [arb(0)] * len(points)
+    if not loss.mean_shift_squared:
+        return [arb(1)] * len(points)
+    half, least = ball(loss.mean_shift_squared) / 2, smallest([z.imag for z in points]).max(arb(0))
+    return [((z.real * (z.real + 1) + least * (least - 2 * z.imag)) * half).exp() for z in points]
+
+
+@proved_by("T187-rays")
+def _bound_sizes(loss: ComposedLoss, shares: Sequence[Share], points: list[acb], high: bool) -> list[arb]:
+    """Bound |g prod L^k|, or |g (prod N^k - prod L^k)|, at each point, by a function log-convex in (Re z, Im z).
+
+    prod A^k, or sum_i k_i H_i / (A_i + H_i) prod (A + H)^k, with A and H the sums of |W_j| of low and of high nodes.
+    """
+    sizes, parts = _bound_gaussian(loss, points), [arb(0)] * len(points)
     for share in shares:
-        reach = bound_transforms(share.low, exact, points)
+        reach = bound_moduli(share.low, points)
         if high:
-            more = bound_transforms(share.high, exact, points)
+            more = bound_moduli(share.high, points)
             reach = [x + y for x, y in zip(reach, more, strict=True)]
             parts = [part + share.count * y / x for part, x, y in zip(parts, reach, more, strict=True)]
         sizes = [size * x**share.count for size, x in zip(sizes, reach, strict=True)]
     return [upper_end(size * part if high else size) for size, part in zip(sizes, parts, strict=True)]
 
 
-@proved_by("T158-two-rays")
-def _bound_reach(shares: Sequence[Share], direction: acb, high: bool) -> arb:
-    """Bound sum_i k_i max_j Re(direction v_j), of low nodes or of all; Im v_j >= 0 (T08)."""
-    x, y, total = direction.real, direction.imag, arb(0)
-    for share in shares:
-        losses = share.low.losses + (share.high.losses if high else [])
-        total += share.count * largest([x * loss.real - y * lower_end(loss.imag).max(arb(0)) for loss in losses])
-    return upper_end(total)
+@proved_by("T187-rays")
+def rectangle(ends: list[acb], panels: int, ellipse: Fraction) -> list[acb]:
+    """The corners of the rectangle along a straight piece that holds every panel's ellipse."""
+    first, last = ends
+    rho = ball(ellipse)
+    half = (last - first) / (2 * panels)
+    along = half * ((rho + 1 / rho) / 2 - 1)
+    across = half * acb(0, 1) * ((rho - 1 / rho) / 2)
+    return [first - along - across, first - along + across, last + along - across, last + along + across]
 
 
-@proved_by("T158-two-rays", "T20-panel-enclosure")
-def _bound_integrand(shares: Sequence[Share], corners: list[acb], high: bool) -> list[arb]:
+@proved_by("T187-rays")
+def _bound_integrand(loss: ComposedLoss, shares: Sequence[Share], corners: list[acb], high: bool) -> list[arb]:
     """Bound the integrand times e^{z eps} at the corners, the kernel by its largest value on the whole rectangle."""
     left, low = smallest([z.real for z in corners]), smallest([z.imag for z in corners])
     nearest = left.max(low)
     if not nearest > 0:
         return [arb.pos_inf() for _ in corners]
     kernel = nearest * (left + 1).max(low)
-    return [upper_end(size / kernel) for size in _bound_sizes(shares, corners, high)]
+    return [upper_end(size / kernel) for size in _bound_sizes(loss, shares, corners, high)]
 
 
-@proved_by("T158-two-rays")
-def _evaluate_ray(shares: Sequence[Share], tilt: Fraction, ray: Ray, high: bool,
+@proved_by("T187-rays")
+def _evaluate_ray(loss: ComposedLoss, shares: Sequence[Share], tilt: Fraction, ray: Ray, high: bool,
                   between: Callable[[], None]) -> RayValues:
     corners = [acb(ball(x), ball(y)) for x, y in ray.corners(tilt)]
     gauss, stride = gauss_rule(ray.points), acb(*map(ball, ray.stride))
     offsets = first_offsets = [stride * x / 2 for x, _ in gauss]
     used = [[share.low, share.high] if high else [share.low] for share in shares]
-    walks = [[Walk(nodes.weights(corners[0] + stride / 2), [(loss * stride / 2).exp() for loss in nodes.losses],
-                   turns_of(nodes, offsets)) for nodes in halves] for halves in used]
+    phases = [[Phases.at(nodes, corners[0] + stride / 2, stride, offsets) for nodes in halves] for halves in used]
     levels = []
     for n, level in enumerate(paced(ray.levels, between)):
         if n:
-            walks = [[walk.beyond(ray.levels[n - 1].panels) for walk in halves] for halves in walks]
+            phases = [[part.beyond(ray.levels[n - 1].panels) for part in halves] for halves in phases]
             stride, offsets = 2 * stride, [2 * offset for offset in offsets]
         first = corners[n] + stride / 2
         middles = [first + stride * i for i in range(level.panels)]
         points = [middle + offset for middle in middles for offset in offsets]
-        sums = [[walk.sums(level.panels) for walk in halves] for halves in walks]
+        sums = [[part.sums(level.panels) for part in halves] for halves in phases]
         weights = [stride * weight / 2 for _ in middles for _, weight in gauss]
         terms = [size * weight / (z * (z + 1)) for z, weight, size in zip(
-            points, weights, _multiplied(shares, sums, len(points)), strict=True)]
+            points, weights, _multiplied(loss, shares, sums, points), strict=True)]
         with ctx.workprec(BOUND_BITS):
             around = rectangle(corners[n:n + 2], level.panels, level.ellipse)
             levels.append(LevelValues(middles, acb_mat(level.panels, ray.points, terms), corners[n:n + 2], around,
-                                      _bound_integrand(shares, around, high)))
+                                      _bound_integrand(loss, shares, around, high)))
     with ctx.workprec(BOUND_BITS):
         top = corners[-1]
-        return RayValues(levels, first_offsets, top, _bound_sizes(shares, [top], high)[0],
-                         _bound_reach(shares, acb(*map(ball, ray.stride)), high), ray.stride[0])
+        return RayValues(levels, first_offsets, top, _bound_sizes(loss, shares, [top], high)[0])
 
 
-@proved_by("T158-two-rays")
-def _multiplied(shares: Sequence[Share], sums: Sequence[list[list[acb]]], count: int) -> list[acb]:
-    """Enclose prod N_L^k, or prod (N_L + N_H)^k - prod N_L^k, at each of `count` points."""
-    low, whole = [acb(1)] * count, [acb(1)] * count
+@proved_by("T187-rays")
+def _multiplied(loss: ComposedLoss, shares: Sequence[Share], sums: Sequence[list[list[acb]]],
+                points: list[acb]) -> list[acb]:
+    """Enclose g prod L^k, or g (prod N^k - prod L^k), at each point."""
+    low, whole = [acb(1)] * len(points), [acb(1)] * len(points)
     for share, halves in zip(shares, sums, strict=True):
         low = [x * enclose_power(y, share.count) for x, y in zip(low, halves[0], strict=True)]
         if len(halves) > 1:
             whole = [x * enclose_power(y + z, share.count) for x, y, z in zip(whole, *halves, strict=True)]
-    return low if all(len(halves) == 1 for halves in sums) else [x - y for x, y in zip(whole, low, strict=True)]
+    found = low if all(len(halves) == 1 for halves in sums) else [x - y for x, y in zip(whole, low, strict=True)]
+    return [value * loss.enclose_gaussian_exponent(z).exp() for value, z in zip(found, points, strict=True)] if (
+        loss.mean_shift_squared) else found
 
 
 def _parts(side: int, rule: NodeRule, cut: int) -> bool:
@@ -285,27 +308,26 @@ class RaysWitness:
     kind: ClassVar[str] = "rays"
     method: ClassVar[str] = "contour"
 
-    @proved_by("T158-two-rays")
+    @proved_by("T187-rays")
     def applies(self, loss: ComposedLoss) -> bool:
-        """The side conditions that are plain comparisons of exact numbers; every step must have nodes."""
+        """The side conditions that are plain comparisons of exact numbers; every step has nodes or is Gaussian."""
         seen = lines(loss)
         laws = [law for law, _ in seen.node_parts] + [one for law, _ in seen.revealed_parts for one in law.alternatives]
         stated = seen.has_line and not loss.direct_parts and len(laws) == len(self.nodes) == len(self.cuts)
-        stated = stated and self.tilt > 0 and not loss.mean_shift_squared
-        return stated and self.low.is_shaped and self.high.is_shaped and all(
+        return stated and len(laws) >= 1 and self.tilt > 0 and self.low.is_shaped and self.high.is_shaped and all(
             isinstance(law, MixtureLines) and _parts(law.side, rule, cut)
             for law, rule, cut in zip(laws, self.nodes, self.cuts, strict=True))
 
-    @proved_by("T158-two-rays")
+    @proved_by("T187-rays")
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> RaysValues:
         """Enclose the node sums' products along both rays, and bound everything else that does not depend on eps."""
         with ctx.workprec(self.prec):
             node_sets, cuts = list(chain(*enclose_families(loss, self.nodes, between))), iter(self.cuts)
             shares = [_share(nodes, cuts, count) for nodes, count in node_sets]
-            rays = [_evaluate_ray(shares, self.tilt, ray, high, between)
+            rays = [_evaluate_ray(loss, shares, self.tilt, ray, high, between)
                     for ray, high in ((self.low, False), (self.high, True))]
         with ctx.workprec(BOUND_BITS):
-            return RaysValues(self, rays, *_bound_replaced(node_sets, ball(self.tilt)))
+            return RaysValues(self, rays, *_bound_replaced(loss, node_sets, ball(self.tilt)))
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of both rays, and of the nodes."""
@@ -315,13 +337,13 @@ class RaysWitness:
         return Work(sum(ray.units for ray in rays) + made, sum(ray.memory for ray in rays))
 
 
-@proved_by("T158-two-rays")
-def _bound_replaced(node_sets: Sequence[tuple[AnyNodes, int]], tilt: arb) -> tuple[arb, arb]:
-    """Bound (1/pi) int |prod M^k - prod N^k| |dz / (z(z+1))| along Re z = c by quadrature and tails of the nodes.
+@proved_by("T187-rays")
+def _bound_replaced(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]], tilt: arb) -> tuple[arb, arb]:
+    """Bound (1/pi) int |g (prod M^k - prod N^k) dz / (z(z+1))| along Re z = c by quadrature and tails of the nodes.
 
-    On the line |M_i| and |N_i| are at most |N_i(c)| + 2 e_i, and int |dz / (z(z+1))| <= pi/(2c).
+    On the line |g| <= g(c), |M_i| and |N_i| are at most |N_i(c)| + 2 e_i, and int |dz / (z(z+1))| <= pi/(2c).
     """
-    size, quadrature, node_tail = arb(1), arb(0), arb(0)
+    size, quadrature, node_tail = loss.enclose_gaussian_exponent(acb(tilt)).real.exp(), arb(0), arb(0)
     for nodes, count in node_sets:
         total = bound_total(nodes, tilt)
         by_quadrature, by_tail = nodes.line_error(tilt, total)
@@ -340,18 +362,18 @@ class RaysValues:
     quadrature: arb
     node_tail: arb
 
-    @proved_by("T158-two-rays")
+    @proved_by("T187-rays")
     def delta(self, epsilon: Fraction) -> Bounds:
         """Enclose D(eps): panel errors, node errors and what lies beyond both rays on both sides."""
         with ctx.workprec(self.witness.prec):
             return bounds_from_sum(self.enclose_sum(ball(epsilon)), self.bound_errors(epsilon), {"aliasing": arb(0)})
 
-    @proved_by("T158-two-rays")
+    @proved_by("T187-rays")
     def enclose_sum(self, epsilon: arb) -> arb:
         """Enclose (1/pi) Im of both rays' panel sums, for every point of a ball."""
         return sum((_sum_ray(ray, epsilon) for ray in self.rays), acb(0)).imag / arb.pi()
 
-    @proved_by("T158-two-rays", "T17-gauss-legendre", "T20-panel-enclosure")
+    @proved_by("T187-rays", "T17-gauss-legendre")
     def bound_errors(self, epsilon: Fraction) -> dict[str, arb]:
         """Bound |D - sum| by source: sums and maxima of exponentials that fall in eps."""
         with ctx.workprec(BOUND_BITS):
@@ -366,22 +388,33 @@ class RaysValues:
                     "frequency_tail": sum((_bound_beyond(ray, at) for ray in self.rays), arb(0))}
 
 
-@proved_by("T158-two-rays")
+@proved_by("T17-gauss-legendre", "T187-rays")
+def bound_gauss(ends: list[acb], corners: list[acb], masses: list[arb], ellipse: Fraction, points: int,
+                epsilon: arb) -> arb:
+    """Bound the error of a piece's panels: panels * r * (64/15) U rho^{-2n} / (1 - rho^{-2}), r half a panel's length.
+
+    U bounds |integrand| on the ellipses: its bound, `masses` times e^{-x eps}, is largest at a corner.
+    """
+    rho = ball(ellipse)
+    supremum = largest([mass * (-z.real * epsilon).exp() for z, mass in zip(corners, masses, strict=True)])
+    half_length = (ends[1] - ends[0]).abs_upper() / 2
+    return upper_end(half_length * supremum * 64 / 15 * rho ** (-2 * points) / (1 - rho**-2))
+
+
+@proved_by("T187-rays")
 def _sum_ray(ray: RayValues, epsilon: arb) -> acb:
-    """Enclose the sum of a ray's terms times e^{-z eps}: the offsets' turns of a level are squares of the last's."""
-    turns, total = [(-offset * epsilon).exp() for offset in ray.offsets], acb(0)
+    """Enclose the sum of a ray's terms times e^{-z eps}: its phases at a level's offsets are squares of the last's."""
+    phases, total = [(-offset * epsilon).exp() for offset in ray.offsets], acb(0)
     for n, level in enumerate(ray.levels):
-        turns = [turn * turn for turn in turns] if n else turns
+        phases = [phase * phase for phase in phases] if n else phases
         middles = acb_mat([[(-z * epsilon).exp() for z in level.middles]])
-        total += (middles * (level.terms * acb_mat([[turn] for turn in turns])))[0, 0]
+        total += (middles * (level.terms * acb_mat([[phase] for phase in phases])))[0, 0]
     return total
 
 
-@proved_by("T158-two-rays")
+@proved_by("T187-rays")
 def _bound_beyond(ray: RayValues, epsilon: arb) -> arb:
-    """Bound (1/pi) int |integrand| past the end z_e of a ray: the products times e^{-z eps} fall, and
+    """Bound (1/pi) int |integrand| upwards from the end z_e of a ray, where the products fall and
     int |dz / (z(z+1))| <= pi / (2 |z_e|).
     """
-    if not ray.reach <= ball(ray.right) * epsilon:
-        return arb.pos_inf()
     return upper_end(ray.beyond * (-ray.top.real * epsilon).exp() / (2 * ray.top.abs_lower()))

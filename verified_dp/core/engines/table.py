@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 HOMES = {
     "line": "engines.contour:LineWitness",
-    "panels": "engines.panels:PanelWitness",
     "rays": "engines.rays:RaysWitness",
     "lattice": "engines.lattice:LatticeWitness",
     "sparse": "engines.sparse:SparseWitness",
@@ -35,6 +34,7 @@ HOMES = {
 """kind -> its file below `core`, and its class there. Nothing that a document says is ever imported by its name."""
 EARLIER: dict[str, str] = {
     "outcomes": "engines.outcomes:EarlierOutcomes",
+    "panels": "0.3.0",
 }
 """Kinds that only earlier certificates have -> what reads them: a file below `core` and a class there (`Earlier`), or
 the version of the package that checks them where no kind of today makes the same statement."""

@@ -1,4 +1,4 @@
-"""The transform of a Gaussian mixture as a sum over nodes (CERTIFICATE.md, "Node rules"; T08 to T11, T19).
+"""The transform of a Gaussian mixture as a sum over nodes (CERTIFICATE.md, "Node rules"; T08 to T11).
 
     M(z) = sum_j W_j(z) + error,   W_j(z) = e^{b_j + z v_j},   t_j = j h + i A  (-A in the add order)
 """
@@ -157,7 +157,7 @@ class Nodes:
         _require(rule.height + rule.half_width < self.strip)
 
     def inside(self) -> None:
-        """The side conditions of T08 and T19."""
+        """The side conditions of T08."""
         self._shaped()
         _require(self.rule.half_width <= self.rule.height)
 

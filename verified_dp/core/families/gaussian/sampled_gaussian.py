@@ -54,7 +54,7 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
         q = self.sampling_probability
         return (Fraction(0), 1 - q), (Fraction(1), q)
 
-    @proved_by("T08-shifted-line", "T10-node-tails", "T11-tail-for-free", "T19-line-integral")
+    @proved_by("T08-shifted-line", "T10-node-tails", "T11-tail-for-free")
     def _weights(self, mixture: Mixture) -> list[arb]:
         """Enclose 1 and q, 1 - q: what the line integrals are taken of."""
         q = ball(self.sampling_probability)
