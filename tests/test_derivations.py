@@ -19,7 +19,7 @@ def identities(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(PROOFS / "derivations" / "identities.py"))
 
 
-SLOW = {"bromwich_kernel", "pairs_and_transforms", "saddle_series"}
+SLOW = {"bromwich_kernel", "pairs_and_transforms", "saddle_series", "shifted_line", "single_step"}
 
 
 @pytest.mark.parametrize("script", [pytest.param(path, marks=[pytest.mark.long] if path.stem in SLOW else [],

@@ -20,7 +20,6 @@ from typing import Self, TypeGuard, cast, overload
 
 from flint import arb, ctx
 
-from verified_dp.core.families.batches.attack import shuffled_epochs
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.balls import ball, lower_dyadic, lower_end, upper_dyadic
 from verified_dp.core.kernel.bounds import Bounds, reverse_bounds
@@ -37,7 +36,6 @@ from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Values
 from verified_dp.core.kernel.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
-from verified_dp.questions.attained import Guaranteed
 from verified_dp.questions.curve import Curve
 from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
@@ -188,6 +186,10 @@ class PrivacyProfile:
     @proved_by("T147-attained-guarantees")
     def _raised(self, found: Enclosure, ask: Ask, at: exact.Number, max_seconds: float | None) -> Enclosure:
         """The lower end raised to what some steps attain that meet the bounds on divergences which are stated."""
+        if not any(loss.only_moments for loss in self.losses):
+            return found
+        from verified_dp.questions.attained import Guaranteed
+
         known = Guaranteed.of(self.composition, self.relation, self.losses)
         if known is None or self.composition.group_size > 1:
             return found
@@ -409,7 +411,7 @@ class PrivacyProfile:
 
     def refuse_shuffled(self, what: str) -> None:
         """Raise Unsupported where epochs are shuffled: their loss itself is not known."""
-        if any(map(shuffled_epochs, self.losses)):
+        if any(order.is_attacked for order in self._orders):
             raise Unsupported(f"{what} of shuffled batches: only delta and epsilon have both ends", "scheme")
 
     def following(self) -> Self:
@@ -544,7 +546,7 @@ class PrivacyProfile:
             delta = self.solve_delta(claim.epsilon, asked, method, limit.left)
             undecided = delta.enclosure.lower <= claim.delta < delta.enclosure.upper
             # no digits help where only an upper bound is known, or an attack
-            from_above = delta.enclosure.method == "renyi" or any(map(shuffled_epochs, self.losses))
+            from_above = delta.enclosure.method == "renyi" or any(order.is_attacked for order in self._orders)
             if not undecided or limit.spent or asked >= exact.MAX_DIGITS // 2 or from_above:
                 break
             asked *= 2

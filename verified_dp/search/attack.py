@@ -74,6 +74,8 @@ class AttackedOrder(OneDirection):
     make: what asks both, a `OneDirection` or one that keeps what serves several questions.
     """
 
+    is_attacked = True
+
     def __init__(self, loss: ComposedLoss, make: Callable[[ComposedLoss], OneDirection] = OneDirection) -> None:
         super().__init__(loss)
         self._attacks = tuple(choose_corners(epoch, POINTS if count == 1 else FEW_POINTS)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, ClassVar
 
 from flint import arb, ctx
 
@@ -55,6 +56,9 @@ class OneDirection(Estimates):
         super().__init__(loss)
         self.kept_answers: dict[Planner, Answer] = {}  # of planners that serve other eps too
         self.shortfall = 0.0  # bits by which the last plan missed its promise
+
+    is_attacked: ClassVar[bool] = False
+    """Whether lower ends come from attacks, because the loss itself is not known."""
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -141,7 +145,8 @@ class OneDirection(Estimates):
 
     def reversed(self, answer: Answer, other: OneDirection, goal: arb) -> Answer | None:
         """The other order by the line that gave this answer, where that shows it at most the goal."""
-        line, values, epsilon = answer.witness, answer.values, answer.epsilon
+        line: Any = answer.witness
+        values, epsilon = answer.values, answer.epsilon
         tells = line.kind in BOTH_WAYS and getattr(values, "witness", None) is line  # not what was made of its values
         tells = tells and not getattr(line, "reaches", ())  # outcomes that are left out are bounded in one order alone
         if not (tells and self.is_swapped(other)):
@@ -168,6 +173,8 @@ class Search:
         self._plans: dict[Planner, Plan | None] = {}
         self._failure: Unsupported | None = None
         self._rank = 0  # of the plans that are compared
+        self._ranks: dict[Planner, int] = {}
+        self._goals: dict[Planner, float] = {}  # bits that are wanted of a planner
 
     def run(self) -> Answer | None:
         """The intersection of the best answers of all planners; None where there is none.
@@ -199,14 +206,20 @@ class Search:
 
     def _look_at_kept(self) -> None:
         """What earlier questions left, at this eps."""
-        for planner, answer in self.direction.kept_answers.items():
-            if any(one.planner is planner for one in self._candidates):
-                self._best[planner] = answer.at(self.asked.epsilon)
+        for one in self._candidates if self.direction.kept_answers else ():
+            if one.planner in self.direction.kept_answers:
+                answer = self.direction.kept_answers[one.planner]
+                self._best[one.planner], self._ranks[one.planner] = answer.at(self.asked.epsilon), one.row.rank
 
     @property
     def _reached(self) -> float:
         """Bits of the best answer, -inf without one."""
-        return max((width_bits(answer.bounds) for answer in self._best.values()), default=-math.inf)
+        return self._reached_before(4)
+
+    def _reached_before(self, rank: int) -> float:
+        """The same of the planners of earlier ranks."""
+        return max((width_bits(answer.bounds) for planner, answer in self._best.items()
+                    if self._ranks[planner] < rank), default=-math.inf)
 
     @property
     def _is_done(self) -> bool:
@@ -221,16 +234,18 @@ class Search:
 
     def _choose(self) -> tuple[Planner, Plan] | None:
         """The quickest plan of the first rank that promises enough; else the one that promises most."""
-        reached = self._reached
         found: list[tuple[Planner, Plan]] = []
         for one in self._candidates:
             rank = one.row.rank
-            if (found and rank > self._rank) or (rank and reached >= min(self.asked.bits, ENOUGH[rank])):
+            if (found and rank > self._rank) or (
+                    rank and self._reached_before(rank) >= min(self.asked.bits, ENOUGH[rank])):
                 break
             enough = [plan.seconds for known, plan in found if plan.bits >= self._asked_of(known).bits]
             if (enough and min(enough) <= one.planning) or one.planner is None:
                 continue
-            self._rank, plan = rank, self._planned(one.planner)
+            self._rank = rank
+            self._ranks[one.planner] = rank
+            plan = self._planned(one.planner)
             found += [] if plan is None else [(one.planner, plan)]
         return min(found, key=self._merit, default=None)
 
@@ -241,8 +256,8 @@ class Search:
     def _asked_of(self, planner: Planner) -> Asked:
         """What is asked of a planner now: of later ranks a coarse answer where one is known."""
         if planner not in self._asks:
-            others = self._rank and any(other is not planner for other in self._best)
-            bits = min(self.asked.bits, COARSE) if others else self.asked.bits
+            known = self._rank and self._reached_before(self._rank) > -math.inf
+            bits = self._goals[planner] = min(self.asked.bits, COARSE) if known else self.asked.bits
             spare = planner.spare + (0.0 if self._rank else self.direction.shortfall)
             self._asks[planner] = replace(self.asked, bits=bits + spare)
         return self._asks[planner]
@@ -250,7 +265,9 @@ class Search:
     def _planned(self, planner: Planner) -> Plan | None:
         """Its plan for what is asked of it, made once; None where it has no more."""
         if planner not in self._plans:
-            asked = replace(self._asked_of(planner), seconds=self.budget.left)
+            asked, best = replace(self._asked_of(planner), seconds=self.budget.left), self._best.get(planner)
+            if best is not None and width_bits(best.bounds) >= self._goals[planner]:
+                return None
             try:
                 self._plans[planner] = planner.plan(asked) if asked.misses < planner.tries else None
             except Unsupported as error:  # another may answer
@@ -270,7 +287,7 @@ class Search:
             answer = self._evaluated(planner, plan, start)
         if answer is not None:
             planner.learn(plan, answer, time.perf_counter() - start)
-            self._keep(planner, answer)
+            self._keep(planner, plan, answer)
         asked = self._asked_of(planner)
         if self._is_last(planner, plan, answer):
             self._plans[planner] = None
@@ -294,7 +311,7 @@ class Search:
             self._failure = self._failure or Unsupported(f"no witness that suits the loss was found ({name}): {error}")
             return None
 
-    def _keep(self, planner: Planner, answer: Answer) -> None:
+    def _keep(self, planner: Planner, plan: Plan, answer: Answer) -> None:
         """The narrowest answer of each planner, or the lowest."""
         before = self._best.get(planner)
         if before is None or (width_bits(answer.bounds), -float(answer.bounds.upper)) > (
@@ -303,7 +320,7 @@ class Search:
             if planner.serves:
                 self.direction.kept_answers[planner] = answer
             if not self._rank:
-                missed = self._asked_of(planner).bits - planner.spare - width_bits(answer.bounds)
+                missed = min(plan.bits, self._asked_of(planner).bits) - planner.spare - width_bits(answer.bounds)
                 self.direction.shortfall = min(max(missed, 0.0), _MOST_SHORTFALL)
 
     def _is_last(self, planner: Planner, plan: Plan, answer: Answer | None) -> bool:

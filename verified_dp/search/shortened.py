@@ -20,6 +20,7 @@ from verified_dp.core.kernel.witnesses import ReadValues
 from verified_dp.search.allocation import EpochModel
 from verified_dp.search.answer import Answer, intersect, width_bits
 from verified_dp.search.deadline import Budget, OutOfTime
+from verified_dp.search.estimates import Estimates
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import as_float
 from verified_dp.search.models import FloatLoss
@@ -94,7 +95,7 @@ class LongOrder(OneDirection):
         return True
 
     @property
-    def model(self) -> FloatLoss | LatticeModel | EpochModel:  # type: ignore[override]
+    def model(self) -> FloatLoss | LatticeModel | EpochModel:
         """That of the components that are not very rare."""
         return self._rough().model
 
@@ -102,7 +103,7 @@ class LongOrder(OneDirection):
         """As `OneDirection.log_estimate`."""
         return self._rough().log_estimate(epsilon, start)
 
-    def look_beside(self, other: OneDirection, epsilon: Fraction) -> None:
+    def look_beside(self, other: Estimates, epsilon: Fraction) -> None:
         """Nothing: what is dropped is not the same in the other order."""
 
     def _log_delta(self, kept: Kept, epsilon: Fraction) -> float:

@@ -62,16 +62,6 @@ class Products:
             return upper_end(quadrature), upper_end(node_tail)
 
     @proved_by("T12-powers")
-    def bound_each_error(self, weights: Sequence[arb]) -> tuple[list[arb], list[arb]]:
-        """The same at each point."""
-        with ctx.workprec(BOUND_BITS):
-            quadratures = node_tails = [arb(0)] * len(weights)
-            for column, shares in self._shares(weights):
-                quadratures = [x + column.quadrature * share for x, share in zip(quadratures, shares, strict=True)]
-                node_tails = [x + column.node_tail * share for x, share in zip(node_tails, shares, strict=True)]
-            return [upper_end(x) for x in quadratures], [upper_end(x) for x in node_tails]
-
-    @proved_by("T12-powers")
     def _shares(self, weights: Sequence[arb]) -> list[tuple[Column, list[arb]]]:
         """Of each column: what an error 1 adds at each point."""
         scaled = [size * weight for size, weight in zip(self.sizes, weights, strict=True)]

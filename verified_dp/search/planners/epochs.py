@@ -37,7 +37,7 @@ class Epochs(Planner):
         plans = self.plans(asked.epsilon, size - asked.bits * math.log(2))
         fitting = [plan for plan in plans if plan.seconds <= asked.seconds]
         best = fitting[-1 if asked.misses else 0] if fitting else None
-        return best and Plan(asked.bits, best.seconds, lambda: best.witness)
+        return None if best is None else Plan(asked.bits, best.seconds, lambda: best.witness)
 
     def plans(self, epsilon: Fraction, goal: float) -> list[EpochsPlan]:
         """A line to about e^goal and, for the remove order, one of the add order at -eps; the cheaper first."""

@@ -29,4 +29,4 @@ class Halves(Planner):
         if saddle.tilt > MAX_TILT:
             return None
         found = plan_halves(self.model.lattice_model, as_float(asked.epsilon), saddle, asked.bits)
-        return found and Plan(asked.bits, found.seconds, lambda: found.witness)
+        return None if found is None else Plan(asked.bits, found.seconds, lambda: found.witness)

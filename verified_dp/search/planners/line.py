@@ -37,7 +37,7 @@ class Contour(Planner):
 
         def at(asked: Asked) -> Plan | None:
             found = self.plan_at(asked.epsilon, sharp, asked.bits + more)
-            return found and Plan(asked.bits, found.seconds, found.choose)
+            return None if found is None else Plan(asked.bits, found.seconds, found.choose)
 
         return self.within(Asked(asked.epsilon, bits, asked.seconds, asked.method), at)
 

@@ -26,4 +26,4 @@ class Marked(Bent):
     def plan_at(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Plan | None:
         """A line to so many bits."""
         found = plan_marked(self.model.float_model, as_float(epsilon), saddle, bits)
-        return found and Plan(bits, found.seconds, partial(choose_marked, found))
+        return None if found is None else Plan(bits, found.seconds, partial(choose_marked, found))

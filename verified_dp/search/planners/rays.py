@@ -18,4 +18,4 @@ class Rays(Bent):
     def plan_at(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Plan | None:
         """With the size of delta if one large loss decides."""
         found = plan_rays(self.model.float_model, as_float(epsilon), self.model.jumping(epsilon, saddle), bits)
-        return found and Plan(bits, found.seconds, partial(choose_rays, found))
+        return None if found is None else Plan(bits, found.seconds, partial(choose_rays, found))
