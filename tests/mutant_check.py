@@ -34,7 +34,7 @@ from mutants import mutated
 
 from verified_dp.certificate import build_certificate
 from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.check import verify, with_facts
 from verified_dp.core.kernel.certificate.document import canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import enclosure_record, read_evaluations
 from verified_dp.core.kernel.certificate.statement import read_spec
@@ -49,6 +49,7 @@ from verified_dp.core.kernel.words import assumptions
 from verified_dp.profile import privacy_profile
 from verified_dp.search.attack import order_of
 from verified_dp.search.deadline import Budget
+from verified_dp.search.exactly import FAR_OUT
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 from verified_dp.verifiers.formal import CHECKER, FormalPart, part_record, read_parts, verify_formal
@@ -117,9 +118,13 @@ def original(kind: str) -> Document:
         if entry["quantity"] == "delta" or n == _entries(document, kind)[0]]})
 
 
+_EXACT = ("support", "end", "endless")
+"""Past the largest loss, at it, and where there is none: the witness is an exact one."""
+
+
 def _entries(document: Document, kind: str) -> list[int]:
     """Of evaluations by this kind; "line of atoms" is a line."""
-    name = kind.partition(" of ")[0]
+    name = "exact" if kind in _EXACT else kind.partition(" of ")[0]
     return [n for n, entry in enumerate(document["evaluations"]) if entry["witness"]["kind"] == name]
 
 
@@ -209,12 +214,11 @@ def _move(entry: Document, rng: random.Random) -> bool:
 
     Beyond the largest loss delta does not fall; where there is none, it falls below every bound.
     """
-    kind = entry["witness"]["kind"]
-    if kind == "end":
-        entry["at"] = str(Fraction(entry["at"]) * (1 + Fraction(1, 2 ** rng.randint(0, 60))))
-        return True
-    if kind == "endless":
-        entry["enclosure"] = enclosure_record(Dyadic(1, -rng.randint(1, 200)), Dyadic(1, 0))
+    if entry["witness"]["kind"] == "exact" and (entry["quantity"], entry["side"]) == ("epsilon", "lower"):
+        if Fraction(entry["at"]) == FAR_OUT:
+            entry["enclosure"] = enclosure_record(Dyadic(1, -rng.randint(1, 200)), Dyadic(1, 0))
+        else:
+            entry["at"] = str(Fraction(entry["at"]) * (1 + Fraction(1, 2 ** rng.randint(0, 60))))
         return True
     lower, upper = _ends(entry)
     width = (upper - lower) * Fraction(1, 2 ** rng.randint(0, 30)) or Fraction(1, 2**80)
@@ -236,7 +240,8 @@ def _judged(document: Document) -> Document:
     spec = read_spec(document)
     assert spec.claim is not None
     pairs, found = pairs_and_losses(spec.composition, spec.relation)
-    losses, evaluations = {loss.order: loss for loss in found}, read_evaluations(document["evaluations"])
+    losses = {loss.order: loss for loss in found}
+    evaluations = [with_facts(one, losses) for one in read_evaluations(document["evaluations"])]
     judged = judge(spec.claim, ORDERS[spec.relation], all(pair.is_attained for pair in pairs), evaluations)
     theorems = theorems_record(pairs, [(losses[one.order], one.witness) for one in evaluations])
     return sealed({**document, **judged, "theorems": theorems})

@@ -95,7 +95,7 @@ def _routes(document: dict[str, Any]) -> tuple[dict[str, list[Route]], list[str]
         own = Route(f"certificate {entry['side']}", tuple(  # type: ignore[arg-type]
             read_end(entry["enclosure"][end]) for end in ("lower", "upper")))
         place = f"{entry['order']} {entry['at']}"
-        if entry["witness"]["kind"] in ("end", "endless"):
+        if entry["witness"]["kind"] == "exact" and (entry["quantity"], entry["side"]) == ("epsilon", "lower"):
             continue
         if place not in found and entry["quantity"] == "delta":
             found[place] = [one for one in all_routes(losses[entry["order"]], Fraction(entry["at"]), timed)

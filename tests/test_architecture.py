@@ -47,14 +47,15 @@ LAYERS: dict[str, int] = {
 FAMILIES = "verified_dp.core.families."
 FAMILY_USES = {
     "allocation": set(),
-    "batches": {"finite", "gaussian", "sampling"},
-    "clones": {"batches", "finite"},
-    "discrete": {"finite", "gaussian", "guarantees", "sampling"},
-    "finite": set(),
+    "batches": {"finite", "gaussian", "groups", "sampling"},
+    "clones": {"batches", "finite", "groups"},
+    "discrete": {"finite", "gaussian", "groups", "guarantees", "sampling"},
+    "finite": {"groups"},
     "gaussian": set(),
-    "guarantees": {"finite"},
+    "groups": set(),
+    "guarantees": {"finite", "groups"},
     "laplace": {"gaussian", "sampling"},
-    "sampling": {"finite", "gaussian"},
+    "sampling": {"finite", "gaussian", "groups"},
 }
 """Which other families a family builds on."""
 TABLES = {"verified_dp.core.engines.table", "verified_dp.core.families.table"}
@@ -394,9 +395,10 @@ sampling = { scheme = "poisson", probability = "0.01" }
     check = ("import sys, json; from verified_dp.core.kernel.certificate.check import verify; "
              "verify(json.load(open(sys.argv[1])))")
     loaded = modules_loaded_by(check, str(path))
-    assert {name.split(".")[3] for name in loaded if name.startswith(FAMILIES)} == {"table", "gaussian", "sampling"}
+    families = {name.split(".")[3] for name in loaded if name.startswith(FAMILIES)}
+    assert families == {"table", "gaussian", "groups", "sampling"}
     others = {f"verified_dp.core.engines.{engine}" for engine in (
-        "lattice", "sparse", "rays", "marked", "outcomes", "deficits", "rational", "divergences")}
+        "lattice", "sparse", "rays", "marked", "outcomes", "deficits", "divergences")}
     assert not loaded & others
 
 

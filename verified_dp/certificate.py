@@ -22,17 +22,14 @@ from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.rational import EndWitness
 from verified_dp.core.kernel.balls import ball_of, lower_dyadic, upper_dyadic
-from verified_dp.core.kernel.certificate.check import Check
+from verified_dp.core.kernel.certificate.check import Check, check_work, current_versions
 from verified_dp.core.kernel.certificate.check import verify as check_certificate
 from verified_dp.core.kernel.certificate.document import MAX_BYTES, SCHEMA, Document, canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import budget_text, evaluation_record
 from verified_dp.core.kernel.certificate.statement import claim_record, input_record
 from verified_dp.core.kernel.certificate.theorems import pairs_record, theorems_record
 from verified_dp.core.kernel.certificate.verdict import judge
-from verified_dp.core.kernel.certificate.versions import current_versions
-from verified_dp.core.kernel.certificate.work import check_work
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Spec
 from verified_dp.core.kernel.dyadic import Dyadic
@@ -123,7 +120,8 @@ def _recorded(spec: Spec, claim: Claim, delta: Solution, epsilon: Solution) -> l
 
 def _roomy(one: Evaluation[Dyadic], target: Fraction, digits: int) -> Evaluation[str]:
     budget = {name: budget_text(_roomier(name, size)) for name, size in one.budget.items()}
-    return Evaluation(one.quantity, one.order, one.at, one.side, one.witness, *widened(one, target, digits), budget)
+    return Evaluation(one.quantity, one.order, one.at, one.side, one.witness, *widened(one, target, digits), budget,
+                      one.everywhere, one.until)
 
 
 def _roomier(name: str, size: Dyadic) -> Dyadic:
@@ -138,7 +136,7 @@ def _roomier(name: str, size: Dyadic) -> Dyadic:
 def widened(evaluation: Evaluation[Dyadic], target: Fraction, digits: int) -> Ends:
     """The ends to record: a little outside those of the evaluation, within [0, 1], deciding as they do."""
     lower, upper = evaluation.lower, evaluation.upper
-    if lower == upper or isinstance(evaluation.witness, EndWitness):  # nothing is rounded
+    if lower == upper or evaluation.until is not None:  # nothing is rounded
         return lower, upper
     with ctx.workprec(_short_bits(lower, upper, digits)):
         room = _room(evaluation, digits)

@@ -480,7 +480,7 @@ class PrivacyProfile:
         with ctx.workprec(4 * digits + 64), ending_at(budget.end, budget.last):
             brackets = self._bracket_largest(target, digits, method, budget)
             evaluations = _bracket_evaluations(brackets)
-            ends, order = largest_epsilon([order for order, _ in brackets], evaluations)
+            ends, order = largest_epsilon([order for order, _ in brackets], evaluations, target)
             if any(bracket.never for _, bracket in brackets):
                 ends = Dyadic.infinity(), Dyadic.infinity()
             used = next((e for e in evaluations if order in ("both", e.order)), None)

@@ -14,7 +14,7 @@ from flint import arb
 import verified_dp
 from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -59,7 +59,7 @@ class Faked(OneDirection):
     def evaluate(self, epsilon: Fraction, witness: Witness, *_: object) -> Answer:
         self.used.append(witness.prec)
         width = Fraction(1, 2 ** (witness.prec // 10))
-        return Answer(epsilon, witness, SupportWitness(64).evaluate(PLAIN), Bounds(ball(1 - width), arb(1), {}))
+        return Answer(epsilon, witness, ExactWitness(64).evaluate(PLAIN), Bounds(ball(1 - width), arb(1), {}))
 
 
 def ask(direction: OneDirection, bits: float, seconds: float | None = 10.0) -> float:

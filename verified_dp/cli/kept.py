@@ -86,9 +86,11 @@ def _only(methods: list[str]) -> list[str]:
 
 def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosure, Enclosure]:
     """delta and epsilon as a valid certificate records them."""
+    from verified_dp.core.kernel.certificate.check import with_facts
     from verified_dp.core.kernel.certificate.evaluation import read_evaluations
     from verified_dp.core.kernel.evaluation import largest_delta, largest_epsilon
-    from verified_dp.core.kernel.losses import ORDERS, describe_pairs
+    from verified_dp.core.kernel.exact import exact
+    from verified_dp.core.kernel.losses import pairs_and_losses
     from verified_dp.core.kernel.words import convention
     from verified_dp.enclosure import Enclosure
     from verified_dp.papers.ask import DEFAULT_DIGITS as FEW
@@ -96,9 +98,10 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
 
     methods = _methods(document)
     digits = limits.digits or (FEW if "lattice" in methods else DEFAULT_DIGITS)
-    stated = read_evaluations(document["evaluations"])
-    orders = list(ORDERS[spec.relation])
-    tight = all(pair.is_attained for pair in describe_pairs(spec.composition, spec.relation))
+    pairs, losses = pairs_and_losses(spec.composition, spec.relation)
+    by_order = {loss.order: loss for loss in losses}
+    stated = [with_facts(one, by_order) for one in read_evaluations(document["evaluations"])]
+    tight, target = all(pair.is_attained for pair in pairs), exact(document["claim"]["delta"])
 
     def enclosure(quantity: str, ends: Ends, order: str) -> Enclosure:
         return Enclosure(
@@ -107,7 +110,8 @@ def _enclosures(document: Document, spec: Spec, limits: Limits) -> tuple[Enclosu
             convention=convention(spec.composition, spec.relation))
 
     return (enclosure("delta", *largest_delta(one for one in stated if one.quantity == "delta")),
-            enclosure("epsilon", *largest_epsilon(orders, (one for one in stated if one.quantity == "epsilon"))))
+            enclosure("epsilon", *largest_epsilon(
+                list(by_order), [one for one in stated if one.quantity == "epsilon"], target)))
 
 
 def _is_narrow(found: Enclosure) -> bool:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.support import enclose_past_support
+from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.bounds import Bounds, reverse_bounds

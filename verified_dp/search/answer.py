@@ -55,7 +55,8 @@ class Answer:
 
     def evaluation(self, quantity: str, order: str, side: str) -> Evaluation[Dyadic]:
         """What it states, with ends that are rounded outward to the current precision."""
-        return Evaluation(quantity, order, self.epsilon, side, self.witness, *self.bounds.ends(), self.budget())
+        return Evaluation(quantity, order, self.epsilon, side, self.witness, *self.bounds.ends(), self.budget(),
+                          self.bounds.everywhere, self.bounds.until)
 
     def budget(self) -> dict[str, Dyadic]:
         """What each source of error adds at most."""

@@ -9,7 +9,7 @@ from functools import cache
 from flint import arb, ctx
 
 from verified_dp.core.engines.closed import is_single
-from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.families.batches.attack import AttackWitness, from_above, from_below, shuffled_epochs
 from verified_dp.core.families.batches.shuffled import Corner, ShuffledEpoch
 from verified_dp.core.kernel.balls import ball, lower_dyadic, upper_dyadic
@@ -81,7 +81,7 @@ class AttackedOrder(OneDirection):
         self._attacks = tuple(choose_corners(epoch, POINTS if count == 1 else FEW_POINTS)
                               for epoch, count, _ in shuffled_epochs(loss))
         above = ComposedLoss(loss.order, loss.parts, loss.mean_shift_squared)
-        below = AttackWitness(self._attacks, SupportWitness(64)).reduced(loss)
+        below = AttackWitness(self._attacks, ExactWitness(64)).reduced(loss)
         self._above, self._below = make(above), make(below)
         self._sharp = SHARP if is_single(below) else BLUNT
 

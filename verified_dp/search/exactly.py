@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from flint import ctx
 
-from verified_dp.core.engines.rational import EndlessWitness, EndWitness, exact_infinity_mass
-from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.engines.exact import ExactWitness, exact_infinity_mass
 from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.ends import End, end_of
@@ -39,7 +38,7 @@ def past_answer(order: OneDirection) -> Answer | None:
     if end is None:
         return None
     where = end[1].as_fraction() if end[1] > 0 else Fraction(0)
-    return order.exactly(where) or order.evaluate(where, SupportWitness(ctx.prec + _SPARE))
+    return order.evaluate(where, ExactWitness(ctx.prec + _SPARE))
 
 
 def pair_at_end(order: OneDirection, target: Fraction) -> Pair | None:
@@ -47,9 +46,9 @@ def pair_at_end(order: OneDirection, target: Fraction) -> Pair | None:
     loss = order.loss
     if loss.only_moments or target == 1 or exact_infinity_mass(loss) != target:
         return None
-    end, witness = enclose_end(loss), EndWitness(ctx.prec + _SPARE)
+    end, witness = enclose_end(loss), ExactWitness(ctx.prec + _SPARE)
     if end is None and loss.enclose_largest_loss() is None:
-        return order.evaluate(FAR_OUT, EndlessWitness(witness.prec)), None
+        return order.evaluate(FAR_OUT, witness), None
     past = past_answer(order) or order.exactly(Fraction(0))
     if end is None or not end[0] > 0:
         return None if past is None else (None, past)

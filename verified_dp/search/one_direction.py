@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.contour import ReversedValues
-from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.witnesses import Witness, evaluate
@@ -111,7 +111,7 @@ class OneDirection(Estimates):
         if method == "auto" and not self.is_trivial:
             with hurrying(), suppress(Unsupported, OutOfTime):
                 return self.moments.quick(epsilon)
-        return self.evaluate(epsilon, SupportWitness(256))
+        return self.evaluate(epsilon, ExactWitness(256))
 
     def evaluate(self, epsilon: Fraction, witness: Witness, between: Callable[[], None] = check_time) -> Answer:
         """Run the kernel on a witness. Raises OutOfTime past the deadline."""
@@ -120,17 +120,12 @@ class OneDirection(Estimates):
 
     def exactly(self, epsilon: Fraction) -> Answer | None:
         """delta(eps) as a rational number, where it is known as one."""
-        if not self.has_ends:
-            return None
-        from verified_dp.core.engines.rational import ExactWitness
-
-        with suppress(Undecided, InvalidInput):
-            return self.evaluate(epsilon, ExactWitness(max(ctx.prec, 64) + 64))
-        return None
+        answer = self.evaluate(epsilon, ExactWitness(max(ctx.prec, 64) + 64))
+        return answer if answer.bounds.is_rational else None
 
     def is_past_support(self, epsilon: Fraction, bits: float) -> bool:
         """Whether no finite loss is larger: then delta(eps) is known."""
-        found = self.evaluate(epsilon, SupportWitness(max(256, math.ceil(bits) + 64))).bounds
+        found = self.evaluate(epsilon, ExactWitness(max(256, math.ceil(bits) + 64))).bounds
         return bool(found.upper < 1 or found.lower == 1)
 
     def quick_upper(self, epsilon: Fraction) -> Answer:

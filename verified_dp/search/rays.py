@@ -131,7 +131,7 @@ class SeveralTables:
 
 @dataclass(frozen=True)
 class Sums:
-    """log of T158's bounds of what each ray integrates, for some cuts, over the errors allowed at some eps.
+    """log of T187's bounds of what each ray integrates, for some cuts, over the errors allowed at some eps.
 
     epsilons, targets: the least eps first, and log of the error allowed at each. mean_shift_squared: of the plain
     Gaussian steps, whose factor is not in `logs`.

@@ -13,7 +13,7 @@ from typing import Any
 from flint import arb, ctx
 
 from verified_dp.core.engines.closed import ClosedFormWitness, is_quick
-from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.theorems import proved_by
@@ -122,11 +122,10 @@ def _bracket_exactly(asked: Question) -> Bracket | None:
     order = asked.order
     if not order.has_ends and 0 < asked.target < 1:
         return None
-    far_out = order.evaluate(FAR_OUT, SupportWitness(256))
-    for answer in (far_out, order.exactly(FAR_OUT)):
-        if answer is not None and asked.exceeded(answer):  # by the mass at infinity, which no eps takes away (T44)
-            return Bracket(answer, None, never=True)
-    at_zero = order.exactly(Fraction(0)) or order.evaluate(Fraction(0), SupportWitness(256))
+    far_out = order.evaluate(FAR_OUT, ExactWitness(256))
+    if asked.exceeded(far_out):  # by the mass at infinity, which no eps takes away (T44)
+        return Bracket(far_out, None, never=True)
+    at_zero = order.evaluate(Fraction(0), ExactWitness(256))
     if asked.met(at_zero):
         return Bracket(None, at_zero)
     pair = pair_at_end(order, asked.target)
@@ -235,7 +234,7 @@ def _is_near_zero(order: OneDirection, target: Fraction) -> bool:
 
 def bracket_by_moments(order: OneDirection, target: Fraction, method: str) -> Bracket:
     """The least eps that one Renyi order proves, a little above where the bound reaches the target; no lower end."""
-    room = ball(target) - order.evaluate(FAR_OUT, SupportWitness(256)).bounds.lower  # infinity mass
+    room = ball(target) - order.evaluate(FAR_OUT, ExactWitness(256)).bounds.lower  # infinity mass
     if not room > 0:
         return Bracket(None, None)
     guess = order.moments.guess_epsilon(float(room.log()))

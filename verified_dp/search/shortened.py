@@ -9,8 +9,8 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.engines.closed import has_closed_form
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.shortened import INNER, ShortenedWitness
 from verified_dp.core.kernel.balls import ball
@@ -83,7 +83,7 @@ class LongOrder(OneDirection):
 
     def _order(self, kept: Kept) -> OneDirection:
         if kept not in self._orders:
-            self._orders[kept] = self._make(ShortenedWitness(kept, SupportWitness(64)).reduced(self.loss))
+            self._orders[kept] = self._make(ShortenedWitness(kept, ExactWitness(64)).reduced(self.loss))
         return self._orders[kept]
 
     def _rough(self) -> OneDirection:
@@ -118,7 +118,7 @@ class LongOrder(OneDirection):
         if answer.ends is not None:
             return intersect([self._wrapped(end, kept) for end in answer.ends])
         if answer.witness.kind not in INNER:
-            answer = self._order(kept).evaluate(answer.epsilon, SupportWitness(256))
+            answer = self._order(kept).evaluate(answer.epsilon, ExactWitness(256))
         witness = ShortenedWitness(kept, answer.witness)
         values = ReadValues(answer.values, witness.reading(self.loss))
         return Answer(answer.epsilon, witness, values, values.delta(answer.epsilon))

@@ -4,8 +4,9 @@
     verify_bounded(data, seconds=60, megabytes=2048)
     check_and_files(data)                       with the files of this package that the check loaded
 
-What a certificate may ask of its checker is limited before anything is evaluated (core/kernel/certificate/work.py), but
-those limits are about known certificates; this one is about the machine. Standard library only, until the limits hold.
+What a certificate may ask of its checker is limited before anything is evaluated (core/kernel/certificate/check.py),
+but those limits are about known certificates; this one is about the machine. Standard library only, until the limits
+hold.
 """
 
 from __future__ import annotations

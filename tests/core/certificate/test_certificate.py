@@ -20,11 +20,11 @@ from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.divergences import DivergencesWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.marked import Mark, MarkedWitness
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.engines.rational import EndlessWitness, EndWitness, ExactWitness
 from verified_dp.core.engines.rays import MAX_POINTS
 from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.engines.sparse import SparseWitness
@@ -32,12 +32,12 @@ from verified_dp.core.engines.table import HOMES, witness_class
 from verified_dp.core.families.batches.attack import AttackWitness
 from verified_dp.core.families.finite.halves import HalvesWitness, Window
 from verified_dp.core.families.gaussian.shortened import ShortenedWitness
+from verified_dp.core.kernel.certificate.check import MAX_PRECISION, check_work
 from verified_dp.core.kernel.certificate.document import CONTENT, SCHEMA, canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import budget_text, is_budget_for
 from verified_dp.core.kernel.certificate.statement import claimed_text, printed_unit
 from verified_dp.core.kernel.certificate.verdict import decimals, judge
 from verified_dp.core.kernel.certificate.witness import number_text, read_number, read_witness, witness_record
-from verified_dp.core.kernel.certificate.work import MAX_PRECISION, check_work
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Spec
 from verified_dp.core.kernel.dyadic import Dyadic
@@ -365,13 +365,13 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         SparseWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 100, ((50, 1),), Fraction(3), Fraction(0), 80),
         RenyiWitness(Fraction(3, 2), Fraction(1, 7), Fraction(0), (), 80),
         DivergencesWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
-        ExactWitness(80), EndWitness(80), EndlessWitness(80),
+        ExactWitness(80),
         LineWitness(Fraction(1), Fraction(1, 7), 30, (), (), Fraction(3), Fraction(0), 80, (9,), ((50, 1),)),
         HalvesWitness(Fraction(1, 2), ((Window(0, 0, 9), Window(1, 2, 5)), (Window(1, 1, 1),)), 80),
         MarkedWitness(Fraction(1, 8), Fraction(1, 7), 9, (rule,), (rule,), (rule,),
                       (Mark(Fraction(1), Fraction(1, 4), 3),), Fraction(1), Fraction(0), Fraction(-2), 80),
-        ShortenedWitness((0, 3), EndWitness(80)), DeficitsWitness(Fraction(1, 100), 30, 60, 80),
-        AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), EndWitness(80))]
+        ShortenedWitness((0, 3), ExactWitness(80)), DeficitsWitness(Fraction(1, 100), 30, 60, 80),
+        AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), ExactWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))
         assert read_witness(table, "w") == witness

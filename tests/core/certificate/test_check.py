@@ -15,11 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verified_dp.core.kernel.certificate.check import Check, verify
+from verified_dp.core.kernel.certificate.check import Check, current_versions, verify
 from verified_dp.core.kernel.certificate.document import MAX_BYTES, canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import enclosure_record
 from verified_dp.core.kernel.certificate.statement import read_spec
-from verified_dp.core.kernel.certificate.versions import current_versions
 from verified_dp.core.kernel.certificate.witness import read_number, read_witness
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.exact import exact, fraction_text

@@ -29,9 +29,8 @@ from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Laplace
 from verified_dp.core.kernel.balls import lower_dyadic, upper_dyadic
-from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.check import check_work, verify
 from verified_dp.core.kernel.certificate.document import sealed
-from verified_dp.core.kernel.certificate.work import check_work
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Mechanism, Relation, Spec, compose
 from verified_dp.core.kernel.dyadic import Dyadic

@@ -15,12 +15,12 @@ from verified_dp.certificate import build_certificate
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.sparse import SparseWitness
-from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss, SampledAtomicLoss
@@ -91,7 +91,7 @@ def coarse(loss: ComposedLoss) -> Iterator[Witness]:
     grid = LawGrid(-30, ((5, 4), (30, 1), (5, 4)), -30)
     yield LatticeWitness(Fraction(1, 8), Fraction(1), 40, (grid,), ((-60, 60),), 80)
     yield SparseWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 50, ((100, 1),), Fraction(2), Fraction(1, 2), 80)
-    yield SupportWitness(64)
+    yield ExactWitness(64)
     if has_closed_form(loss):
         yield ClosedFormWitness(80)
     if lines(loss).has_transform:

@@ -10,8 +10,8 @@ from flint import acb, arb, ctx
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness, _enclose_direct_on_line
+from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss

@@ -32,8 +32,8 @@ from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball, ball_of
 from verified_dp.core.kernel.certificate import check
+from verified_dp.core.kernel.certificate.check import check_work
 from verified_dp.core.kernel.certificate.document import CONTENT, canonical, sealed
-from verified_dp.core.kernel.certificate.work import check_work
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Composition, Relation, Spec, compose
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput

@@ -20,12 +20,12 @@ from mpmath import mpf
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.sparse import SparseWitness
-from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
@@ -132,7 +132,7 @@ def proposals(loss: ComposedLoss, count: int) -> Iterator[Witness]:
     for grid in (GRID, replace(GRID, start=-20), replace(GRID, shift=F(1, 3))):
         yield LatticeWitness(F(1, 8), F(1), 40, (grid,), windows, 80)
     yield SparseWitness(F(1, 8), F(1), 40, (GRID,), 301, 100, ((50, 1),), F(3, 2), F(1, 2), 80)
-    yield SupportWitness(64)
+    yield ExactWitness(64)
     if has_closed_form(loss):
         yield ClosedFormWitness(80)
     if lines(loss).has_transform:

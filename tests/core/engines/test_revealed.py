@@ -15,10 +15,10 @@ from verified_dp import Gaussian, PoissonSampled, WithReplacement, compose, priv
 from verified_dp.certificate import certify, verify
 from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import enclose_families
 from verified_dp.core.engines.rays import RaysWitness
-from verified_dp.core.engines.support import SupportWitness
 from verified_dp.core.families.batches.mechanism import TruncatedPoisson
 from verified_dp.core.families.batches.truncated_batch import TruncatedBatchLoss
 from verified_dp.core.families.gaussian.shortened import ShortenedWitness
@@ -239,7 +239,7 @@ def test_what_is_dropped_is_needed(relation: str, kept: int) -> None:
     epsilon = F(3, 4)
     loss = loss_of(drawn(5), relation)
     whole = OneDirection(loss).enclose(epsilon, 24.0, "contour", Budget(None)).bounds
-    left, above, below = ShortenedWitness((kept,), SupportWitness(64)).shortened(loss)
+    left, above, below = ShortenedWitness((kept,), ExactWitness(64)).shortened(loss)
     inner = OneDirection(left).enclose(epsilon, 24.0, "contour", Budget(None))
     assert inner.bounds.upper < whole.lower or whole.upper < inner.bounds.lower
     bounds = evaluate(loss, ShortenedWitness((kept,), inner.witness)).delta(epsilon)
@@ -253,18 +253,18 @@ def test_what_is_dropped_is_needed(relation: str, kept: int) -> None:
 def test_what_is_kept_must_be_mixtures(kept: tuple[int, ...]) -> None:
     loss = loss_of(drawn(5), "remove")
     with pytest.raises(InvalidInput, match="side conditions"):
-        evaluate(loss, ShortenedWitness(kept, SupportWitness(64)))
+        evaluate(loss, ShortenedWitness(kept, ExactWitness(64)))
     with pytest.raises(InvalidInput, match="side conditions"):
-        evaluate(loss, ShortenedWitness((3,), ShortenedWitness((2,), SupportWitness(64))))
+        evaluate(loss, ShortenedWitness((3,), ShortenedWitness((2,), ExactWitness(64))))
     with pytest.raises(InvalidInput, match="side conditions"):
-        evaluate(loss_of(truncated(3), "remove"), ShortenedWitness((3,), SupportWitness(64)))
+        evaluate(loss_of(truncated(3), "remove"), ShortenedWitness((3,), ExactWitness(64)))
 
 
 @revealed
 def test_marked_losses_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     epsilon, kept = F(37, 4), (7,)
     loss = loss_of(compose((WithReplacement(Gaussian("2"), 100, 10000), 100)), "remove")
-    left = OneDirection(ShortenedWitness(kept, SupportWitness(64)).shortened(loss)[0])
+    left = OneDirection(ShortenedWitness(kept, ExactWitness(64)).shortened(loss)[0])
     inner = left.enclose(epsilon, 20.0, "contour", Budget(None)).witness
     assert inner.kind == "marked"
     bounds = evaluate(loss, ShortenedWitness(kept, inner)).delta(epsilon)

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from flint import acb, ctx
 
-from verified_dp.core.engines.support import enclose_past_support
+from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss

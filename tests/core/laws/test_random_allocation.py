@@ -14,8 +14,24 @@ from flint import acb, arb, ctx
 
 from verified_dp import Gaussian, RandomAllocation, compose, privacy_profile
 from verified_dp.core.engines.closed import ClosedFormWitness
-from verified_dp.core.families.allocation.allocation_arms import Arm
-from verified_dp.core.families.allocation.allocation_contour import (
+from verified_dp.core.families.allocation.hyperbola import Arm
+from verified_dp.core.families.allocation.hyperbola_choice import (
+    choose_chords,
+    choose_end,
+    choose_plan,
+    choose_scale,
+    start_of,
+)
+from verified_dp.core.families.allocation.large_round import OneRound
+from verified_dp.core.families.allocation.lognormal import (
+    EdmundsonMadansky,
+    Majorant,
+    choose_majorant,
+    enclose_centred,
+    enclose_chords,
+)
+from verified_dp.core.families.allocation.lognormal_nodes import Nodes, Rules, choose_strip, enclose_axis, enclose_nodes
+from verified_dp.core.families.allocation.put import (
     PutValues,
     enclose_put,
     evaluate_put,
@@ -23,22 +39,6 @@ from verified_dp.core.families.allocation.allocation_contour import (
     power_table,
     put_values,
 )
-from verified_dp.core.families.allocation.allocation_plan import (
-    choose_end,
-    choose_hats,
-    choose_plan,
-    choose_scale,
-    start_of,
-)
-from verified_dp.core.families.allocation.lognormal import (
-    Hats,
-    Majorant,
-    choose_majorant,
-    enclose_centred,
-    enclose_hats,
-)
-from verified_dp.core.families.allocation.lognormal_nodes import Nodes, Rules, choose_strip, enclose_axis, enclose_nodes
-from verified_dp.core.families.allocation.one_round import OneRound
 from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss, enclose_moments
 from verified_dp.core.kernel.balls import ball, largest, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -140,10 +140,10 @@ def test_sectors_and_octaves_cover_every_point(noise: Fraction) -> None:
         assert len(rough.strips) == {F(1, 3): 1, F(1): 1, F(10): 5}[noise]
 
 
-def hats_of(spread: arb, depth: int, reach: int) -> Hats:
-    """Hats with an axis from e^-12 to e^8, or to 10 deviations."""
+def chords_of(spread: arb, depth: int, reach: int) -> EdmundsonMadansky:
+    """EdmundsonMadansky with an axis from e^-12 to e^8, or to 10 deviations."""
     low, high = (end / spread for end in (arb(-12) - spread**2, arb(8) + 10 * spread))
-    return enclose_hats(enclose_axis(spread, (lower_end(low), upper_end(high)), 50), depth, reach)
+    return enclose_chords(enclose_axis(spread, (lower_end(low), upper_end(high)), 50), depth, reach)
 
 
 @transform
@@ -167,16 +167,16 @@ def test_the_axis_bounds_the_transform_closely(s: float, bits: int) -> None:
 
 @transform
 @pytest.mark.parametrize("s", [0.1, 1.0, 3.3])
-def test_hats_bound_convex_functions_closely(s: float) -> None:
-    hats = hats_of(arb(s), 8, 14)
+def test_chords_bound_convex_functions_closely(s: float) -> None:
+    chords = chords_of(arb(s), 8, 14)
     u = np.linspace(-12.0, 14.0, 200001)
     weights = np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * (u[1] - u[0])
     x = np.exp(s * u - s * s / 2)
     for rate in (1e-3, 0.05, 0.7, 3.0):
         for sign, end, share in ((1, 1.5, 0.01), (-1, 1.5, 0.1), (-1, 4.0, 0.1)):
-            cut = next(i for i, found in enumerate(hats.cuts) if float(found) == end)
+            cut = next(i for i, found in enumerate(chords.cuts) if float(found) == end)
             below = weights[u < end] @ np.exp(sign * rate * x[u < end])
-            above = float(hats.bound_below(arb(-sign * rate), cut))
+            above = float(chords.bound_below(arb(-sign * rate), cut))
             assert below * (1 - 1e-4) < above and ((sign > 0 and rate > 0.1) or above < below + share * abs(1 - below))
 
 
@@ -200,15 +200,15 @@ def test_few_moments_tell_the_transform_near_0(s: float, turn: float) -> None:
 
 @transform
 @pytest.mark.parametrize("s", [0.01, 0.05, 0.5])
-def test_transforms_far_below_the_rule_s_error_are_bounded_by_hats(s: float) -> None:
+def test_transforms_far_below_the_rule_s_error_are_bounded_by_chords(s: float) -> None:
     """phi(r), about e^{-r + r^2 s^2/2}, where a rule of few bits is lost: above it, and by less than half a unit."""
-    hats = enclose_hats(enclose_axis(arb(s), (arb(-2) / s, arb(6) / s), 24), 20, 30)
+    chords = enclose_chords(enclose_axis(arb(s), (arb(-2) / s, arb(6) / s), 24), 20, 30)
     u = np.linspace(-40.0, 40.0, 400001)
     for rate in (1.0, 12.0, 17.0, 30.0, 60.0):
         logs = -u * u / 2 - rate * np.exp(s * u - s * s / 2)
         truth = logs.max() + math.log(np.exp(logs - logs.max()).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi))
-        assert truth - 1e-9 <= float(hats.bound(arb(rate)).log()) < truth + 0.5
-        mean = float(hats.mean(arb(rate)))
+        assert truth - 1e-9 <= float(chords.bound(arb(rate)).log()) < truth + 0.5
+        mean = float(chords.mean(arb(rate)))
         slope = float(np.exp(logs - logs.max()) @ np.exp(s * u - s * s / 2) / np.exp(logs - logs.max()).sum())
         assert abs(mean - slope) < 0.2 * (1 - slope) + 1e-6
 
@@ -217,24 +217,24 @@ def test_transforms_far_below_the_rule_s_error_are_bounded_by_hats(s: float) -> 
 @pytest.mark.parametrize("s", [0.4, 1.0, 3.0])
 def test_majorants_are_above_everywhere(s: float) -> None:
     """Random turns and cuts at random points of the sector."""
-    rng, hats = random.Random(11), hats_of(arb(s), 8, 14)
+    rng, chords = random.Random(11), chords_of(arb(s), 8, 14)
     for _ in range(150):
         angle = rng.uniform(0.05, 1.05)
         z = 10 ** rng.uniform(-3, 1) * np.exp(1j * rng.uniform(0, np.pi / 2 + angle))
         turn = rng.uniform(0, angle)
         rate, point = z.real * np.cos(turn) + z.imag * np.sin(turn), acb(z.real, z.imag)
-        cut = None if rate >= 0 else rng.randrange(4, len(hats.cuts))
-        bound = Majorant(hats, arb(angle), arb(turn), cut).log_bound(point)
+        cut = None if rate >= 0 else rng.randrange(4, len(chords.cuts))
+        bound = Majorant(chords, arb(angle), arb(turn), cut).log_bound(point)
         assert np.log(abs(phi(z, s))) <= float(bound) + 1e-6
-        chosen = choose_majorant(hats, arb(angle), arb(turn), [point])
+        chosen = choose_majorant(chords, arb(angle), arb(turn), [point])
         assert np.log(abs(phi(z, s))) <= float(chosen.log_bound(point)) + 1e-6
 
 
 @transform
 def test_majorants_are_near_where_it_matters() -> None:
-    hats = hats_of(arb(1), 8, 14)
+    chords = chords_of(arb(1), 8, 14)
     z = 0.05 * np.exp(1j * (np.pi / 2 + 0.3))
-    bound = choose_majorant(hats, arb(0.6), arb(0.05), [acb(z.real, z.imag)]).log_bound(acb(z.real, z.imag))
+    bound = choose_majorant(chords, arb(0.6), arb(0.05), [acb(z.real, z.imag)]).log_bound(acb(z.real, z.imag))
     assert float(bound) < np.log(abs(phi(z, 1.0))) + 1e-3
 
 
@@ -324,9 +324,9 @@ def test_bad_hyperbolas_still_enclose(seed: int) -> None:
     finite = 0
     for _ in range(6):
         with ctx.workprec(64):
-            hats = hats_of(1 / ball(noise), 8, rng.randrange(9, 16))
+            chords = chords_of(1 / ball(noise), 8, rng.randrange(9, 16))
             aim = lower_end(ball(strike) * arb(rng.uniform(0.5, 2.0)))
-            chosen = start_of(t, hats, aim).plan(rng.choice([F(3, 4), F(1, 2), F(1, 8)]))
+            chosen = start_of(t, chords, aim).plan(rng.choice([F(3, 4), F(1, 2), F(1, 8)]))
             bits = rng.randrange(10, 50)
             end = chosen.end_at(arb(rng.randrange(4, 60)) / 8, bits)
             values = put_values(chosen, noise, lower_end(arb(rng.uniform(0.02, 0.6))), end, bits)
@@ -343,11 +343,11 @@ def test_parts_near_0_bound_the_integrand(t: int, s: float, order: int) -> None:
     """By few moments: above |phi^t e^{Kz}| at random places of random parts of random arms, and near it."""
     rng, near = random.Random(t + order), 0
     with ctx.workprec(64):
-        hats, strike = hats_of(arb(s), 8, 14), arb(t) * (1 + order * arb("4.5") * arb(s) / arb(t).sqrt())
+        chords, strike = chords_of(arb(s), 8, 14), arb(t) * (1 + order * arb("4.5") * arb(s) / arb(t).sqrt())
         for _ in range(30):
             angle, v, wide = (arb(rng.uniform(*ends)) for ends in ((0.05, 1.3), (0, 3), (0.05, 0.5)))
             scale = arb(rng.uniform(1, 4) / (s * math.sqrt(t)))
-            arm = Arm(scale * 2, scale, angle, t, hats)
+            arm = Arm(scale * 2, scale, angle, t, chords)
             bound = largest([size + strike * right for size, right in arm.sizes_near_0(v, v + wide)])
             values = []
             for share in (0.0, rng.random(), 1.0):
@@ -362,8 +362,8 @@ def test_parts_near_0_bound_the_integrand(t: int, s: float, order: int) -> None:
 def test_errors_are_not_far_from_what_is_stated() -> None:
     """The alias bound is reached within some orders of magnitude: a step twice as wide breaks a bound for the half."""
     with ctx.workprec(64):
-        hats, strike = hats_of(arb(1), 8, 12), arb(6)
-        chosen = choose_plan(4, hats, strike, 40)
+        chords, strike = chords_of(arb(1), 8, 12), arb(6)
+        chosen = choose_plan(4, chords, strike, 40)
         truth = evaluate_put(4, F(1), F(6), 56).enclose(strike, 2)
         end = choose_end(chosen, 40)
         coarse = put_values(chosen, F(1), arb(1) / 4, end, 60)
@@ -590,8 +590,8 @@ def test_a_sum_misses_by_no_more_than_its_kinds_of_error(power: int) -> None:
 def test_blurred_transforms_are_accounted_for() -> None:
     """A rule of a few bits alone, against a sharp one on the same path: the sum moves by less than `quadrature`."""
     with ctx.workprec(80):
-        hats, strike = hats_of(arb(1), 8, 12), arb(30)
-        chosen = choose_plan(20, hats, strike, 40)
+        chords, strike = chords_of(arb(1), 8, 12), arb(30)
+        chosen = choose_plan(20, chords, strike, 40)
         end = choose_end(chosen, 40)
         rough, sharp = (put_values(chosen, F(1), arb(1) / 16, end, bits) for bits in (1, 60))
         (low, blur), (high, _) = ((total, errors["quadrature"]) for total, errors in
@@ -656,10 +656,10 @@ def test_bounds_are_fine_enough_for_deltas_below_all_doubles() -> None:
     """Add, t = 10^4, noise 1/10, delta about 1e-300: phi(c)^t bounded within a factor of e."""
     with ctx.workprec(64):
         strike = 10**4 * (arb("-39.4415")).exp()
-        hats = choose_hats(10**4, F(1, 10), strike)
-        scale = choose_scale(10**4, hats, strike)
+        chords = choose_chords(10**4, F(1, 10), strike)
+        scale = choose_scale(10**4, chords, strike)
         truth = evaluate_transform(scale)
-        assert truth <= hats.bound(scale) and 10**4 * (hats.bound(scale) / truth).log() < 1
+        assert truth <= chords.bound(scale) and 10**4 * (chords.bound(scale) / truth).log() < 1
 
 
 def evaluate_transform(rate: arb) -> arb:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+import subprocess
+import sys
 from fractions import Fraction
 from types import ModuleType
 
@@ -281,3 +283,14 @@ def test_the_words_of_the_group_follow_the_relation() -> None:
     assert len(texts) == len(Relation)
     pairs = describe_pairs(compose(Gaussian(1)).for_groups(2), Relation.ADD)
     assert [pair.theorems[-1] for pair in pairs] == ["T72-groups"]
+
+
+@pytest.mark.theorem("T72-groups")
+def test_a_group_is_known_where_nothing_else_is_loaded() -> None:
+    """Of a plain Gaussian, in a process that has loaded the kernel alone."""
+    code = ("from verified_dp.core.kernel.composition import Relation, compose\n"
+            "from verified_dp.core.kernel.losses import describe_pairs\n"
+            "from verified_dp.core.kernel.mechanisms import Gaussian\n"
+            "print(*describe_pairs(compose(Gaussian(4)).for_groups(2), Relation.ADD)[0].theorems)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["T23-pair-gaussian", "T72-groups"], done.stderr

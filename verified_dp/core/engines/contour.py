@@ -388,7 +388,8 @@ class LineValues:
             at = ball(epsilon)
             turn, prefactor = acb(0, -(step * at)).exp(), (-(tilt * at)).exp() * scale
             total = prefactor * turned_sum(self.pieces, turn).real - enclose_known_aliases(self, epsilon)
-            found = bounds_from_sum(total + self.infinity_mass + self.lost_mass, errors, above_only)
+            found = bounds_from_sum(total + self.infinity_mass + self.lost_mass, errors,
+                                    above_only)  # type: ignore[arg-type]
             return replace(found, lower=found.lower.max(lower_end(self.infinity_mass)))
 
     @proved_by("T04-alias-bounds", "T05-frequency-truncation", "T06-trapezoidal-enclosure")

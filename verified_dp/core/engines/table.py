@@ -19,12 +19,9 @@ HOMES = {
     "sparse": "engines.sparse:SparseWitness",
     "chernoff": "engines.chernoff:ChernoffWitness",
     "closed-form": "engines.closed:ClosedFormWitness",
-    "support": "engines.support:SupportWitness",
     "renyi": "engines.renyi:RenyiWitness",
     "divergences": "engines.divergences:DivergencesWitness",
-    "exact": "engines.rational:ExactWitness",
-    "end": "engines.rational:EndWitness",
-    "endless": "engines.rational:EndlessWitness",
+    "exact": "engines.exact:ExactWitness",
     "marked": "engines.marked:MarkedWitness",
     "halves": "families.finite.halves:HalvesWitness",
     "shortened": "families.gaussian.shortened:ShortenedWitness",
@@ -33,6 +30,9 @@ HOMES = {
 }
 """kind -> its file below `core`, and its class there. Nothing that a document says is ever imported by its name."""
 EARLIER: dict[str, str] = {
+    "support": "engines.exact:EarlierSupport",
+    "end": "engines.exact:EarlierEnd",
+    "endless": "engines.exact:EarlierEndless",
     "outcomes": "engines.outcomes:EarlierOutcomes",
     "panels": "0.3.0",
 }

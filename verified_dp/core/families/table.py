@@ -76,7 +76,9 @@ SCHEMES: Mapping[str, type[Sampled]] = Lazy({
 def load_pairs(kind: type) -> None:
     """Load the dominating pairs of the family that a class of mechanisms stands in."""
     home, _, file = kind.__module__.rpartition(".")
-    if file == "mechanism" and home.startswith(_FAMILIES):
+    if kind.__name__ == "Grouped":
+        import_module(f"{_FAMILIES}groups.pair")
+    elif file == "mechanism" and home.startswith(_FAMILIES):
         import_module(f"{home}.pair")
 
 

@@ -15,6 +15,8 @@ class Bounds:
     """lower <= delta <= upper (exact balls), and upper bounds of what each source adds to the width.
 
     exact_lower, exact_upper: ends that are known as rational numbers, which balls next to them need not hold.
+    everywhere: whether delta is at least `lower` at every eps, as it is at least the mass at infinity (T44).
+    until: delta(x) is larger than `lower` at every x < until (T127); None where that is not known.
     """
 
     lower: arb
@@ -22,11 +24,18 @@ class Bounds:
     budget: dict[str, arb]
     exact_lower: Fraction | None = None
     exact_upper: Fraction | None = None
+    everywhere: bool = False
+    until: End | None = None
 
     def ends(self) -> tuple[End, End]:
         """The exact ends, and dyadic numbers of the current precision outside of the others."""
         low = lower_dyadic(self.lower) if self.exact_lower is None else end_of(self.exact_lower)
         return low, upper_dyadic(self.upper) if self.exact_upper is None else end_of(self.exact_upper)
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether delta is known as a rational number."""
+        return self.exact_lower is not None and self.exact_lower == self.exact_upper
 
     def exceed(self, target: Fraction) -> bool:
         """Whether delta > target is certain."""

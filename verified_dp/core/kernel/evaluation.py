@@ -17,7 +17,7 @@ from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.ends import End, end_of
 from verified_dp.core.kernel.errors import InconsistentEnclosures
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.witnesses import Witness, is_everywhere, is_strict
+from verified_dp.core.kernel.witnesses import Witness
 
 Ends = tuple[End, End]
 Size = TypeVar("Size", Dyadic, str)
@@ -30,7 +30,8 @@ class Evaluation(Generic[Size]):
 
     quantity "delta": the delta asked for. quantity "epsilon": at = eps_lo with side "lower" shows delta(x) > target
     for every x < at, at = eps_hi with side "upper" shows delta(at) <= target. side: the end that is used ("both"
-    where both are). budget: an upper bound of what each source of error adds.
+    where both are). budget: an upper bound of what each source of error adds. everywhere, until: what the values of
+    the witness say of other eps (`Bounds`); a certificate does not record it, its check asks them.
     """
 
     quantity: str
@@ -41,15 +42,17 @@ class Evaluation(Generic[Size]):
     lower: End
     upper: End
     budget: Mapping[str, Size]
+    everywhere: bool = False
+    until: End | None = None
 
     def exceeds(self, delta: Fraction) -> bool:
-        """Whether delta(x) is larger for every x < at: delta falls strictly before the last loss (T127)."""
-        return self.lower > delta or (is_strict(self.witness) and self.lower >= delta)
+        """Whether delta(x) is larger for every x < at: at `at` too, or since it falls up to there (T127)."""
+        return self.lower > delta or (self.until is not None and self.until >= self.at and self.lower >= delta)
 
-    @property
-    def is_everywhere(self) -> bool:
-        """Whether what is said of `lower` holds at every x: it bounds the mass at infinity (T44, T127)."""
-        return is_everywhere(self.witness)
+    def exceeds_until(self, delta: Fraction) -> End:
+        """An end that delta(x) exceeds this number before, where it `exceeds` it: `at`, or infinity (T44, T127)."""
+        endless = self.until is not None and Dyadic.infinity() <= self.until and self.lower >= delta
+        return Dyadic.infinity() if endless or (self.everywhere and self.lower > delta) else end_of(self.at)
 
 
 @proved_by("T25-composition", "T16-reversal")
@@ -73,14 +76,15 @@ def largest_delta(evaluations: Iterable[Evaluation[Size]]) -> tuple[Ends, str]:
 
 
 @proved_by("T13-epsilon-of-delta", "T25-composition")
-def largest_epsilon(orders: Sequence[str], evaluations: Iterable[Evaluation[Size]]) -> tuple[Ends, str]:
+def largest_epsilon(orders: Sequence[str], evaluations: Iterable[Evaluation[Size]],
+                    target: Fraction) -> tuple[Ends, str]:
     """The enclosure of the largest eps(target) of all orders, from evaluations that show what their sides say.
 
     It is infinite where delta exceeds the target everywhere.
 
     Raises InconsistentEnclosures where the ends contradict each other.
     """
-    shown = {(one.order, one.side): Dyadic.infinity() if one.side == "lower" and one.is_everywhere else end_of(one.at)
+    shown = {(one.order, one.side): one.exceeds_until(target) if one.side == "lower" else end_of(one.at)
              for one in evaluations}
     ends, order = larger({order: (shown.get((order, "lower")), shown.get((order, "upper"), Dyadic.infinity()))
                           for order in orders})

@@ -29,8 +29,7 @@ class Values(Protocol):
 class Witness(Protocol):
     """A frozen dataclass of exact numbers: what a certificate records of an evaluation.
 
-    kind: its name in certificates. method: that of the method which it belongs to. Some say more: see `is_strict` and
-    `is_everywhere`.
+    kind: its name in certificates. method: that of the method which it belongs to.
     """
 
     kind: ClassVar[str]
@@ -48,16 +47,6 @@ class Witness(Protocol):
 
     def work(self, loss: ComposedLoss) -> Work:
         """What evaluating takes, from counts alone, for any witness whatever."""
-
-
-def is_strict(witness: Witness) -> bool:
-    """Whether delta at every smaller eps exceeds its lower end (T127)."""
-    return getattr(witness, "strict", False)
-
-
-def is_everywhere(witness: Witness) -> bool:
-    """Whether its lower end holds at every eps: it bounds the mass at infinity (T44, T127)."""
-    return getattr(witness, "everywhere", False)
 
 
 Reading = Callable[[Bounds, Fraction], Bounds]
@@ -143,10 +132,5 @@ def evaluate(loss: ComposedLoss, witness: Witness, between: Callable[[], None] =
     if not 2 <= witness.prec <= MAX_BITS:
         raise InvalidInput("witness.prec", witness.prec, f"between 2 and {MAX_BITS} bits")
     if not witness.applies(loss):
-        raise unfit(witness)
+        raise InvalidInput("witness", type(witness).__name__, "a witness that meets its side conditions")
     return loss.read(witness, witness.evaluate(loss, between))
-
-
-def unfit(witness: Witness) -> InvalidInput:
-    """The error of a witness that says nothing of a loss."""
-    return InvalidInput("witness", type(witness).__name__, "a witness that meets its side conditions")

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from flint import ctx
 
-from verified_dp.core.engines.support import enclose_past_support
+from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composed import ComposedLoss

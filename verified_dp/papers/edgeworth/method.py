@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds

@@ -16,8 +16,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
+from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.families.guarantees.renyi import ONLY_MOMENTS
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.balls import ball

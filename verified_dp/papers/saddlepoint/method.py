@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.engines.support import enclose_past_support
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.kernel.balls import ball, upper_end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verified_dp.core.engines.chernoff import ChernoffWitness
-from verified_dp.core.engines.support import SupportWitness
+from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import choose_family_nodes, dyadic, panel_rule
@@ -31,6 +31,6 @@ def chernoff_witness(model: Estimates, tilt: float) -> Witness:
     rules = floats.rules([choose_family_nodes(family, tilt, 8.0) for family in floats.ruled],
                          lambda half_line: panel_rule(half_line.panels(tilt, (), 0.0, 8.0)))
     if sum(rule.last - rule.first for rule in rules) > MANY_NODES:
-        return SupportWitness(256)  # 0 <= delta <= 1 is all that is cheap
+        return ExactWitness(256)  # 0 <= delta <= 1 is all that is cheap
     prec = 64 + 2 * max((count - 1).bit_length() for _, count in model.loss.laws)
     return ChernoffWitness(dyadic(tilt), rules, prec)

@@ -31,7 +31,7 @@ from .inputs import Claim, read_claim, read_input
 from .losses import ComposedLoss
 from .pairs import ORDERS, read_pairs
 from .verdict import Statement, judge
-from .witnesses import KINDS, Attack, check_size, read_witness, values_of
+from .witnesses import KINDS, Attack, Exact, ExactValues, check_size, read_witness, values_of
 from .words import assumptions
 
 GUARD_BITS, MORE_BITS = 64, 128
@@ -88,6 +88,7 @@ def _check(document: Document, progress: Callable[[int, int], object]) -> Check:
     if type(found) is not list or len(found) > MAX_ENTRIES:
         raise Invalid("evaluations", f"must be a list of at most {MAX_ENTRIES}")
     entries = [_read_entry(table, f"evaluations[{index}]") for index, table in enumerate(found)]
+    entries = [(_with_facts(statement, witness, claim.delta, losses), witness) for statement, witness in entries]
     judged = judge(claim, ORDERS[run.relation], tight, [statement for statement, _ in entries])
     for key, expected in judged.items():
         check_equal(document[key], expected, key, "does not follow from the evaluations")
@@ -186,9 +187,19 @@ def _read_entry(table: Any, path: str) -> tuple[Statement, Any]:
     witness = _read_witness(table, path)
     _check_budget_form(table["error_budget"], f"{path}.error_budget")
     at = read_fraction(table["at"], f"{path}.at")
-    kind = table["witness"]["kind"]
-    return Statement(table["quantity"], table["order"], at, table["side"], lower, upper,
-                     falls=kind in ("end", "endless"), everywhere=kind in ("support", "endless")), witness
+    return Statement(table["quantity"], table["order"], at, table["side"], lower, upper), witness
+
+
+def _with_facts(statement: Statement, witness: Any, target: Fraction, losses: Mapping[str, ComposedLoss]) -> Statement:
+    """What an exact witness says of other eps besides."""
+    if not isinstance(witness, Exact) or statement.order not in losses:
+        return statement
+    try:
+        with precision(witness.prec + GUARD_BITS):
+            floor, falls, endless = ExactValues(losses[statement.order]).says(statement.at)
+    except (ArithmeticError, LookupError, ValueError):
+        return statement
+    return replace(statement, falls=falls, everywhere=floor and (endless or statement.lower > target))
 
 
 def _read_witness(table: Any, path: str) -> Any:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, get_args, get_origin, get_type_hints
 
 from .atoms import FiniteLoss
-from .balls import Ball, Unknown, ball, larger, precision, smaller
+from .balls import Ball, ball, larger, precision, smaller
 from .contour import Bounds, Chernoff, Line, RenyiOrder, not_covered, require
 from .divergences import Divergences
 from .document import Invalid, TooMuch, read_number
@@ -27,35 +27,12 @@ MAX_LENGTH = 2**22
 
 
 @dataclass(frozen=True)
-class Support:
-    """delta is the infinity mass from the largest loss on (T07)."""
-
-    prec: int
-
-    def evaluate(self, loss: ComposedLoss) -> SupportValues:
-        return SupportValues(loss)
-
-
-@dataclass(frozen=True)
-class SupportValues:
-    loss: ComposedLoss
-
-    def enclose(self, epsilon: Fraction) -> Bounds:
-        """An exact comparison where the largest loss is a known rational number."""
-        end, infinity = self.loss.largest(), self.loss.infinity()
-        past = end is not None and (epsilon >= end if isinstance(end, Fraction) else ball(epsilon) >= end)
-        upper = smaller(infinity.upper(), 1) if past else Ball(1)
-        return Bounds(larger(infinity.lower(), 0), upper, {})
-
-
-@dataclass(frozen=True)
 class Exact:
-    """delta as a rational number: past the support, or at 0 where all masses are rational (T126)."""
+    """P(S = inf) <= delta <= 1; as a rational number past the support, or at 0 where all masses are rational (T126)."""
 
     prec: int
 
     def evaluate(self, loss: ComposedLoss) -> ExactValues:
-        require(not loss.only_moments)
         return ExactValues(loss)
 
 
@@ -64,46 +41,30 @@ class ExactValues:
     loss: ComposedLoss
 
     def enclose(self, epsilon: Fraction) -> Bounds:
-        end = self.loss.largest()
+        end, bare = self.loss.largest(), self.loss.only_moments
         past = end is not None and (epsilon >= end if isinstance(end, Fraction) else ball(epsilon) >= end)
-        value = exact_infinity(self.loss) if past else None
-        if value is None and epsilon == 0:
+        mass = None if bare else exact_infinity(self.loss)
+        value = mass if past else None
+        if value is None and epsilon == 0 and not bare:
             value = total_variation(self.loss)
-        if value is None:
-            raise Unknown("delta is not known as a rational number")
-        return Bounds(ball(value), ball(value), {}, value, value)
+        if value is not None and value != mass:
+            return Bounds(ball(value), ball(value), {}, value, value)
+        infinity = self.loss.infinity() if mass is None else ball(mass)
+        upper = smaller(infinity.upper(), 1) if past or value is not None else Ball(1)
+        return Bounds(larger(infinity.lower(), 0), upper, {}, mass, value)
 
-
-@dataclass(frozen=True)
-class SupportEnd:
-    """at is at most the largest finite loss, so delta(x) > P(S = inf) for every x < at (T127)."""
-
-    prec: int
-
-    def evaluate(self, loss: ComposedLoss) -> SupportEndValues:
-        require(not loss.only_moments)
-        return SupportEndValues(loss)
-
-
-@dataclass(frozen=True)
-class SupportEndValues:
-    loss: ComposedLoss
-
-    def enclose(self, epsilon: Fraction) -> Bounds:
-        end, infinity = self.loss.largest(), self.loss.infinity()
+    def says(self, epsilon: Fraction) -> tuple[bool, bool, bool]:
+        """Whether its lower end holds at every x, delta is larger at every x < eps, and is at every x (T44, T127)."""
+        if self.loss.epochs:
+            return False, False, False
+        if self.loss.only_moments:
+            return True, False, False
+        found, mass, end = self.enclose(epsilon), exact_infinity(self.loss), self.loss.largest()
+        if found.exact_lower != mass:
+            return False, False, False
         inside = end is None or (epsilon <= end if isinstance(end, Fraction) else ball(epsilon) <= end)
-        if not (inside and infinity < 1):
-            raise Unknown("whether there are larger losses")
-        return Bounds(larger(infinity.lower(), 0), Ball(1), {}, exact_infinity(self.loss))
-
-
-@dataclass(frozen=True)
-class Endless(SupportEnd):
-    """There is no largest finite loss, so delta(x) > P(S = inf) for every x (T127)."""
-
-    def evaluate(self, loss: ComposedLoss) -> SupportEndValues:
-        require(loss.largest() is None)
-        return super().evaluate(loss)
+        falls = inside and (self.loss.infinity() < 1 if mass is None else mass < 1)
+        return True, falls, falls and end is None
 
 
 class AnyWitness:
@@ -170,7 +131,6 @@ def values_of(witness: Any, loss: ComposedLoss) -> Any:
     """What a witness gives on a loss; of shuffled epochs nothing but an attack holds from below."""
     if not loss.epochs or isinstance(witness, Attack):
         return witness.evaluate(loss)
-    require(not isinstance(witness, SupportEnd))
     return OneEnd(witness.evaluate(loss), above=True)
 
 
@@ -178,10 +138,10 @@ KINDS: dict[str, tuple[type[Any], str]] = {
     "line": (Line, "contour"),
     "chernoff": (Chernoff, "contour"),
     "closed-form": (ClosedForm, "closed-form"),
-    "support": (Support, "closed-form"),
+    "support": (Exact, "closed-form"),
     "exact": (Exact, "closed-form"),
-    "end": (SupportEnd, "closed-form"),
-    "endless": (Endless, "closed-form"),
+    "end": (Exact, "closed-form"),
+    "endless": (Exact, "closed-form"),
     "renyi": (RenyiOrder, "renyi"),
     "divergences": (Divergences, "renyi"),
     "attack": (Attack, "attack"),

@@ -1,4 +1,4 @@
-"""Bounds of the transform phi(z) = E e^{-zX} of a lognormal likelihood ratio: hats, moments, majorants (T131).
+"""Bounds of the transform phi(z) = E e^{-zX} of a lognormal likelihood ratio: chords, moments, majorants (T131).
 
 X = e^{su - s^2/2}, u standard normal, s > 0, so E X = 1. phi is analytic on the plane cut along the negative axis:
 the line of integration may be turned to Im u = -A, where -zX has its argument turned by -sA.
@@ -51,7 +51,7 @@ _LOST = 256
 
 
 @dataclass(frozen=True)
-class Hats:
+class EdmundsonMadansky:
     """E[f(X); u < cuts[i]] <= sum of f(places) with weights full up to i and right[i] after it, for convex f >= 0.
 
     Bin i lies between places[i] and places[i+1] = X(cuts[i]), places[0] = 0; right: the share of E[.; bin] that falls
@@ -74,7 +74,7 @@ class Hats:
 
     @proved_by("T131-lognormal-transform")
     def bound(self, rate: arb) -> arb:
-        """Bound E e^{-rate X}, rate >= 0: by the axis' rule, or where that is lost in its error by the hats too."""
+        """Bound E e^{-rate X}, rate >= 0: by the axis' rule, or where that is lost in its error by the chords too."""
         found = self.axis.bound(rate)
         if found > _LOST * self.axis.nodes.error:
             return found
@@ -100,8 +100,8 @@ class Hats:
 
 
 @proved_by("T131-lognormal-transform")
-def enclose_hats(axis: Axis, depth: int, reach: int) -> Hats:
-    """Hats between u = -depth and u = reach, half a unit wide, a whole one far out."""
+def enclose_chords(axis: Axis, depth: int, reach: int) -> EdmundsonMadansky:
+    """Enclose the bound between u = -depth and u = reach, by bins half a unit wide, a whole one far out."""
     spread, halves = axis.nodes.spread, [n for n in range(-2 * depth, 2 * reach + 1) if -6 <= n <= 10 or n % 2 == 0]
     cuts = [arb(n) / 2 for n in halves]  # exact: integers
     places = [arb(0), *((spread * u - spread**2 / 2).exp() for u in cuts)]
@@ -115,7 +115,7 @@ def enclose_hats(axis: Axis, depth: int, reach: int) -> Hats:
         left.append(upper_end(mass - share))
         right.append(upper_end(share))
     full = [left[0], *(a + b for a, b in zip(right, [*left[1:], arb(0)], strict=True))]
-    return Hats(spread, cuts, places, right, full, beyond, axis)
+    return EdmundsonMadansky(spread, cuts, places, right, full, beyond, axis)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Majorant:
     cut: None where rate >= 0 on the whole set: then e^{A^2/2} E e^{-rate X}.
     """
 
-    hats: Hats
+    chords: EdmundsonMadansky
     angle: arb
     turn: arb
     cut: int | None
@@ -136,22 +136,22 @@ class Majorant:
     @proved_by("T131-lognormal-transform")
     def log_bound(self, z: acb) -> arb:
         """Bound log |phi| at a corner of the set."""
-        first, last = self.turn / self.hats.spread, self.angle / self.hats.spread
+        first, last = self.turn / self.chords.spread, self.angle / self.chords.spread
         rate = z.real * self.turn.cos() + z.imag * self.turn.sin()
         if self.cut is None:
-            return first**2 / 2 + self.hats.bound(rate).log() if rate >= 0 else arb.pos_inf()
-        end, growth = self.hats.cuts[self.cut], (-rate).max(arb(0)) * self.hats.places[self.cut + 1]
+            return first**2 / 2 + self.chords.bound(rate).log() if rate >= 0 else arb.pos_inf()
+        end, growth = self.chords.cuts[self.cut], (-rate).max(arb(0)) * self.chords.places[self.cut + 1]
         across = (last - first) * ((last**2 - end**2) / 2 + growth).exp() / (2 * arb.pi()).sqrt()
-        along = (first**2 / 2).exp() * self.hats.bound_below(rate, self.cut)
-        return upper_end((along + across + (last**2 / 2).exp() * self.hats.beyond[self.cut]).log())
+        along = (first**2 / 2).exp() * self.chords.bound_below(rate, self.cut)
+        return upper_end((along + across + (last**2 / 2).exp() * self.chords.beyond[self.cut]).log())
 
 
-def choose_majorant(hats: Hats, angle: arb, turn: arb, corners: list[acb]) -> Majorant:
+def choose_majorant(chords: EdmundsonMadansky, angle: arb, turn: arb, corners: list[acb]) -> Majorant:
     """The path for a turn, cut where e^{-rate X} g(u) begins to grow."""
     least = smallest([z.real * turn.cos() + z.imag * turn.sin() for z in corners])
     if least >= 0:
-        return Majorant(hats, angle, turn, None)
-    cut = len(hats.cuts) - 1
-    while cut > 1 and not -hats.spread * least * hats.places[cut + 1] <= hats.cuts[cut]:
+        return Majorant(chords, angle, turn, None)
+    cut = len(chords.cuts) - 1
+    while cut > 1 and not -chords.spread * least * chords.places[cut + 1] <= chords.cuts[cut]:
         cut -= 1
-    return Majorant(hats, angle, turn, cut)
+    return Majorant(chords, angle, turn, cut)

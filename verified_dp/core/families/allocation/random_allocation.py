@@ -14,9 +14,9 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.families.allocation.allocation_contour import Band, enclose_put, itemise_put, own_bits
-from verified_dp.core.families.allocation.allocation_line import GaussianPart, Line, bound_left, choose_start
-from verified_dp.core.families.allocation.one_round import OneRound
+from verified_dp.core.families.allocation.density_line import GaussianPart, Line, bound_left, choose_start
+from verified_dp.core.families.allocation.large_round import OneRound
+from verified_dp.core.families.allocation.put import Band, enclose_put, itemise_put, own_bits
 from verified_dp.core.kernel.balls import (
     BOUND_BITS,
     ball,

@@ -13,11 +13,11 @@ from verified_dp.core.families.batches.shuffled import ShuffledEpoch
 from verified_dp.core.families.batches.truncated_batch import TruncatedBatchLoss, full_batch_share
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.pair import mixture_step, mixture_words
+from verified_dp.core.families.groups.pair import for_group, group_step, refuse_group
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.groups import for_group, group_step, refuse_group
 from verified_dp.core.kernel.steps import DominatingPair, Step, pair_in_order, refuse, step_of
 from verified_dp.core.kernel.theorems import proved_by
 

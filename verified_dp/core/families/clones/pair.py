@@ -7,9 +7,9 @@ from fractions import Fraction
 from verified_dp.core.families.clones.clones import CloneLoss, CloneOddsLoss
 from verified_dp.core.families.clones.mechanism import ShuffledLocal
 from verified_dp.core.families.finite.mechanism import RandomizedResponse
+from verified_dp.core.families.groups.pair import group_step
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.groups import group_step
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.steps import DominatingPair, Step, refuse, step_of
 from verified_dp.core.kernel.theorems import proved_by

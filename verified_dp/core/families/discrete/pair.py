@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.discrete.mechanism import (
     DiscreteGaussian,
     DiscreteGaussianVector,
     DiscreteLaplace,
     DiscreteLaplaceVector,
 )
-from verified_dp.core.families.discrete.shifts import DiscreteGaussianMixtureLoss, DiscreteLaplaceMixtureLoss
-from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss
-from verified_dp.core.families.guarantees.mechanism import ZCDP
+from verified_dp.core.families.groups.pair import group_step
 from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.exact import square_root
-from verified_dp.core.kernel.groups import group_step
 from verified_dp.core.kernel.steps import Step, pair_in_order, step_of, with_theorem
 from verified_dp.core.kernel.theorems import proved_by
 
@@ -26,6 +22,8 @@ from verified_dp.core.kernel.theorems import proved_by
 @step_of.register
 @proved_by("T42-pair-shift")
 def _discrete_laplace(mechanism: DiscreteLaplace, order: str, relation: Relation) -> Step:
+    from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss  # each noise loads its own law
+
     b, shift = mechanism.scale, mechanism.sensitivity
     pair = pair_in_order(order, f"discrete Laplace({shift}, {shown(b)})", f"discrete Laplace(0, {shown(b)})",
                          "T42-pair-shift")
@@ -35,6 +33,8 @@ def _discrete_laplace(mechanism: DiscreteLaplace, order: str, relation: Relation
 @step_of.register
 @proved_by("T42-pair-shift")
 def _discrete_gaussian(mechanism: DiscreteGaussian, order: str, relation: Relation) -> Step:
+    from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
+
     s2, shift = mechanism.sigma_squared, mechanism.sensitivity
     pair = pair_in_order(order, f"discrete Gaussian({shift}, {shown(s2)})", f"discrete Gaussian(0, {shown(s2)})",
                          "T42-pair-shift")
@@ -44,12 +44,16 @@ def _discrete_gaussian(mechanism: DiscreteGaussian, order: str, relation: Relati
 @random_shift.register
 @proved_by("T74-sampled-shifts")
 def _discrete_laplace_shift(inner: DiscreteLaplace, setting: Setting) -> Step:
+    from verified_dp.core.families.discrete.shifts import DiscreteLaplaceMixtureLoss  # of such samples alone
+
     return shifted_sample(inner, setting, inner.sensitivity, partial(DiscreteLaplaceMixtureLoss, inner.scale))
 
 
 @random_shift.register
 @proved_by("T74-sampled-shifts")
 def _discrete_gaussian_shift(inner: DiscreteGaussian, setting: Setting) -> Step:
+    from verified_dp.core.families.discrete.shifts import DiscreteGaussianMixtureLoss  # of such samples alone
+
     deviation = square_root(inner.sigma_squared)
     return shifted_sample(inner, setting, inner.sensitivity, partial(DiscreteGaussianMixtureLoss, deviation))
 
@@ -66,6 +70,8 @@ def _discrete_laplace_vector(mechanism: DiscreteLaplaceVector, order: str, relat
 @proved_by("T151-discrete-gaussian-vectors")
 def _discrete_gaussian_vector(mechanism: DiscreteGaussianVector, order: str, relation: Relation) -> Step:
     """zCDP with rho = D^2 / (2 s^2), the squared norm of integers being one."""
+    from verified_dp.core.families.guarantees.mechanism import ZCDP  # of vectors alone
+
     squared = mechanism.sensitivity**2
     step = step_of(ZCDP((squared.numerator // squared.denominator) / (2 * mechanism.sigma_squared)), order, relation)
     return with_theorem(step, "T151-discrete-gaussian-vectors")

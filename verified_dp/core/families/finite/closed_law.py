@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from verified_dp.core.engines.exact import exact_infinity_mass
 from verified_dp.core.engines.pieces import (
     count_pieces,
     enclose_atoms_exactly,
@@ -15,7 +16,6 @@ from verified_dp.core.engines.pieces import (
     enclose_exactly,
     enclose_tails_exactly,
 )
-from verified_dp.core.engines.rational import exact_infinity_mass
 from verified_dp.core.families.finite.atomic import Atom, AtomicLaw, FiniteLoss
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED, Law, PlainLaw

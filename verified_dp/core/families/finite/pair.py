@@ -10,9 +10,9 @@ from flint import ctx
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
 from verified_dp.core.families.finite.groups import GroupOddsLoss
 from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
+from verified_dp.core.families.groups.pair import THEOREM, for_group, group_step, refuse_group
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.groups import THEOREM, for_group, group_step, refuse_group
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.steps import DominatingPair, Step, pair_in_order, refuse, step_of
 from verified_dp.core.kernel.theorems import proved_by

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from verified_dp.core.families.gaussian.mechanism import GaussianDP, MatrixGaussian, MixtureOfGaussians, TreeAggregation
-from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.composition import Component, Relation
 from verified_dp.core.kernel.exact import SquareRoot
@@ -55,6 +54,8 @@ def mixture_step(pair: DominatingPair, sigma: Fraction, above: tuple[Component, 
     if len(above) == 2 and above[0][0] == 0:
         norm, weight = above[1]
         return Step(pair, SampledGaussianLoss(weight, sigma / norm, pair.order))
+    from verified_dp.core.families.gaussian.mixture import MixtureLoss  # of several components: a law of its own
+
     return Step(pair, MixtureLoss(sigma, above, ((Fraction(0), Fraction(1)),), "remove").in_order(pair.order))
 
 

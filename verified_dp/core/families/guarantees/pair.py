@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from verified_dp.core.families.finite.mechanism import ApproximateDP
+from verified_dp.core.families.groups.pair import for_group, group_step, refuse_group
 from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
 from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.groups import for_group, group_step, refuse_group
 from verified_dp.core.kernel.steps import DominatingPair, Step, step_of
 from verified_dp.core.kernel.theorems import proved_by
 
@@ -21,6 +20,8 @@ def _zcdp(mechanism: ZCDP, order: str, relation: Relation) -> Step:
     """No pair is known: bounds on the moments of the loss alone. With rho = 0 it is xi-DP (T66 (e))."""
     rho, xi = mechanism.rho, mechanism.xi or Fraction(0)
     if xi and not rho:
+        from verified_dp.core.families.finite.mechanism import ApproximateDP  # seldom needed
+
         pure = step_of(ApproximateDP(xi, 0), order, relation)
         return replace(pure, pair=replace(pure.pair, theorems=("T66-moment-laws", *pure.pair.theorems)))
     law = ZCDPLoss(rho, xi=xi) if rho else None

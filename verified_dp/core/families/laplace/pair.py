@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace, LaplaceVector
-from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss
 from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, shifted_sample
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
@@ -30,6 +29,8 @@ def _exponential(mechanism: Exponential, order: str, relation: Relation) -> Step
 @random_shift.register
 @proved_by("T74-sampled-shifts")
 def _laplace_shift(inner: Laplace, setting: Setting) -> Step:
+    from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss  # of such samples alone
+
     return shifted_sample(inner, setting, inner.ratio, LaplaceMixtureLoss)
 
 

@@ -6,17 +6,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGaussians
-from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.pair import mixture_step, mixture_words
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.groups.pair import group_step, refuse_group
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
-from verified_dp.core.families.sampling.sampled import SampledLoss
 from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, sampled_step
 from verified_dp.core.kernel.composition import MAX_DRAWS, Component, Composition, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, square, square_root
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.groups import group_step, refuse_group
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.core.kernel.steps import DominatingPair, Step, refuse, step_of
@@ -65,6 +63,8 @@ def _sample(law: Law | None, setting: Setting) -> Law | None:
         return None
     if q == 1:
         return law.in_order(order)
+    from verified_dp.core.families.sampling.sampled import SampledLoss  # of all but Gaussians
+
     return law.on_sample(q, order) or SampledLoss(law, q, order)
 
 
@@ -106,6 +106,8 @@ def gaussian_sample(s: Fraction | SquareRoot, setting: Setting, *theorems: str, 
         return _all_or_none(pair, (above[-1][0] - below[0][0]) ** 2 / square(s), setting.probability)
     if setting.records == 1:
         return Step(pair, SampledGaussianLoss(setting.probability, s, setting.order))
+    from verified_dp.core.families.gaussian.mixture import MixtureLoss  # of groups alone
+
     return _group_sample(pair, MixtureLoss(s, above, below, "remove"), setting)
 
 
@@ -116,7 +118,7 @@ def _all_or_none(pair: DominatingPair, shift_squared: Fraction, probability: Fra
 
 
 @proved_by("T72-groups")
-def _group_sample(pair: DominatingPair, law: MixtureLoss, setting: Setting) -> Step:
+def _group_sample(pair: DominatingPair, law: Law, setting: Setting) -> Step:
     """How many of the group are on the sample is binomial (T72)."""
     return Step(pair, law.in_order(setting.order))
 

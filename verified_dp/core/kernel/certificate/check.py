@@ -17,11 +17,14 @@ one: every such certificate states what is true.
 
 from __future__ import annotations
 
+import platform
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import flint
 from flint import arb, ctx
 
 from verified_dp.core.kernel.balls import upper_dyadic
@@ -30,8 +33,6 @@ from verified_dp.core.kernel.certificate.evaluation import is_budget_for, read_e
 from verified_dp.core.kernel.certificate.statement import read_spec
 from verified_dp.core.kernel.certificate.theorems import other_theorems, pairs_record, theorems_record
 from verified_dp.core.kernel.certificate.verdict import judge
-from verified_dp.core.kernel.certificate.versions import VERSIONS, current_versions
-from verified_dp.core.kernel.certificate.work import MAX_MEMORY, check_work
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Spec
 from verified_dp.core.kernel.dyadic import Dyadic
@@ -50,6 +51,14 @@ Known = dict[tuple[str, Witness], tuple[Values, int]]
 """What (order, witness) gave, and the bytes that it takes."""
 
 _GUARD_BITS = 64
+MAX_PRECISION = 50_000
+"""Bits; 1000 digits, the most the command line gives, need under 10^4."""
+MAX_WORK = 4 * 10**9
+"""Units for a whole certificate: five to ten minutes, twenty times the largest known one."""
+MAX_MEMORY = 2**31
+"""Bytes of any one evaluation."""
+VERSIONS = ("verified-dp", "python-flint", "FLINT", "python")
+"""What a certificate names: of this package, of the arithmetic, of Python."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,7 @@ def check_content(document: Document, progress: Progress = lambda done, of: None
         "assumptions",
         "not what claim and input take for granted",
     )
-    entries = read_evaluations(document["evaluations"])
+    entries = [with_facts(entry, losses) for entry in read_evaluations(document["evaluations"])]
     _check_judgement(document, spec, entries, tuple(losses), all(pair.is_attained for pair in pairs))
     used = [(losses[entry.order], entry.witness) for entry in entries]
     other = [*_other_versions(document["versions"]), *_other_theorems(document, theorems_record(pairs, used))]
@@ -141,6 +150,23 @@ def _read(document: Document) -> tuple[Spec, tuple[DominatingPair, ...], Losses]
         raise InvalidCertificate("input", str(error)) from None
 
 
+def with_facts(entry: Evaluation[str], losses: Losses) -> Evaluation[str]:
+    """The entry with what its values say of other eps, where its witness `tells` that at once; else as it is.
+
+    A witness that cannot be evaluated says nothing, and is refused with all others.
+    """
+    loss = losses.get(entry.order)
+    if loss is None or not getattr(entry.witness, "tells", False):
+        return entry
+    try:
+        check_work([(loss, entry.witness)])
+        with ctx.workprec(entry.witness.prec + _GUARD_BITS):
+            bounds = evaluate(loss, entry.witness).delta(entry.at)
+    except (InvalidCertificate, InvalidInput, Undecided, ArithmeticError, LookupError, ValueError):
+        return entry
+    return replace(entry, everywhere=bounds.everywhere, until=bounds.until)
+
+
 def _check_judgement(
     document: Document, spec: Spec, entries: list[Evaluation[str]], orders: tuple[str, ...], tight: bool
 ) -> None:
@@ -149,6 +175,13 @@ def _check_judgement(
     judged = judge(spec.claim, orders, tight, entries)
     for key, expected in judged.items():
         check_equal(document[key], expected, key, "does not follow from the evaluations")
+
+
+def current_versions() -> dict[str, str]:
+    """What runs here."""
+    package = sys.modules["verified_dp"]  # loaded before any of its modules; importing it would point upwards
+    found = (package.__version__, flint.__version__, flint.__FLINT_VERSION__, platform.python_version())
+    return dict(zip(VERSIONS, found, strict=True))
 
 
 def _other_versions(found: Any) -> list[str]:
@@ -167,6 +200,18 @@ def _other_theorems(document: Document, here: list[str]) -> list[str]:
     if document["versions"]["verified-dp"] == current_versions()["verified-dp"]:
         check_equal(document["theorems"], here, "theorems", "not the theorems behind pairs and evaluations")
     return other
+
+
+def check_work(evaluations: Iterable[tuple[ComposedLoss, Witness]], path: str = "evaluations") -> None:
+    """InvalidCertificate where a witness asks for too much, or all together do. Nothing is evaluated."""
+    total = 0
+    for index, (loss, witness) in enumerate(evaluations):
+        if not 2 <= witness.prec <= MAX_PRECISION:
+            raise InvalidCertificate(f"{path}[{index}].witness.prec", f"must be from 2 to {MAX_PRECISION} bits")
+        work = witness.work(loss)
+        total += work.units
+        if total > MAX_WORK or work.memory > MAX_MEMORY:
+            raise InvalidCertificate(f"{path}[{index}].witness", "takes more work or memory than a check may use")
 
 
 def _check_enclosures(entries: list[Evaluation[str]], losses: Losses, progress: Progress) -> None:

@@ -68,7 +68,8 @@ def judge(claim: Claim, orders: Sequence[str], tight: bool, recorded: Sequence[E
         _check_purpose(claim, entry, f"evaluations[{index}]")
     try:
         delta, delta_order = largest_delta(one for one in recorded if one.quantity == "delta")
-        epsilon, epsilon_order = largest_epsilon(orders, [one for one in recorded if one.quantity == "epsilon"])
+        epsilon, epsilon_order = largest_epsilon(orders, [one for one in recorded if one.quantity == "epsilon"],
+                                                 claim.delta)
     except InconsistentEnclosures as error:
         raise InvalidCertificate("evaluations", str(error)) from None
     refuted = tight and (delta[0] > claim.delta or epsilon[0] > claim.epsilon)

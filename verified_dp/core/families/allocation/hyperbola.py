@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from flint import acb, arb
 
-from verified_dp.core.families.allocation.lognormal import Hats, Majorant, choose_majorant
+from verified_dp.core.families.allocation.lognormal import EdmundsonMadansky, Majorant, choose_majorant
 from verified_dp.core.kernel.balls import ball, integer_below, largest, lower_end, upper_end
 from verified_dp.core.kernel.theorems import proved_by
 
@@ -78,7 +78,7 @@ class Arm:
     scale: arb
     angle: arb
     rounds: int
-    hats: Hats
+    chords: EdmundsonMadansky
 
     def point(self, v: arb) -> acb:
         """z(v)."""
@@ -112,7 +112,7 @@ class Arm:
     def sizes_near_0(self, start: arb, end: arb) -> list[tuple[arb, arb]]:
         """(log |phi^t e^{tz}| - t x, x), x = Re z at both ends of each of some shares of the part: the first is largest
         anywhere in the share, and (K - t) Re z at an end."""
-        centred, last = self.hats.centred, self.point(end)
+        centred, last = self.chords.centred, self.point(end)
         moves = 2 * self.rounds * centred.second * abs(last) ** 2 * (end - start)
         shares = 1 + integer_below(moves.min(arb(_SHARES)))
         ends, found = [start + (end - start) * n / shares for n in range(shares + 1)], []
@@ -124,27 +124,27 @@ class Arm:
 
     def is_near_0(self, z: acb) -> bool:
         """Whether few moments tell phi^t there; or more of it than a turned line, whose variance is s^2."""
-        centred = self.hats.centred
-        lost = (centred.second - self.hats.spread**2 / 2) * z.imag**2 / 2
+        centred = self.chords.centred
+        lost = (centred.second - self.chords.spread**2 / 2) * z.imag**2 / 2
         return bool(centred.remainder(z, self.angle) < lost.max(ball(_LITTLE) / self.rounds))
 
     def log_height(self, v: arb, strike: arb) -> arb:
         """About the log of |phi^t e^{Kz} / z| at v."""
         z = self.point(v)
-        size = (self.hats.centred.bound(z, self.angle).log() - z.real if self.is_near_0(z)
+        size = (self.chords.centred.bound(z, self.angle).log() - z.real if self.is_near_0(z)
                 else self.choose([z]).log_bound(z))
         return self.rounds * size + strike * z.real - abs(z).log()
 
     def choose(self, corners: list[acb]) -> Majorant:
         """The turn where the bound is about least at the middle; or the arm's angle, where that one must be cut."""
-        place, square = corners[len(corners) // 2], self.hats.spread**2
+        place, square = corners[len(corners) // 2], self.chords.spread**2
         guess = (square * place.imag / (1 + square * place.imag)).min(self.angle)
         rate = square * (place.real * guess.cos() + place.imag * guess.sin()).max(arb(0))
         best = (square * place.imag * (rate.lambertw() / rate if rate > 0 else 1)).min(self.angle)
-        first = choose_majorant(self.hats, self.angle, lower_end(best).max(arb(0)), corners)
+        first = choose_majorant(self.chords, self.angle, lower_end(best).max(arb(0)), corners)
         if first.cut is None:
             return first
-        other = choose_majorant(self.hats, self.angle, self.angle, corners)
+        other = choose_majorant(self.chords, self.angle, self.angle, corners)
         return first if first.log_bound(place) < other.log_bound(place) else other
 
     @proved_by("T132-hyperbola")
@@ -158,7 +158,7 @@ class Arm:
             turn = (self.angle + arb(extra) / 5).min(arb(3) / 2)
             rate = first.real * turn.cos() + first.imag * turn.sin()
             if turn >= self.angle and rate >= 0:
-                bound = bound.min((turn / self.hats.spread) ** 2 / 2 + self.hats.bound(rate).log())
+                bound = bound.min((turn / self.chords.spread) ** 2 / 2 + self.chords.bound(rate).log())
         return Rest([(upper_end(self.rounds * bound), upper_end(first.real))],
                     upper_end(1 / (start.tanh() * self.angle.sin())), lower_end(first.imag),
                     self.scale * self.angle.sin() * start.sinh())

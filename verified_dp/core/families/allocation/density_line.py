@@ -15,7 +15,7 @@ from typing import Protocol
 
 from flint import arb, ctx
 
-from verified_dp.core.families.allocation.allocation_plan import choose_hats
+from verified_dp.core.families.allocation.hyperbola_choice import choose_chords
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, integer_below, lower_dyadic, lower_end, upper_end
 from verified_dp.core.kernel.exact import SquareRoot, square
 from verified_dp.core.kernel.law import DiscreteRule
@@ -209,7 +209,7 @@ class Line:
 def choose_start(rounds: int, noise: Fraction | SquareRoot, tilt: arb) -> arb:
     """About where e^{cx} p(x) is largest: log(t r / c), r the saddle of r^c phi(r)^t."""
     with ctx.workprec(BOUND_BITS):
-        axis, low, ratio = choose_hats(rounds, noise, arb(rounds)).axis, tilt / rounds, arb(2)
+        axis, low, ratio = choose_chords(rounds, noise, arb(rounds)).axis, tilt / rounds, arb(2)
         while rounds * 2 * low * axis.mean(2 * low) < tilt and low < _FARTHEST:
             low = 2 * low
         for _ in range(5):

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from flint import acb, arb
 
-from verified_dp.core.families.allocation.allocation_arms import ANY, CELL, UNBOUNDED, Arm, Piece, cells_until
-from verified_dp.core.families.allocation.lognormal import Hats, enclose_hats
+from verified_dp.core.families.allocation.hyperbola import ANY, CELL, UNBOUNDED, Arm, Piece, cells_until
+from verified_dp.core.families.allocation.lognormal import EdmundsonMadansky, enclose_chords
 from verified_dp.core.families.allocation.lognormal_nodes import enclose_axis
 from verified_dp.core.kernel.balls import ball, integer_above, integer_below, kept, lower_end, normal_tail, upper_end
 from verified_dp.core.kernel.exact import SquareRoot
@@ -67,10 +67,10 @@ _MOST_NOTCHES = 256
 _FARTHEST = 16
 
 
-def choose_scale(rounds: int, hats: Hats, strike: arb) -> arb:
+def choose_scale(rounds: int, chords: EdmundsonMadansky, strike: arb) -> arb:
     """About the c > 0 where e^{cK} E[e^{-cX}]^t / c^2 is least."""
     def falls(c: arb) -> bool:
-        return bool(strike - rounds * hats.mean(c) - 2 / c < 0)
+        return bool(strike - rounds * chords.mean(c) - 2 / c < 0)
 
     low = lower_end(1 / strike)
     while falls(2 * low):
@@ -91,7 +91,7 @@ class Start:
     """Where hyperbolas for a strike meet the axis, and about how large put is, as in a plan."""
 
     rounds: int
-    hats: Hats
+    chords: EdmundsonMadansky
     strike: arb
     scale: arb
     log_size: arb
@@ -101,7 +101,7 @@ class Start:
         found = self
         for times in _WIDER:
             scale = lower_end(times * self.scale)
-            if not log_size(self.rounds, self.hats, self.strike, scale) < self.log_size + nats:
+            if not log_size(self.rounds, self.chords, self.strike, scale) < self.log_size + nats:
                 break
             found = replace(self, scale=scale)
         return found
@@ -109,7 +109,7 @@ class Start:
     def arms(self, angle: Fraction) -> list[Arm]:
         """The path and the strip's edges, which reach from a/8 to 15a/8."""
         centre = lower_end(self.scale * (1 + ball(angle).sin()))
-        return [Arm(centre, self.scale, ball(angle * n / 8), self.rounds, self.hats) for n in (8, *_EDGES)]
+        return [Arm(centre, self.scale, ball(angle * n / 8), self.rounds, self.chords) for n in (8, *_EDGES)]
 
     def plan(self, angle: Fraction, nats: arb = ANY) -> Plan:
         """Bounds for one angle; none at all where the outer edge exceeds put by more."""
@@ -126,24 +126,24 @@ class Start:
     def wastes(self, angle: Fraction, nats: arb) -> bool:
         """Whether the outer edge seems to exceed put by more than that somewhere at |z| < 1 + 1/s^2."""
         outer, v = self.arms(angle)[-1], arb(2)
-        while abs(outer.point(v)) < 1 + 1 / self.hats.spread**2:
+        while abs(outer.point(v)) < 1 + 1 / self.chords.spread**2:
             if outer.log_height(v, self.strike) > self.log_size + nats:
                 return True
             v += ball(CELL)
         return False
 
 
-def start_of(rounds: int, hats: Hats, strike: arb) -> Start:
+def start_of(rounds: int, chords: EdmundsonMadansky, strike: arb) -> Start:
     """Where e^{cK} E[e^{-cX}]^t / c^2 is about least."""
-    scale = choose_scale(rounds, hats, strike)
-    return Start(rounds, hats, strike, scale, log_size(rounds, hats, strike, scale))
+    scale = choose_scale(rounds, chords, strike)
+    return Start(rounds, chords, strike, scale, log_size(rounds, chords, strike, scale))
 
 
-def log_size(rounds: int, hats: Hats, strike: arb, scale: arb) -> arb:
+def log_size(rounds: int, chords: EdmundsonMadansky, strike: arb, scale: arb) -> arb:
     """log of e^{cK} E[e^{-cX}]^t / c, about."""
-    size, near = hats.bound(scale).log(), acb(scale)
-    if hats.centred.remainder(near, arb(0)) < 1:  # else the difference below has no digits left
-        size = size.min(hats.centred.bound(near, arb(0)).log() - scale)
+    size, near = chords.bound(scale).log(), acb(scale)
+    if chords.centred.remainder(near, arb(0)) < 1:  # else the difference below has no digits left
+        size = size.min(chords.centred.bound(near, arb(0)).log() - scale)
     return scale * strike + rounds * size - scale.log()
 
 
@@ -157,11 +157,11 @@ _WIDEST = 11
 """Angles up to so many times s: beyond, transforms near the arms' ends are sums of very large terms."""
 
 
-def choose_plan(rounds: int, hats: Hats, strike: arb, bits: int) -> Plan:
+def choose_plan(rounds: int, chords: EdmundsonMadansky, strike: arb, bits: int) -> Plan:
     """The plan for the widest angle that wastes little."""
     nats = bits * arb.const_log2()
-    start = start_of(rounds, hats, strike).widened(nats / 16)
-    angles = [angle for angle in _ANGLES if ball(angle) <= _WIDEST * hats.spread] or list(_SMALL_ANGLES)
+    start = start_of(rounds, chords, strike).widened(nats / 16)
+    angles = [angle for angle in _ANGLES if ball(angle) <= _WIDEST * chords.spread] or list(_SMALL_ANGLES)
     for angle in angles:
         if not start.wastes(angle, nats / 4):
             found = start.plan(angle, nats / 2)
@@ -199,7 +199,7 @@ def bits_of(x: arb) -> int:
     return integer_above((x.log() / arb.const_log2()).max(arb(0)))
 
 
-def choose_hats(rounds: int, noise: Fraction | SquareRoot, strike: arb) -> Hats:
+def choose_chords(rounds: int, noise: Fraction | SquareRoot, strike: arb) -> EdmundsonMadansky:
     """Bounds of phi where hyperbolas for the strike lie, to a small share of 1/t.
 
     The first bin is counted at 0: its mass has to be small beside phi(r), about e^-r, at r to 3 sqrt(2/t)/s.
@@ -211,18 +211,19 @@ def choose_hats(rounds: int, noise: Fraction | SquareRoot, strike: arb) -> Hats:
     far = depth + spread / 2 + (((depth + 8) / spread + 1) * 64).log() / spread
     nats = depth**2 / 2 + depth / spread + arb(rounds).log()
     deepest = (depth.max(arb(2)) + 6).max(2 + (6 * (arb(2) / rounds).sqrt() / spread).sqrt())
-    return _hats(noise, integer_above(deepest),
-                 integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt()),
-                 (integer_below(near), integer_above(far)), whole(_FINE + integer_above(nats / arb.const_log2())))
+    return _chords(noise, integer_above(deepest),
+                   integer_above((1 / spread**2 + 2 * arb(rounds).log() + 80).sqrt()),
+                   (integer_below(near), integer_above(far)), whole(_FINE + integer_above(nats / arb.const_log2())))
 
 
 _FINE = 24
 
 
 @kept(8)
-def _hats(noise: Fraction | SquareRoot, depth: int, reach: int, ends: tuple[int, int], bits: int) -> Hats:
+def _chords(noise: Fraction | SquareRoot, depth: int, reach: int, ends: tuple[int, int],
+            bits: int) -> EdmundsonMadansky:
     low, high = ends
-    return enclose_hats(enclose_axis(1 / ball(noise), (arb(low), arb(high)), bits), depth, reach)
+    return enclose_chords(enclose_axis(1 / ball(noise), (arb(low), arb(high)), bits), depth, reach)
 
 
 def strip_of(path: Arm) -> arb:

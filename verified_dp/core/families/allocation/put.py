@@ -13,13 +13,13 @@ from typing import NamedTuple
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
 from verified_dp.core.engines.powers import enclose_power
-from verified_dp.core.families.allocation.allocation_arms import CELL, Arm, Piece
-from verified_dp.core.families.allocation.allocation_plan import (
+from verified_dp.core.families.allocation.hyperbola import CELL, Arm, Piece
+from verified_dp.core.families.allocation.hyperbola_choice import (
     End,
     Plan,
     bits_of,
+    choose_chords,
     choose_end,
-    choose_hats,
     choose_plan,
     log_size,
     strip_of,
@@ -155,8 +155,8 @@ def evaluate_put(rounds: int, noise: Fraction | SquareRoot, strike: Fraction, ow
     with ctx.workprec(BOUND_BITS):
         spread, aim = 1 / ball(noise), lower_end(ball(strike))
         bits = whole(wanted_bits(rounds, spread, aim, own, prec))
-        hats = choose_hats(rounds, noise, aim)
-        chosen = choose_plan(rounds, hats, aim, bits)
+        chords = choose_chords(rounds, noise, aim)
+        chosen = choose_plan(rounds, chords, aim, bits)
         step = 2 * arb.pi() * strip_of(chosen.path) / (bits * arb.const_log2() + 2 + chosen.wasted)
         end = choose_end(chosen, bits)
     return put_values(chosen, noise, lower_end(step), end, bits)
@@ -169,8 +169,8 @@ def put_values(chosen: Plan, noise: Fraction | SquareRoot, step: arb, end: End, 
     with ctx.workprec(BOUND_BITS):
         damping = upper_end(1 / (2 * arb.pi() * strip_of(path) / step).expm1())
         count = integer_above(end.v / step)
-        above = log_size(path.rounds, path.hats, chosen.strike, path.scale) - chosen.log_size
-        deeper = whole(bits_of(path.rounds / path.hats.bound(path.scale) * above.exp()) + 4)
+        above = log_size(path.rounds, path.chords, chosen.strike, path.scale) - chosen.log_size
+        deeper = whole(bits_of(path.rounds / path.chords.bound(path.scale) * above.exp()) + 4)
         rules = Rules(noise, upper_dyadic(arb.pi() / 2 + path.angle).as_fraction(), bits + deeper)
         spare = whole(integer_above(rules.growth / arb.const_log2()) + deeper + _SPARE)
         share = upper_end(step / ball(CELL))
