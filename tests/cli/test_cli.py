@@ -304,6 +304,12 @@ def test_an_altered_certificate_is_invalid(run: Any, folder: Path) -> None:
     assert not check["valid"] and check["field"].startswith("claim")
 
 
+def test_independent_says_what_it_confirmed(run: Any) -> None:
+    run("certify", "true.toml", "--out", ".")
+    (check,) = run("verify", "--independent", "true.json", "--json").rows
+    assert (check["valid"], check["verdict"]) == (True, "proved") and "confirmed" in check["reason"]
+
+
 def test_independent_runs_after_the_first_check(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run("certify", "true.toml", "--out", ".")
     seen: list[bytes] = []

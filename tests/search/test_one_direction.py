@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
@@ -100,6 +101,17 @@ def test_what_promises_less_is_not_repeated() -> None:
     direction = Faked([(0, 0.0, Fake(most=9.0))])
     ask(direction, 40.0)
     assert len(direction.used) == 1
+
+
+class Overflowing(Fake):
+    """A planner whose choices are out of floating point."""
+
+    def plan(self, asked: Asked) -> Plan | None:
+        return Plan(math.log(asked.bits - asked.bits), 0.0, lambda: ClosedFormWitness(2))
+
+
+def test_a_planner_out_of_floats_leaves_the_question_to_others() -> None:
+    assert ask(Faked([(0, 0.0, Overflowing()), (0, 0.0, Fake())]), 20.0) >= 20
 
 
 def test_the_method_is_named_where_none_applies() -> None:

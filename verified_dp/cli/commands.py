@@ -334,16 +334,15 @@ def _check_formally(data: bytes, checker: str | None) -> Check:
 
 
 def _check_independently(data: bytes) -> Check:
-    from dataclasses import asdict
-
     from verified_dp.core.kernel.certificate.check import Check
     from verified_dp.core.kernel.errors import Unsupported
     from verified_dp.verifiers.independent import OutOfTime, TooMuch, verify
 
     try:
-        return Check(**asdict(verify(data)))
+        found = verify(data)
     except (OutOfTime, TooMuch) as error:
         raise Unsupported(f"could not be checked independently: {error}", "independent") from None
+    return Check(found.valid, found.verdict, found.field, found.reason)
 
 
 def check_row(file: str, found: Check) -> Row:

@@ -267,6 +267,10 @@ class Search:
                 self._plans[planner] = planner.plan(asked) if asked.misses < planner.tries else None
             except Unsupported as error:  # another may answer
                 self._plans[planner], self._failure = None, self._failure or error
+            except (OverflowError, ZeroDivisionError, ValueError) as error:  # floats have no room for its choices
+                if isinstance(error, InvalidInput):
+                    raise
+                self._plans[planner] = None
         return self._plans[planner]
 
     def _try(self, planner: Planner, plan: Plan) -> None:

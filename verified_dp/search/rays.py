@@ -253,22 +253,18 @@ def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targ
     chosen = _choose_cut(sums, c)
     if chosen is None:
         return None
-    sums, slope, low_end, high_end = chosen
-    low = _cut_ray(sums, c, slope, low_end, False)
-    up = None if low is None else _cut_ray(sums, c, math.pi / 2, high_end, True)
-    if low is None or up is None:
-        return None
+    sums, low, up, far = chosen
     start = np.array([c + 0j])
     most = max(float(sums.logs(start, high)[0, 0]) for high in (False, True)) - 2 * math.log(c) + math.log(
         max(low.half, up.half)) + float(sums.gaussian(start, start.imag)[0])
-    far = 1 + c + max(low_end, high_end)
+    far += 1 + c
     extra = sum(math.log2(table.count) for table in tables) + math.log2(far) + max(len(low.levels), len(up.levels))
     extra = max(extra, math.log2(far * far * loss.mean_shift_squared + 1))
     return RaysPlan(c, sums, low, up, math.ceil(most / math.log(2) + extra + 16))
 
 
-def _choose_cut(sums: Sums, c: float) -> tuple[Sums, float, float, float] | None:
-    """The cut and the slope with the shortest rays; their lengths."""
+def _choose_cut(sums: Sums, c: float) -> tuple[Sums, RayShape, RayShape, float] | None:
+    """The cut and the slope with the shortest rays that can be cut into panels; both, and the longer one's length."""
     start = np.array([c + 0j])
     need = float(sums.logs(start, False).max() + sums.gaussian(start, start.imag)[0])
     scale = need / max(
@@ -279,10 +275,17 @@ def _choose_cut(sums: Sums, c: float) -> tuple[Sums, float, float, float] | None
     rays = np.stack([_lengths(sums, c, slope, tried, False) for slope in _SLOPES])
     up = _lengths(sums, c, math.pi / 2, tried, True)
     total = rays + up
-    slope, cut = np.unravel_index(int(total.argmin()), total.shape)
-    if not math.isfinite(total[slope, cut]):
-        return None
-    return sums.only(int(cut)), float(_SLOPES[slope]), float(rays[slope, cut]), float(up[cut])
+    cuts = total.argmin(axis=1)
+    for slope in np.argsort(total.min(axis=1)):
+        cut = int(cuts[slope])
+        if not math.isfinite(total[slope, cut]):
+            break
+        one, length, high = sums.only(cut), float(rays[slope, cut]), float(up[cut])
+        low = _cut_ray(one, c, float(_SLOPES[slope]), length, False)
+        steep = None if low is None else _cut_ray(one, c, math.pi / 2, high, True)
+        if low is not None and steep is not None:
+            return one, low, steep, max(length, high)
+    return None
 
 
 def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool) -> np.ndarray:

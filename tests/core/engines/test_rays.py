@@ -67,6 +67,14 @@ def test_deltas_far_below_every_moment_are_sharp(composed: Composed) -> None:
     assert bounds.lower < arb("6.8130779317365529308e-48 +/- 1e-66") < bounds.upper < bounds.lower * (1 + arb(2) ** -38)
 
 
+def test_steep_rays_are_found_where_flat_ones_have_no_panels(composed: Composed) -> None:
+    """The shortest rays of these steps cannot be cut into panels; their delta as an earlier search enclosed it."""
+    loss, at = composed("remove", "1/10000", "2", 30), Fraction("3/2")
+    bounds = evaluate(loss, chosen(loss, at)).delta(at)
+    assert bounds.lower.union(bounds.upper).overlaps(arb("2.4844552758983224531e-99 +/- 2e-117"))
+    assert bounds.upper < bounds.lower * (1 + arb(2) ** -38)
+
+
 @pytest.mark.theorem("T187-rays")
 @pytest.mark.parametrize("plain", [False, True])
 def test_two_steps_agree_with_quadrature(composed: Composed, plain: bool) -> None:
