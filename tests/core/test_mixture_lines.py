@@ -135,7 +135,7 @@ def check_growth(one: Random) -> None:
 
 
 def check_growth_anywhere(one: Random) -> None:
-    """T19 (4): a line on either side of the real axis carries at most its factor times M(x), at any x + iy."""
+    """T19 (2): a line on either side of the real axis carries at most its factor times M(x), at any x + iy."""
     rng, s = one.rng, one.s
     x, y, half = rng.uniform(-6, 8), rng.uniform(-3, 3), one.strip * 0.97 * rng.random()
     step = min(s, s * s / one.distance) / 6

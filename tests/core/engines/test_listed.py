@@ -16,7 +16,7 @@ from verified_dp.core.engines.listed import Tilted
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
-from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
@@ -119,6 +119,23 @@ def test_side_conditions(change: dict[str, object]) -> None:
     assert evaluate(loss, PLAIN).delta(Fraction(1)).upper < 1
     with pytest.raises(InvalidInput):
         evaluate(loss, replace(PLAIN, **change))  # type: ignore[arg-type]
+
+
+@pytest.mark.theorem("T05-frequency-truncation", "T192-line")
+@pytest.mark.parametrize("prec", [2, 9, 60])
+def test_errors_of_nodes_stay_where_bits_are_too_few(prec: int) -> None:
+    """Nodes far from all mass, in few bits: e^{-c eps} is a ball that holds 0, its product with an error is no 0."""
+    atoms = FiniteLoss(((Fraction(33, 64), Fraction(31, 64)), (Fraction(31, 64), Fraction(33, 64))), "remove")
+    step = SampledGaussianLoss(Fraction(1, 2), Fraction(1), "remove")
+    loss, epsilon = ComposedLoss("remove", ((atoms, 1), (step, 1)), Fraction(0)), Fraction(62, 3)
+    rule = NodeRule(Fraction(1, 2), Fraction(1, 2), Fraction(1, 16), -200, 700)
+    line = LineWitness(Fraction(61, 3), Fraction(1, 8), 2000, (rule,), (replace(rule, half_width=Fraction(1)),),
+                       Fraction(22), Fraction(0), 120, (0, -1))
+    truth = evaluate(loss, line).delta(epsilon)
+    assert 0 < truth.lower < truth.upper < 2 * truth.lower
+    values = evaluate(loss, replace(line, nodes=(replace(rule, first=-2000, last=-1990),), prec=prec))
+    assert {"quadrature", "node_tail"} < set(values.delta(epsilon).budget)
+    assert values.delta(epsilon).upper > truth.lower
 
 
 def test_other_laws_are_not_listed() -> None:

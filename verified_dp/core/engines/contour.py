@@ -398,9 +398,11 @@ class LineValues:
         with ctx.workprec(self.witness.prec):
             tilt, _, scale = self.scales
             prefactor = (-(tilt * ball(epsilon))).exp() * scale
-            errors = {"quadrature": prefactor * self.quadrature, "node_tail": prefactor * self.node_tail}
+            by_nodes = {"quadrature": self.quadrature, "node_tail": self.node_tail}
+            errors = {name: prefactor * size for name, size in by_nodes.items()
+                      if not (self.witness.reaches and size.is_zero())}
             if self.witness.reaches:
-                errors = {**{name: size for name, size in errors.items() if size != 0}, "truncation": self.lost_mass}
+                errors["truncation"] = self.lost_mass
         with ctx.workprec(BOUND_BITS):
             return {**errors, "frequency_tail": bound_frequency_tail(self, epsilon),
                     "aliasing": bound_aliases(self, epsilon)}
