@@ -124,7 +124,7 @@ _EXACT = ("support", "end", "endless")
 
 def _entries(document: Document, kind: str) -> list[int]:
     """Of evaluations by this kind; "line of atoms" is a line."""
-    name = "exact" if kind in _EXACT else kind.partition(" of ")[0]
+    name = "exact" if kind in _EXACT else kind.split(" ")[0]
     return [n for n, entry in enumerate(document["evaluations"]) if entry["witness"]["kind"] == name]
 
 
@@ -312,7 +312,7 @@ def report(rows: list[Document]) -> Iterator[str]:
     yield "| witness | mutants | false | false accepted | accepted by both | trusted alone | independent alone |"
     yield "|---|---|---|---|---|---|---|"
     for kind in ENGINES:
-        mine = [one for one in rows if one["kind"] == kind.partition(" of ")[0]]
+        mine = [one for one in rows if one["kind"] == kind]
         both = Counter(tuple(result == "accepted" for result in one["results"].values()) for one in mine)
         cells = f"{both[(True,)]} | |" if kind == "formal" else (
             f"{both[True, True]} | {both[True, False]} | {both[False, True]} |")

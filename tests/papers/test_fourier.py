@@ -22,6 +22,7 @@ from verified_dp import (
     compose,
     privacy_profile,
 )
+from verified_dp.core.engines.lines import lines
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -197,7 +198,8 @@ def test_inverse_losses_are_the_roots_of_the_papers_polynomials() -> None:
         roots = np.roots((up - np.exp(y) * down)[::-1])
         positive = [r.real for r in roots if abs(r.imag) < 1e-9 and r.real > 0]
         assert len(positive) == 1 and abs(s * s * np.log(positive[0]) - t) < 1e-9
-    float_law = FloatLaw(published_profile(FourierAccountantPair("3/2", "1/10"), "replace").losses[0].node_parts[0][0])
+    (loss,) = published_profile(FourierAccountantPair("3/2", "1/10"), "replace").losses
+    float_law = FloatLaw(lines(loss).node_parts[0][0])
     lift = 0.1 * np.exp(-1 / 4.5)
     for y, t in zip(losses, inverse_loss(float_law, losses)[0], strict=True):
         x = np.exp(t / 2.25)
@@ -220,7 +222,7 @@ def test_the_pair_with_replacement_does_not_dominate() -> None:
 
 @pytest.mark.parametrize("order", ["remove", "add", "replace"])
 def test_float_densities_are_the_laws(order: str) -> None:
-    law = one_order(compose(PoissonSampled(Gaussian("3/2"), "1/10")), order).node_parts[0][0]
+    law = lines(one_order(compose(PoissonSampled(Gaussian("3/2"), "1/10")), order)).node_parts[0][0]
     places = np.array([-0.7, -0.09, -0.03, 0.0625, 0.5, 1.25])
     with ctx.workprec(80):
         exact = [float(law.enclose_density(ball(F(float(x))))) for x in places]

@@ -16,9 +16,9 @@ def evaluations(profile, epsilons, digits, monkeypatch):
     """The list's enclosures, and the witnesses evaluated for it."""
     seen, evaluate = [], OneDirection.evaluate
 
-    def counted(order, epsilon, witness):
+    def counted(order, epsilon, witness, *between):
         seen.append((order.loss.order, witness.kind))
-        return evaluate(order, epsilon, witness)
+        return evaluate(order, epsilon, witness, *between)
 
     monkeypatch.setattr(OneDirection, "evaluate", counted)
     found = profile.delta(epsilons, digits=digits)

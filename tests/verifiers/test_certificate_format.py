@@ -43,7 +43,7 @@ def example() -> Document:
 def test_the_example_is_valid(example: Document) -> None:
     assert verify(example).valid
     assert independent.verify(canonical(example)) == independent.Check(
-        True, "proved", None, "proved by the curve of Gaussians; 3 enclosures confirmed", True, 3)
+        True, "proved", None, "proved by the curve of Gaussians; 3 enclosures confirmed", by_itself=True, replayed=3)
 
 
 def test_the_example_is_recomputed(example: Document) -> None:

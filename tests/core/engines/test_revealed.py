@@ -265,10 +265,11 @@ def test_marked_losses_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     epsilon, kept = F(37, 4), (7,)
     loss = loss_of(compose((WithReplacement(Gaussian("2"), 100, 10000), 100)), "remove")
     left = OneDirection(ShortenedWitness(kept, ExactWitness(64)).shortened(loss)[0])
-    inner = left.enclose(epsilon, 20.0, "contour", Budget(None)).witness
+    inner = left.enclose_by("marked", epsilon, 20.0, Budget(None)).witness
     assert inner.kind == "marked"
     bounds = evaluate(loss, ShortenedWitness(kept, inner)).delta(epsilon)
-    monkeypatch.setattr("verified_dp.search.planners.marked.plan_marked", lambda *_: None)
+    for other in ("marked", "rays"):
+        monkeypatch.setattr(f"verified_dp.search.planners.{other}.plan_{other}", lambda *_: None)
     whole = LongOrder(loss).enclose(epsilon, 20.0, "contour", Budget(None))
     assert whole.witness.inner.kind == "line"  # type: ignore[attr-defined]
     assert width_bits(whole.bounds) >= 20.0

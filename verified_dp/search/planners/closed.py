@@ -8,11 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Self
 
-from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import as_float
+from verified_dp.search.magnitudes import require_floats
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 
 EPOCH_SHARE, FEWEST_BITS = 0.3, 64
@@ -25,7 +26,6 @@ _UNIT = 1e-7
 
 class Closed(Planner):
     """See the module."""
-
 
     @classmethod
     def of(cls, model: Estimates) -> Self | None:
@@ -43,7 +43,12 @@ class Closed(Planner):
         return is_quick(self.loss)
 
     def plan(self, asked: Asked) -> Plan | None:
-        """The terms are larger than delta by about e^(tilt eps): more bits cover that, if there is time."""
+        """The terms are larger than delta by about e^(tilt eps): more bits cover that, if there is time.
+
+        Raises Unsupported where sums have terms of sizes that no number of bits covers.
+        """
+        if self.loss.parts and not is_single(self.loss):
+            require_floats(self.loss)
         witness = ClosedFormWitness(math.ceil(2 * asked.bits + 20))
         if self.epoch is not None and not one_round_tells(self.loss, asked.epsilon, witness.prec):
             return self._plan_epoch(self.epoch, asked, witness.prec)

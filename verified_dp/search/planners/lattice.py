@@ -17,6 +17,7 @@ from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.lattice import LatticePlan, plan_lattice
 from verified_dp.search.line import as_float
+from verified_dp.search.magnitudes import require_floats
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 from verified_dp.search.steps import MAX_CELLS, align
 
@@ -55,8 +56,9 @@ class Lattice(Planner):
     def plan(self, asked: Asked) -> Plan | None:
         """The grid that should give the bits, or the finest for which there is time; the next place where it is no use.
 
-        Raises Unsupported where not even a coarse grid fits.
+        Raises Unsupported where not even a coarse grid fits, or numbers are too large or too small.
         """
+        require_floats(self.loss)
         if asked.method == "auto" and epoch_model(self.loss) is not None:
             return None
         if not asked.misses:

@@ -78,8 +78,11 @@ class Second:
 
     def _direct(self, epsilon: Fraction) -> tuple[Own, bool]:
         """Of shuffled epochs the pair holds from above alone."""
-        with precision(_BITS):
-            found, final = direct(self.loss, epsilon)
+        try:
+            with precision(_BITS):
+                found, final = direct(self.loss, epsilon)
+        except ArithmeticError:  # beyond this checker's arithmetic
+            return Own(Fraction(0), Fraction(1), "nothing"), True
         return (replace(found, low=Fraction(0), more=False) if self.loss.epochs else found), final
 
 

@@ -86,14 +86,18 @@ def _slopes(places: Sequence[Fraction], tails: Sequence[Outcome]) -> list[float]
 
 
 def _sorted_atoms(law: AtomicLaw, points: Sequence[Fraction]) -> list[Outcome]:
-    """Sums over (points[n-1], points[n]], the first from -inf on; an atom is at or left of its sum's point for sure."""
+    """Sums over (points[n-1], points[n]], the first from -inf on; Unknown where a side is not sure.
+
+    `_above` needs both ends: the chord from x to x + w is too low for an outcome left of x.
+    """
     found = [(Ball(0), Ball(0)) for _ in points]
     for (p, q), loss in zip(law.finite_atoms(), law.losses(), strict=True):
-        end = loss.upper()
-        top = Fraction(end.m) * Fraction(2) ** end.e
+        bottom, top = (Fraction(end.m) * Fraction(2) ** end.e for end in (loss.lower(), loss.upper()))
         n = bisect_left(points, top)
         if n == len(points):
             raise Unknown("an atom beyond the grid")
+        if n and bottom <= points[n - 1]:
+            raise Unknown("an atom that may be on either side of a place")
         found[n] = found[n][0] + p, found[n][1] + q
     return found
 
@@ -260,4 +264,4 @@ def _balanced(carry: tuple[int, int], mass: int, lacking: int, width: Fraction, 
     p, q = carry[0] - kept - 1, -(-carry[1] * gone // short)
     (back, room), (fall, error) = exp(-ball(width)).scaled(places), exp(-ball(width * tilt)).scaled(places)
     above_before = p > 0 and p << places >= q * (back + room)
-    return kept + mass - carry[0], p * (fall - error) >> places if above_before else 0
+    return kept + mass - carry[0], p * max(fall - error, 0) >> places if above_before else 0

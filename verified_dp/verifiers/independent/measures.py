@@ -125,8 +125,9 @@ def coarsened(measure: Measure, tilt: Fraction, *, up: bool) -> Measure:
 
 
 def _ends(value: Ball, places: int) -> tuple[int, int]:
+    """Of a number that is >= 0: tiny ones are not below it, so no weight is."""
     near, room = value.scaled(places)
-    return near - room, near + room
+    return max(near - room, 0), near + room
 
 
 def _spread(weights: list[int], step: Fraction, tilt: Fraction) -> tuple[list[int], int]:
