@@ -455,9 +455,9 @@ def _cell(n: int, prec: int) -> tuple[Ball, Ball, list[int], int]:
 
 
 def _tail_at(x: Ball) -> tuple[Ball, Ball]:
-    """(Q, phi) at an exact x >= 0."""
-    if x.top() > 30:
-        raise Gigantic("a normal tail of a gigantic number")
+    """(Q, phi) at an exact x >= 0; from 2^20 on both are at most e^{-2^39}."""
+    if x >= 1 << 20:
+        return (between(0, exp(Ball(-1, 0, 39))),) * 2
     if x >= _SERIES_UNTIL:
         density = exp(-(x * x) / 2) / sqrt(2 * pi())
         return density / _continued_fraction(x), density

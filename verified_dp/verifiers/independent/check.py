@@ -36,7 +36,7 @@ from .words import assumptions
 
 GUARD_BITS, MORE_BITS = 64, 128
 """More than the witness asks for: what is recorded leaves little room for rounding, and none where terms cancel."""
-FINE, MOST_FINE, SECONDS = 48.0, 1000.0, 3.0
+FINE, MOST_FINE, SECONDS = 48.0, 8000.0, 3.0
 """How fine lattices may become: beside replays of all, for so many seconds; and where they have to decide."""
 MAX_ENTRIES = 16
 _BUDGET = re.compile(r"([1-9])\.([0-9]{3})e(0|-?[1-9][0-9]{0,30})")

@@ -246,10 +246,11 @@ class SampledGaussianLoss(Law):
         return log(ball(1 - self.sampling_probability)) if self.order == "remove" else None
 
     def moment(self, exponent: Ball) -> Ball:
-        """The bound 1 - q + q e^{l(l+1) d^2/(2 s^2)}, d = 2 in the symmetric order, else 1 (T09)."""
+        """The bound 1 - q + q e^{l(l+1) d^2/(2 s^2)}, d = 2 in the symmetric order, else 1 (T09); add: (1-q)^-l."""
         q, s = ball(self.sampling_probability), value_of(self.noise_multiplier)
         squared = 4 if self.order == "symmetric" else 1
-        return 1 - q + q * exp(exponent * (exponent + 1) * squared / (2 * s * s))
+        bound = 1 - q + q * exp(exponent * (exponent + 1) * squared / (2 * s * s))
+        return smaller(bound, exp(-exponent * log(1 - q))) if self.order == "add" else bound
 
 
 @dataclass(frozen=True)
