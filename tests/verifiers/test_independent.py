@@ -74,10 +74,10 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "two laws": ("add", step("gaussian", noise_multiplier="2", count=400, q="0.01")
                  + step("gaussian", noise_multiplier="3", count=100, q="0.02"), *CLAIM),
     "rays": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01"), "0.5", "1e-4"),
-    "marked": ("remove", step("gaussian", noise_multiplier="0.1", count=10**5, q="0.000001"), "60", "0.0043"),
+    "marked": ("remove", step("gaussian", noise_multiplier="0.1", count=10**5, q="0.000001"), "60", "0.0046"),
     "rays of two laws": ("replace", step("gaussian", noise_multiplier="2", count=2, q="0.01")
                          + step("gaussian", noise_multiplier="3", count=1, q="0.02"), "0.5", "1e-4"),
-    "panels": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01")
+    "rays beside plain steps": ("remove", step("gaussian", noise_multiplier="2", count=2, q="0.01")
                + step("gaussian", noise_multiplier="20000"), "0.5", "1e-4"),
     "Gaussian": ("zero-out", GAUSSIAN, "12", "1e-6"),
     "group of Gaussians": ("replace", "group_size = 2\n" + GAUSSIAN, *CLAIM),

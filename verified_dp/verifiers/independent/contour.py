@@ -180,10 +180,10 @@ class LineValues:
     def __init__(self, line: Line, loss: ComposedLoss) -> None:
         self.line, self.loss = line, loss
         tilt, step = ball(line.tilt), ball(line.step)
+        direct = [law.line(tilt, step, line.count) for law, _ in loss.direct_parts]
         nodes = shared_nodes(loss, line.nodes)
         errors = [found.line_error(tilt) for found in nodes]
         columns = [self._by_nodes(found, tilt, step) for found in nodes]
-        direct = [law.line(tilt, step, line.count) for law, _ in loss.direct_parts]
         self.terms: list[Complex] = []
         self.quadrature = self.node_tail = Ball(0)
         for m in range(line.count + 1):

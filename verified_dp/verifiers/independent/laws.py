@@ -25,17 +25,13 @@ from .balls import (
     ball,
     between,
     bits,
-    complex_exp,
     exp,
     expm1,
-    inverse,
     larger,
     log,
     log1p,
-    modulus,
     normal_tail,
     pi,
-    plus,
     precision,
     scaled_by,
     sinh,
@@ -86,7 +82,7 @@ class Law:
 
     order: str
     direct: ClassVar[bool] = False
-    """Whether the transform is known in closed form."""
+    """Whether witnesses have nothing for it: they rest on its moments, or its transform."""
     has_nodes: ClassVar[bool] = False
     """Whether the transform is a sum over nodes: of Gaussian mixtures."""
     slow: ClassVar[bool] = False
@@ -119,19 +115,15 @@ class Law:
 
     def moment(self, exponent: Ball) -> Ball:
         """E[e^{l L}; L < inf], l > 0, or an upper bound."""
-        return self.transform((exponent, Ball(0)))[0]
+        raise Unknown("no moment is known")
 
     def bound_moment(self, exponent: Ball) -> Ball:
         """An upper bound of E[e^{l L}; L < inf], l > 0, for what it bounds."""
         return self.moment(exponent)
 
-    def transform(self, z: Complex) -> Complex:
-        """M(z) = E[e^{zL}; L < inf], Re z > 0."""
-        raise Unknown("no transform is known")
-
     def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        """M(tilt + i m step) for m = 0..count, up to an error."""
-        return [self.transform((tilt, step * m)) for m in range(count + 1)], Ball(0)
+        """M(z) = E[e^{zL}; L < inf] at tilt + i m step for m = 0..count, up to an error."""
+        raise TooMuch("a transform that this checker does not have")
 
     def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
         """A bound of |M(tilt + iw)| for all w >= frequency."""
@@ -400,19 +392,6 @@ def _between_ends(x: Ball, mu: Ball, inner: Callable[[Ball], Tails]) -> Tails:
     return found if x < mu else (union(found[0], 0), union(found[1], 0))
 
 
-def past_half_turn(law: Any, tilt: Ball, frequency: Ball) -> Ball:
-    """|M(c+iw)| for w >= W: M(c), far(c, W), or |M(c+iW)| and far(c, pi/R) where W is at most that (T41).
-
-    R: the largest loss minus the smallest.
-    """
-    bound = smaller(law.moment(tilt), law.far(tilt, frequency))
-    span = ball(law.largest()) - law.smallest()
-    if not frequency * span <= pi():
-        return bound.upper()
-    near = modulus(law.transform((tilt, frequency)))
-    return smaller(bound, larger(near, law.far(tilt, pi() / span))).upper()
-
-
 @dataclass(frozen=True)
 class LaplaceLoss(Law):
     """ratio mu = sensitivity / scale: atoms at +-mu, the density e^{(x-mu)/2}/4 between (T40)."""
@@ -435,19 +414,10 @@ class LaplaceLoss(Law):
     def smallest(self) -> Ball:
         return ball(-self.ratio)
 
-    def transform(self, z: Complex) -> Complex:
-        """(e^{z mu} (1+z) + e^{-(1+z) mu} z) / (1 + 2z)."""
-        more = (z[0] + 1, z[1])
-        up, down = (complex_exp(scaled_by(w, sign * self.ratio)) for w, sign in ((z, 1), (more, -1)))
-        return times(plus(times(up, more), times(down, z)), inverse((2 * z[0] + 1, 2 * z[1])))
-
-    def far(self, tilt: Ball, frequency: Ball) -> Ball:
-        mu = ball(self.ratio)
-        shrink = modulus((tilt + 1, frequency)) / modulus((tilt + HALF, frequency))
-        return (exp(tilt * mu) * shrink + exp(-(1 + tilt) * mu)).shifted(-1)
-
-    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
-        return past_half_turn(self, tilt, frequency)
+    def moment(self, exponent: Ball) -> Ball:
+        """(e^{l mu} (1+l) + e^{-(1+l) mu} l) / (1 + 2l)."""
+        more = exponent + 1
+        return (exp(exponent * self.ratio) * more + exp(-more * self.ratio) * exponent) / (2 * exponent + 1)
 
 
 @dataclass(frozen=True)
@@ -479,20 +449,10 @@ class BoundedRangeLoss(Law):
     def smallest(self) -> Ball:
         return ball(-self.bounded_range)
 
-    def transform(self, z: Complex) -> Complex:
-        """sinh((z+1/2) mu) / (2 (z+1/2) sinh(mu/2))."""
-        mu, y = ball(self.bounded_range), (z[0] + HALF, z[1])
-        up, down = complex_exp(scaled_by(y, mu)), complex_exp(scaled_by(y, -mu))
-        top = (up[0] - down[0]).shifted(-1), (up[1] - down[1]).shifted(-1)
-        return times(top, inverse(scaled_by(y, 2 * sinh(mu.shifted(-1)))))
-
-    def far(self, tilt: Ball, frequency: Ball) -> Ball:
-        mu, real = ball(self.bounded_range), tilt + HALF
-        top = (exp(real * mu) + exp(-real * mu)).shifted(-1)
-        return top / (2 * modulus((real, frequency)) * sinh(mu.shifted(-1)))
-
-    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
-        return past_half_turn(self, tilt, frequency)
+    def moment(self, exponent: Ball) -> Ball:
+        """sinh((l+1/2) mu) / (2 (l+1/2) sinh(mu/2))."""
+        mu, middle = ball(self.bounded_range), exponent + HALF
+        return sinh(middle * mu) / (2 * middle * sinh(mu.shifted(-1)))
 
 
 # ---------- any step on a Poisson sample ----------

@@ -24,7 +24,6 @@ from .balls import (
     bits,
     exp,
     larger,
-    log,
     plus_minus,
     power,
     precision,
@@ -42,7 +41,7 @@ from .measures import convolved
 
 Piece = tuple[Ball, list[Ball]]
 """A place x with its weights w_{x,0}, w_{x,1}, ..."""
-MAX_WORK = 400_000
+MAX_WORK = 50_000
 """Places times orders of a sum."""
 MAX_BASE_WORK = 200
 
@@ -70,56 +69,11 @@ class ClosedFormValues:
             found = loss.gaussian.stick(x)
         elif len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared:
             found = loss.parts[0][0].stick(x)
-        elif is_binomial(loss):
-            found = _binomial(loss, x)
         elif work is not None and work <= MAX_WORK:
             found = enclose_exactly(loss, x)
         else:
             raise TooMuch("a closed form of very many terms")
         return bounds_from_sum(found, {}, {})
-
-
-def is_binomial(loss: ComposedLoss) -> bool:
-    """One law with two finite losses, alone (T135)."""
-    law, count = loss.parts[0]
-    alone = len(loss.parts) == 1 and not loss.mean_shift_squared
-    return alone and isinstance(law, AtomicLaw) and count <= 10**8 and len(law.finite_atoms()) == 2
-
-
-def _binomial(loss: ComposedLoss, x: Ball) -> Ball:
-    """sum_j comb(k, j) p^j p'^(k-j) (1 - e^(x - s_j))_+, from the largest term on in both directions (T135)."""
-    (law, k), = loss.parts
-    if k > 10**6:
-        raise TooMuch("takes more work or memory than this checker spends")
-    with precision(bits() + 2 * k.bit_length() + 32):
-        (p, q), (rest, below) = law.finite_atoms()
-        if log(p / q) < log(rest / below):
-            p, q, rest, below = rest, below, p, q
-        large, small = log(p / q), log(rest / below)
-        rise = large - small
-        if not rise > 0:
-            return between(0, 1)
-        wanted = (x - small * k) / rise, p * k / (p + rest)
-        first, peak = (min(max(_floor(place), 0), k) for place in wanted)
-        peak = max(first, peak)
-        start = exp(log(p) * peak + log(rest) * (k - peak)) * comb(k, peak)
-        gap = exp(x - large * peak - small * (k - peak))
-        found = loss.infinity() + start * larger(1 - gap, 0)
-        for step, odds, last in ((1, p / rest, k), (-1, rest / p, first)):
-            term, near, growth, j = start, gap, exp(rise * -step), peak
-            while j != last:
-                ratio = odds * Fraction(k - j, j + 1) if step > 0 else odds * Fraction(j, k - j + 1)
-                if ratio < 1 and (term * ratio / (1 - ratio)).upper() < (start * Fraction(1, 2**bits())).lower():
-                    found = found + between(0, (term * ratio / (1 - ratio)).upper())
-                    break
-                term, near, j = term * ratio, near * growth, j + step
-                found = found + term * larger(1 - near, 0)
-        return found
-
-
-def _floor(place: Ball) -> int:
-    """An integer that is at most the ball."""
-    return (place.lower().scaled(0)[0]) - 1
 
 
 def count_pieces(loss: ComposedLoss) -> int | None:

@@ -365,25 +365,18 @@ class DiscreteGaussianLoss(Law):
     def _loss(self, outcome: int) -> Ball:
         return ball(Fraction(self.sensitivity * (self.sensitivity - 2 * outcome)) / (2 * self.sigma_squared))
 
-    def _rule(self, tilt: Ball) -> tuple[list[Ball], list[Ball], Ball]:
-        """(losses, e^{c L} times the masses, rest): the tilted masses are e^{-(x + cD)^2/(2s^2)} up to a factor."""
-        s2, shift = self.sigma_squared, self.sensitivity
-        centre = -_floor((tilt * shift).lower())
-        reach = _reach(s2, bits() + 8)
-        scale, losses, weights = 1 / whole_sum(s2, bits()), [], []
-        for x in range(centre - reach, centre + reach + 1):
-            loss = self._loss(x)
-            losses.append(loss)
-            weights.append(scale * exp(tilt * loss - Fraction(x * x) / (2 * s2)))
-        rest = Ball(0)
-        for x in (centre - reach - 1, centre + reach + 1):  # ratios fall outwards, from below e^{-reach/s^2} on
-            first = scale * exp(tilt * self._loss(x) - Fraction(x * x) / (2 * s2))
-            rest = rest + first / -expm1(Fraction(-(reach - 2)) / s2)
-        return losses, weights, rest.upper()
-
     def moment(self, exponent: Ball) -> Ball:
-        _, weights, rest = self._rule(exponent)
-        return total(weights) + between(0, rest)
+        """The tilted masses are e^{-(x + lD)^2/(2s^2)} up to a factor."""
+        s2 = self.sigma_squared
+        centre, reach = -_floor((exponent * self.sensitivity).lower()), _reach(s2, bits() + 8)
+        scale = 1 / whole_sum(s2, bits())
+
+        def mass(x: int) -> Ball:
+            return scale * exp(exponent * self._loss(x) - Fraction(x * x) / (2 * s2))
+
+        # ratios fall outwards, from below e^{-reach/s^2} on
+        rest = (mass(centre - reach - 1) + mass(centre + reach + 1)) / -expm1(Fraction(-(reach - 2)) / s2)
+        return total(map(mass, range(centre - reach, centre + reach + 1))) + between(0, rest.upper())
 
 
 def _floor(x: Ball) -> int:
