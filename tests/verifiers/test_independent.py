@@ -142,7 +142,7 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
                               probabilities=["0.5", "0.3", "0.2"])
         + step("gaussian", noise_multiplier="2", count=50, q="0.05"), *CLAIM),
     "atoms on no grid": ("add-or-remove", step(
-        "discrete-gaussian", sigma_squared="1", sensitivity=1, count=10**6, q="0.001"), "5", "1e-3"),
+        "discrete-gaussian", sigma_squared="1", sensitivity=1, count=50, q="0.02"), "1/2", "1e-2"),
     "pure epsilon of Laplace": ("replace", step("laplace", scale="20", sensitivity="1"), "0.05", "0"),
     "no pure epsilon": ("add-or-remove", step("gaussian", noise_multiplier="1"), "5", "0"),
     "no finite epsilon": ("remove", step("approximate-dp", epsilon="1", delta="1e-3"), "2", "1e-5"),

@@ -86,6 +86,8 @@ def _masses(law: Any, points: Sequence[float]) -> Iterator[tuple[float, float]]:
         mass = before - above
         if mass.m > 4 * mass.r:
             yield (last + x) / 2, _log(mass)
+        elif not mass.radius().shifted(16) < before:
+            continue  # at an atom
         before, last = above, x
         if not above.m > above.r:
             return

@@ -76,10 +76,25 @@ class MixtureLoss(MixturePair):
     has_nodes: ClassVar[bool] = True
 
     def tails(self, x: Ball) -> Tails:
-        cut = self.cut(x)
+        try:
+            cut = self.cut(x)
+        except Unknown:
+            return self._between_places(x)
         if isinstance(cut, int):
             return Ball(cut), Ball(cut)
         return self._side(self.above, cut), self._side(self.below, cut)
+
+    def _between_places(self, x: Ball) -> Tails:
+        """Next to an end of the losses: P(T > t) is at least P(L > x) where loss(t) < x, at most where loss(t) > x."""
+        found = [(Ball(0), Ball(0)), (Ball(1), Ball(1))]
+        for n in range(-8, 9):
+            t = value_of(self.sigma) * n * abs(n)
+            loss, sides = self.loss(t)[0], (self._side(self.above, t), self._side(self.below, t))
+            if loss < x:
+                found[1] = sides
+            if loss > x and found[0][0].is_zero():
+                found[0] = sides
+        return _hull(found)
 
     def _side(self, mixture: Mixture, cut: Ball) -> Ball:
         s = value_of(self.sigma)
