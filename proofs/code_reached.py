@@ -1,9 +1,11 @@
 """What a proved function rests on inside the package: helpers, constants and classes; and its hash.
 
-The text of a definition is its syntax tree without docstrings, positions and comments. A definition reaches every name
-it mentions (annotations and decorators included) that its module defines or imports from the package: a function,
-the statements that bind or fill a constant, or a class whole. `module.name` is followed; `self.name`, `cls.name`
-and `super().name` are looked up in the class and its bases.
+The text of a definition is its syntax tree without docstrings, positions, comments and the names of its theorems. A
+definition reaches every name it mentions (annotations and decorators included) that its module defines or imports from
+the package: a function, the statements that bind or fill a constant, or a class. Of a class of the kernel count its
+head, operators (`__add__`) and fields without a default, and of its other members those whose name something reached
+asks for, of whatever object, or gives as a keyword: a new method or fact that nobody asks for changes no hash.
+`module.name` is followed; `self.name`, `cls.name` and `super().name` are looked up in the class and its bases.
 Reaching is transitive, stops at other proved functions (they have hashes of their own) and stays in `SHARED` (the
 trusted room) and in the folder of the proved function.
 
@@ -26,6 +28,9 @@ from pathlib import Path
 
 PACKAGE = "verified_dp"
 SHARED = f"{PACKAGE}.core"
+KERNEL = f"{SHARED}.kernel."
+WHOLE = (f"{KERNEL}dyadic", f"{KERNEL}gaussian")
+"""Modules of the kernel whose classes count whole: numbers, and a law."""
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -40,9 +45,14 @@ def theorems_of(node: ast.AST) -> tuple[str, ...]:
     """The names that @proved_by gives the definition; a name that is not a literal string is an error."""
     found: list[str] = []
     for decorator in getattr(node, "decorator_list", []):
-        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).split(".")[-1] == "proved_by":
+        if _is_proof(decorator):
             found += [ast.literal_eval(argument) for argument in decorator.args]
     return tuple(found)
+
+
+def _is_proof(node: ast.AST) -> bool:
+    """Whether this decorator is @proved_by."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "proved_by"
 
 
 @cache
@@ -51,7 +61,8 @@ def text_of(node: ast.AST) -> str:
     if isinstance(node, ast.Constant):
         return f"{type(node.value).__name__} {node.value!r}"
     fields = [f"{name}={_text_of_field(value)}" for name, value in ast.iter_fields(node)
-              if value is not None and value != [] and name not in ("ctx", "type_comment")]
+              if value is not None and value != [] and name not in ("ctx", "type_comment") and not (
+                  name == "decorator_list" and all(map(_is_proof, value)))]
     return f"{type(node).__name__}({' '.join(fields)})"
 
 
@@ -63,8 +74,8 @@ def _text_of_field(value: object) -> str:
 
 
 def own_parts(nodes: list[ast.AST]) -> list[ast.AST]:
-    """Without docstrings and without definitions that have a proof of their own."""
-    return [node for node in nodes if not is_proved(node) and not (
+    """Without docstrings, names of theorems and definitions that have a proof of their own."""
+    return [node for node in nodes if not is_proved(node) and not _is_proof(node) and not (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))]
 
 
@@ -82,6 +93,28 @@ def mentions(node: ast.AST) -> frozenset[tuple[str, str]]:
     names = {("", inner.id) for inner in walk(node) if isinstance(inner, ast.Name)} - {("", "proved_by")}
     owned = {(_owner(inner.value), inner.attr) for inner in walk(node) if isinstance(inner, ast.Attribute)}
     return frozenset(names | {(owner, name) for owner, name in owned if owner})
+
+
+@cache
+def asked_for(node: ast.AST) -> frozenset[str]:
+    """Names of attributes that the tree reads or sets, of whatever object, and of its keywords."""
+    return frozenset({inner.attr for inner in walk(node) if isinstance(inner, ast.Attribute)}
+                     | {inner.arg for inner in walk(node) if isinstance(inner, ast.keyword) and inner.arg}
+                     | {name for inner in walk(node) if isinstance(inner, ast.MatchClass) for name in inner.kwd_attrs})
+
+
+@cache
+def parts_of(owner: ast.ClassDef) -> tuple[ast.ClassDef, tuple[ast.stmt, ...]]:
+    """The class with what always counts, and the members that count where their name is asked for."""
+    parts = [node for node in owner.body if not is_proved(node)]
+    optional = tuple(node for node in parts if (names := bound_by(node)) and not all(map(_is_special, names)) and not (
+        isinstance(node, ast.AnnAssign) and node.value is None))
+    head = {name: value for name, value in ast.iter_fields(owner) if name != "body"}
+    return ast.ClassDef(**head, body=[node for node in parts if node not in optional]), optional
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
 
 
 def _owner(node: ast.expr) -> str:
@@ -155,6 +188,23 @@ class Place:
     module: str
     node: ast.stmt
     owner: ast.ClassDef | None = None
+    optional: bool = False
+    """It counts only where its name is asked for."""
+
+    def parts(self) -> Iterator[Place]:
+        """The place itself, or a class in parts."""
+        if not isinstance(self.node, ast.ClassDef):
+            yield self
+            return
+        head, members = parts_of(self.node)
+        yield Place(self.module, head, self.owner)
+        optional = self.module.startswith(KERNEL) and self.module not in WHOLE
+        yield from (Place(self.module, member, self.node, optional) for member in members)
+
+    @property
+    def text(self) -> str:
+        """The text of the definition, a member with the name of its class."""
+        return (f"{self.owner.name}." if self.owner else "") + text_of(self.node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,17 +245,24 @@ class Package:
         """All that the start rests on, transitively, without itself and without what has its own proof."""
         folder = start.module if self.modules[start.module].is_package else start.module.rpartition(".")[0]
         rooms = (f"{SHARED}.", f"{folder}." if folder != PACKAGE else f"{start.module}.")
-        seen, todo = {start}, [start]
+        seen, todo, names, waiting = {start}, [start], set[str](), set[Place]()
         while todo:
-            new = {place for place in self._mentioned(todo.pop()) if f"{place.module}.".startswith(rooms)} - seen
+            place = todo.pop()
+            new = {found for found in self._mentioned(place) if f"{found.module}.".startswith(rooms)}
+            waiting |= {found for found in new if found.optional}
+            names |= asked_for(place.node)
+            new = {found for found in new if not found.optional} | {
+                found for found in waiting if bound_by(found.node) & names}
+            waiting -= new
+            todo += new - seen
             seen |= new
-            todo += new
         return seen - {start}
 
     def _mentioned(self, place: Place) -> frozenset[Place]:
         """The same without proved functions, kept."""
         if place not in self._kept:
-            self._kept[place] = frozenset(found for found in self.mentioned(place) if not is_proved(found.node))
+            self._kept[place] = frozenset(part for found in self.mentioned(place) if not is_proved(found.node)
+                                          for part in found.parts())
         return self._kept[place]
 
     @cached_property

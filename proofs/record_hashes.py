@@ -93,7 +93,7 @@ def proved_in(package: code.Package) -> list[Proved]:
     if twice := [name for name, times in Counter(name for name, _ in places).items() if times > 1]:
         raise ValueError(f"two proved functions share a name: {sorted(twice)}")
     return [Proved(place.module, name, code.theorems_of(place.node), code.text_of(place.node),
-                   frozenset(code.text_of(other.node) for other in package.reached(place))) for name, place in places]
+                   frozenset(other.text for other in package.reached(place))) for name, place in places]
 
 
 def proved_in_package(root: Path = ROOT) -> list[Proved]:

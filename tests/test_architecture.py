@@ -37,6 +37,7 @@ LAYERS: dict[str, int] = {
             ("profile",),
             ("papers", "calibration", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),
+            ("attack",),
             ("certificate",),
             ("batch",),
             ("cli", "__main__"),

@@ -108,7 +108,7 @@ def test_text_is_that_of_inspect(proved: hashes.Proved) -> None:
 
 def test_proofs_lie_in_the_rooms_of_their_functions() -> None:
     """In core if a function of core rests on it, else in the first room that does."""
-    rooms = ("core", "search", "questions", "papers", "adaptive", "individual", "interop", "verifiers")
+    rooms = ("core", "search", "questions", "papers", "adaptive", "individual", "interop", "verifiers", "attack")
     used = {name: {proved.module.split(".")[1] for proved in FUNCTIONS if name in proved.theorems} for name in PROOFS}
     home = {name: next(room for room in rooms if room in used[name]) for name in PROOFS}
     assert {name: path.parent.name for name, path in PROOFS.items() if path.parent.name != home[name]} == {}
@@ -282,6 +282,52 @@ def test_a_moved_module_keeps_its_hashes() -> None:
     assert hashed(HELPERS, module="verified_dp.core.room.n") == hashed(HELPERS)
 
 
+OWNER = '''
+class Facts:
+    needed: int
+    size: int = 3
+    extra: int = 4
+
+    def ends(self):
+        return 5
+
+    def other(self):
+        return 6
+
+    def __add__(self, more):
+        return 7
+'''
+ASKS = '''
+from verified_dp.core.kernel.facts import Facts
+
+@proved_by("T90-one")
+def bound(facts: Facts):
+    return Facts(2, size=9) if helper(facts) else 1
+
+def helper(facts):
+    return facts.ends()
+'''
+
+
+@pytest.mark.parametrize(
+    ("edit", "stale"), [("size: int = 33", True), ("extra: int = 44", False), ("return 55", True), ("return 66", False),
+                        ("return 77", True), ("needed: bool", True)])
+@pytest.mark.parametrize("home", ["core.kernel.facts", "core.families.facts"])
+def test_of_a_class_of_the_kernel_counts_what_is_asked_for(edit: str, stale: bool, home: str) -> None:
+    def found(text: str) -> str:
+        asks = ASKS.replace("core.kernel.facts", home)
+        package = {f"verified_dp.{home}": text, "verified_dp.core.engines.m": asks}
+        return hashes.proved_in(hashes.code.package_of(package))[0].hash
+
+    head = edit[:-1] if edit[-1].isdigit() else "needed: int"
+    assert OWNER.count(head) == 1
+    assert (found(OWNER.replace(head, edit)) != found(OWNER)) == (stale or "families" in home)
+
+
+def test_the_name_of_its_theorem_is_no_part_of_a_function() -> None:
+    assert hashed(HELPERS)["other"] == hashed(HELPERS.replace("T92-three", "T93-four"))["other"]
+
+
 def test_other_rooms_are_not_reached() -> None:
     sources = {"verified_dp.papers.a": "from verified_dp.search.b import f\nfrom .c import g\n"
                '@proved_by("T90-one")\ndef bound(x):\n    return f(x) + g(x)\n',
@@ -294,8 +340,8 @@ def test_other_rooms_are_not_reached() -> None:
     assert found(**{"verified_dp.papers.c": "def g(x): return 3"}) != found()
 
 
-UNPROVED = {"check_version", "is_quick", "own_units"}
-"""Helpers of the arithmetic rooms that decide no bound: which arithmetic is there, what is quick, and what it costs."""
+UNPROVED = {"check_version", "is_quick", "is_rational", "own_units"}
+"""Helpers that decide no bound: which arithmetic is there, what is quick, what is a fraction, and what it costs."""
 
 
 @pytest.fixture(scope="module")
@@ -342,7 +388,7 @@ def test_current_proof_has_no_complaints() -> None:
     assert hashes.moved(text, sample()) == text
 
 
-@pytest.mark.parametrize("edit", [("return x", "return x + 1"), ("T91-two", "T92-three"), ("bound(x)", "bound(x, y)")])
+@pytest.mark.parametrize("edit", [("return x", "return x + 1"), ("(x):", "(x=1):"), ("bound(x)", "bound(x, y)")])
 def test_changed_function_is_stale(edit: tuple[str, str]) -> None:
     text = proof_of(sample())
     assert hashes.complaints(text, sample(SAMPLE.replace(*edit))) == ["m.bound: changed since the proof was read"]

@@ -19,10 +19,13 @@ from verified_dp.cli import commands, main
 from verified_dp.cli.arguments import attached
 from verified_dp.cli.interrupts import ignored
 from verified_dp.cli.output import Output, for_each
-from verified_dp.cli.text import slack
+from verified_dp.cli.text import number_words, slack
 from verified_dp.core.kernel.certificate.check import Check
+from verified_dp.core.kernel.dyadic import Dyadic
+from verified_dp.core.kernel.ends import Ratio
 from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported, VerifiedDPError
 from verified_dp.core.kernel.exact import exact
+from verified_dp.enclosure import Enclosure
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.one_direction import Search
 from verified_dp.search.planners.line import Line
@@ -139,7 +142,7 @@ def test_epsilon(run: Any) -> None:
 def test_epsilon_exactly_zero(run: Any) -> None:
     (row,) = run("epsilon", "plain.toml", "--delta", "9/10", "--json").rows
     assert (row["lower"], row["upper"], row["status"], row["delta"]) == ("0", "0", "certified", "9/10")
-    assert "certified: epsilon is exactly 0 at delta = 9/10" in run("epsilon", "plain.toml", "--delta", "9/10").out
+    assert "epsilon = 0 at delta = 9/10, exactly\n" in run("epsilon", "plain.toml", "--delta", "9/10").out
 
 
 def test_negative_numbers_stay_with_their_option(run: Any) -> None:
@@ -170,21 +173,46 @@ def test_wide_is_an_answer_that_says_so(run: Any, folder: Path) -> None:
     check_result(row, "delta", "2")
     assert (found.code, row["status"]) == (0, "wide")
     shown = run(*arguments)
-    assert shown.code == 0 and shown.out.startswith("wide: delta") and "30 digits asked for" in shown.out
+    assert shown.code == 0 and shown.out.startswith("delta <= ") and "30 digits asked for" in shown.out
 
 
 def test_text_of_an_answer(run: Any) -> None:
-    first, *rest = run("delta", "sampled.toml", "--epsilon", "1").out.splitlines()
-    assert re.fullmatch(r"certified: delta = 2\.70605611526\d*\[\d+, \d+\]e-6 at epsilon = 1", first)
+    asked = ("delta", "sampled.toml", "--epsilon", "1")
+    first, assumed = run(*asked).out.splitlines()
+    assert first == "delta = 2.7061e-6 at epsilon = 1, proved"
+    assert "one record added or removed; Poisson sampling" in assumed and assumed.endswith(" (all: -v)")
+    assert run(*asked, "--digits", "8").out.startswith(
+        "delta = 2.7060562e-6 at epsilon = 1, proved\n  between     2.7060561")
+    again, *rest = run(*asked, "-v").out.splitlines()
     shown = "\n".join(rest)
-    for words in ("between", "add-or-remove (order remove)", "contour", "aliasing", "noise_multiplier ="):
+    for words in ("between", "add-or-remove (order remove)", "contour", "aliasing", "noise_multiplier", "arithmetic:"):
         assert words in shown
-    assert "\x1b" not in shown and max(map(len, rest)) <= 100
+    assert again == first and "\x1b" not in shown and max(map(len, rest)) <= 100
 
 
 def test_text_across_a_power_of_ten(run: Any) -> None:
-    shown = run("delta", "plain.toml", "--epsilon", "-50").out
-    assert re.match(r"certified: delta in \[0\.999999999999, 1\.0{11}\] at epsilon = -50\n", shown)
+    assert run("delta", "plain.toml", "--epsilon", "-50").out.startswith("delta = 1.0000 at epsilon = -50, proved\n")
+
+
+@pytest.mark.parametrize(("low", "high", "facts", "shown"), [
+    ("2.38168", "2.38169", {}, ("epsilon = 2.3817", "")),
+    ("2.38161", "2.38171", {}, ("epsilon <= 2.3818", "at least 2.3816")),
+    ("2.38165", "2.38175", {}, ("epsilon <= 2.3818", "at least 2.3816")),
+    ("0.99999", "1.00001", {}, ("epsilon <= 1.0001", "at least 0.99999")),
+    ("0.999993", "0.999996", {}, ("epsilon = 1.0000", "")),
+    ("0.25", "0.25", {}, ("epsilon = 0.25", "")),
+    ("2.38168", "2.38169", {"tight": False}, ("epsilon <= 2.3817", "")),
+    ("1", "9", {"tight": False, "method": "attack"}, ("epsilon <= 9.0000", "at least 1.0000")),
+    ("0", "9", {}, ("epsilon <= 9.0000", "")),
+    ("3", "inf", {}, ("no finite epsilon is proved", "at least 3.0000")),
+    ("inf", "inf", {}, ("epsilon = inf", "")),
+    ("2.3456e-301", "2.34565e-301", {}, ("epsilon = 2.3457e-301", "")),
+])
+def test_five_digits_on_the_safe_side(low: str, high: str, facts: dict[str, Any], shown: tuple[str, str]) -> None:
+    lower, upper = (Dyadic.infinity() if end == "inf" else Ratio(exact(end)) for end in (low, high))
+    found = Enclosure(lower, upper, **{"quantity": "epsilon", "method": "contour", "order": "both",
+                                       "relation": "add-or-remove", **facts})
+    assert number_words(found) == shown
 
 
 @pytest.mark.parametrize(
@@ -231,16 +259,19 @@ def test_undecided(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_text_of_a_verdict(run: Any) -> None:
     lines = run("certify", "true.toml", "--out", "c").out.splitlines()
     assert lines[0] == "proved: a true claim"
+    assert lines[1] == "  epsilon     1.9931 at delta = 1e-5, claimed 3: slack 1.00"
+    assert lines[2].endswith("one record added or removed (all: -v)")
+    assert lines[3].split() == ["certificate", str(Path("c", "true.json"))] and len(lines) == 4
+    shown = run("certify", "true.toml", "-v").out
     true = re.escape(TRUE[:13]) + r"\d*\[\d, \d\]"
-    words = f"  epsilon     claimed 3, true epsilon {true} at delta = 1e-5: proved with slack 1.00"
-    assert re.fullmatch(words, lines[1])
-    assert "  assuming    - neighbours and noise:" in "\n".join(lines)
-    assert lines[-1].split() == ["certificate", str(Path("c", "true.json"))]
+    assert re.search(f"  epsilon     claimed 3, true epsilon {true} at delta = 1e-5: proved with slack 1.00", shown)
+    assert "  assuming    - neighbours and noise:" in shown
 
 
 def test_text_of_a_refutation(run: Any) -> None:
     shown = " ".join(run("certify", "short.toml").out.split())
-    assert shown.startswith("refuted: a rounded claim") and "refuted, short by 0.00309" in shown
+    assert shown.startswith("refuted: a rounded claim epsilon at least 1.9930 at delta = 1e-5, claimed 1.99: epsilon "
+                            "short by 0.00309")
     assert "short by rounding" in shown and "epsilon = 2.00 would be proved" in shown
     assert "epsilon = 2.0 would be proved" in " ".join(run("certify", "false.toml").out.split())
 
@@ -250,8 +281,8 @@ def test_table_of_several_claims(run: Any) -> None:
     head, proved, refuted, _, counts, *conventions = found.out.splitlines()
     assert head.split() == ["verdict", "claimed", "eps", "delta", "epsilon", "slack",
                             "file:", "claim", "->", "certificate"]
-    assert proved.split() == ["proved", "3", "1e-5", "1.993091[4,", "5]", "1.00", "true.toml:", "a", "true", "claim"]
-    assert refuted.split()[:6] == ["refuted", "1.99", "1e-5", "1.993091[4,", "5]", "-0.00309"]
+    assert proved.split() == ["proved", "3", "1e-5", "1.9931", "1.00", "true.toml:", "a", "true", "claim"]
+    assert refuted.split()[:5] == ["refuted", "1.99", "1e-5", "1.9931", "-0.00309"]
     assert refuted.endswith("a rounded claim [short by rounding]")
     assert counts == "1 not judged, 1 proved, 1 refuted"
     assert "noise_multiplier" in conventions[0] and found.code == 2
@@ -361,14 +392,14 @@ def test_the_papers_methods(run: Any) -> None:
     assert row["parameters"]["rests_on"].startswith("a citation")
     assert row["method"] == "berry-esseen" and float(row["lower"]) < float(row["upper"]) and row["parameters"]
     found = run("delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--set", "order=2")
-    assert found.code == 0 and found.out.startswith("wide, enclosed by saddlepoint: delta = ")
+    assert found.code == 0 and re.match(r"delta <= \S+ at epsilon = 1, enclosed by saddlepoint; at least ", found.out)
     assert "\nestimate: delta is about" in found.out
     narrow = "delta", "sampled.toml", "--epsilon", "1", "--method", "saddlepoint", "--digits", "1"
     found = run(*narrow)
-    assert found.code == 0 and found.out.startswith("enclosed by saddlepoint: delta = ")
-    assert "certified" not in found.out
+    assert found.code == 0 and re.match(r"delta = 3e-6 at epsilon = 1, enclosed by saddlepoint", found.out)
+    assert "proved" not in found.out
     assert run(*narrow, "--json").rows[0]["status"] == "certified"  # the contract's word: close enough
-    assert "certified: delta" in run(*narrow[:4]).out
+    assert "proved" in run(*narrow[:4]).out
     for method, form, forms in (("fourier", "published", "proved or estimate"),
                                 ("saddlepoint", "published", "one of expansion, proved"),
                                 ("edgeworth", "printed", "one of expansion, proved, published")):

@@ -240,7 +240,8 @@ def test_epsilons_between_two_doubles(epsilon: Fraction | str) -> None:
     below, above = (individual_deltas(counts, Fraction(end)) for end in doubles_around(exact))
     assert np.allclose(found.lower, above.lower, rtol=1e-9) and np.allclose(found.upper, below.upper, rtol=1e-9)
     for i in range(3):
-        bounds = OneDirection(composition(TRAINING, norms[:, i], 100)).enclose(exact, 30.0, "contour", Budget(9)).bounds
+        loss = composition(TRAINING, norms[:, i], 100)
+        bounds = OneDirection(loss).enclose(exact, 30.0, "contour", Budget(60)).bounds
         assert arb(found.lower[i]) <= bounds.upper and bounds.lower <= arb(found.upper[i])
 
 

@@ -158,7 +158,7 @@ def test_json_text_and_certificates(run: Any) -> None:
     assert run("verify", row["certificate"])[0] == run("verify", row["neighbour_certificate"])[0] == 0
     assert json.loads(Path(row["certificate"]).read_text())["verdict"] == "proved"
     assert json.loads(Path(row["neighbour_certificate"]).read_text())["verdict"] == "refuted"
-    assert f"noise_multiplier = {row['value']} is proved to meet" in run(*question)[1]
+    assert f"noise_multiplier = {row['value']} meets epsilon = 3 at delta = 1e-5, proved\n" in run(*question)[1]
 
 
 @pytest.mark.parametrize(("changed", "key"), [

@@ -199,7 +199,8 @@ def test_json_and_text(run: Any) -> None:
     assert lower <= float(gaussian_curve("1", "0.01")) <= upper < lower + 1e-6
     assert set(row["points"][0]) == {"fpr", "fnr", "tpr", "bayes_factor", "posterior", "status"}
     code, out, _ = run("--fpr", "0.01,1/2")
-    assert code == 0 and "0.907637" in out and "advantage" in out
+    assert code == 0 and "0.90763 " in out and "advantage" in out
+    assert "0.907637" in run("--fpr", "0.01", "-v")[1]
     assert run("--fpr", "0.1:0.9:9", "--table", "csv")[1].startswith("fpr,fnr,tpr,bayes_factor\n0.1,")
 
 

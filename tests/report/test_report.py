@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import html
 import json
+import math
 import re
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,10 +20,12 @@ from verified_dp.core.kernel.certificate.check import verify
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.report import pages as pages_module
-from verified_dp.report import peers
+from verified_dp.report import peers, plots
 from verified_dp.report.curves import Point, delta_curve, rising, shortened, step_curve, tradeoff_curve
-from verified_dp.report.facts import Judged, outward, read_certificate, rounded
+from verified_dp.report.facts import Judged, read_certificate, rounded
+from verified_dp.report.headline import headline
 from verified_dp.report.pages import RATES, index, page
+from verified_dp.report.sources import linked
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers.trust import trusted
 
@@ -246,12 +251,65 @@ def test_a_curve_that_falls_tightens_its_points() -> None:
     assert found == [(5, 9), (3, 6), (3, 6), (1, 4)]
 
 
-@pytest.mark.parametrize(("lower", "upper", "shown"), [
-    ("2.38168972614", "2.38168972619", "2.3816897261…"), ("8.0639342e-8", "8.0639349e-8", "8.063934…e-8"),
-    ("0.9999", "1.001", "between 0.9999 and 1.001"), ("1e-9", "1e-8", "between 1e-9 and 1e-8"), ("3", "3", "3"),
-    ("8.79609e12", "inf", "above 8.796e12"), ("inf", "inf", "inf")])
-def test_outward(lower: str, upper: str, shown: str) -> None:
-    assert outward(lower, upper) == shown
+@pytest.mark.parametrize(("name", "verdict", "ends", "claimed", "shown"), [
+    ("sampled", "proved", ("2.3816", "2.38169"), "3.01", ("2.382", "0.6283", "-20.8 %")),
+    ("sampled", "proved", ("2.3816", "2.38169"), "2.3817", ("2.3817", "1e-5", "-0.000419 %")),  # not 2.382
+    ("sampled", "proved", ("2.3", "3.5"), "3", ("3", "", "")),  # by delta: epsilon is wide
+    ("refuted", "refuted", ("4.37718", "4.3772"), "4.37", ("4.377", "0.00718", "+0.164 %")),
+    ("refuted", "refuted", ("4.37718", "4.3772"), "4.377", ("4.3771", "0.00018", "+0.00411 %")),
+    ("refuted", "refuted", ("4.3", "4.5"), "4.37", ("4.37", "", "")),
+    ("refuted", "refuted", ("inf", "inf"), "4.37", ("∞", "∞", "")),
+    ("bounded", "undecided", ("0", "2.26248"), "0.2", ("2.263", "2.063", "")),
+    ("bounded", "undecided", ("0", "inf"), "0.2", ("none", "", "")),
+    ("refuted", "refuted", ("2.4", "2.5"), "7/3", ("2.4", "0.06666", "+2.85 %"))])
+def test_headline_is_rounded_to_the_side_where_it_holds(name: str, verdict: str, ends: tuple[str, str], claimed: str,
+                                                        shown: tuple[str, ...]) -> None:
+    judged = judge(CLAIMS[name], name)
+    result = {**judged.certificate["result"], "epsilon": dict(zip(("lower", "upper"), ends, strict=True))}
+    claim = {**judged.certificate["claim"], "epsilon": claimed}
+    found = headline(replace(judged, certificate={
+        **judged.certificate, "verdict": verdict, "result": result, "claim": claim}))
+    assert (found.shown, found.gap, found.share) == shown
+    if found.ends is not None:
+        assert Decimal(found.gap) <= found.ends[1] - found.ends[0] or verdict == "undecided"
+
+
+def test_a_page_without_a_title_is_not_named_by_its_file() -> None:
+    """A stem such as "false" would read as a verdict."""
+    judged = judge(CLAIMS["laplace"].replace('title = "Three Laplace counts"\n', ""), "disproved")
+    text = page(judged, 1, ("closed-form",), peers=False)
+    assert "<h1>(3, 1e-300)-differential privacy of 3 steps of laplace</h1>" in text
+    assert "disproved" not in text.replace("disproved.json", "")
+
+
+def test_first_digits_then_what_was_run_and_the_rest_is_closed(pages: dict[str, str]) -> None:
+    text = pages["sampled"]
+    parts = (">claimed ε<", ">2.382<", ">0.6283<", "What was run</h2>", "What you must check</h2>", "δ over ε</h2>",
+             "Verify it yourself", "For experts")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    before, closed, after = text.partition('<details class="experts">')
+    assert closed and not re.search(r"T\d\d+-|2\.38168|quadrature", re.sub(r"<svg.*?</svg>|base64,\S+", "", before))
+    assert "T21-pair-poisson" in after and "2.38168972614" in after
+
+
+def test_every_shaded_claim_is_proved(gaussian: PrivacyProfile) -> None:
+    """Between the points too: delta lies below its chord in e^epsilon, and above a straight line in log10."""
+    highs = [math.log10(gaussian.delta(n, 6).upper_float) for n in range(5)]
+    for at, high in plots._between([*map(float, range(5))], highs):
+        assert math.log10(gaussian.delta(Decimal(at), 6).lower_float) <= high + 1e-12
+    straight = (highs[1] + highs[2]) / 2
+    assert math.log10(gaussian.delta("1.5", 6).lower_float) > straight
+
+
+@pytest.mark.parametrize(("source", "shown"), [
+    ("https://x.org/y (caption)", '<a href="https://x.org/y">https://x.org/y</a> (caption)'),
+    ("a book; github issue a/b#7", 'a book; <a href="https://github.com/a/b/issues/7">a/b issue 7</a>'),
+    ('https://x.org/"><script>', '<a href="https://x.org/%22%3E%3Cscript%3E">'),
+    ("javascript:alert(1)", "javascript:alert(1)")])
+def test_sources_are_links(source: str, shown: str) -> None:
+    found = linked(source)
+    assert found.startswith(shown) and "<script" not in found and found.count("href") == shown.count("href")
 
 
 @pytest.mark.parametrize("text", ["1.23456789e-310", "0.000123456", "123456.789", "9.99999", "1e-5000", "7", "0"])

@@ -10,6 +10,7 @@ from verified_dp.cli.output import Row, schema
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
+    from verified_dp.core.kernel.composition import Spec
     from verified_dp.enclosure import Enclosure
     from verified_dp.papers.ask import PaperResult
 
@@ -44,15 +45,14 @@ def ends(enclosure: Enclosure) -> Row:
     return {"lower": enclosure.lower_decimal, "upper": enclosure.upper_decimal}
 
 
-def paper_answer(file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
+def paper_answer(spec: Spec, file: str, quantity: str, at: Fraction, limits: Limits) -> PaperResult:
     """Ask one of the papers' methods about the specification in a file."""
-    from verified_dp.cli.inputs import load_spec
     from verified_dp.papers.ask import accountant
     from verified_dp.papers.fourier.pairs import published_profile
     from verified_dp.terminal import Progress
 
     with Progress(file, limits.max_seconds) as progress, best_so_far():
-        asked = accountant(published_profile(load_spec(file), progress=progress), limits.method, **limits.parameters)
+        asked = accountant(published_profile(spec, progress=progress), limits.method, **limits.parameters)
         solve = asked.delta if quantity == "delta" else asked.epsilon
         return solve(at, limits.digits, limits.max_seconds)
 

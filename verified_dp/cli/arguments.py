@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any, NoReturn
 
 from verified_dp import __version__
+from verified_dp.cli.attacking import EXAMPLES as _ATTACK
+from verified_dp.cli.attacking import add_attack
 from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
 from verified_dp.cli.calibrating import add_calibrate
 from verified_dp.cli.commands import run_delta, run_epsilon, run_verify
@@ -107,7 +109,8 @@ class _Parser(ArgumentParser):
 
 
 _VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim", "--fpr", "--prior",
-           "--noise-multiplier", "--sampling-probability", "--batch-size", "--dataset-size", "--steps", "--epochs")
+           "--noise-multiplier", "--sampling-probability", "--batch-size", "--dataset-size", "--steps", "--epochs",
+           "--threshold")
 
 
 def attached(arguments: Iterable[str]) -> list[str]:
@@ -140,19 +143,21 @@ def parser() -> ArgumentParser:
             add(made)
         return made
 
-    command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD, add_dpsgd, _limits)
-    command("delta", "enclose delta at a given epsilon", _DELTA, _files, _delta, _numeric)
-    command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON, _files, _epsilon, _numeric)
+    command("dpsgd", "answer for a training by DP-SGD, stated in one line", _DPSGD, add_dpsgd, _limits, _verbose)
+    command("delta", "enclose delta at a given epsilon", _DELTA, _files, _delta, _numeric, _verbose)
+    command("epsilon", "enclose the smallest epsilon at a given delta", _EPSILON, _files, _epsilon, _numeric, _verbose)
     command("curve", "enclose delta at many epsilons, or epsilon at many deltas", _CURVE, _files, add_curve, _limits)
     command("tradeoff", "enclose false negative rates of every test that tells neighbours apart", _TRADEOFF, _files,
             add_tradeoff, partial(
-                _limits, text="for each file: past it the rates are as wide as what is proved until then"))
+                _limits, text="for each file: past it the rates are as wide as what is proved until then"), _verbose)
     command("calibrate", "find the parameter that just meets a target", _CALIBRATE, _files, add_calibrate, partial(
-        _limits, text="for each file: past it the best value proved until then, and the nearest that misses"))
+        _limits, text="for each file: past it the best value proved until then, and the nearest that misses"),
+        _verbose)
     command("compare", "put one question to every method that applies", _COMPARE, _files, _compare)
-    command("certify", "prove or refute claims, and write certificates", _CERTIFY, _certify, _numeric)
+    command("certify", "prove or refute claims, and write certificates", _CERTIFY, _certify, _numeric, _verbose)
     command("verify", "check certificates", _VERIFY, _verify, _json)
     command("report", "write pages about claims, for people", _REPORT, add_report)
+    command("attack", "bound epsilon from below by an attack on what was run", _ATTACK, add_attack, _json)
     command("convert", "write another library's history as a specification", _CONVERT, _convert, _json)
     command("statement", "write the paragraph that a certificate supports", _STATEMENT, add_statement, _json)
     add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
@@ -255,6 +260,11 @@ def _limits(command: ArgumentParser,
             text: str = "stop refining after about S seconds; what is proved until then is the answer") -> None:
     command.add_argument("--max-seconds", metavar="S", help=text)
     _json(command)
+
+
+def _verbose(command: ArgumentParser) -> None:
+    command.add_argument("-v", "--verbose", action="store_true",
+                         help="print both ends, the method, sources of error and all assumptions")
 
 
 def _json(command: ArgumentParser) -> None:

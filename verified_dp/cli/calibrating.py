@@ -48,7 +48,7 @@ def run_calibrate(args: Namespace, out: Output) -> int:
         start = time.monotonic()
         found = _calibrated(file, args, limits if place is None else limits.share(_SEARCH_SHARE))
         kept = {} if place is None else _certified(found, file, place, limits.after(start))
-        out.result({**calibration_row(found), **kept}, lambda: _lines(found, list(kept.values())))
+        out.result({**calibration_row(found), **kept}, lambda: _lines(found, list(kept.values()), limits))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -90,18 +90,25 @@ def calibration_row(found: Calibration) -> Row:
             "relation": found.at_value.relation, "tight": found.at_value.tight}
 
 
-def _lines(found: Calibration, certificates: list[str]) -> list[str]:
+def _lines(found: Calibration, certificates: list[str], limits: Limits) -> list[str]:
     from verified_dp.calibration import plain
-    from verified_dp.cli.text import field, standing_lines
+    from verified_dp.cli.text import assumed, field, number_words, standing_lines
+    from verified_dp.core.kernel.dyadic import decimal_down
 
     at = f"at delta = {found.target.delta_text}"
-    other = "none is proved to miss the target" if found.neighbour is None else (
-        f"{plain(found.neighbour)}: epsilon = {found.at_neighbour} {at}, above the target")
-    short = ["the search stopped before the last such value; more --max-seconds may find a better one"]
-    return [
-        f"{found.solve} = {plain(found.value)} is proved to meet epsilon = {found.target.epsilon_text} {at}",
-        *(short if found.status == "wide" else []),
-        *field("value", f"{plain(found.value)}: epsilon = {found.at_value} {at}"), *field("neighbour", other),
-        *standing_lines(found.at_value), *field("relation", found.at_value.relation),
-        *field("convention", found.at_value.convention),
-        *(line for place in certificates for line in field("certificate", place))]
+    meets, misses = number_words(found.at_value), "no value is proved to miss the target"
+    if found.at_neighbour is not None and found.neighbour is not None:
+        low = found.at_neighbour.lower_decimal if limits.verbose else decimal_down(found.at_neighbour.lower, 5)
+        misses = f"{plain(found.neighbour)} gives at least {low}"
+    lines = [
+        f"{found.solve} = {plain(found.value)} meets epsilon = {found.target.epsilon_text} {at}, proved",
+        *(["  the search stopped before the last such value; more --max-seconds may find a better one"]
+          if found.status == "wide" else []),
+        *field("gives", f"{meets[0]}; {misses}, above the target" if found.at_neighbour else f"{meets[0]}; {misses}")]
+    if not limits.verbose:
+        lines.append(assumed(found.at_value.convention))
+    else:
+        lines += [*field("between", f"{found.at_value.lower_decimal} and {found.at_value.upper_decimal}"),
+                  *standing_lines(found.at_value), *field("relation", found.at_value.relation),
+                  *field("convention", found.at_value.convention)]
+    return lines + [line for place in certificates for line in field("certificate", place)]

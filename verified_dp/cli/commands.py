@@ -53,9 +53,10 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
     def work(file: str) -> int:
         if limits.method in PAPER_METHODS:
             return _paper(file, quantity, given, at, typed, limits, out)
-        enclosure = enclose(load_spec(file), file, quantity, at, limits)
-        out.result(result_row(enclosure, given, typed),
-                   lambda: answer_text(enclosure, f"{given} = {typed}", file if several else None, limits))
+        spec = load_spec(file)
+        enclosure = enclose(spec, file, quantity, at, limits)
+        out.result(result_row(enclosure, given, typed), lambda: headed(
+            answer_text(enclosure, f"{given} = {typed}", spec, limits), file if several else None))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -64,15 +65,17 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
 def _paper(file: str, quantity: str, given: str, at: Fraction, typed: str, limits: Limits, out: Output) -> int:
     """One of the papers' methods: an enclosure, an estimate, or both."""
     from verified_dp.cli.answers import paper_answer, paper_row
+    from verified_dp.cli.inputs import load_spec
     from verified_dp.cli.report_comparing import paper_lines
     from verified_dp.cli.text import clipped
     from verified_dp.terminal import escaped
 
-    result, words = paper_answer(file, quantity, at, limits), f"{given} = {typed}"
+    spec, words = load_spec(file), f"{given} = {typed}"
+    result = paper_answer(spec, file, quantity, at, limits)
 
     def lines() -> list[str]:
-        above = [] if result.enclosure is None else answer_text(result.enclosure, words, None, limits)
-        return above + paper_lines(result, quantity, clipped(escaped(words), 60))
+        more = paper_lines(result, quantity, clipped(escaped(words), 60))
+        return more if result.enclosure is None else answer_text(result.enclosure, words, spec, limits, more)
 
     out.result(paper_row(result, quantity, given, typed), lines)
     return ANSWERED
@@ -89,12 +92,20 @@ def enclose(spec: Spec, name: str, quantity: str, at: Fraction, limits: Limits) 
         return solve(at, limits.digits, limits.method, limits.max_seconds)
 
 
-def answer_text(enclosure: Enclosure, given: str, file: str | None, limits: Limits) -> list[str]:
-    """The answer for people; the file where there are several."""
+def answer_text(enclosure: Enclosure, given: str, spec: Spec, limits: Limits, more: Sequence[str] = ()) -> list[str]:
+    """The answer for people; more: lines between the answer and what it assumes."""
     from verified_dp.cli.text import answer_lines, clipped
+    from verified_dp.core.kernel.words import assumptions
     from verified_dp.terminal import escaped, paint
 
-    lines = answer_lines(enclosure, clipped(escaped(given), 60), paint, limited=limits.max_seconds is not None)
+    return answer_lines(enclosure, clipped(escaped(given), 60), paint, limits,
+                        assumptions(spec.composition, spec.relation), more)
+
+
+def headed(lines: list[str], file: str | None) -> list[str]:
+    """Under the name of the file, where there are several."""
+    from verified_dp.terminal import escaped
+
     return lines if file is None else [f"{escaped(file)}:", *lines, ""]
 
 
@@ -118,7 +129,8 @@ def run_certify(args: Namespace, out: Output) -> int:
             with nullcontext() if pages is None else pages.noting(file):
                 judged = judge(file)
                 page = None if pages is None else pages.add(file, judged.document)
-            out.result(verdict_row(judged, page), lambda: table.row(judged) if table else verdict_text(judged, page))
+            out.result(verdict_row(judged, page), lambda: table.row(judged) if table else (
+                verdict_text(judged, limits, page)))
             return VERDICTS[judged.verdict]
 
         code = for_each(args.files, work, out)
@@ -222,12 +234,12 @@ def verdict_row(judged: Judged, page: str | None = None) -> Row:
     }
 
 
-def verdict_text(judged: Judged, page: str | None = None) -> list[str]:
+def verdict_text(judged: Judged, limits: Limits, page: str | None = None) -> list[str]:
     """The verdict for people."""
     from verified_dp.cli.text import field, verdict_lines
     from verified_dp.terminal import paint
 
-    return verdict_lines(judged, paint) + (field("page", page) if page is not None else [])
+    return verdict_lines(judged, paint, limits) + (field("page", page) if page is not None else [])
 
 
 class Table:

@@ -85,7 +85,7 @@ def run_history(args: Namespace, out: Output) -> int:
     spec = read_history(args.history, args)
     judged = certify_history(args.history, spec, args.delta, limits, place)
     page = None if pages is None else pages.add(args.history, judged.document)
-    out.result(verdict_row(judged, page), lambda: verdict_text(judged, page))
+    out.result(verdict_row(judged, page), lambda: verdict_text(judged, limits, page))
     return VERDICTS[judged.verdict]
 
 
@@ -97,7 +97,7 @@ def certify_history(file: str, spec: Converted, delta: str, limits: Limits, plac
     if found.upper.is_infinite:
         raise Unsupported(f"no finite epsilon is proved at delta = {delta}", "history", file)
     judged = certify_spec(claimed_spec(spec, file, found.upper, delta), file, limits, place)
-    return replace(judged, assumptions=(*spec.assumptions, *judged.assumptions))
+    return replace(judged, read=tuple(spec.assumptions))
 
 
 def claimed_spec(spec: Converted, file: str, upper: Any, delta: str) -> Spec:

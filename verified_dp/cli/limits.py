@@ -15,18 +15,23 @@ MAX_SECONDS = 10**8
 
 @dataclass(frozen=True)
 class Limits:
-    """How exactly, by which method and for how long to compute."""
+    """How exactly, by which method and for how long to compute.
+
+    digits, verbose: what is shown depends on them too.
+    """
 
     digits: int | None
     method: str
     max_seconds: float | None
     parameters: dict[str, str]
+    verbose: bool = False
 
     @classmethod
     def of(cls, args: Namespace) -> Limits:
         """The options, checked: InvalidInput names the option."""
         method = _method(getattr(args, "method", "auto"))
-        return cls(read_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set))
+        return cls(read_digits(args.digits), method, _seconds(args.max_seconds), read_parameters(args.set),
+                   getattr(args, "verbose", False))
 
     def share(self, part: float) -> Limits:
         """The same with a part of the seconds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from verified_dp.core.kernel.composition import Claim
-from verified_dp.core.kernel.dyadic import decimal_up
+from verified_dp.core.kernel.dyadic import decimal_down, decimal_up, outward_decimal
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.enclosure import Enclosure, without_zeros
 from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
 from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:
+    from verified_dp.cli.limits import Limits
     from verified_dp.verifiers.trust import Trust
 
 Paint = Callable[[str, str], str]
@@ -35,7 +37,7 @@ class Judged:
     """What `certify` found about one claim. delta: at the claimed epsilon; epsilon: at the claimed delta.
 
     certificate: where it is kept. kept: whether an earlier run left it, and it still verifies. document: what it says.
-    limited: whether the time to search was.
+    limited: whether the time to search was. read: what was taken for granted in reading a history.
     """
 
     file: str
@@ -48,6 +50,7 @@ class Judged:
     certificate: str | None
     kept: bool = False
     limited: bool = False
+    read: tuple[str, ...] = ()
     document: dict[str, Any] = own_field(default_factory=dict, repr=False)
 
     @property
@@ -61,20 +64,89 @@ def clipped(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def answer_lines(enclosure: Enclosure, given: str, paint: Paint, *, limited: bool = False) -> list[str]:
-    """The answer to `delta` or `epsilon`; `given` says at which value of the other, limited whether the time was."""
-    exact = enclosure.lower == enclosure.upper
-    words = f"{enclosure.quantity} {'is exactly' if exact else '='} {enclosure.notation()} at {given}"
-    if not enclosure.certain_digits:
-        words = words.replace(" = ", " in ", 1)
-    lines = [f"{paint(enclosure.standing, enclosure.status)}: {words}"]
-    if enclosure.status == "wide":
+def answer_lines(enclosure: Enclosure, given: str, paint: Paint, limits: Limits, assumptions: Sequence[str],
+                 more: Sequence[str] = ()) -> list[str]:
+    """The answer to `delta` or `epsilon`: number and standing, then one line of what is assumed, or all that is known.
+
+    given: at which value of the other. more: lines between answer and assumptions.
+    """
+    head, tail = number_words(enclosure, limits.digits or SHOWN)
+    lines = [f"{head} at {given}, {paint(_standing(enclosure), enclosure.status)}" + (f"; {tail}" if tail else "")]
+    if limits.verbose or "attack" in enclosure.methods or not enclosure.proven:
+        lines += standing_lines(enclosure)
+    exact, asked = enclosure.lower == enclosure.upper, limits.verbose or limits.digits is not None
+    if enclosure.status == "wide" and (asked or limits.max_seconds is not None):
+        advice = _advice(enclosure) if limits.max_seconds is not None else ""
         lines += field("wide", f"the bounds are proved, but not as close as the {enclosure.digits} digits asked "
-                        f"for{_advice(enclosure) if limited else ''}")
-    if not exact:
+                       f"for{advice}")
+    if asked and not exact:
         lines += field("between", f"{enclosure.lower_decimal} and {enclosure.upper_decimal}")
-    return [*lines, *standing_lines(enclosure), *_how(enclosure, [enclosure]), *_errors(enclosure),
-            *field("convention", enclosure.convention)]
+    if not limits.verbose:
+        return [*lines, *more, assumed(enclosure.convention)]
+    return [*lines, *_how(enclosure, [enclosure]), *_errors(enclosure), *more,
+            *_listed("assuming", assumptions)]
+
+
+SHOWN = 5
+"""Significant digits of a number where nobody asks for more."""
+
+
+def number_words(found: Enclosure, digits: int = SHOWN) -> tuple[str, str]:
+    """("epsilon = 2.3817", ""): the upper end rounded up, and where the lower one is not the digit before, it too."""
+    quantity, upper = found.quantity, decimal_up(found.upper, digits)
+    if found.lower == found.upper:
+        return f"{quantity} = {without_zeros(upper)}", ""
+    tail = "" if not (found.tight or "attack" in found.methods) else f"at least {decimal_down(found.lower, digits)}"
+    if found.upper.is_infinite:
+        return f"no finite {quantity} is proved", tail
+    if found.tight and is_next(found, digits):
+        return f"{quantity} = {upper}", ""
+    return f"{quantity} <= {upper}", tail if found.lower > 0 else ""
+
+
+def is_next(found: Enclosure, digits: int = SHOWN) -> bool:
+    """Whether the ends, rounded outward, are equal or differ by one in the last digit."""
+    low, high = outward_decimal(found.lower, digits, up=False), outward_decimal(found.upper, digits, up=True)
+    if abs(low.power - high.power) > 1 or found.upper.is_infinite:
+        return False
+    unit = min(low.power, high.power)
+    return high.digits * 10 ** (high.power - unit) - low.digits * 10 ** (low.power - unit) <= 1
+
+
+def rounded(found: Enclosure, *, up: bool = True) -> str:
+    """The end on the safe side, of five digits, or both where the other is not the digit before."""
+    low, high = decimal_down(found.lower, SHOWN), decimal_up(found.upper, SHOWN)
+    if found.lower == found.upper:
+        return without_zeros(high)
+    return (high if up else low) if is_next(found) else f"{low} to {high}"
+
+
+def _standing(found: Enclosure) -> str:
+    if not found.proven:
+        return "an estimate"
+    if found.lower == found.upper:
+        return "exactly"
+    return "proved" if found.certifiable else found.standing.removeprefix("wide, ")
+
+
+_KIND = re.compile(r"[a-z-]+")
+_MULTIPLIER = "noise_multiplier = sigma / largest L2 norm of one record's contribution"
+
+
+def assumed(convention: str) -> str:
+    """One line of what is assumed: who neighbours are, what noise is relative to, how records are sampled.
+
+    >>> assumed("one record is removed; Poisson sampling: records enter each batch independently")
+    '  assuming    one record removed; Poisson sampling (all: -v)'
+    """
+    def short(clause: str) -> str:
+        head, _, rest = clause.replace(_MULTIPLIER, "noise / one record's largest L2 norm").partition(":")
+        if rest and _KIND.fullmatch(head):
+            return head + ":" + rest.partition(",")[0]
+        return head.partition(" (")[0].replace(" is ", " ", 1).replace(" are ", " ", 1)
+
+    words = dict.fromkeys(map(short, convention.split("; ")))
+    return f"  {'assuming':<{_LABEL - 2}}" + clipped(escaped("; ".join(words)), WIDTH + 8 - _LABEL) + " (all: -v)"
 
 
 def _advice(enclosure: Enclosure) -> str:
@@ -121,22 +193,39 @@ def field(label: str, text: str, *, hanging: int = 0) -> list[str]:
                 break_long_words=False)
 
 
-def verdict_lines(judged: Judged, paint: Paint) -> list[str]:
-    """All that there is to say about one claim."""
+def verdict_lines(judged: Judged, paint: Paint, limits: Limits) -> list[str]:
+    """The verdict and what decides it; all that there is to say about the claim where that is asked for."""
     eps, delta = clipped(judged.claim.epsilon_text, 40), clipped(judged.claim.delta_text, 40)
+    first = f"{paint(judged.verdict, judged.verdict)}: {judged.name}"
+    kept = " (kept: it verifies)" * judged.kept
+    place = field("certificate", judged.certificate + kept) if judged.certificate else []
+    if not limits.verbose:
+        between = [] if limits.digits is None else field(
+            "between", f"{judged.epsilon.lower_decimal} and {judged.epsilon.upper_decimal}")
+        found, room = _found(judged, limits.digits or SHOWN), outcome(judged).partition(" with ")[2] or outcome(judged)
+        return [first, *field("epsilon", f"{found} at delta = {delta}, claimed {eps}: {room}"), *between,
+                *_notes(judged), *_listed("read as", judged.read), assumed(judged.delta.convention), *place]
     epsilon_words = f"claimed {eps}, {_true(judged.epsilon)} at delta = {delta}"
     return [
-        f"{paint(judged.verdict, judged.verdict)}: {judged.name}",
+        first,
         *field("epsilon", f"{epsilon_words}: {outcome(judged)}"),
         *_notes(judged),
         *field("delta", f"claimed {delta}, {_true(judged.delta)} at epsilon = {eps}"),
         *standing_lines(judged.delta),
         *_how(judged.delta, [judged.delta, judged.epsilon]),
-        *_assumptions(judged.assumptions),
+        *_listed("assuming", judged.read + judged.assumptions),
         *(field("source", judged.claim.source) if judged.claim.source else []),
-        *(field("certificate", judged.certificate + " (kept: it verifies)" * judged.kept)
-          if judged.certificate else []),
+        *place,
     ]
+
+
+def _found(judged: Judged, digits: int) -> str:
+    """The number that decides: of a refuted claim from below, else from above, and both ends where that says more."""
+    found = judged.epsilon
+    if judged.verdict == "refuted" and found.lower != found.upper:
+        return f"at least {decimal_down(found.lower, digits)}"
+    head, tail = number_words(found, digits)
+    return head.removeprefix("epsilon ").removeprefix("= ").replace("<=", "at most") + (f", {tail}" if tail else "")
 
 
 def _true(found: Enclosure, most: int = 60) -> str:
@@ -156,7 +245,7 @@ def outcome(judged: Judged) -> str:
     if judged.verdict == "proved":
         return f"proved with slack {room}" if room and not room.startswith("-") else "proved"
     if judged.verdict == "refuted":
-        return f"refuted, short by {room[1:]}" if room.startswith("-") else "refuted"
+        return f"refuted with epsilon short by {room[1:]}" if room.startswith("-") else "refuted"
     return "undecided"
 
 
@@ -185,10 +274,9 @@ def _why_undecided(judged: Judged) -> str:
     return REASONS[why]
 
 
-def _assumptions(assumptions: tuple[str, ...]) -> list[str]:
+def _listed(label: str, texts: Sequence[str]) -> list[str]:
     """A list, the label at its first item only."""
-    labels = ["assuming", *[""] * len(assumptions)]
-    items = [field(label, f"- {words}", hanging=2) for label, words in zip(labels, assumptions, strict=False)]
+    items = [field("" if i else label, f"- {words}", hanging=2) for i, words in enumerate(texts)]
     return [line for item in items for line in item]
 
 
@@ -209,7 +297,7 @@ def table_row(judged: Judged, paint: Paint) -> str:
     claim, room = judged.claim, slack(judged.claim.epsilon, judged.epsilon)
     claimed = clipped(claim.epsilon_text, 12), clipped(claim.delta_text, 10)
     epsilon = judged.epsilon
-    shown = epsilon.notation(8) if epsilon.tight else f"<= {_rounded_up(epsilon, 8)}"
+    shown = rounded(epsilon) if epsilon.tight else f"<= {_rounded_up(epsilon, SHOWN)}"
     return _ROW.format(verdict, *claimed, shown, room, name)
 
 

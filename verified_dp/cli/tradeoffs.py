@@ -54,7 +54,7 @@ def run_tradeoff(args: Namespace, out: Output) -> int:
 
     def work(file: str) -> int:
         rates, advantage = _rates(file, texts, args.prior, limits)
-        out.result(_row(rates, advantage, args.prior), lambda: _lines(rates, advantage, args.table))
+        out.result(_row(rates, advantage, args.prior), lambda: _lines(rates, advantage, args.table, limits))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -90,13 +90,19 @@ def _row(rates: list[Rates], advantage: Enclosure, prior: str | None) -> Row:
             "points": points, "advantage": ends(advantage)}
 
 
-def _lines(rates: list[Rates], advantage: Enclosure, form: str) -> list[str]:
+def _lines(rates: list[Rates], advantage: Enclosure, form: str, limits: Limits) -> list[str]:
     from verified_dp.cli.tables import table
-    from verified_dp.cli.text import field, standing_lines
+    from verified_dp.cli.text import assumed, field, rounded, standing_lines
+
+    def shown(name: str, found: Enclosure) -> str:
+        return str(found) if limits.digits is not None or limits.verbose else rounded(found, up=name != "fnr")
 
     head = ["fpr", *rates[0].found]
-    lines = table(head, ([one.fpr, *(str(found) for found in one.found.values())] for one in rates), form)
+    lines = table(head, ([one.fpr, *(shown(*item) for item in one.found.items())] for one in rates), form)
     if form != "text":
         return lines
-    return [*lines, "", f"advantage (largest tpr - fpr) = {advantage}", *standing_lines(advantage),
-            *field("relation", advantage.relation), *field("convention", advantage.convention)]
+    lines += ["", f"advantage (largest tpr - fpr) = {shown('advantage', advantage)}, proved"]
+    lines += standing_lines(advantage)
+    if not limits.verbose:
+        return [*lines, assumed(advantage.convention)]
+    return [*lines, *field("relation", advantage.relation), *field("convention", advantage.convention)]

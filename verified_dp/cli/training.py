@@ -98,9 +98,10 @@ def _answered(training: Training, args: Namespace, limits: Limits, out: Output) 
     quantity, given = ("epsilon", "delta") if args.epsilon is None else ("delta", "epsilon")
     typed = getattr(args, given)
     at = exact.exact(typed, given) if given == "epsilon" else exact.open_unit(typed, given)
-    found = enclose(training.spec(), NAME, quantity, at, limits)
-    out.result({**result_row(found, given, typed), **_beside(training)}, lambda: [
-        *answer_text(found, f"{given} = {typed}", None, limits), *field("sampling", training.derived())])
+    spec = training.spec()
+    found = enclose(spec, NAME, quantity, at, limits)
+    out.result({**result_row(found, given, typed), **_beside(training)}, lambda: answer_text(
+        found, f"{given} = {typed}", spec, limits, field("sampling", training.derived())))
     return ANSWERED
 
 
@@ -113,7 +114,7 @@ def _certified(training: Training, claim: Claim, limits: Limits, folder: str | N
     judged = certify_spec(spec, NAME, limits, place)
     page = None if pages is None else pages.add(NAME, judged.document)
     out.result({**verdict_row(judged, page), **_beside(training)}, lambda: [
-        *verdict_text(judged, page), *field("sampling", training.derived())])
+        *verdict_text(judged, limits, page), *field("sampling", training.derived())])
     return VERDICTS[judged.verdict]
 
 

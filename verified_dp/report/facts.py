@@ -8,7 +8,6 @@ from fractions import Fraction
 from verified_dp.core.kernel.certificate.document import Document, canonical, parse_json
 from verified_dp.core.kernel.certificate.statement import read_claim, read_spec
 from verified_dp.core.kernel.composition import Claim
-from verified_dp.enclosure import without_zeros
 from verified_dp.profile import PrivacyProfile, privacy_profile
 
 
@@ -27,8 +26,11 @@ class Judged:
 
     @property
     def title(self) -> str:
-        """The claim's title, or the name of its file."""
-        return self.claim.title or self.name
+        """The claim's title, or what is claimed of what; never the name of a file, which may read as a verdict."""
+        claim, parts = self.claim, self.certificate["input"]["mechanisms"]
+        kinds = ", ".join(dict.fromkeys(str(one["kind"]) for one in parts))
+        steps = f"{self.steps} steps of {kinds}" if self.steps > 1 else kinds
+        return claim.title or f"({claim.epsilon_text}, {claim.delta_text})-differential privacy of {steps}"
 
     @property
     def data(self) -> bytes:
@@ -51,24 +53,6 @@ def read_certificate(document: Document, name: str) -> Judged:
     spec = read_spec(document)
     in_order: Document = parse_json(canonical(document))  # of keys, as in a file
     return Judged(name, in_order, privacy_profile(spec.composition, spec.relation))
-
-
-def outward(lower: str, upper: str, significant: int = 12) -> str:
-    """The digits that both decimals share, "2.381689726..."; "between A and B", rounded outward, where these are few.
-
-    >>> outward("2.3816897261408550", "2.3816897261424429"), outward("0.0120", "0.0234"), outward("0.50", "0.50")
-    ('2.38168972614…', 'between 0.012 and 0.0234', '0.5')
-    """
-    (low, e, power), (high, _, other) = lower.partition("e"), upper.partition("e")
-    if lower == upper or upper == "inf":
-        return without_zeros(lower) if lower == upper else f"above {rounded(lower, 4, up=False)}"
-    same = 0
-    while power == other and same < min(len(low), len(high)) and low[same] == high[same]:
-        same += 1
-    shared = low[:same]
-    if "." in shared and sum(c.isdigit() for c in shared.lstrip("0.")) >= 3:
-        return f"{shared[: significant + 2].rstrip('.')}…{e}{power}"
-    return f"between {rounded(lower, 4, up=False)} and {rounded(upper, 4, up=True)}"
 
 
 def rounded(text: str, significant: int, *, up: bool) -> str:

@@ -18,8 +18,10 @@ from verified_dp.papers.comparison import ALL, Comparison, compare
 from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
 from verified_dp.report import plots
 from verified_dp.report.curves import Point, delta_curve, step_curve, tradeoff_curve
-from verified_dp.report.facts import Judged, as_decimal, outward, round_step, rounded
+from verified_dp.report.facts import Judged, as_decimal, round_step, rounded
+from verified_dp.report.headline import factor_words, headline
 from verified_dp.report.peers import Peer, ask_peers
+from verified_dp.report.sources import linked, year
 from verified_dp.terminal import escaped
 from verified_dp.verifiers.statements import not_proved_here, statements
 from verified_dp.verifiers.trust import trusted
@@ -67,7 +69,7 @@ def page(judged: Judged, seconds: float = SECONDS, methods: Sequence[str] = METH
     check_methods(methods)
     template = environment().get_template("page.html")
     found = _compared(judged, methods, min(seconds / 2, 3.0))
-    return template.render(version=__version__, back=back, **_summary(judged), **_used(judged),
+    return template.render(version=__version__, back=back, **_summary(judged), **_first(judged), **_used(judged),
                            **_pictures(judged, seconds), **_errors(judged), **_methods(found, judged),
                            peers=list(_peers(judged)) if peers else [], **_certificate(judged))
 
@@ -80,7 +82,7 @@ def check_methods(names: Sequence[str]) -> None:
 
 def index(all_judged: Sequence[tuple[Judged, str]], errors: Mapping[str, str]) -> str:
     """The list of several claims with links to their pages. errors: input -> why it has none."""
-    rows = [{**_summary(judged), "link": link} for judged, link in all_judged]
+    rows = [{**_summary(judged), **_listed(judged), "link": link} for judged, link in all_judged]
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("proved", "refuted", "undecided")}
     return environment().get_template("index.html").render(version=__version__, rows=rows, counts=counts, errors=errors)
 
@@ -89,28 +91,45 @@ def _summary(judged: Judged) -> dict[str, Any]:
     """What page and index say first."""
     certificate, claim = judged.certificate, judged.claim
     ends = {name: _readable(certificate["result"][name]) for name in ("epsilon", "delta")}
-    smallest = outward(ends["epsilon"]["lower"], ends["epsilon"]["upper"])
     return {"title": judged.title, "name": judged.name, "source": claim.source, "verdict": certificate["verdict"],
             "sentence": _sentence(judged), "epsilon": claim.epsilon_text, "delta": claim.delta_text,
-            "best": f"true ε {smallest}" if judged.tight else _proved_words(ends["epsilon"]),
-            "sort_epsilon": ends["epsilon"]["upper"], "ends": ends, "tight": judged.tight,
+            "ends": ends, "tight": judged.tight,
             "by_rounding": certificate["short_by_rounding"], "relation": certificate["input"]["relation"]}
 
 
-def _sentence(judged: Judged) -> str:
-    """The verdict in one sentence."""
-    claim, ends = judged.claim, judged.certificate["result"]["epsilon"]
-    claimed = f"(ε, δ) = ({claim.epsilon_text}, {claim.delta_text})"
-    smallest = outward(ends["lower"], ends["upper"])
-    if judged.certificate["verdict"] == "proved":
-        words = (f"the smallest ε at this δ is {smallest}" if judged.tight
-                 else f"even ε = {_proved(ends)} is proved at this δ")
-        return f"What was run is {claimed} differentially private; {words}"
+def _listed(judged: Judged) -> dict[str, Any]:
+    """What only the index says."""
+    stated = judged.certificate["input"]["mechanisms"]
+    kinds = dict.fromkeys(f"{one['kind']}, sampled" if one.get("sampling") else str(one["kind"]) for one in stated)
+    return {"shown": headline(judged), "kind": "; ".join(kinds), "year": year(judged.claim.title, judged.claim.source),
+            "source_links": linked(judged.claim.source)}
+
+
+def _first(judged: Judged) -> dict[str, Any]:
+    """The numbers in large type, and their picture."""
+    found, claimed = headline(judged), _short(judged.claim.epsilon_text)
+    ends = judged.certificate["result"]["delta"]
     if judged.certificate["verdict"] == "refuted":
-        rounding = " (the claim is the true ε rounded to nearest, not up)" * judged.certificate["short_by_rounding"]
-        return (f"What was run is not {claimed} differentially private; at this δ the smallest ε is "
-                f"{smallest}{rounding}. {capitalised(excess_words(judged.certificate))}; "
-                f"{least_claim_words(judged.certificate)}")
+        delta = f"at least {rounded(ends['lower'], 4, up=False)}"
+    else:
+        delta = f"at most {rounded(ends['upper'], 4, up=True)}"
+    picture, word = "", found.label.split()[0]
+    if found.ends is not None:
+        claim = found.ends[judged.certificate["verdict"] == "proved"]
+        picture = plots.gap_plot(claimed, f"{word} {found.shown}", found.ends, claim)
+    return {"headline": found, "gap_picture": picture, "true_delta": delta, "delta_factor": factor_words(judged)}
+
+
+def _sentence(judged: Judged) -> str:
+    """The verdict in one sentence or two."""
+    claim, ends = judged.claim, judged.certificate["result"]["epsilon"]
+    claimed = f"({claim.epsilon_text}, {claim.delta_text})"
+    if judged.certificate["verdict"] == "proved":
+        return f"What was run is {claimed}-differentially private"
+    if judged.certificate["verdict"] == "refuted":
+        rounding = "The claim is the true ε rounded to nearest, not up. " * judged.certificate["short_by_rounding"]
+        return (f"What was run is not {claimed}-differentially private. {rounding}"
+                f"{capitalised(excess_words(judged.certificate))}; {least_claim_words(judged.certificate)}")
     proved = ("they prove no ε at this δ" if ends["upper"] == "inf"
               else f"the smallest ε at this δ that they prove is {_proved(ends)}")
     return (f"These bounds neither prove nor refute {claimed}: {proved}. "
@@ -132,16 +151,19 @@ def _proved(ends: Mapping[str, str]) -> str:
     return rounded(ends["upper"], 6, up=True)
 
 
-def _proved_words(ends: Mapping[str, str]) -> str:
-    return "no ε is proved" if ends["upper"] == "inf" else f"ε = {_proved(ends)} is proved"
-
-
 def _used(judged: Judged) -> dict[str, Any]:
     stated = judged.certificate["input"]
     return {"mechanisms": [_mechanism(one) for one in stated["mechanisms"]], "pairs": judged.certificate["pairs"],
-            "group_size": stated.get("group_size", 1), "assumptions": judged.certificate["assumptions"],
+            "group_size": stated.get("group_size", 1),
+            "assumptions": [_headed(words) for words in judged.certificate["assumptions"]],
             "methods_used": list(dict.fromkeys(one["method"] for one in judged.certificate["evaluations"])),
-            "steps": judged.steps}
+            "steps": judged.steps, "source_links": linked(judged.claim.source)}
+
+
+def _headed(words: str) -> tuple[str, str]:
+    """An assumption's word before the colon, and the rest."""
+    head, colon, rest = words.partition(": ")
+    return (head, rest) if colon and head.count(" ") < 3 else ("", words)
 
 
 def _mechanism(stated: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -178,9 +200,12 @@ def _pictures(judged: Judged, seconds: float) -> dict[str, Any]:
     steps = step_curve(profile, claim.delta, PARTS, seconds) if judged.steps > 1 else []
     finite = [point for point in steps if not point.upper.is_infinite]
     line = f"claimed {_short(claim.epsilon_text)}"
+    side = "lower" if judged.certificate["verdict"] == "refuted" else "upper"
+    at_delta = judged.certificate["result"]["epsilon"][side]
+    least = None if at_delta == "inf" else Fraction(at_delta)
     claimed = f"({_short(claim.epsilon_text)}, {_short(claim.delta_text)})"
     return {
-        "delta_plot": plots.delta_plot(curve, claim.epsilon, claim.delta, claimed) if len(curve) > 1 else "",
+        "delta_plot": plots.delta_plot(curve, claim.epsilon, claim.delta, claimed, least) if len(curve) > 1 else "",
         "delta_rows": [_row(point) for point in curve[:: POINTS // 8]],
         "tradeoff_plot": plots.tradeoff_plot(trade) if trade else "",
         "tradeoff_rows": [_row(point, 4) for point in trade if point.at in SHOWN_RATES],
@@ -226,13 +251,15 @@ def _methods(found: Comparison | None, judged: Judged) -> dict[str, Any]:
     for row in found.rows if found else ():
         if (enclosure := row.enclosure) is not None:
             low, high = decimal_down(enclosure.lower, 6), decimal_up(enclosure.upper, 6)
-            rows.append({"method": row.method, "ends": {"lower": low, "upper": high}, "kind": "proved"})
+            rows.append({"method": row.method, "ends": {"lower": low, "upper": high}, "kind": "proved",
+                         "width": enclosure.upper - enclosure.lower})
             drawn.append((row.method.split()[0], low, high, True))
         else:
             value = _cut(str(row.estimate))
             kind = "estimate, outside" if row.outside else "estimate"
             rows.append({"method": row.method, "ends": {"lower": value, "upper": value}, "kind": kind})
             drawn.append((row.method if len(row.method) < 20 else row.method.split()[-1], value, value, False))
+    rows.sort(key=lambda row: (row["kind"] != "proved", row.get("width", 0)))
     unit = judged.certificate["result"]["delta"]["upper"]
     picture = plots.intervals_plot(drawn, rounded(unit, 4, up=True)) if drawn and unit != "0" else ""
     refused = found.refused if found else {}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
@@ -23,8 +24,42 @@ def _log(number: End, *, up: bool) -> float:
     return max(svg.log10_of(text), LOWEST) if number.sign > 0 else LOWEST
 
 
-def delta_plot(points: Sequence[Point], epsilon: Fraction, delta: Fraction, claimed: str) -> str:
-    """delta over epsilon on a scale of decades, with the claim as a point."""
+def gap_plot(claimed: str, shown: str, ends: tuple[Decimal, Decimal], claim: Decimal) -> str:
+    """Claimed and proved epsilon on a line, and the gap between them; the line is cut where that alone shows a gap.
+
+    ends: the smaller and the larger of the two. claim: the one of them that is claimed.
+    """
+    low, high = map(Fraction, ends)
+    gap, cut = high - low, high - low < high / 25
+    start, end = (low - 2 * gap, high + 2 * gap) if cut and gap else (Fraction(0), high * Fraction(9, 8) or Fraction(1))
+
+    def at(value: Fraction) -> float:
+        return svg.LEFT_GAP + float((value - start) / (end - start)) * (svg.WIDTH - 2 * svg.LEFT_GAP)
+
+    other = low if Fraction(claim) == high else high
+    x, y = at(Fraction(claim)), at(other)
+    line = 46
+    content = (svg.rule(svg.LEFT_GAP, line, svg.WIDTH - svg.LEFT_GAP, line, "axis")
+               + svg.box(svg.LEFT_GAP, line - 8, min(x, y) - svg.LEFT_GAP, 16, "bar")
+               + svg.box(min(x, y), line - 8, abs(x - y), 16, "gap")
+               + svg.rule(x, line - 18, x, line + 12, "claimed whole") + svg.rule(y, line - 12, y, line + 18, "true")
+               + _label(x, line - 24, f"claimed {claimed}") + _label(y, line + 32, shown)
+               + svg.words(svg.LEFT_GAP, line + 52, "ε; the line is cut" if cut else "ε, from 0", "start", "name big"))
+    return svg.picture("gap", "The gap", f"On a line of epsilon: claimed {claimed}; {shown}.", content, 106)
+
+
+def _label(x: float, y: float, text: str) -> str:
+    """Words in the middle below or above a place, within the picture."""
+    half = 4.4 * len(text)
+    return svg.words(min(max(x, half + 2), svg.WIDTH - half - 2), y, text, "middle", "tag big")
+
+
+def delta_plot(points: Sequence[Point], epsilon: Fraction, delta: Fraction, claimed: str,
+               least: Fraction | None = None) -> str:
+    """delta over epsilon on a scale of decades, the proved side shaded, with the gap from the claim to the curve.
+
+    least: the epsilon that is proved at the claimed delta, where one is.
+    """
     highs, lows = ([_log(end, up=up) for end in ends] for ends, up in (
         ([p.upper for p in points], True), ([p.lower for p in points], False)))
     claim = svg.log10_of(as_decimal(delta, DIGITS).removeprefix("about ")) if delta else -math.inf
@@ -35,11 +70,26 @@ def delta_plot(points: Sequence[Point], epsilon: Fraction, delta: Fraction, clai
                     for ys in (lows, highs))
     x, y = across.at(float(epsilon)), up.at(max(claim, LOWEST))
     below = any(p.at >= epsilon and p.upper > delta for p in points)
-    content = (svg.frame(across, up, "ε", "δ") + svg.band(lower, upper) + svg.line(lower, "curve")
-               + svg.line(upper, "curve") + svg.dot(x, y, "dot claim")
+    above = [(across.at(x), up.at(y)) for x, y in _between([float(p.at) for p in points], highs)]
+    shaded = svg.band([*above, (svg.RIGHT, above[-1][1])], [(above[0][0], svg.TOP), (svg.RIGHT, svg.TOP)], "holds")
+    gap = "" if least is None else svg.rule(x, y, across.at(float(least)), y, "claimed whole")
+    words = svg.words(svg.RIGHT - 6, svg.TOP + 16, "every claim here is proved", "end", "name")
+    content = (shaded + svg.frame(across, up, "ε", "δ") + words + svg.band(lower, upper) + svg.line(lower, "curve")
+               + svg.line(upper, "curve") + gap + svg.dot(x, y, "dot claim")
                + _tag(x, y, ("claim", claimed), below))
-    return svg.picture("delta", "δ over ε", f"The proved curve of delta over epsilon falls from left to right; "
-                       f"the claim {claimed} is a point.", content)
+    return svg.picture("delta", "δ over ε", f"The proved curve of delta over epsilon falls from left to right; above "
+                       f"it every claim is proved. The claim {claimed} is a point, with a line to the curve.", content)
+
+
+def _between(epsilons: Sequence[float], highs: Sequence[float]) -> Iterator[tuple[float, float]]:
+    """Upper ends (log10) at the points and between them: delta is convex in e^epsilon, so chords are above it."""
+    yield epsilons[0], highs[0]
+    for at, after, high, low in zip(epsilons, epsilons[1:], highs, highs[1:], strict=False):
+        for part in (0.25, 0.5, 0.75, 1.0):
+            step = after - at
+            share = math.exp((part - 1) * step) * math.expm1(-part * step) / math.expm1(-step)
+            fall = (1 - share) + share * 10 ** (low - high)
+            yield at + part * step, high + math.log10(fall) if part < 1 and fall > 0 else low
 
 
 def _tag(x: float, y: float, lines: Sequence[str], below: bool) -> str:
@@ -49,7 +99,7 @@ def _tag(x: float, y: float, lines: Sequence[str], below: bool) -> str:
         place, anchor, first = x - 10, "end", y + 6
     else:
         place, anchor, first = min(x + 10, svg.RIGHT - width), "start", y + 16 if below else y - 20
-    first = min(max(first, svg.TOP + 12), svg.BOTTOM - 8 - 15 * (len(lines) - 1))
+    first = min(max(first, svg.TOP + 30), svg.BOTTOM - 8 - 15 * (len(lines) - 1))
     return "".join(svg.words(place, first + 15 * i, line, anchor, "tag halo") for i, line in enumerate(lines))
 
 
@@ -79,8 +129,12 @@ def steps_plot(points: Sequence[Point], claimed: Fraction, text: str) -> str:
     marks = "".join(svg.rule(across.at(float(p.at)), up.at(low), across.at(float(p.at)), up.at(high), "bar")
                     + svg.dot(across.at(float(p.at)), up.at((low + high) / 2)) for p, low, high in ends)
     y = up.at(float(claimed))
-    content = (svg.frame(across, up, "steps", "ε") + svg.rule(across.start, y, across.end, y, "claimed")
-               + svg.words(across.start + 6, y - 6, text, "start", "tag halo") + marks)
+    origin = [(across.at(0), up.at(0))]
+    lower = origin + [(across.at(float(p.at)), up.at(low)) for p, low, _ in ends]
+    upper = origin + [(across.at(float(p.at)), up.at(high)) for p, _, high in ends]
+    content = (svg.frame(across, up, "steps", "ε") + svg.band(lower, upper) + svg.line(upper, "curve")
+               + svg.rule(across.start, y, across.end, y, "claimed") + marks
+               + svg.words(across.start + 6, y - 6, text, "start", "tag halo"))
     return svg.picture("steps", "ε over steps", "Epsilon at the claimed delta after a growing number of steps, each "
                        "between proved ends; a line marks the claim.", content)
 

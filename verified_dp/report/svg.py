@@ -9,6 +9,8 @@ from html import escape
 
 WIDTH, HEIGHT = 400, 286
 LEFT, RIGHT, TOP, BOTTOM = 54, 386, 30, 242
+LEFT_GAP = 6
+"""Margin on either side of a picture without names of its axes."""
 
 
 def log10_of(text: str) -> float:
@@ -83,6 +85,11 @@ def words(x: float, y: float, text: str, anchor: str = "start", css: str = "") -
 def rule(x1: float, y1: float, x2: float, y2: float, css: str = "grid") -> str:
     """A straight line."""
     return f'<line class="{css}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def box(x: float, y: float, width: float, height: float, css: str) -> str:
+    """A rectangle."""
+    return f'<rect class="{css}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height:.1f}"/>'
 
 
 def dot(x: float, y: float, css: str = "dot") -> str:

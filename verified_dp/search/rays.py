@@ -19,13 +19,14 @@ _TRIED = ((0.5, 0.48), (0.75, 0.48), (0.5, 0.36), (0.3, 0.48), (0.75, 0.36))
 """Starts, as shares of the saddle point (to the left windows are shorter, and more cancels), and heights of the nodes'
 lines, as shares of the strip: the first for which rays are found are taken."""
 _SLOPES = np.radians([3.0, 12.0, 24.0, 38.0, 54.0, 70.0, 84.0])
-_REACHES = np.geomspace(0.2, 2000, 18)
+_REACHES = np.geomspace(0.2, 2000, 18), np.geomspace(1e-5, 2000, 36)
+"""Lengths of rays that are tried; shorter ones where none of these is found."""
 _FINE = 0.6
 """Nodes so far apart, in noise multipliers, stand for all of a law."""
 _CUTS = 16
 """So many cuts are tried."""
 _ELLIPSES = np.array([1.5, 2.0, 2.8, 4.0, 6.0, 9.0, 14.0])
-_FIRST, _BACKINGS, _ROOM = np.geomspace(0.00065, 1, 25), 3, -3.0
+_FIRST, _BACKINGS, _ROOM = np.geomspace(1e-7, 1, 54), 3, -3.0
 """First half-panels as shares of half the ray, how many are tried, log of the error of one where more may follow."""
 _PANELS = np.array([1, 2, 3, 4, 6, 8, 12, 18])
 _MOST_LEVELS, _MOST_PANELS, _MOST_NODES = 24, 400, 10**6
@@ -220,7 +221,8 @@ def plan_rays(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float,
     epsilons, excess = np.array([(epsilon, 0.0), *others]).T
     targets = saddle.log_delta - (bits + 3) * math.log(2) + excess
     with np.errstate(all="ignore"):
-        plans = (_plan_at(loss, saddle.tilt * share, height, epsilons, targets) for share, height in _TRIED)
+        plans = (_plan_at(loss, saddle.tilt * share, height, epsilons, targets, reaches)
+                 for reaches in _REACHES for share, height in _TRIED)
         return next((plan for plan in plans if plan is not None), None)
 
 
@@ -241,7 +243,8 @@ def _tables(loss: FloatLoss, rules: Sequence[NodeRule]) -> list[RuleTable | Seve
                     for one in loss.revealed]
 
 
-def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targets: np.ndarray) -> RaysPlan | None:
+def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targets: np.ndarray,
+             reaches: np.ndarray) -> RaysPlan | None:
     size = loss.cumulants(c)[0] + float((-c * epsilons - targets).max()) - math.log(c)
     want = size + math.log(4 * loss.count)
     rules = [_rule(law, c, want, share) for law, _ in loss.laws]
@@ -250,7 +253,7 @@ def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targ
     tables = _tables(loss, rules)
     tried = tables[0].tried()
     sums = Sums(loss.mean_shift_squared, tables, [table.below(tried) for table in tables], epsilons, targets)
-    chosen = _choose_cut(sums, c)
+    chosen = _choose_cut(sums, c, reaches)
     if chosen is None:
         return None
     sums, low, up, far = chosen
@@ -263,7 +266,7 @@ def _plan_at(loss: FloatLoss, c: float, share: float, epsilons: np.ndarray, targ
     return RaysPlan(c, sums, low, up, math.ceil(most / math.log(2) + extra + 16))
 
 
-def _choose_cut(sums: Sums, c: float) -> tuple[Sums, RayShape, RayShape, float] | None:
+def _choose_cut(sums: Sums, c: float, reaches: np.ndarray) -> tuple[Sums, RayShape, RayShape, float] | None:
     """The cut and the slope with the shortest rays that can be cut into panels; both, and the longer one's length."""
     start = np.array([c + 0j])
     need = float(sums.logs(start, False).max() + sums.gaussian(start, start.imag)[0])
@@ -271,7 +274,7 @@ def _choose_cut(sums: Sums, c: float) -> tuple[Sums, RayShape, RayShape, float] 
         sums.epsilons[0] - sum(table.count * table.lowest for table in sums.tables), 1e-300)
     if sums.mean_shift_squared:
         scale = min(scale, math.sqrt(max(2 * need, 1.0) / sums.mean_shift_squared))
-    tried = scale * _REACHES
+    tried = scale * reaches
     rays = np.stack([_lengths(sums, c, slope, tried, False) for slope in _SLOPES])
     up = _lengths(sums, c, math.pi / 2, tried, True)
     total = rays + up

@@ -67,6 +67,13 @@ def test_deltas_far_below_every_moment_are_sharp(composed: Composed) -> None:
     assert bounds.lower < arb("6.8130779317365529308e-48 +/- 1e-66") < bounds.upper < bounds.lower * (1 + arb(2) ** -38)
 
 
+def test_rays_of_small_losses_are_long_on_one_side_and_short_on_the_other(composed: Composed) -> None:
+    """At eps 0 losses of 1e-4 turn slowly; delta as nodes on panels enclosed it."""
+    loss = composed("remove", "1/10000", "1", 2)
+    bounds = evaluate(loss, chosen(loss, Fraction(0))).delta(Fraction(0))
+    assert bounds.lower < arb("5.955131785115745e-5 +/- 1e-19") < bounds.upper < bounds.lower * (1 + arb(2) ** -40)
+
+
 def test_steep_rays_are_found_where_flat_ones_have_no_panels(composed: Composed) -> None:
     """The shortest rays of these steps cannot be cut into panels; their delta as an earlier search enclosed it."""
     loss, at = composed("remove", "1/10000", "2", 30), Fraction("3/2")

@@ -33,13 +33,13 @@ from verified_dp.core.engines.powers import Column, cut, enclose_products, turn_
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bounds_from_sum, reverse_bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import SWAPPED, DirectLaw, Law, Listed, RuleLaw, is_atomic
+from verified_dp.core.kernel.law import SWAPPED, DirectLaw, Law, RuleLaw
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Values
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
 
 if TYPE_CHECKING:
-    from verified_dp.core.engines.listed import Tilted
+    from verified_dp.core.engines.listed import Outcomes, Tilted
 
 
 @proved_by("T06-trapezoidal-enclosure")
@@ -222,8 +222,8 @@ class LineWitness:
                         for column, error, (_, count) in zip(columns, errors, node_sets, strict=True)]
             by_rule = [Column(column, error, arb(0), count)
                        for (column, error), (_, count) in zip(direct, rest.direct_parts, strict=True)]
-            listed = _enclose_listed(reached, between)
-            tilted = _tilted(listed, tilt)
+            listed = _outcomes(reached, between)
+            tilted = listed.tilted(tilt) if listed else []
             by_list = [Column(one.enclose_on_line(step, self.count, between), arb(0), arb(0), count)
                        for one, count in tilted]
             points = [acb(tilt, m * step) for m in range(self.count + 1)]
@@ -235,14 +235,15 @@ class LineWitness:
             quadrature, node_tail = products.bound_errors([
                 side / kernel.abs_lower() for side, kernel in zip(sides, kernels, strict=True)])
         with ctx.workprec(bits):
-            right = bound_mass(rest, node_sets, self.right, between) * _bound_product(
-                _tilted(listed, ball(self.right)))
-            left = _bound_product(_tilted(listed, ball(self.left))) * (
-                bound_mass(rest, node_sets, self.left, between) if self.left else arb(1))
+            right, left = (bound_mass(rest, node_sets, exponent, between) if exponent else arb(1)
+                           for exponent in (self.right, self.left))
+            if listed:
+                right, left = (mass * listed.bound_moment(ball(exponent))
+                               for mass, exponent in ((right, self.right), (left, self.left)))
             beyond = self._bound_beyond(rest, tilted, between)
         with ctx.workprec(self.prec):
             infinity = loss.enclose_infinity_mass()
-            lost = _bound_lost_mass(rest, reached, listed) if reached else arb(0)
+            lost = listed.bound_lost_mass(rest) if listed else arb(0)
         return LineValues(self, terms, quadrature, node_tail, beyond, right, left, infinity, lost)
 
     @proved_by("T192-line", "T11-tail-for-free")
@@ -262,7 +263,11 @@ class LineWitness:
                 total += upper_end(size * stride / (ball(place) * place))
                 place += stride
         last = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
-        last *= _bound_product(tilted)
+        if not tilted:
+            return last
+        from verified_dp.core.engines.listed import bound_product  # where atoms are listed
+
+        last *= bound_product(tilted)
         return upper_end(self.count * (total + last / place)) if self.cover else last
 
     def work(self, loss: ComposedLoss) -> Work:
@@ -276,52 +281,20 @@ class LineWitness:
                      for law, _ in rest.direct_parts)
         entries = 2 * nodes * root_above(frequencies) + 4 * frequencies
         found = Work(products * words(self.prec) + bounds + direct, entries * entry_bytes(self.prec))
-        return Work(*map(sum, zip(found, self._work_of_atoms(listed), strict=True))) if listed else found
+        if not listed:
+            return found
+        from verified_dp.core.engines.listed import work_of_atoms  # where atoms are listed
 
-    def _work_of_atoms(self, listed: Sequence[tuple[Law, int, int]]) -> Work:
-        """Of all atoms that are listed, at the frequencies that are summed and in all cells."""
-        atoms = sum(law.outcomes if is_atomic(law) else 2 * reach + 1 for law, _, reach in listed)
-        frequencies = abs(self.count) + 2 * sum(abs(cells) for cells, _ in self.cover) + 1
-        side = root_above(frequencies)
-        products = atoms * (2 * frequencies + EXPONENTIAL * (32 + 8 * len(self.cover) + side // 16))
-        powers = 2 * EXPONENTIAL * frequencies * len(listed)
-        tables = sum(law.table_work(self.prec) for law, _, _ in listed)
-        return Work((products + powers) * words(self.prec) + tables,
-                    (3 * atoms * side + 8 * frequencies) * entry_bytes(self.prec))
+        return Work(*map(sum, zip(found, work_of_atoms(listed, self.count, self.cover, self.prec), strict=True)))
 
 
-def _enclose_listed(reached: Sequence[tuple[Law, int, int]],
-                    between: Callable[[], None]) -> list[tuple[Listed, int]]:
-    """The outcomes of each law, with its count."""
-    found = [(law.enclose_listed(reach), count) for law, count, reach in paced(reached, between)]
-    return [(one, count) for one, count in found if one is not None]
+def _outcomes(reached: Sequence[tuple[Law, int, int]], between: Callable[[], None]) -> Outcomes | None:
+    """The listed outcomes, where there are any."""
+    if not reached:
+        return None
+    from verified_dp.core.engines.listed import Outcomes  # where atoms are listed
 
-
-def _tilted(listed: Sequence[tuple[Listed, int]], tilt: arb) -> list[tuple[Tilted, int]]:
-    """What stands for their transforms on the line."""
-    if not listed:
-        return []
-    from verified_dp.core.engines.listed import Tilted  # where atoms are listed
-
-    return [(Tilted.of(one, tilt), count) for one, count in listed]
-
-
-@proved_by("T192-line")
-def _bound_product(tilted: Sequence[tuple[Tilted, int]]) -> arb:
-    """Bound the product of the listed outcomes' M(l)^k; where the tilt l is 0, of their masses."""
-    logs = (count * sum(one.weights, arb(0)).log() for one, count in tilted)
-    return upper_end(sum(logs, arb(0)).exp()) if tilted else arb(1)
-
-
-@proved_by("T192-line", "T44-infinity-mass")
-def _bound_lost_mass(rest: ComposedLoss, reached: Sequence[tuple[Law, int, int]],
-                     listed: Sequence[tuple[Listed, int]]) -> arb:
-    """Bound the P mass of finite losses some of whose steps are not listed: all infinite, less what is infinite."""
-    masses = [law.enclose_infinity_mass() for law, _, _ in reached]
-    stay, kept = (sum((count * (-mass).log1p() for mass, (_, count) in zip(lost, listed, strict=True)), arb(0)).exp()
-                  for lost in (masses, [(mass + one.rest).min(arb(1))
-                                        for mass, (one, _) in zip(masses, listed, strict=True)]))
-    return upper_end((1 - rest.enclose_infinity_mass()) * (stay - kept))
+    return Outcomes.of(reached, between)
 
 
 @dataclass(frozen=True)

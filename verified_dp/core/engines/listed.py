@@ -9,9 +9,10 @@ from flint import acb, arb
 
 from verified_dp.core.engines.powers import turn_sums
 from verified_dp.core.kernel.balls import upper_end
-from verified_dp.core.kernel.law import Listed
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import Law, Listed, is_atomic
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.work import nothing
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,57 @@ class Tilted:
             fall = 2 * width * (slope.real * value.imag - slope.imag * value.real)
             found.append(upper_end(size.max(size + fall + bend)).sqrt().min(total))
         return found
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The listed outcomes of several laws, each with its law and count."""
+
+    parts: list[tuple[Law, int, Listed]]
+
+    @staticmethod
+    def of(reached: Sequence[tuple[Law, int, int]], between: Callable[[], None]) -> Outcomes:
+        """Those of laws with counts and reaches."""
+        found = [law.enclose_listed(reach) for law, _, reach in paced(reached, between)]
+        listed = [one for one in found if one is not None]
+        return Outcomes([(law, count, one) for (law, count, _), one in zip(reached, listed, strict=True)])
+
+    def tilted(self, tilt: arb) -> list[tuple[Tilted, int]]:
+        """What stands for their transforms on the line, with the counts."""
+        return [(Tilted.of(one, tilt), count) for _, count, one in self.parts]
+
+    @proved_by("T192-line")
+    def bound_moment(self, exponent: arb) -> arb:
+        """Bound the product of their M(l)^k; where l is 0, of their masses."""
+        return bound_product(self.tilted(exponent))
+
+    @proved_by("T192-line", "T44-infinity-mass")
+    def bound_lost_mass(self, rest: ComposedLoss) -> arb:
+        """Bound the P mass of finite losses some of whose steps are not listed: all infinite, less what is infinite.
+
+        rest: the loss of all other laws.
+        """
+        masses = [law.enclose_infinity_mass() for law, _, _ in self.parts]
+        stay, kept = (sum((count * (-mass).log1p() for mass, (_, count, _) in zip(lost, self.parts, strict=True)),
+                          arb(0)).exp()
+                      for lost in (masses, [(mass + one.rest).min(arb(1))
+                                            for mass, (_, _, one) in zip(masses, self.parts, strict=True)]))
+        return upper_end((1 - rest.enclose_infinity_mass()) * (stay - kept))
+
+
+@proved_by("T192-line")
+def bound_product(tilted: Sequence[tuple[Tilted, int]]) -> arb:
+    """Bound the product of the listed outcomes' M(l)^k at the tilt l; where it is 0, of their masses."""
+    return upper_end(sum((count * sum(one.weights, arb(0)).log() for one, count in tilted), arb(0)).exp())
+
+
+def work_of_atoms(listed: Sequence[tuple[Law, int, int]], count: int, cover: Sequence[tuple[int, int]],
+                  prec: int) -> Work:
+    """Of all atoms that are listed, at the frequencies that are summed and in all cells."""
+    atoms = sum(law.outcomes if is_atomic(law) else 2 * reach + 1 for law, _, reach in listed)
+    frequencies = abs(count) + 2 * sum(abs(cells) for cells, _ in cover) + 1
+    side = root_above(frequencies)
+    products = atoms * (2 * frequencies + EXPONENTIAL * (32 + 8 * len(cover) + side // 16))
+    powers = 2 * EXPONENTIAL * frequencies * len(listed)
+    tables = sum(law.table_work(prec) for law, _, _ in listed)
+    return Work((products + powers) * words(prec) + tables, (3 * atoms * side + 8 * frequencies) * entry_bytes(prec))

@@ -22,7 +22,7 @@ from verified_dp.core.engines.pieces import (
     enclose_exactly,
     spare_bits,
 )
-from verified_dp.core.engines.truncated import enclose_truncated, is_truncated
+from verified_dp.core.engines.truncated import count_kept, enclose_truncated, is_truncated
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.work import words
 
@@ -69,7 +69,9 @@ def units(loss: ComposedLoss, prec: int) -> int:
         return 2 * _PIECE * count_terms(loss.parts[0][1], prec) * words(prec)
     if _is_long_trinomial(loss):
         return 12 * _PIECE * reach_of(loss.parts[0][1], prec + 100) * words(prec)
-    return _PIECE * (count_pieces(loss) or MAX_WORK) * words(prec + spare_bits(loss))
+    if is_exact(loss):
+        return _PIECE * (count_pieces(loss) or MAX_WORK) * words(prec + spare_bits(loss))
+    return _PIECE * count_kept(loss) * words(prec + spare_bits(loss))
 
 
 _PIECE = 60

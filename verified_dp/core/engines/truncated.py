@@ -32,10 +32,13 @@ def is_truncated(loss: ComposedLoss) -> bool:
     """One kind of Laplace step alone, whose atoms matter, with few enough terms to keep."""
     if len(loss.parts) != 1 or loss.mean_shift_squared:
         return False
+    return loss.parts[0][0].atom_exponent is not None and atoms_matter(loss) and count_kept(loss) <= 2 * MAX_WORK
+
+
+def count_kept(loss: ComposedLoss) -> int:
+    """The most terms that are kept of steps of one law with atoms."""
     law, count = loss.parts[0]
-    mu = law.atom_exponent
-    return (mu is not None and atoms_matter(loss)
-            and (count + 1) * (_most_kept(mu, count) + 1) <= 2 * MAX_WORK)
+    return (count + 1) * (_most_kept(law.atom_exponent or Fraction(0), count) + 1)
 
 
 def _most_kept(mu: Fraction, count: int) -> int:

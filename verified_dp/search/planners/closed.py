@@ -20,7 +20,7 @@ EPOCH_SHARE, FEWEST_BITS = 0.3, 64
 """Of the time left, for a hyperbola of random allocation; bits that it always has."""
 _WIDER = 1 / 16
 """Of the bits that cancel, by how many terms may be larger still: hyperbolas are wider by as many."""
-_UNIT = 1e-7
+_UNIT = 1e-8
 """Seconds of a unit of work."""
 
 
