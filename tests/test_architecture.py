@@ -38,7 +38,7 @@ LAYERS: dict[str, int] = {
             ("papers", "calibration", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),
             ("attack",),
-            ("certificate",),
+            ("certificate", "training"),
             ("ranges",),
             ("batch",),
             ("cli", "__main__"),

@@ -165,7 +165,7 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
 
     ranged = load_ranged(file)
     if ranged.ranges:
-        return certify_ranged(ranged, file, limits, place, formal)
+        return certify_ranged(ranged, place, lambda spec: certify_spec(spec, file, limits, None, formal))
     return certify_spec(ranged.worst, file, limits, place, formal)
 
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from verified_dp.cli.limits import Limits
 from verified_dp.cli.output import store
 from verified_dp.cli.text import Judged
+from verified_dp.core.kernel.composition import Spec
 from verified_dp.ranges import Ranged, joined
 
 
-def certify_ranged(ranged: Ranged, file: str, limits: Limits, place: str | None, formal: bool) -> Judged:
+def certify_ranged(ranged: Ranged, place: str | None, judge: Callable[[Spec], Judged]) -> Judged:
     """The verdict on all values. The certificate is that of the end that decides; undecided, there is none.
 
+    judge: of one specification, without a place for its certificate.
     Undecided, epsilon and delta hold all values between both ends.
     """
     from verified_dp.certificate import certificate_bytes
-    from verified_dp.cli.commands import certify_spec
 
-    found = {"worst": certify_spec(ranged.worst, file, limits, None, formal)}
+    found = {"worst": judge(ranged.worst)}
 
     def best() -> str:
-        found["best"] = certify_spec(ranged.best, file, limits, None, formal)
+        found["best"] = judge(ranged.best)
         return found["best"].verdict
 
     verdict = joined(found["worst"].verdict, best)
