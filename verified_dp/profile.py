@@ -196,7 +196,10 @@ class PrivacyProfile:
             return found
         with ctx.workprec(4 * found.digits + 128):
             where = exact.exact(at, found.quantity)
-            end = known.lower_bound_delta(where) if found.quantity == "delta" else known.lower_bound_epsilon(where)
+            try:
+                end = known.lower_bound_delta(where) if found.quantity == "delta" else known.lower_bound_epsilon(where)
+            except OutOfTime:  # what is found holds, with a lower end that is not raised
+                return found
             left = _FOR_LOWER if max_seconds is None else max(max_seconds - found.seconds, 0.0)
             low, below = max(lower_dyadic(end), found.lower), self._of_losses(known.losses)
             if found.quantity == "epsilon" or any(one.log_estimate(where) > _TINY for one in below._orders):
