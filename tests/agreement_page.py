@@ -87,8 +87,8 @@ delta: *false*; of *end* and *endless* the place, or a mass where there is none)
 and seals are written anew. Altered formal parts are false where their bound lies below the
 true delta. What is accepted is true all the same: the witness still proves the enclosure. The checkers need not accept
 the same ones: where `prec` was altered to few bits, the trusted one evaluates with these and again with 64 more, the
-independent one with 64 more, and each has its own roundings. So it is with those of *divergences* below (10 for 256):
-with 74 bits the one decides that two tangents cross below `e^epsilon`, by 2^-64 of it, and the other does not.
+independent one with 64 more, and each has its own roundings. So it is with those of *moment* below: with few bits one
+of them decides that two tangents cross below `e^epsilon`, by 2^-64 of it, and the other does not.
 
 Half of the later rows alter what is near: the ends by a few widths or a part of one, inward too, the count of a
 mechanism, or the order. False is then what delta to 50 bits, found anew for what is altered, says: beside the truth. An
