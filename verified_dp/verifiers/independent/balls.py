@@ -455,8 +455,8 @@ def _cell(n: int, prec: int) -> tuple[Ball, Ball, list[int], int]:
 
 
 def _tail_at(x: Ball) -> tuple[Ball, Ball]:
-    """(Q, phi) at an exact x >= 0; from 2^20 on both are at most e^{-2^39}."""
-    if x >= 1 << 20:
+    """(Q, phi) at an exact x >= 0; far out, where e^{-x^2/2} is not computed, both are at most e^{-2^39}."""
+    if x >= 3 << 19:
         return (between(0, exp(Ball(-1, 0, 39))),) * 2
     if x >= _SERIES_UNTIL:
         density = exp(-(x * x) / 2) / sqrt(2 * pi())

@@ -97,7 +97,8 @@ def _check(document: Document, progress: Callable[[int, int], object]) -> Check:
     seconds = {order: Second(loss) for order, loss in losses.items()}
     attacked = {(statement.order, witness): Second(_seen(witness, losses[statement.order]))
                 for statement, witness in entries if isinstance(witness, Attack)}
-    own = _own(claim, seconds, attacked, MOST_FINE if open_ones else 0 if document["verdict"] == "undecided" else FINE)
+    decides = document["verdict"] != "undecided"
+    own = _own(claim, seconds, attacked, (MOST_FINE if decides else FINE) if open_ones else FINE if decides else 0)
     by_itself = _compare(document["verdict"], own, claim.delta)
     for index in open_ones:
         statement, witness = entries[index]

@@ -540,6 +540,13 @@ class SampledLoss(Law):
 class SampledLaplaceLoss(SampledLoss):
     """The same; the base is Laplace noise or a bounded range with mu <= 8. Other checkers have its transform."""
 
+    def moment(self, exponent: Ball) -> Ball:
+        """What others compute, a witness may need: a bound is not enough to say that it proves less."""
+        raise TooMuch("a moment that this checker does not have")
+
+    def bound_moment(self, exponent: Ball) -> Ball:
+        return super().moment(exponent)
+
 
 FEW_BITS, _SHARP_ENOUGH, _SHARP = 24, 24, 40
 """Bits that one round alone has to give; those of H that are not asked for again."""
