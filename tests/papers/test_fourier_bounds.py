@@ -90,6 +90,16 @@ def test_what_the_wraps_hide(tilt: object) -> None:
 
 
 @pytest.mark.theorem("T81-circular-convolution")
+@pytest.mark.parametrize("tilt", [0, 1])
+def test_losses_before_the_window_exceed_a_small_eps(tilt: int) -> None:
+    """With a tilt they come around at e^{-2} of their mass: then nothing is said from above."""
+    law = FiniteLoss(((F(1, 20), F(37, 100)), (F(19, 20), F(63, 100))), "remove")
+    found = bounds([(law, 1)], witness(1, 16, tilt, 24, right=F(tilt) + 20), F(-5, 2))
+    truth = mpmath.mpf(1) - mpmath.exp(-2.5)  # eps is below both losses
+    assert inside(found, truth) and (found.upper < 1) is not bool(tilt)
+
+
+@pytest.mark.theorem("T81-circular-convolution")
 def test_two_tables_share_one_transform() -> None:
     first = [1, 2, 0, 5, 0, 0, 3, 1]
     second = [2, 0, 1, 1, 4, 0, 0, 1]

@@ -14,11 +14,11 @@ from typing import NamedTuple, TypeVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.moment import MomentWitness
+from verified_dp.core.engines.node_moment import moment_witness
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
-from verified_dp.core.kernel.balls import upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law, RuleLaw
 from verified_dp.search.deadline import timed
@@ -77,14 +77,8 @@ class MomentModel:
         total = float(self.loss.mean_shift_squared) / 2 * exponent * (exponent + 1)
         total += sum(count * law.cumulants(exponent)[0] for law, count in self.nodes)
         with ctx.workprec(_PREC):
-            return total + sum(count * float(bound_log_moment(law, arb(exponent)))
+            return total + sum(count * float(law.bound_log_moment(arb(exponent)))
                                for law, count in timed(self.others))
-
-
-def bound_log_moment(law: Law, exponent: arb) -> arb:
-    """log of the upper end of one law's moment."""
-    return law.bound_log_moment(exponent) if isinstance(law, MomentBound) else (
-        upper_end(law.enclose_moment(exponent)).log())
 
 
 def _chunks(parts: Sequence[tuple[AnyLaw, int]], most: int | None) -> list[Sequence[tuple[AnyLaw, int]]]:
@@ -250,7 +244,7 @@ def rounded(model: MomentModel, choice: Order, epsilon: float) -> Order:
 
 
 def choose_order_witness(model: MomentModel, choice: Order, epsilon: float, bits: float,
-                         asked: Fraction | None = None) -> RenyiWitness:
+                         asked: Fraction | None = None) -> MomentWitness:
     """The witness of a choice to a relative accuracy of 2^-bits; v is rounded down so that its condition still holds.
 
     asked: the exact l where it is not free.
@@ -264,5 +258,6 @@ def choose_order_witness(model: MomentModel, choice: Order, epsilon: float, bits
     rules, prec = choose_rules(model, exponent, bits + lost + 2)
     prec += math.ceil(lost + math.log2(2 + exponent * abs(epsilon)))
     if not high > 1:
-        return RenyiWitness(exact_exponent, Fraction(0), Fraction(0), rules, prec)
-    return RenyiWitness(exact_exponent, dyadic(low, 40), dyadic(high * (1 - 2.0**-36), 40), rules, prec)
+        return moment_witness(exact_exponent, Fraction(0), Fraction(0), prec, rules)
+    prec += math.ceil(math.log2(2 + exponent))
+    return moment_witness(exact_exponent, dyadic(low, 40), dyadic(high * (1 - 2.0**-36), 40), prec, rules)

@@ -147,6 +147,25 @@ def test_products_of_finite_laws_merge_equal_ratios() -> None:
 
 
 @pytest.mark.theorem("T73-sampled-composition")
+@pytest.mark.theorem("T47-enumeration")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_multiples_that_no_outcome_has_are_no_atoms(order: str) -> None:
+    """Losses 3, 1 and 0 times log 2, none of twice, beside odds of e^(1/3), all on one sample of 1/3."""
+    gap = Finite(("1/2", "1/8", "3/8", "0"), ("1/16", "1/16", "3/8", "1/2"))
+    law, unit = law_of(PoissonSampled(compose(gap, ApproximateDP("1/3", 0)), "1/3"), order), np.exp(1 / 3)
+    with_it, without = (np.outer(own, odds).ravel() / (1 + unit) for own, odds in
+                        (((1 / 2, 1 / 8, 3 / 8, 0), (unit, 1)), ((1 / 16, 1 / 16, 3 / 8, 1 / 2), (1, unit))))
+    pair = (2 * without + with_it) / 3, without
+    first, second = pair if order == "remove" else pair[::-1]
+    for alpha in ALPHAS:
+        with ctx.workprec(80):
+            found, tails = (ask(ball(alpha).log()) for ask in (law.enclose_hockey_stick, law.enclose_tails))
+        assert float(found) == pytest.approx(float(np.maximum(first - float(alpha) * second, 0).sum()))
+        own = float(first[first > float(alpha) * second].sum())
+        assert tails[0].lower() - 1e-12 < own < tails[0].upper() + 1e-12  # both ways at the largest loss, log(3/2)
+
+
+@pytest.mark.theorem("T73-sampled-composition")
 def test_laplace_releases_of_one_sample_by_quadrature() -> None:
     """Two Laplace numbers (scale 2) on one sample, q = 1/4: the joint density summed over a grid."""
     q, t = 0.25, np.arange(-400, 441) / 10.0

@@ -131,7 +131,8 @@ def _atomic(law: HasAtoms, count: int) -> list[Piece]:
     for index, weight in zip(indices, weights, strict=True):
         row[(index - lowest) // stride] += weight
     power = arb_poly(row) ** count
-    return [((count * lowest + stride * n) * step, [power[n]]) for n in range(len(row) * count - count + 1)]
+    return [((count * lowest + stride * n) * step, [power[n]]) for n in range(len(row) * count - count + 1)
+            if not power[n].is_zero()]
 
 
 @proved_by("T47-enumeration")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import comb  # exact: integers
-from typing import Any
+from typing import Any, ClassVar
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
@@ -42,9 +42,17 @@ class Relation(StrEnum):
         return cls(value)
 
 
-class Sampled(Stated):
-    """What all sampling schemes share: a mechanism that runs on batches of the records."""
+SCHEME_KEYS = ("sampling", "selection")
+"""Under which schemes are stated, in the order in which they are applied."""
 
+
+class Sampled(Stated):
+    """What all sampling schemes share: a mechanism that runs on batches of the records.
+
+    key: of a specification, under which it is stated; that of the best of many runs is "selection".
+    """
+
+    key: ClassVar[str] = "sampling"
     mechanism: Any
 
     @classmethod
@@ -101,6 +109,11 @@ class Composition:
         if len({_size_of(mechanism) for mechanism, _ in self.parts}) > 1:
             raise InvalidInput("group_size", None, "one for the whole composition: neighbours are the same throughout")
 
+    def __repr__(self) -> str:
+        bare = ((m.mechanism if isinstance(m, Grouped) else m, count) for m, count in self.parts)
+        called = f"compose({', '.join(repr(m) if count == 1 else f'({m!r}, {count})' for m, count in bare)})"
+        return called if self.group_size == 1 else f"{called}.for_groups({self.group_size})"
+
     @property
     def group_size(self) -> int:
         """In how many records neighbours differ; 1 unless `for_groups` says more."""
@@ -122,9 +135,8 @@ class Composition:
             yield from _bare(mechanism)
 
     def schemes(self) -> set[type]:
-        """The classes of the sampling schemes in use."""
-        inner = (m.mechanism if isinstance(m, Grouped) else m for m, _ in self.parts)
-        return {type(mechanism) for mechanism in inner if isinstance(mechanism, Sampled)}
+        """The classes of the sampling schemes in use, those inside of others too."""
+        return {scheme for mechanism, _ in self.parts for scheme in _schemes(mechanism)}
 
     def merged(self) -> tuple[tuple[Mechanism, int], ...]:
         """The parts with equal mechanisms put together, counts added, in order of first appearance."""
@@ -161,6 +173,10 @@ class Claim:
         for key, value in {**texts, **numbers}.items():
             object.__setattr__(self, key, value)
 
+    def __repr__(self) -> str:
+        named = f"{self.title!r}, " * bool(self.title)
+        return f"Claim({named}epsilon = {self.epsilon_text}, delta = {self.delta_text})"
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -169,6 +185,9 @@ class Spec:
     relation: Relation
     composition: Composition
     claim: Claim | None = None
+
+    def __repr__(self) -> str:
+        return f"Spec({self.relation}, {self.composition}" + (f", {self.claim})" if self.claim else ")")
 
 
 def _mechanism(value: object) -> Mechanism:
@@ -188,6 +207,14 @@ def _bare(mechanism: Mechanism | Composition) -> Iterator[Gaussian | Release]:
         yield from _bare(mechanism.mechanism)
     else:
         yield mechanism
+
+
+def _schemes(mechanism: Mechanism | Composition) -> Iterator[type]:
+    if isinstance(mechanism, Composition):
+        yield from mechanism.schemes()
+    elif isinstance(mechanism, Sampled | Grouped):
+        yield from [type(mechanism)] * isinstance(mechanism, Sampled)
+        yield from _schemes(mechanism.mechanism)
 
 
 def check_sampled(mechanism: object) -> None:

@@ -252,8 +252,13 @@ def bound_wraps(values: FourierValues, epsilon: Fraction) -> tuple[arb, arb]:
 
 @proved_by("T81-circular-convolution")
 def bound_past_window(values: FourierValues, epsilon: Fraction) -> arb:
-    """Bound the upper law's E[(1 - e^{eps - S})_+; S past the window] by M(l) e^{-l x}, x = max(its end, eps)."""
+    """Bound the upper law's E[(1 - e^{eps - S})_+; S past the window] by M(l) e^{-l x}, x = max(its end, eps).
+
+    +inf where losses before the window exceed eps: with a tilt they come around too small.
+    """
     witness = values.witness
+    if witness.tilt > 0 and epsilon < witness.step * (values.low + values.shift):
+        return arb.pos_inf()
     end = witness.step * (values.low + witness.points + values.shift)
     return upper_end(values.above_right * (-ball(witness.right * max(end, epsilon))).exp())  # exact: fractions
 
