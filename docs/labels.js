@@ -2,6 +2,7 @@
 for (const table of document.querySelectorAll(".md-typeset table")) {
   const names = [...table.querySelectorAll("thead th")].map(head => head.textContent.trim());
   if (names.length > 3) table.classList.add("many");
+  if (names.length > 6 && !names.includes("excess")) table.classList.add("tight");
   for (const row of table.tBodies[0]?.rows ?? []) {
     [...row.cells].forEach((cell, at) => cell.setAttribute("data-label", names[at] ?? ""));
   }

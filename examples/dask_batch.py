@@ -9,7 +9,7 @@ Here the cluster is this machine; with the address of a scheduler the same lines
 import sys
 from pathlib import Path
 
-from verified_dp import certify_all
+from verified_dp.batch import certify_all
 
 CLAIMS = Path(__file__).resolve().parent / "claims"
 

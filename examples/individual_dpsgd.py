@@ -30,7 +30,7 @@ from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import IndividualLosses, individual_deltas, individual_epsilons
 from verified_dp.individual.plots import group_means, plot_curve, plot_group_means, plot_histogram, progress_bar
 from verified_dp.individual.training import Training
-from verified_dp.search.divergences import enclose_renyi_divergence
+from verified_dp.questions.moments import enclose_renyi_divergence
 
 RECORDS, STEPS, FEATURES = 2000, 400, 8
 TRAINING = Training(noise_multiplier="1.5", clipping="1", sampling_probability="0.05")

@@ -1,7 +1,7 @@
 """Write docs/cross-check.md from the rows of `make cross-check`, `mutant-check`, `regime-check` and of the browser.
 
     python tests/agreement_page.py [build/cross-check.jsonl build/mutant-check.jsonl build/browser-check.jsonl
-                                    build/regime-check.jsonl build/list-check.jsonl]
+                                    build/regime-check.jsonl build/list-check.jsonl build/own-check.jsonl]
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import browser_check
 import list_check
+import own_check
 import regime_check
 from cross_check import ROOT, VERIFIERS, Row, corpus, counts, disagrees, reached, rows_of
 from mutant_check import ENGINES, is_unsound, report
@@ -30,9 +31,23 @@ arithmetic on Python's integers, nothing of the first one's code), and the **for
 part in integers can be written for the claim. Seconds are processor time. *Not covered* is no disagreement: nothing is
 said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time.
 
-The tables are those of version 0.3.0, before its kinds of witnesses were merged and the independent checker had
-lattices of its own; the first one names the kinds as they are called now. Of 0.4.0 are the altered certificates of
+The independent checker decides the verdict by closed forms and lattices of its own, whatever the witness. It replays
+witnesses of the kinds `line` and `chernoff` (over nodes, or of random allocation), `closed-form`, `exact`, `renyi`,
+`divergences` and `attack`; the enclosures of others it compares with its own numbers, which says nothing of their last
+digits.
+
+The tables are those of version 0.3.0, in which it replayed every kind of witness and had no lattices; the first one
+names the kinds as they are called now. Of 0.4.0 are *Without any witness* and the altered certificates of
 *rays beside plain steps* and *line of atoms*.
+"""
+
+OWN = """\
+## Without any witness
+
+What the independent checker of version 0.4.0 decides by itself (`python tests/own_check.py`): the example claims as
+they are stated, and random specifications as in the next table, with a claim of their own: delta found to 9 digits and
+moved by so much of it, up where it is to be proved, in one half, down where it is to be refuted, in the other. What
+takes more than 5 s of processor time counts as not decided.
 """
 
 RANDOM = """\
@@ -72,8 +87,8 @@ delta: *false*; of *end* and *endless* the place, or a mass where there is none)
 and seals are written anew. Altered formal parts are false where their bound lies below the
 true delta. What is accepted is true all the same: the witness still proves the enclosure. The checkers need not accept
 the same ones: where `prec` was altered to few bits, the trusted one evaluates with these and again with 64 more, the
-independent one with 64 more, and each has its own roundings. So it is with those of *divergences* below (10 for 256):
-with 74 bits the one decides that two tangents cross below `e^epsilon`, by 2^-64 of it, and the other does not.
+independent one with 64 more, and each has its own roundings. So it is with those of *moment* below: with few bits one
+of them decides that two tangents cross below `e^epsilon`, by 2^-64 of it, and the other does not.
 
 Half of the later rows alter what is near: the ends by a few widths or a part of one, inward too, the count of a
 mechanism, or the order. False is then what delta to 50 bits, found anew for what is altered, says: beside the truth. An
@@ -101,10 +116,11 @@ def _wrong(rows: Sequence[Row]) -> list[str]:
 
 
 def page(claims: Sequence[Row], others: Sequence[Row], mutants: list[Row], browser: Sequence[Row],
-         regimes: Sequence[Row], lists: Sequence[Row]) -> Iterator[str]:
+         regimes: Sequence[Row], lists: Sequence[Row], own: Sequence[Row]) -> Iterator[str]:
     """The lines of the page."""
     written = [row for row in others if "results" in row]
     yield from (HEAD, "## The example claims", "", total(claims), "", *corpus(claims), "")
+    yield from (OWN, *own_check.report(own), "")
     yield from (RANDOM, f"{len(others)} specifications, {len(written)} certificates. "
                 f"Disagreements: {', '.join(_wrong(others)) or 'none'}.", "", *counts(written), "", *reached(written),
                 "")
@@ -131,7 +147,7 @@ def _results(cells: Sequence[str]) -> Row:
 
 
 def main(arguments: Sequence[str]) -> int:
-    names = ("cross", "mutant", "browser", "regime", "list")
+    names = ("cross", "mutant", "browser", "regime", "list", "own")
     files = list(map(Path, arguments)) or [ROOT / "build" / f"{name}-check.jsonl" for name in names]
     rows, mutants, *more = (rows_of(file) for file in files)
     claims = sorted((row for key, row in rows.items() if key.startswith("claim:")), key=lambda row: row["key"])

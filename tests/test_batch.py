@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from verified_dp import InvalidInput, certify_all, compare_all, delta_all, epsilon_all, load_spec, privacy_profile
+from verified_dp import InvalidInput, load_spec, privacy_profile
+from verified_dp.batch import certify_all, compare_all, delta_all, epsilon_all
 from verified_dp.papers import compare
 
 CLAIM = ('relation = "add"\n[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "{noise}"\n'

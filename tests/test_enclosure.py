@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from verified_dp.core.kernel import dyadic
 from verified_dp.core.kernel.dyadic import Dyadic, decimal_down, decimal_up
-from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided
 from verified_dp.core.kernel.evaluation import larger
 from verified_dp.enclosure import Enclosure, Estimate
 
@@ -343,3 +343,44 @@ def test_short_lines_and_small_tables():
     about = Estimate("0.05", "saddlepoint", "no error bound is known for this expansion of the tilted law")
     assert repr(about) == "Estimate(about 0.05, saddlepoint)"
     assert "0.05" in about._repr_html_() and "no error bound" in about._repr_html_()
+
+
+# an enclosure as a number
+
+
+@pytest.mark.parametrize(("spec", "shown"), [
+    (".3f", "1.085"), (".2e", "1.09e+00"), (".4g", "1.085"), (".0%", "109%"), ("8.2f", "    1.09"),
+    ("", "1.084[2, 5]")])
+def test_formats_round_the_upper_end_up(spec: str, shown: str) -> None:
+    got = enclosure(Fraction(4441, 4096), Fraction(4442, 4096), quantity="epsilon", digits=3)
+    assert format(got, spec) == shown
+
+
+@given(dyadics, st.sampled_from([".3f", ".2e", ".5g", ".1%"]))
+def test_a_formatted_number_is_never_below(end: Fraction, spec: str) -> None:
+    got = enclosure(end, end)
+    text = format(got, spec)
+    assert Fraction(text.rstrip("%")) / (100 if "%" in text else 1) >= end
+    assert Fraction(float(got)) >= end
+
+
+def test_comparisons_say_what_is_proved() -> None:
+    got, other = enclosure("0.25", "0.5"), enclosure("0.5", "0.75")
+    assert got < 0.6 and got <= "0.5" and got <= 0.5 and not got < 0.25 and got >= 0.25 and not got > 0.5
+    assert got > Fraction(1, 5) and got < math.inf and not got > math.inf and got <= other and not got > other
+    for ask in (lambda: got < 0.3, lambda: got <= 0.25, lambda: got > 0.25, lambda: got >= 0.5, lambda: got < other,
+                lambda: other > got, lambda: got < 0.5):
+        with pytest.raises(Undecided):
+            ask()
+    for wrong in (math.nan, "x", None):
+        with pytest.raises(InvalidInput):
+            assert got < wrong
+
+
+def test_ends_that_hold_for_the_pairs_alone_decide_nothing_of_the_mechanism() -> None:
+    bound, guess = enclosure("0.25", "0.5", tight=False), enclosure("0.25", "0.5", proven=False)
+    assert bound < 0.6 and not bound > 0.5
+    for ask in (lambda: bound > 0.2, lambda: bound < 0.2, lambda: guess < 0.6, lambda: guess > 0.2):
+        with pytest.raises(Undecided):
+            ask()
+    assert enclosure("0.25", "0.5", tight=False, method="attack") > 0.2

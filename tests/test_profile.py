@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
@@ -13,7 +14,7 @@ from verified_dp.core.families.finite.mechanism import Finite
 from verified_dp.core.families.laplace.mechanism import Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.composition import Claim, Composition, Spec, compose
-from verified_dp.core.kernel.errors import InexactInput, InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.enclosure import Enclosure
 from verified_dp.papers import accountant
@@ -236,9 +237,12 @@ def test_delta_must_be_inside_the_unit_interval(delta: str) -> None:
         privacy_profile(sampled("1/10", 1), "add").epsilon(delta)
 
 
-def test_floats_are_refused_with_advice() -> None:
-    with pytest.raises(InexactInput, match="Fraction\\(1, 10\\)"):
-        privacy_profile(sampled("1/10", 1), "add").delta(0.1)
+def test_floats_are_the_decimals_they_print_as() -> None:
+    profile = privacy_profile(sampled("1/10", 1), "add")
+    assert profile.delta(0.1) == profile.delta("0.1") and profile.epsilon(1e-5) == profile.epsilon("1e-5")
+    for wrong in (math.nan, math.inf):
+        with pytest.raises(InvalidInput, match="epsilon must be a rational number"):
+            profile.delta(wrong)
 
 
 def test_what_a_profile_can_be_made_of() -> None:

@@ -34,37 +34,29 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[s
 
 
 _NAMES, __getattr__ = lazy(__name__, {
-    "verified_dp.batch": "certify_all compare_all delta_all epsilon_all",
-    "verified_dp.calibration": "Calibration calibrate",
+    "verified_dp.calibration": "calibrate",
     "verified_dp.certificate": "Certificate certify verify",
     "verified_dp.core.families.allocation.mechanism": "RandomAllocation",
     "verified_dp.core.families.batches.mechanism": "Shuffled TruncatedPoisson WithReplacement WithoutReplacement",
     "verified_dp.core.families.clones.mechanism": "ShuffledLocal",
     "verified_dp.core.families.discrete.mechanism":
         "DiscreteGaussian DiscreteGaussianVector DiscreteLaplace DiscreteLaplaceVector",
-    "verified_dp.core.families.finite.mechanism": "EVERYTHING ApproximateDP Finite RandomizedResponse",
+    "verified_dp.core.families.finite.mechanism": "ApproximateDP Finite RandomizedResponse",
     "verified_dp.core.families.gaussian.mechanism": "GaussianDP MatrixGaussian MixtureOfGaussians TreeAggregation",
     "verified_dp.core.families.guarantees.mechanism": "Renyi ZCDP",
     "verified_dp.core.families.laplace.mechanism": "Exponential Laplace LaplaceVector",
     "verified_dp.core.families.sampling.mechanism": "CyclicPoisson PoissonSampled",
     "verified_dp.core.families.selection.mechanism":
         "NegativeBinomialRuns NoisyMax PartitionSelection PoissonRuns SparseVector",
-    "verified_dp.core.kernel": "errors",
     "verified_dp.core.kernel.composition": "Claim Composition Relation Spec compose",
-    "verified_dp.core.kernel.dyadic": "Dyadic",
-    "verified_dp.core.kernel.errors":
-        "Disagreement InconsistentEnclosures InexactInput InvalidCertificate InvalidInput Undecided Unsupported "
-        "VerifiedDPError",
+    "verified_dp.core.kernel.errors": "InvalidInput Undecided Unsupported VerifiedDPError",
     "verified_dp.core.kernel.exact": "Number",
     "verified_dp.core.kernel.mechanisms": "Gaussian",
-    "verified_dp.enclosure": "Enclosure Estimate",
-    "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair",
+    "verified_dp.enclosure": "Enclosure",
     "verified_dp.profile": "PrivacyProfile privacy_profile",
-    "verified_dp.questions.curve": "Curve",
-    "verified_dp.questions.shuffled": "local_attack shuffled_attack",
-    "verified_dp.questions.tradeoff": "TradeOff",
     "verified_dp.questions.training": "Training",
     "verified_dp.spec": "load_spec",
+    "verified_dp.training": "dpsgd",
 })
 __all__ = ["__version__", *_NAMES]
 

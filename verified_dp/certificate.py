@@ -41,7 +41,7 @@ from verified_dp.core.kernel.losses import ORDERS, pairs_and_losses
 from verified_dp.core.kernel.steps import DominatingPair
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.core.kernel.words import assumptions
-from verified_dp.enclosure import Solution
+from verified_dp.enclosure import Solution, html_table
 from verified_dp.files import write_atomically
 from verified_dp.profile import privacy_profile
 from verified_dp.questions.statement import statement
@@ -183,6 +183,14 @@ class Certificate(Mapping[str, Any]):
     def __repr__(self) -> str:
         claim = self["claim"]
         return f"Certificate({self.verdict}: epsilon = {claim['epsilon']} at delta = {claim['delta']})"
+
+    def _repr_html_(self) -> str:
+        claim, found = self["claim"], self["result"]
+        return html_table({
+            self.verdict: claim["title"] or "a claim",
+            "claimed": f"epsilon = {claim['epsilon']}, delta = {claim['delta']}",
+            "epsilon": f"{found['epsilon']['lower']} to {found['epsilon']['upper']}",
+            "delta": f"{found['delta']['lower']} to {found['delta']['upper']}", "certificate": self["sha256"]})
 
     @property
     def verdict(self) -> str:

@@ -5,9 +5,12 @@ An enclosure holds the number asked for; an estimate never stands in its place.
 
 from __future__ import annotations
 
+import decimal
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from html import escape
 from itertools import takewhile
@@ -17,12 +20,14 @@ from flint import ctx
 from verified_dp.core.kernel.balls import ball_of
 from verified_dp.core.kernel.dyadic import Decimal, Dyadic, decimal_down, decimal_up, outward_decimal
 from verified_dp.core.kernel.ends import End
-from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput
+from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided
 from verified_dp.core.kernel.evaluation import Evaluation
 from verified_dp.core.kernel.exact import Number, exact
 from verified_dp.core.kernel.locks import alone
 
 _QUANTITIES = ("delta", "epsilon", "renyi", "gdp", "beta", "tpr", "advantage", "posterior", "bayes-factor")
+_FORMATTED = 60
+"""Significant digits of the number that is then formatted."""
 _ORDERS = ("remove", "add", "both", "symmetric")
 
 
@@ -168,6 +173,61 @@ class Enclosure:
         _, e, exponent = self.lower_decimal.partition("e")
         return f"{common.rstrip('.')}{e}{exponent}" if common else ""
 
+    def __float__(self) -> float:
+        """The upper end rounded up: as safe to state as the enclosure."""
+        return self.upper_float
+
+    def __format__(self, spec: str) -> str:
+        """The upper end rounded up, as a float is formatted (types e f g % and their precision); else as text.
+
+        >>> found = Enclosure(Dyadic(4441, -12), Dyadic(4442, -12), quantity="epsilon", method="contour", order="both",
+        ...                   relation="add-or-remove", digits=3)
+        >>> f"{found:.2f} {found:.4e}", float(found) == 4442 / 4096, found < "1.085", found > 1
+        ('1.09 1.0845e+00', True, True, True)
+        """
+        if not spec or spec[-1] not in "eEfFgG%":
+            return format(str(self), spec)
+        if self.upper.is_infinite:
+            return format(math.inf, spec)
+        with decimal.localcontext(decimal.Context(rounding=decimal.ROUND_CEILING, Emin=decimal.MIN_EMIN,
+                                                  Emax=decimal.MAX_EMAX)):
+            text = format(self.upper.to_decimal(_FORMATTED, decimal.ROUND_CEILING), spec)
+        return re.sub(r"([eE][-+])(\d)$", r"\g<1>0\2", text)
+
+    def __lt__(self, other: Enclosure | Number) -> bool:
+        return self._proved("<", other, equal=False)
+
+    def __le__(self, other: Enclosure | Number) -> bool:
+        return self._proved("<=", other, equal=True)
+
+    def __gt__(self, other: Enclosure | Number) -> bool:
+        return not self._proved(">", other, equal=True)
+
+    def __ge__(self, other: Enclosure | Number) -> bool:
+        return not self._proved(">=", other, equal=False)
+
+    def _proved(self, sign: str, other: Enclosure | Number, *, equal: bool) -> bool:
+        """Whether the number is below another (or equal), where that is proved; Undecided where it is not.
+
+        An end says something of the number only where the pairs dominate, the lower one where they are attained too.
+        """
+        low, high = self._ends()
+        if isinstance(other, Enclosure):
+            least, most = other._ends()
+        else:
+            number = Dyadic.infinity() if other == math.inf else exact(other)
+            least = most = number
+        if high is not None and least is not None and (high <= least if equal else high < least):
+            return True
+        if low is not None and most is not None and (low > most if equal else low >= most):
+            return False
+        raise Undecided(f"{self.quantity} {sign} {other} is neither proved nor refuted by {self!r}")
+
+    def _ends(self) -> tuple[Fraction | None, Fraction | None]:
+        """The ends that are proved of the number itself."""
+        known = self.tight or "attack" in self.methods
+        return self.lower if known and self.proven else None, self.upper if self.proven else None
+
     def contains(self, number: Number) -> bool:
         """Whether lower <= number <= upper, for a Dyadic or anything that `exact` reads."""
         value = number if isinstance(number, Dyadic) else exact(number)
@@ -242,6 +302,13 @@ def html_table(rows: Mapping[str, str]) -> str:
     """Two columns, for notebooks."""
     cells = (f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in rows.items())
     return f"<table>{''.join(cells)}</table>"
+
+
+def table_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table with a head, for notebooks."""
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><tr>{top}</tr>{body}</table>"
 
 
 def without_zeros(decimal: str) -> str:

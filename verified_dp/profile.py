@@ -40,16 +40,17 @@ from verified_dp.questions.curve import Curve
 from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
 from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
 from verified_dp.questions.many import Found, Many, deltas_along, epsilons_along
+from verified_dp.questions.moments import enclose_renyi_divergence
 from verified_dp.questions.relative_entropy import choose_relative_entropy
 from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.attack import bracket_order, order_of
 from verified_dp.search.buckets import enclose_in_buckets, has_buckets
 from verified_dp.search.deadline import Budget, OutOfTime, ending_at, is_stopped
-from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.following import Following
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.planners.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
+from verified_dp.search.planners.table import EXPANSIONS
 from verified_dp.search.roots import Bracket, first_guess, guess_epsilon, is_below, log_of
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
@@ -195,7 +196,10 @@ class PrivacyProfile:
             return found
         with ctx.workprec(4 * found.digits + 128):
             where = exact.exact(at, found.quantity)
-            end = known.lower_bound_delta(where) if found.quantity == "delta" else known.lower_bound_epsilon(where)
+            try:
+                end = known.lower_bound_delta(where) if found.quantity == "delta" else known.lower_bound_epsilon(where)
+            except OutOfTime:  # what is found holds, with a lower end that is not raised
+                return found
             left = _FOR_LOWER if max_seconds is None else max(max_seconds - found.seconds, 0.0)
             low, below = max(lower_dyadic(end), found.lower), self._of_losses(known.losses)
             if found.quantity == "epsilon" or any(one.log_estimate(where) > _TINY for one in below._orders):
@@ -547,7 +551,7 @@ class PrivacyProfile:
             undecided = delta.enclosure.lower <= claim.delta < delta.enclosure.upper
             # no digits help where only an upper bound is known, or an attack
             from_above = delta.enclosure.method == "renyi" or any(order.is_attacked for order in self._orders)
-            if not undecided or limit.spent or asked >= exact.MAX_DIGITS // 2 or from_above:
+            if not undecided or limit.spent or asked >= exact.MAX_DIGITS // 2 or from_above or method in EXPANSIONS:
                 break
             asked *= 2
         printed = sum(character.isdigit() for character in claim.epsilon_text.lower().partition("e")[0])
@@ -559,12 +563,12 @@ class PrivacyProfile:
         if asked is not None:
             return exact.digits(asked)
         sharp = all(order.is_sharp for order in self._orders)
-        return DEFAULT_DIGITS if sharp and method != "lattice" else LATTICE_DIGITS
+        return DEFAULT_DIGITS if sharp and method not in ("lattice", *EXPANSIONS) else LATTICE_DIGITS
 
     def _budget(self, method: str, max_seconds: float | None) -> Budget:
-        if method not in METHODS:
-            raise InvalidInput("method", method, f"one of {', '.join(METHODS)}; ask verified_dp.papers.accountant for "
-                               "a paper's method")
+        if method not in (*METHODS, *EXPANSIONS):
+            raise InvalidInput("method", method, f"one of {', '.join((*METHODS, *EXPANSIONS))}; ask "
+                               "verified_dp.papers.accountant for a paper's method")
         return Budget(max_seconds, self.progress, _RESERVE * sum(len(loss.laws) for loss in self.losses))
 
     def _shown(self, quantity: str, ends: Ends, order: str, used: Evaluation[Dyadic] | None,

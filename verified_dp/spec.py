@@ -44,6 +44,8 @@ number of runs of what the table states.
 
 group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 
+`certify` also takes ranges: noise_multiplier = { rounded = "1.1" } or { from = "1.05", to = "1.15" } (`ranges`).
+
 Numbers may be quoted or not: TOML's own numbers are taken as the decimals that are written. Keys in messages
 count from 1: `mechanism[2].sampling.probability` belongs to the second [[mechanism]].
 """
@@ -94,12 +96,18 @@ def parse_spec(text: str, *, file: str = "<text>", releases: Releases = ALL_RELE
     <Relation.ADD: 'add'>
     """
     try:
-        return _spec(parse_toml(text, file, lambda written: Written(written.replace("_", ""))), releases)
+        return spec_of(read_tables(text, file), releases)
     except (InvalidInput, Unsupported) as error:
         raise with_file(error, file) from None
 
 
-def _spec(document: dict[str, Any], releases: Releases) -> Spec:
+def read_tables(text: str, file: str) -> dict[str, Any]:
+    """The tables of a TOML text, its floats as they are written."""
+    return parse_toml(text, file, lambda written: Written(written.replace("_", "")))
+
+
+def spec_of(document: dict[str, Any], releases: Releases) -> Spec:
+    """The specification that the tables of a file state; keys of errors are as in the file."""
     _check_keys(document, ("relation", "group_size", "mechanism", "claim"))
     relation = Relation.of(document.get("relation"))
     composition = _composition(document.get("mechanism"), releases).for_groups(document.get("group_size", 1))
@@ -243,7 +251,8 @@ def _check_keys(table: dict[str, Any], known: tuple[str, ...]) -> None:
     for key, value in table.items():
         if key not in known:
             key = key[:80]
-            raise InvalidInput(key, value, _advice(key) or f"a known key ({_nearest(key, known)}known are "
+            numbered = f"{key}0, its name here" if f"{key}0" in known else ""
+            raise InvalidInput(key, value, numbered or _advice(key) or f"a known key ({_nearest(key, known)}known are "
                                f"{', '.join(known)})")
 
 

@@ -4,7 +4,7 @@ import sympy as sp
 from identities import Claims, check
 
 from verified_dp.papers.symbolic import derive
-from verified_dp.papers.symbolic.polynomials import Polynomial
+from verified_dp.papers.symbolic.derive import Polynomial
 
 THEOREMS = ("T97-saddle-point", "T98-sp-clt", "T99-berry-esseen", "T40-laplace")
 

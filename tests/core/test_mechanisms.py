@@ -5,11 +5,14 @@ from fractions import Fraction
 
 import pytest
 
+from verified_dp.core.families.allocation.mechanism import RandomAllocation
+from verified_dp.core.families.clones.mechanism import ShuffledLocal
 from verified_dp.core.families.finite.mechanism import Finite
+from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.laplace.mechanism import Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.composition import Claim, Composition, Relation, binomial_weights, compose
-from verified_dp.core.kernel.errors import InexactInput, InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.steps import mean_distance
 from verified_dp.core.kernel.theorems import REGISTRY, proved_by
@@ -19,8 +22,11 @@ from verified_dp.core.kernel.words import convention
 def test_gaussian_is_exact():
     assert Gaussian("1.1").noise_multiplier == Fraction(11, 10)
     assert Gaussian("1.1") == Gaussian(Fraction(11, 10)) and hash(Gaussian("1.1")) == hash(Gaussian("1.10"))
-    with pytest.raises(InexactInput, match=r'noise_multiplier must be exact: write "1\.1"'):
-        Gaussian(1.1)
+    assert Gaussian(1.1) == Gaussian("1.1") and Gaussian(sigma=0.3, sensitivity=0.1) == Gaussian(sigma="0.3",
+                                                                                                 sensitivity="0.1")
+    for wrong in (float("nan"), float("inf"), True):
+        with pytest.raises(InvalidInput, match="noise_multiplier must be a positive rational number"):
+            Gaussian(wrong)
 
 
 def test_distance_of_means_follows_the_convention():
@@ -151,3 +157,20 @@ def test_proved_by_registers_and_returns_the_function():
     for names in ((), ("T7-ends",), ("ends",), ("T07-Ends",)):
         with pytest.raises(ValueError, match="theorem names"):
             proved_by(*names)
+
+
+@pytest.mark.parametrize("made", [
+    Gaussian("1.1"), Gaussian(sigma="1/3", sensitivity=2), PoissonSampled(Gaussian("1.5"), "0.01"), Laplace(20, 1),
+    Finite(["1/3", "2/3"], ["1/2", "1/2"]), RandomAllocation(Gaussian(1), 10), ShuffledLocal(10, "1.5"), ZCDP("0.5"),
+    compose((PoissonSampled(Gaussian("1.5"), "0.01"), 10000), Laplace(20, 1)),
+    compose(Gaussian(1)).for_groups(3)], ids=repr)
+def test_what_is_shown_makes_it_again(made):
+    names = {cls.__name__: cls for cls in (Gaussian, PoissonSampled, Laplace, Finite, RandomAllocation, ShuffledLocal,
+                                           ZCDP)}
+    assert eval(repr(made), {"compose": compose, **names}) == made
+    assert "\n" not in repr(made) and "Fraction" not in repr(made) and "None" not in repr(made)
+
+
+def test_long_lists_are_shown_in_a_line():
+    shown = repr(Finite([Fraction(1, 100)] * 100, [Fraction(1, 100)] * 100))
+    assert len(shown) < 200 and ", ...]" in shown

@@ -13,8 +13,8 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines.mixture_lines import mirrored
+from verified_dp.core.engines.tilted_moments import _strip_factor
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
-from verified_dp.papers.saddlepoint.bounds_moments import _strip_factor
 
 SEEDS = range(40)
 

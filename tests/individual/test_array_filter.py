@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from verified_dp.adaptive.budgets import squared_ratio
 from verified_dp.adaptive.filters import IndividualGDPFilter
-from verified_dp.core.kernel.errors import InexactInput, InvalidInput
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.individual import array_filter
 from verified_dp.individual.array_filter import ArrayGDPFilter
 
@@ -219,12 +219,9 @@ def test_wrong_input_is_refused(make: Callable[[], object]) -> None:
         make()
 
 
-def test_errors_name_the_record_and_refuse_floats() -> None:
+def test_errors_name_the_record() -> None:
     with pytest.raises(InvalidInput, match=r"norms\[1\] must be a finite number >= 0, got nan"):
         GOOD.charge(np.array([1.0, np.nan]), 1)
-    for make in (lambda: GOOD.charge(np.ones(2), 0.1), lambda: ArrayGDPFilter.open(0.5, 2, 1)):
-        with pytest.raises(InexactInput, match="write"):
-            make()
 
 
 @pytest.mark.long

@@ -26,7 +26,10 @@ from verified_dp import (
     WithoutReplacement,
     compose,
 )
-from verified_dp import privacy_profile as profile_of
+from verified_dp import (
+    privacy_profile as profile_of,
+)
+from verified_dp.core.engines.expansion_tables import TERMS
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Mechanism
@@ -34,7 +37,7 @@ from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers import accountant
 from verified_dp.papers.edgeworth.choose import choose_by_lemma, choose_sums
 from verified_dp.papers.edgeworth.method import FORMS, EdgeworthAccountant
-from verified_dp.papers.symbolic.hermite import TERMS, derive_terms
+from verified_dp.papers.symbolic.derive import derive_terms
 from verified_dp.search.deadline import Budget
 
 BOTH = "add-or-remove"
@@ -169,7 +172,7 @@ def test_nothing_to_expand_is_refused() -> None:
 
 def test_cost_is_linear_in_the_laws_and_constant_in_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each different law is looked at once for both tilts and orders, whatever its count (the clock is not asked)."""
-    from verified_dp.papers.saddlepoint import bounds_moments as moments
+    from verified_dp.core.engines import tilted_moments as moments
 
     looked = []
     table = moments._tabulate

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verified_dp import FourierAccountantPair, Gaussian, Laplace, PoissonSampled, Relation, compose, privacy_profile
+from verified_dp import Gaussian, Laplace, PoissonSampled, Relation, compose, privacy_profile
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.papers import published_profile
 from verified_dp.papers.fourier.choose import publish
+from verified_dp.papers.fourier.pairs import FourierAccountantPair
 
 F = Fraction
 SECTION = (Path(__file__).resolve().parents[2] / "proofs" / "ERRATA.md").read_text(encoding="utf-8").partition(

@@ -14,35 +14,30 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpc, mpf
 
+from verified_dp.core.engines.expansion import ExpansionWitness, bound_rays, enclose_expansion
+from verified_dp.core.engines.expansion_cells import (
+    Cover,
+    Ray,
+    Steps,
+    bound_beyond,
+    bound_cells,
+    bound_derivative,
+    bound_far_expansion,
+    bound_modulus,
+    enclose_steps,
+)
+from verified_dp.core.engines.expansion_forms import ExpandedPoles, KeptPoles
+from verified_dp.core.engines.polynomials import hermite_coefficients
+from verified_dp.core.engines.tilted_moments import NO_NODES, MomentRule, tabulate_moments
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput
-from verified_dp.papers.expansions.bounds import (
-    ExpansionWitness,
-    Ray,
-    bound_beyond,
-    bound_rays,
-    enclose_expansion,
-    enclose_steps,
-)
-from verified_dp.papers.expansions.bounds_forms import ExpandedPoles, KeptPoles
-from verified_dp.papers.expansions.bounds_remainder import (
-    Steps,
-    bound_cells,
-    bound_derivative,
-    bound_far_expansion,
-    bound_modulus,
-)
-from verified_dp.papers.expansions.choose import choose_table, choose_witness
-from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import paper_method
-from verified_dp.papers.saddlepoint.bounds_moments import MomentRule, tabulate_moments
-from verified_dp.papers.symbolic.hermite import hermite_coefficients
 from verified_dp.search.deadline import Budget
+from verified_dp.search.expansion import ExpansionCurve, choose_table, choose_witness
 from verified_dp.search.models import float_loss
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.saddle import choose_saddle
@@ -52,6 +47,7 @@ ORDERS = range(5)
 MASSES = ((Fraction(1, 2), Fraction(3, 10)), (Fraction(3, 10), Fraction(3, 10)), (Fraction(1, 5), Fraction(2, 5)))
 """Three outcomes with losses log(5/3), 0, -log 2: skew, no lattice."""
 COUNT, TILT = 60, Fraction(3, 4)
+WHOLE = Cover((Fraction(1), Fraction(2)), (Ray(Fraction(2), ()),))
 
 
 def truth(loss: ComposedLoss, epsilon: Fraction) -> Bounds:
@@ -221,7 +217,7 @@ def test_modulus_and_rays(steps: Steps, oracle: ModuleType) -> None:
         assert size <= number(bound_modulus(steps, ball(w), ball(w))) * (1 + mpf("1e-15"))
     near = number(bound_modulus(steps, arb("0.2"), arb("0.2"))) / abs(normalised(oracle, steps, mpf("0.2")))
     assert near < 1.05
-    rays = (Ray(Fraction(2), (None,)), Ray(Fraction(5), (None,)))
+    rays = (Ray(Fraction(2), ()), Ray(Fraction(5), ()))
     beyond = number(bound_beyond(table, steps, rays[0]))
     assert all(abs(normalised(oracle, steps, mpf(w))) <= beyond for w in (2, 3, 7, 40))
     true = mpmath.quad(lambda w: abs(normalised(oracle, steps, w)) / poles(oracle, w), mpmath.linspace(2, 40, 60),
@@ -275,7 +271,7 @@ def test_intervals_of_the_published_series_contain_the_contours_digits(loss: Com
     true = truth(loss, epsilon)
     answer = paper_method("saddlepoint", {"order": "3"}).curve(loss, epsilon, 8, Budget(20)).delta(epsilon)
     for n in range(4):
-        bounds, series, used = ExpansionCurve(loss, 2 * n, poles="expanded").delta(epsilon)
+        bounds, series, used = ExpansionCurve(loss, 2 * n, expanded=1).delta(epsilon)
         assert holds(bounds, true) and used["expansion_order"] == str(2 * n)
         with ctx.workprec(128):
             assert abs(series / arb(answer.estimates[f"MSD{n}"]) - 1) < arb("1e-14")
@@ -288,7 +284,7 @@ def test_the_published_series_is_proved_narrow_at_tiny_delta(composed: Callable[
     loss, widths = composed("remove", "1/100", "2", 3000), {}
     for epsilon in (Fraction(7, 10), Fraction(2)):
         for n in range(4):
-            bounds, series, _ = ExpansionCurve(loss, 2 * n, poles="expanded").delta(epsilon)
+            bounds, series, _ = ExpansionCurve(loss, 2 * n, expanded=1).delta(epsilon)
             widths[epsilon, n] = float((bounds.upper - bounds.lower) / series)
     assert widths[2, 0] > 20 * widths[2, 1] > 100 * widths[2, 2] > 400 * widths[2, 3]
     assert widths[2, 3] < 1e-5 and min(widths[Fraction(7, 10), n] for n in range(4)) > 1e-2
@@ -359,14 +355,26 @@ def test_the_narrowest_order_is_taken_where_none_is_asked(composed: Callable[...
     assert float(bounds.upper - bounds.lower) <= 1.001 * min(float(one.upper - one.lower) for one in each)
 
 
-@pytest.mark.parametrize(("key", "change"), [
-    ("order", {"order": 5}), ("tilt", {"tilt": Fraction(0)}), ("ends", {"ends": ()}),
-    ("ends", {"ends": (Fraction(2), Fraction(1))}), ("rays", {"rays": ()}),
-    ("rays", {"rays": (Ray(Fraction(2), ()), Ray(Fraction(1), ()))}), ("rays", {"rays": (Ray(Fraction(3), ()),)})])
-def test_cells_and_rays_leave_no_gap(key: str, change: dict[str, object]) -> None:
-    whole = ExpansionWitness(Fraction(1), 2, (Fraction(1), Fraction(2)), (Ray(Fraction(2), ()),))
-    with pytest.raises(InvalidInput, match=f"expansion.{key}"):
-        replace(whole, **change)  # type: ignore[arg-type]
+@THEOREM
+@pytest.mark.parametrize("change", [
+    {"order": 5}, {"order": -1}, {"tilt": Fraction(-1)}, {"tilt": Fraction(0)}, {"expanded": 1, "order": 3},
+    {"expanded": 2}, {"rules": ()}, {"covers": ()}, {"covers": (WHOLE, WHOLE)}], ids=str)
+def test_a_witness_that_meets_no_side_condition(change: dict[str, object]) -> None:
+    loss, rule = three(), MomentRule(Fraction(1, 4))
+    witness = ExpansionWitness(Fraction(1), 2, 0, (rule,), (WHOLE,), 128)
+    assert witness.applies(loss) and not replace(witness, **change).applies(loss)  # type: ignore[arg-type]
+
+
+@THEOREM
+@pytest.mark.parametrize("change", [
+    {"ends": ()}, {"ends": (Fraction(2), Fraction(1))}, {"ends": (Fraction(0), Fraction(2))}, {"rays": ()},
+    {"rays": (Ray(Fraction(2), ()), Ray(Fraction(1), ()))}, {"rays": (Ray(Fraction(3), ()),)}, {"together": 0},
+    {"together": -1}, {"top": Fraction(5)}, {"rays": (Ray(Fraction(2), (NO_NODES,)),)}], ids=str)
+def test_cells_and_rays_leave_no_gap(change: dict[str, object]) -> None:
+    """together = -1 would leave out all cells."""
+    assert WHOLE.joins(0, False) and not replace(WHOLE, **change).joins(0, False)  # type: ignore[arg-type]
+    assert not WHOLE.joins(0, True) and replace(WHOLE, top=Fraction(2)).joins(0, True)
+    assert not replace(WHOLE, top=Fraction(1)).joins(0, True)
 
 
 @pytest.mark.theorem("T171-steepest-descent")
@@ -374,5 +382,5 @@ def test_cells_and_rays_leave_no_gap(key: str, change: dict[str, object]) -> Non
 def test_a_tilt_far_beyond_the_loss_has_an_answer(count: int) -> None:
     """There the loss hardly varies: its variance is known to be nothing but small."""
     loss = ComposedLoss("symmetric", ((OddsLoss(Fraction(4), Fraction(1, 10**4), 0), count),), Fraction(0))
-    bounds = ExpansionCurve(loss, 2, Fraction(100), "expanded").delta(Fraction(1, 10))[0]
+    bounds = ExpansionCurve(loss, 2, Fraction(100), 1).delta(Fraction(1, 10))[0]
     assert holds(bounds, truth(loss, Fraction(1, 10)))

@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 from flint import arb
 
-from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
+from verified_dp.core.engines.moment import MomentWitness
 from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.bounds import Bounds
@@ -134,7 +134,7 @@ def test_delta_records_the_larger_and_shows_the_other_smaller() -> None:
     solution = privacy_profile(sampled("1/50", "1", 300), "add-or-remove").solve_delta("1")
     by_order = {record.order: record for record in solution.evaluations}
     assert by_order["add"].upper <= by_order["remove"].lower
-    assert isinstance(by_order["add"].witness, ChernoffWitness | LineWitness)
+    assert isinstance(by_order["add"].witness, MomentWitness | LineWitness)
     assert (solution.enclosure.lower, solution.enclosure.upper) == (by_order["remove"].lower, by_order["remove"].upper)
     assert solution.enclosure.order == "remove"
 
@@ -250,7 +250,7 @@ def test_bracket_without_time_is_open() -> None:
 def test_evaluation_checks_its_witness() -> None:
     loss = privacy_profile(sampled("1/10", "1", 3), "remove")._orders[0].loss
     with pytest.raises(InvalidInput, match="witness"):
-        evaluate(loss, ChernoffWitness(Fraction(0), (), 64))
+        evaluate(loss, MomentWitness((Fraction(1, 2),), (Fraction(1),), Fraction(0), Fraction(0), 64))
 
 
 def test_cells_past_the_most_that_are_worth_it_are_not_counted_one_by_one() -> None:

@@ -10,6 +10,7 @@ import pytest
 from flint import arb, ctx
 from scipy.stats import norm
 
+from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moments
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -22,10 +23,9 @@ from verified_dp.papers.saddlepoint.bounds import (
     enclose_by_plain_normal,
     enclose_state,
 )
-from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, tabulate_moments
-from verified_dp.papers.saddlepoint.choose import choose_moment_rules, untilted_rule
 from verified_dp.papers.saddlepoint.method import SaddleCurve
 from verified_dp.search.deadline import Budget
+from verified_dp.search.expansion import choose_moment_rules, untilted_rule
 from verified_dp.search.one_direction import OneDirection
 
 Composed = Callable[..., ComposedLoss]

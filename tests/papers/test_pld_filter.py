@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from verified_dp import Enclosure, Estimate, Gaussian, PoissonSampled, compose, privacy_profile
+from verified_dp import Enclosure, Gaussian, PoissonSampled, compose, privacy_profile
 from verified_dp.adaptive.budgets import gdp_delta
 from verified_dp.adaptive.sums import Verdict
 from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.papers import Estimate
 from verified_dp.papers.individual.pld_filter import ApproximatePLDFilter, EpsilonRange, blackwell_mu
 
 STEPS = compose((PoissonSampled(Gaussian(2), "0.1"), 60))

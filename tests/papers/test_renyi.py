@@ -31,8 +31,8 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.papers.renyi.method import CONVERSIONS, RenyiAccountant
+from verified_dp.questions.moments import enclose_renyi_divergence
 from verified_dp.search.deadline import Budget
-from verified_dp.search.divergences import enclose_renyi_divergence
 from verified_dp.search.renyi import MomentModel
 from verified_dp.spec import parse_spec
 
@@ -65,7 +65,7 @@ CASES = [
 
 
 @pytest.mark.theorem("T67-one-order")
-@pytest.mark.theorem("T68-joint-range")
+@pytest.mark.theorem("T180-moment")
 @pytest.mark.theorem("T69-variance")
 @pytest.mark.parametrize("order", ["remove", "add"])
 @pytest.mark.parametrize("case", range(len(CASES)))
@@ -183,10 +183,10 @@ def test_certificates_prove_and_never_refute(relation: str, epsilon: str, verdic
     certificate = build_certificate(spec, delta, eps)
     assert certificate["verdict"] == verdict
     assert verify(certificate_bytes(certificate)).valid
-    assert {"T65-renyi-composition", "T66-moment-laws", "T68-joint-range"} <= set(certificate["theorems"])
+    assert {"T65-renyi-composition", "T66-moment-laws", "T180-moment"} <= set(certificate["theorems"])
     assert "both directions" in profile.delta(1).convention
     witness = certificate["evaluations"][0]["witness"]
-    witness["exponent"] = "9*2^0"  # beyond the last stated order
+    witness["powers"] = ["5*2^1"]  # beyond the last stated order
     assert not verify(certificate_bytes(certificate)).valid
 
 

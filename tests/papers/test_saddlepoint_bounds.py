@@ -11,6 +11,7 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpf
 
+from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moments
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -26,8 +27,7 @@ from verified_dp.papers.saddlepoint.bounds import (
     enclose_saddle,
     enclose_state,
 )
-from verified_dp.papers.saddlepoint.bounds_moments import MomentTable, tabulate_moments
-from verified_dp.papers.saddlepoint.choose import choose_moment_rules
+from verified_dp.search.expansion import choose_moment_rules
 
 HALF = Fraction(1, 2)
 

@@ -12,6 +12,7 @@ from flint import acb, arb, ctx
 from mpmath import mp, mpf
 
 from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.engines.tilted_moments import MomentRule, TiltedMoments, tabulate_moments
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
@@ -20,17 +21,14 @@ from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceL
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.papers.saddlepoint.bounds_interval import TiltedMoments
 from verified_dp.papers.saddlepoint.bounds_moments import (
-    MomentRule,
     bound_deviation,
     bound_third_moment,
     central_moments,
     enclose_absolute_moment,
     enclose_moments,
-    tabulate_moments,
 )
-from verified_dp.papers.saddlepoint.choose import choose_moment_rules, untilted_rule
+from verified_dp.search.expansion import choose_moment_rules, untilted_rule
 
 SAMPLED = [("remove", "1/100", "2", "9.5"), ("add", "1/10", "1", "3"), ("symmetric", "1/50", "3/2", "2"),
            ("remove", "1/4", "1/2", "1/2"), ("add", "1/100", "3/2", "1/50")]

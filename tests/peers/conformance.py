@@ -71,10 +71,10 @@ A number that a test compares with nothing is taken as it is, without tolerance.
 ## Numbers below the truth
 
 Each is a finding with its reason, reported in the scripts of `examples/peers`. All of these libraries are useful and
-careful; floating point and bookkeeping are hard.
+careful; floating point and bookkeeping are hard. A row has all numbers of a kind, and the one farthest below.
 
-| library | test | of | asked | stated | the truth is at least | why |
-|---|---|---|---|---|---|---|
+| library | numbers | farthest in the test | of | asked | stated | the truth is at least | why |
+|---|---|---|---|---|---|---|---|
 {larger}
 
 ## Refused
@@ -265,13 +265,19 @@ def counted(table: list[Case]) -> Iterator[str]:
 
 
 def too_small(table: list[Case]) -> Iterator[str]:
+    """Of each library, reason and kind of question the number farthest below the truth, and how many there are."""
+    found: dict[tuple[str, ...], list[tuple[float, str]]] = {}
     for case in table:
         why = next((why for start, why in WHY.items() if start.lower() in case["test"].lower()), "")
         for at, stated, _, outcome, *truth in case["rows"]:
             if outcome == "larger":
-                yield (f"| {case['peer']} | {case['test'].rsplit('.', 1)[-1]} | {subject(case)}, "
-                       f"{case['relation'].lower().replace('_', '-')} | {case['ask']} at {shown(at)} "
-                       f"| {shown(stated)} | {truth[0]} | {why} |")
+                of, relation = subject(case), case["relation"].lower().replace("_", "-")
+                short = 1 - float(stated) / float(truth[0]) if truth[0] != "more noise" else 0.0
+                text = (f"{case['test'].rsplit('.', 1)[-1]} | {of}, {relation} | {case['ask']} at {shown(at)} "
+                        f"| {shown(stated)} | {truth[0]} | {why} |")
+                found.setdefault((case["peer"], why, of.partition("(")[0], case["ask"]), []).append((short, text))
+    for (peer, *_), rows in found.items():
+        yield f"| {peer} | {len(rows)} | {max(rows)[1]}"
 
 
 def refusals(table: list[Case]) -> Iterator[str]:

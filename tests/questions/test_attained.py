@@ -15,7 +15,8 @@ from verified_dp import ZCDP, Gaussian, Laplace, Renyi, compose, privacy_profile
 from verified_dp.core.families.guarantees.renyi import RenyiLoss, ZCDPLoss
 from verified_dp.core.kernel.composition import Composition
 from verified_dp.core.kernel.mechanisms import Release
-from verified_dp.questions.attained import TwoOutcomes, meets, square_of_gaussian, with_gaussians
+from verified_dp.questions.attained import Guaranteed, TwoOutcomes, meets, square_of_gaussian, with_gaussians
+from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.two_points import Guarantee, largest_delta
 
 THEOREM = pytest.mark.theorem("T147-attained-guarantees")
@@ -111,3 +112,14 @@ def test_small_and_large_numbers(oracle: ModuleType) -> None:
     tiny = privacy_profile(ZCDP("5e-30"), "replace").delta("1e-13")
     assert 0 < oracle.real(tiny.lower) < oracle.real(tiny.upper) < oracle.mpf("2.7e-234")
     assert privacy_profile(ZCDP("1/10"), "replace").delta("1000").upper < Fraction(1, 10**1000)
+
+
+@THEOREM
+def test_where_time_is_over_the_lower_end_is_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but the answer comes out: a trade-off of guarantees with little time told of an inner limit."""
+    def late(self: Guaranteed, epsilon: Fraction) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr(Guaranteed, "lower_bound_delta", late)
+    found = privacy_profile(ZCDP("1/8"), "add").delta("1", digits=3)
+    assert 0 <= found.lower <= found.upper and found.upper > 0

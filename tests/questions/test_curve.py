@@ -19,7 +19,6 @@ from verified_dp import (
     Composition,
     DiscreteGaussian,
     Gaussian,
-    InexactInput,
     InvalidInput,
     Laplace,
     MixtureOfGaussians,
@@ -335,14 +334,12 @@ def test_arrays_are_asked_like_lists(name: str) -> None:
 @pytest.mark.parametrize("array", [
     numpy.linspace(0, 1, 3), numpy.array([0.1], dtype=numpy.float32), Column([1, 0.5]), Column([0.5])],
     ids=["doubles", "floats", "a column", "one"])
-def test_floats_of_arrays_are_refused_with_advice(array: Any) -> None:
+def test_floats_of_arrays_are_the_decimals_they_print_as(array: Any) -> None:
     profile = privacy_profile(compose(Gaussian("1")), "remove")
-    asked: list[Callable[[], object]] = [
-        lambda: profile.curve(epsilons=array), lambda: profile.curve(deltas=array), lambda: profile.delta(array),
-        lambda: profile.epsilon(array), lambda: profile.tradeoff().beta(array[-1])]
-    for ask in asked:
-        with pytest.raises(InexactInput, match=r'must be exact: write "[01]\.'):
-            ask()
+    texts = [str(one) for one in array]
+    assert profile.curve(epsilons=array).points == tuple(map(Fraction, texts)) == profile.delta(array).points
+    assert profile.epsilon(array).points == profile.curve(deltas=texts, digits=3).points
+    assert profile.curve(epsilons=array).texts == tuple(texts)
 
 
 @pytest.mark.parametrize("points", [

@@ -150,7 +150,7 @@ def test_pages_say_the_same(claim: tuple[str, ...], words: tuple[str, ...]) -> N
     from verified_dp.report.pages import index
 
     found = judged(*claim)
-    shown = found.html(seconds=2, methods=(), peers=False)
+    shown = found.html(seconds=0.1, methods=(), peers=False)
     shown += index([(read_certificate(found.document, "t"), "t.html")], {})
     assert all(one in shown for one in words)
     assert ("true ε" in shown) == (claim[0] == GAUSSIAN)

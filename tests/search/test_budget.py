@@ -19,7 +19,6 @@ from verified_dp.core.kernel.composition import Claim, Composition, Relation, Sp
 from verified_dp.core.kernel.errors import Undecided
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.core.kernel.witnesses import evaluate
-from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.profile import privacy_profile
 from verified_dp.search.deadline import (
     GRACE,
@@ -33,6 +32,7 @@ from verified_dp.search.deadline import (
     stop,
     timed,
 )
+from verified_dp.search.expansion import ExpansionCurve
 
 TICK = Fraction(1, 2000)
 
@@ -129,7 +129,7 @@ def test_long_evaluations_look_at_the_clock_at_every_law(method: str) -> None:
     profile, laws = privacy_profile(schedule(6), "remove"), 6
     seconds = 1e-6 if method == "auto" else None
     found = profile.solve_delta(1, 3, method, seconds).evaluations[0]
-    assert found.witness.kind == ("renyi" if method == "auto" else found.witness.kind)
+    assert found.witness.kind == ("node-moment" if method == "auto" else found.witness.kind)
     looks = list[int]()
     evaluate(profile.losses[0], found.witness, lambda: looks.append(1))
     assert len(looks) >= 2 * laws

@@ -139,14 +139,14 @@ def test_an_epsilon_of_dp_sgd_enters_no_file_that_only_declines() -> None:
     assert {file for file in seen if file.startswith("search/planners")} == {
         f"search/planners/{name}.py" for name in ("line", "plan", "table")}
     engines = {Path(file).stem for file in seen if file.startswith("core/engines")}
-    assert engines <= {"chernoff", "contour", "lines", "mixture_lines", "nodes", "powers"}
+    assert engines <= {"contour", "lines", "mixture_lines", "nodes", "powers"}
     assert not any(file.startswith("questions/") for file in seen)
     assert len(seen) <= 39, sorted(seen)
 
 
 def test_planners_are_filtered_by_what_laws_offer() -> None:
     loss = privacy_profile(compose((PoissonSampled(Gaussian(1), "1/10"), 100)), "remove").losses[0]
-    found = [one.row.file for one in candidates(OneDirection(loss))]
-    assert found[0] == "line" and not {"exact", "closed", "halves", "epochs", "outcomes", "moment"} & set(found)
+    found = [one.row.name for one in candidates(OneDirection(loss))]
+    assert found[0] == "Line" and not {"Exact", "Closed", "Halves", "Epochs", "Outcomes", "Moment"} & set(found)
     plain = [one.row.file for one in candidates(OneDirection(PLAIN))]
     assert "closed" in plain and not {"halves", "epochs", "rays"} & set(plain)

@@ -31,7 +31,7 @@ MAX_CANARIES = 10**7
 P_VALUES = ("theorem-5.2", "exact")
 COINS = ("each canary is in the data by a fair coin of its own, which the attack does not see",
          "the number of guesses was fixed before the run",
-         "neighbours differ in whether one canary is in")
+         "neighbours differ in whether one canary is in (where a record is replaced: it, or the other one)")
 _BITS = 46
 
 

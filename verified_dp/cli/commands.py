@@ -128,7 +128,7 @@ def run_certify(args: Namespace, out: Output) -> int:
         def work(file: str) -> int:
             with nullcontext() if pages is None else pages.noting(file):
                 judged = judge(file)
-                page = None if pages is None else pages.add(file, judged.document)
+                page = None if pages is None else pages.add(file, _of_one_end(judged, file))
             out.result(verdict_row(judged, page), lambda: table.row(judged) if table else (
                 verdict_text(judged, limits, page)))
             return VERDICTS[judged.verdict]
@@ -160,9 +160,13 @@ def certify(file: str, limits: Limits, place: str | None, formal: bool = False) 
 
     A certificate of the same claim that is there already and verifies is kept.
     """
-    from verified_dp.cli.inputs import load_spec
+    from verified_dp.cli.inputs import load_ranged
+    from verified_dp.cli.ranging import certify_ranged
 
-    return certify_spec(load_spec(file), file, limits, place, formal)
+    ranged = load_ranged(file)
+    if ranged.ranges:
+        return certify_ranged(ranged, place, lambda spec: certify_spec(spec, file, limits, None, formal))
+    return certify_spec(ranged.worst, file, limits, place, formal)
 
 
 def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
@@ -171,9 +175,10 @@ def certify_spec(spec: Spec, file: str, limits: Limits, place: str | None, forma
     from verified_dp.cli.kept import read_kept
     from verified_dp.papers.paper import PAPER_METHODS
     from verified_dp.profile import privacy_profile
+    from verified_dp.search.planners.table import EXPANSIONS
     from verified_dp.terminal import Progress
 
-    if limits.method in PAPER_METHODS:
+    if limits.method in PAPER_METHODS and limits.method not in EXPANSIONS:
         raise Unsupported(f"no certificate holds what {limits.method} proves: use auto, and `compare` to see it beside",
                           "method")
     if spec.claim is None:
@@ -230,8 +235,17 @@ def verdict_row(judged: Judged, page: str | None = None) -> Row:
         "certificate": judged.certificate,
         **({"excess": excess(judged.document)} if judged.verdict == "refuted" else {}),
         **({"reason": undecided(judged.document)} if judged.verdict == "undecided" else {}),
+        **({"range": judged.document["range"]} if "range" in judged.document else {}),
         **({} if page is None else {"page": page}),
     }
+
+
+def _of_one_end(judged: Judged, file: str) -> Document:
+    """The certificate that a page is about. Raises Unsupported where two ends of a range differ."""
+    noted = judged.document.get("range", {})
+    if noted.get("end") == "both":
+        raise Unsupported("no page shows both ends of a range: certify each of them", "html", file)
+    return {key: value for key, value in judged.document.items() if key != "range"}
 
 
 def verdict_text(judged: Judged, limits: Limits, page: str | None = None) -> list[str]:
@@ -239,7 +253,12 @@ def verdict_text(judged: Judged, limits: Limits, page: str | None = None) -> lis
     from verified_dp.cli.text import field, verdict_lines
     from verified_dp.terminal import paint
 
-    return verdict_lines(judged, paint, limits) + (field("page", page) if page is not None else [])
+    noted = judged.document.get("range")
+    words = {"worst": "proved for all values, of the worst", "best": "refuted for all values, of the best",
+             "both": "of the best and of the worst"}
+    ranges = [] if noted is None else field("ranges", "; ".join(
+        f"{one['key']} from {one['from']} to {one['to']}" for one in noted["ranges"]) + f" ({words[noted['end']]})")
+    return verdict_lines(judged, paint, limits) + ranges + (field("page", page) if page is not None else [])
 
 
 class Table:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from verified_dp.core.kernel.errors import InvalidInput, with_file
 from verified_dp.reading import STDIN, read_file
 
 if TYPE_CHECKING:
     from verified_dp.core.kernel.composition import Spec
+    from verified_dp.ranges import Ranged
 
+_Read = TypeVar("_Read")
 
 
 def named_files(names: Sequence[str], suffix: str) -> list[str]:
@@ -61,13 +63,25 @@ def read_input(file: str, limit: int, what: str) -> bytes:
 
 def load_spec(file: str) -> Spec:
     """The specification in a file or on standard input."""
+    from verified_dp.spec import parse_spec
+
+    return _parsed(file, parse_spec)
+
+
+def load_ranged(file: str) -> Ranged:
+    """The same where numbers may be ranges."""
+    from verified_dp.ranges import parse_ranged
+
+    return _parsed(file, parse_ranged)
+
+
+def _parsed(file: str, parse: Callable[..., _Read]) -> _Read:
     from verified_dp.core.families.table import ALL_RELEASES
     from verified_dp.papers.fourier.pairs import PUBLISHED
     from verified_dp.reading import MAX_SPECIFICATION, decoded
-    from verified_dp.spec import parse_spec
 
     data = read_input(file, MAX_SPECIFICATION, "a file")
     try:
-        return parse_spec(decoded(data, file), file=file, releases={**ALL_RELEASES, **PUBLISHED})
+        return parse(decoded(data, file), file=file, releases={**ALL_RELEASES, **PUBLISHED})
     except InvalidInput as error:
         raise with_file(error, file) from None

@@ -61,7 +61,7 @@ class ArrayGDPFilter(EveryRecordGDP):
         left: what each record has left, in units of 2^(shift - 60) / sigma^2: one int64 each. `open` starts with
             floor(B^2 sigma^2 2^(60 - shift)), shift being the least number >= 0 that makes it less than 2^62.
     Raises:
-        InvalidInput: for anything else, and where B^2 sigma^2 is not between 2^-20 and 2^60. InexactInput: for a float.
+        InvalidInput: for anything else, and where B^2 sigma^2 is not between 2^-20 and 2^60.
 
     A state is a value: `charge` leaves it as it is, and `left` is read-only.
 

@@ -81,7 +81,7 @@ def individual_epsilons(counts: Counts, delta: Number, width: Number = WIDTH,
     Args: counts: from `input`. delta: exact, in (0, 1). width: asked of upper - lower, relative to upper (to 1e-3 where
         upper is smaller). progress: told the share done. alone: at most so many records are enclosed one by one,
         those with the widest intervals.
-    Raises: InvalidInput, InexactInput.
+    Raises: InvalidInput.
     Source: Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy" (2023),
     appendix D; the enclosures are T115 to T118.
     """

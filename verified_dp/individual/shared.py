@@ -86,7 +86,7 @@ class SharedTables:
 
 @alone
 def shared_epsilons(counts: Counts, delta: Number, width: Number = WIDTH) -> SharedTables:
-    """Tables for eps_i(delta), chosen for these records: a sample of all, say. Raises InvalidInput, InexactInput."""
+    """Tables for eps_i(delta), chosen for these records: a sample of all, say. Raises InvalidInput."""
     target = open_unit(delta)
     if target < LEAST_DELTA:
         raise InvalidInput("delta", delta, "at least 1e-280, for doubles to hold it")

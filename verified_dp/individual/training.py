@@ -29,7 +29,7 @@ class Training:
         clipping: the constant > 0 (between 1e-30 and 1e30).
         sampling_probability: q in (0, 1]; 1 is a training without sampling, each step on all records.
         order: "remove" (the data with the record against those without it) or "add" (the reverse).
-    Raises: InvalidInput, InexactInput for a binary float.
+    Raises: InvalidInput.
 
     >>> Training("1", "0.5", "0.01").square_edges(4)[-3:]
     [Fraction(1, 4), Fraction(9, 16), Fraction(1, 1)]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
+from numbers import Rational, Real
 from pathlib import Path
 from typing import Any, overload
 
@@ -20,7 +21,7 @@ from verified_dp.core.kernel.dyadic import Dyadic, exact_ball
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
-from verified_dp.enclosure import Enclosure
+from verified_dp.enclosure import Enclosure, table_html
 
 MAX_POINTS = 10**5
 PICTURES = (".svg", ".pdf", ".png")
@@ -55,6 +56,9 @@ class Curve(Sequence[Enclosure]):
 
     def __repr__(self) -> str:
         return f"Curve({len(self)} enclosures of {self.quantity})"
+
+    def _repr_html_(self) -> str:
+        return table_html(self.columns, self.rows())
 
     @property
     def quantity(self) -> str:
@@ -209,8 +213,8 @@ def written(number: Number, key: str = "value") -> str:
 
 def text_of(number: Number, value: Fraction) -> str:
     """The same, where the value was read before."""
-    if isinstance(number, str):
-        return number.strip()
+    if isinstance(number, str) or (isinstance(number, Real) and not isinstance(number, Rational)):
+        return str(number).strip()
     text = f"{float(value):.12g}" if abs(value) < 10**15 and "e" not in f"{float(value):.12g}" else ""
     return text if text and Fraction(text) == value else exact.fraction_text(value)
 

@@ -16,7 +16,8 @@ from verified_dp.enclosure import without_zeros
 
 REASONS = {
     "one-sided": "only an upper bound is known, and it exceeds the claim: more digits cannot decide it",
-    "width": "the claim lies within the bounds: only narrower ones can decide it"}
+    "width": "the claim lies within the bounds: only narrower ones can decide it",
+    "range": "some values of the stated ranges meet the claim, others may not: only narrower ranges can decide it"}
 """Why a claim is undecided, and what that means."""
 _FROM_ABOVE = ("renyi", "attack")
 """Methods of upper bounds, or of bounds from two sources that do not meet: more digits leave them where they are."""
@@ -86,8 +87,10 @@ def reason(certificate: Mapping[str, Any]) -> str:
 
     one-sided: data sets need not attain the pairs, and either these exceed the claim themselves, or what bounds them
     from above is not the limit of narrower bounds (divergences; an attack on one side, no use of the shuffle on the
-    other). width: all else.
+    other). range: the best values of the claim's ranges meet it. width: all else.
     """
+    if certificate.get("range", {}).get("verdicts", {}).get("best") == "proved":
+        return "range"
     if all(pair["tight"] for pair in certificate["pairs"]):
         return "width"
     deltas = [one for one in read_evaluations(certificate["evaluations"]) if one.quantity == "delta"]

@@ -19,7 +19,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.polynomial.chebyshev import Chebyshev, chebpts2
 
-from verified_dp.core.engines.chernoff import ChernoffValues
+from verified_dp.core.engines.moment import MomentValues
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import Unsupported
@@ -81,14 +81,15 @@ class Above:
     def __init__(self) -> None:
         self._at, self._bounds = list[float](), list[tuple[arb, arb]]()
         self._exact = list[Fraction]()
-        self._moments: list[ChernoffValues] = []
+        self._moments: list[MomentValues] = []
 
     def add(self, epsilon: Fraction, answer: Answer) -> None:
         """delta(eps) is at most its upper end; what one moment proves is kept for every eps, and first asked."""
-        if isinstance(answer.values, ChernoffValues):
+        if isinstance(answer.values, MomentValues) and answer.values.witness.is_one_order:
             self._moments.insert(0, answer.values)
-        else:
-            self.note(epsilon, answer.bounds.upper)
+            if not answer.values.witness.low:
+                return
+        self.note(epsilon, answer.bounds.upper)
 
     def note(self, epsilon: Fraction, upper: arb) -> None:
         """delta(eps) is at most this."""
@@ -102,7 +103,7 @@ class Above:
         """Whether delta(eps) is known to be at most this."""
         at = ball(epsilon)
         for i, moment in enumerate(self._moments):
-            if moment.infinity_mass + moment.moment_beyond(at) <= least:
+            if moment.infinity_mass + moment.bound_sharply(at) <= least:
                 self._moments.insert(0, self._moments.pop(i))
                 return True
         return bool(self.bound(epsilon) <= least)

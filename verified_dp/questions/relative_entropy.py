@@ -14,12 +14,12 @@ from flint import arb, ctx
 
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.engines.renyi import enclose_all_nodes, enclose_log_moment
 from verified_dp.core.families.guarantees.renyi import MomentBound
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.questions.moments import enclose_all_nodes, enclose_log_moment
 from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.renyi import choose_rules
 

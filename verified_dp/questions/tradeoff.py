@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from flint import arb, ctx
 
@@ -24,10 +25,14 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.enclosure import Enclosure
+from verified_dp.enclosure import Enclosure, table_html
+from verified_dp.questions.curve import new_axes, optional, text_of
 from verified_dp.search.deadline import OutOfTime
 
 DIGITS = 6
+RATES = ("0.001", "0.01", "0.05", "0.1", "0.2", "0.3", "0.4", "0.5", "0.7", "0.9")
+"""False positive rates of a table or a picture."""
+COLUMNS = "fpr", "fnr_lower", "fnr_upper"
 FARTHEST = 2**12
 """No larger |eps| is looked at."""
 Delta = Callable[[Fraction, int], Enclosure]
@@ -101,6 +106,34 @@ class TradeOff:
     def __init__(self, delta: Delta, swapped: Delta, words: Enclosure) -> None:
         self._delta, self._swapped, self._words = delta, swapped, words
         self._known: dict[Fraction, tuple[int, Enclosure]] = {Fraction(0): (words.digits, words)}
+
+    def __repr__(self) -> str:
+        return f"TradeOff({self._words.relation})"
+
+    def _repr_html_(self) -> str:
+        return table_html(COLUMNS, self._rows(RATES))
+
+    def _rows(self, rates: Sequence[Number]) -> list[tuple[str, str, str]]:
+        found = ((text_of(one, rate(one, "fpr")), self.beta(one)) for one in rates)
+        return [(text, beta.lower_decimal, beta.upper_decimal) for text, beta in found]
+
+    def to_frame(self, rates: Sequence[Number] = RATES) -> Any:
+        """A pandas DataFrame: the least false negative rate at these false positive rates, as doubles outward."""
+        pandas, found = optional("pandas", "pandas"), [(rate(one, "fpr"), self.beta(one)) for one in rates]
+        ends = zip(*((float(at), beta.lower_float, beta.upper_float) for at, beta in found), strict=True)
+        return pandas.DataFrame(dict(zip(COLUMNS, map(list, ends), strict=True)))
+
+    def plot(self, ax: Any = None, rates: Sequence[Number] = RATES) -> Any:
+        """Draw the least false negative rate over the false positive rate, on axes of matplotlib or new ones."""
+        ax = new_axes() if ax is None else ax
+        found = [(Fraction(0), 1.0, 1.0), *((rate(one, "fpr"), float(beta.lower), float(beta.upper))
+                                            for one in rates for beta in [self.beta(one)]), (Fraction(1), 0.0, 0.0)]
+        at, low, high = zip(*((float(x), y, z) for x, y, z in found), strict=True)
+        ax.fill_between(at, low, high, alpha=0.3, lw=0)
+        ax.plot(at, low, lw=1.4)
+        ax.set_xlabel("false positive rate")
+        ax.set_ylabel("least false negative rate")
+        return ax
 
     @alone
     def beta(self, alpha: Number, digits: int = DIGITS) -> Enclosure:

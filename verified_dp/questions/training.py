@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from verified_dp.core.kernel import exact
@@ -40,6 +40,10 @@ class Training:
     relation: str = Relation.ADD_OR_REMOVE.value
     groups: Number | None = None
     largest_batch: Number | None = None
+
+    def __repr__(self) -> str:
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}
+        return f"Training({', '.join(f'{key}={value!r}' for key, value in stated.items() if value is not None)})"
 
     def __post_init__(self) -> None:
         if exact.exact(self.noise_multiplier, "noise-multiplier") == 0:
@@ -199,7 +203,7 @@ def _only(key: str, value: object, sampling: str, scheme: str) -> None:
 
 
 def _written(number: Number) -> str:
-    return number.strip() if isinstance(number, str) else fraction_text(exact.exact(number))
+    return number.strip() if isinstance(number, str) else exact.decimal_text(exact.exact(number))
 
 
 def _short(number: Fraction) -> str:

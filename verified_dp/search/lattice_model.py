@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -37,8 +36,8 @@ FEW_CELLS = 4000
 """So many cells of most laws are not worth being made wider."""
 _RARE = 20.0
 """-log of a share of a law that a first grid need not tell apart."""
-_FREQUENCIES = 1500
-"""Of the sum that estimates delta."""
+_FREQUENCIES, _NEGLIGIBLE = (100, 1500), 1e-11
+"""Of the sum that estimates delta: the second number where the last third of the first is not so small a share."""
 _NEXT_TO, _FAINTEST = 1e-6, 1e-12
 """Steps by which an atom's place may be wrong in floating point; a loss that counts as one."""
 
@@ -156,7 +155,7 @@ class LawModel:
         return np.asarray(((giant * weights) @ baby.T).ravel()[:count])
 
     def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int,
-                most: int = 10**12) -> tuple[tuple[int, int], ...]:
+                most: int = 10**7) -> tuple[tuple[int, int], ...]:
         """Cells of 1, 2, 4, ... grid steps: the rarer the loss, the wider; of 1 where they are few, or past `most`."""
         if last - first <= self.few:
             return ((last - first, 1),)
@@ -173,37 +172,43 @@ class LawModel:
         short = math.log2(max(0.5 / ((tilt + 1) * float(step)), 1.0))  # D must not vanish within a cell
         edges = np.floor(self.points / float(step))
         wide = np.clip(wide, 0, np.where(edges[1:] < start, 30, min(math.floor(short), 30))).astype(int)
-        return _blocks(first, last, edges.tolist(), wide.tolist(), most)
+        return _blocks(first, last, edges, wide, most)
 
 
-def _blocks(first: int, last: int, edges: list[float], levels: list[int], most: int) -> tuple[tuple[int, int], ...]:
-    """Blocks (cells, stride) from first to last: aligned strides of at most 2^level of every mesh cell they meet.
+def _blocks(first: int, last: int, edges: np.ndarray, levels: np.ndarray, most: int) -> tuple[tuple[int, int], ...]:
+    """Blocks (cells, stride) from first to last: the longest aligned strides of at most 2^level of every mesh cell met.
 
     After `most` cells the rest gets stride 1: it is plain by then that there are too many.
     """
-    blocks: list[list[int]] = []
-    place = first
-    while place < last and most > 0:
-        if most % 1024 == 0:
-            check_time()
-        level = _least_level(place, 1, edges, levels)
-        while level and (place % (1 << level) or place + (1 << level) > last
-                         or _least_level(place, 1 << level, edges, levels) < level):
-            level -= 1
-        if blocks and blocks[-1][1] == 1 << level:
-            blocks[-1][0] += 1
-        else:
-            blocks.append([1, 1 << level])
-        place, most = place + (1 << level), most - 1
-    rest = [[last - place, 1]] if place < last else []
-    return tuple((cells, stride) for cells, stride in blocks + rest)
-
-
-def _least_level(place: int, stride: int, edges: list[float], levels: list[int]) -> int:
-    """The least level of the mesh cells that meet [place, place + stride]."""
-    start = min(max(bisect_right(edges, place) - 1, 0), len(levels) - 1)
-    end = max(bisect_left(edges, place + stride), start + 1)
-    return min(levels[start:end])
+    rows, found, level = [levels], list[tuple[np.ndarray, int]](), int(levels.max())
+    while 1 << len(rows) <= len(levels):
+        half = 1 << len(rows) - 1
+        rows.append(np.minimum(rows[-1], np.append(rows[-1][half:], rows[-1][-half:])))
+    least = np.stack(rows)
+    check_time()
+    start = first >> level
+    places = np.arange(start, min(-(-last >> level), start + most + 2)) << level
+    while len(places):
+        check_time()
+        stride = 1 << level
+        starts = np.clip(np.searchsorted(edges, places, "right") - 1, 0, len(levels) - 1)
+        ends = np.maximum(np.searchsorted(edges, places + stride, "left").clip(0, len(levels)), starts + 1)
+        sizes = np.frexp(ends - starts)[1] - 1
+        lowest = np.minimum(least[sizes, starts], least[sizes, ends - (1 << sizes)])
+        good = (lowest >= level) & (places >= first) & (places + stride <= last)
+        found.append((places[good], stride))
+        level -= 1
+        places = (places[~good, None] + np.array([0, stride // 2])).ravel()[:most + 2] if stride > 1 else places[:0]
+        places = places[(places + stride // 2 > first) & (places < last)]
+    starts = np.concatenate([one for one, _ in found])
+    order = np.argsort(starts)
+    starts, strides = starts[order], np.concatenate([np.full(len(one), stride) for one, stride in found])[order]
+    whole = np.flatnonzero(np.append(starts[1:], last) != starts + strides)
+    kept = min(most, int(whole[0]) + 1 if len(whole) else len(starts))
+    runs = np.split(strides[:kept], np.flatnonzero(np.diff(strides[:kept])) + 1)
+    blocks = [(len(run), int(run[0])) for run in runs]
+    place = int(starts[kept - 1] + strides[kept - 1])
+    return (*blocks, (last - place, 1)) if place < last else tuple(blocks)
 
 
 def _enclosed(function: Callable[[], arb]) -> arb:
@@ -300,7 +305,7 @@ class Outcomes(LawModel):
         """All masses are there."""
 
     def strides(self, tilt: float, step: Fraction, first: int, last: int, start: int,
-                most: int = 10**12) -> tuple[tuple[int, int], ...]:
+                most: int = 10**7) -> tuple[tuple[int, int], ...]:
         """The grid points next to each atom, and one cell from there to the next."""
         shift = shift_of(self, step)
         places = self.points / float(step) - float(shift)
@@ -382,14 +387,17 @@ class LatticeModel:
     def _inverted(self, epsilon: float, saddle: Saddle) -> float:
         """log delta by a trapezoidal sum where it can: a few large losses may decide, not the saddle point."""
         tilt, curved = saddle.tilt, math.sqrt(max(saddle.curvature, 1e-300))
-        width = 2 * math.pi / (40 * curved)
-        steps = width * np.arange(_FREQUENCIES)
-        logs = sum(count * np.log(law.turned(tilt, width, _FREQUENCIES)) for law, count in timed(self.parts))
-        z = tilt + 1j * steps
-        terms = np.exp(logs - 1j * steps * epsilon) / (z * (z + 1))
-        total = float(terms.real.sum() - terms.real[0] / 2) * float(steps[1]) / math.pi
-        size = self.cumulants(tilt)[0] - tilt * epsilon
-        return size + math.log(total) if total > 1e-9 * abs(terms).sum() * float(steps[1]) else saddle.log_delta
+        width, size = 2 * math.pi / (40 * curved), self.cumulants(tilt)[0] - tilt * epsilon
+        for number in _FREQUENCIES:
+            steps = width * np.arange(number)
+            with np.errstate(divide="ignore"):
+                logs = sum(count * np.log(law.turned(tilt, width, number)) for law, count in timed(self.parts))
+            z = tilt + 1j * steps
+            terms = np.exp(logs - 1j * steps * epsilon) / (z * (z + 1))
+            if abs(terms[-number // 3:]).max() < _NEGLIGIBLE * abs(terms[0]):
+                break
+        total = float(terms.real.sum() - terms.real[0] / 2) * width / math.pi
+        return size + math.log(total) if total > 1e-9 * abs(terms).sum() * width else saddle.log_delta
 
     def _reach(self) -> float:
         """The largest loss in the model."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.engines.renyi import RenyiValues, RenyiWitness
+from verified_dp.core.engines.moment import MomentValues, MomentWitness
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.core.kernel.witnesses import Witness, evaluate
@@ -54,7 +54,7 @@ class MomentEngine:
     def __init__(self, loss: ComposedLoss) -> None:
         self.loss = loss
         self._pair: tuple[Fraction, TwoPoints] | None = None
-        self._quick: list[RenyiValues] = []
+        self._quick: list[MomentValues] = []
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
@@ -95,7 +95,7 @@ class MomentEngine:
         found = [Answer(epsilon, values.witness, values, values.delta(epsilon)) for values in self._quick]
         return min(found, key=lambda answer: float(answer.bounds.upper))
 
-    def _near(self, choice: Order) -> RenyiValues:
+    def _near(self, choice: Order) -> MomentValues:
         """The values of an order, or of one close to it."""
         for values in self._quick:
             if abs(math.log(choice.exponent / float(values.witness.exponent))) < NEAR:
@@ -105,7 +105,7 @@ class MomentEngine:
         self._quick.append(values)
         return values
 
-    def witness(self, choice: Order, epsilon: Fraction, exponent: Fraction | None = None) -> RenyiWitness:
+    def witness(self, choice: Order, epsilon: Fraction, exponent: Fraction | None = None) -> MomentWitness:
         """How to bound delta(eps) by a chosen order; exponent: the exact l where it was asked for."""
         return choose_order_witness(self.model, choice, as_float(epsilon), BITS, exponent)
 
@@ -144,7 +144,7 @@ class MomentEngine:
                 return found
         if not self.loss.only_moments:
             values = self._near(Order(least_order(self.few, log_target, ROUGH), 0.0))
-            return max(epsilon_at(float(values.witness.exponent), float(values.log_moment), log_target), 0.0)
+            return max(epsilon_at(float(values.witness.exponent), float(values.sizes[0]), log_target), 0.0)
         order = least_order(self.model, log_target, ROUGH)
         low, high = 0.0, max(epsilon_at(order, self.model.log_moment(order), log_target), 0.0)
         for _ in range(44):

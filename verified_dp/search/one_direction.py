@@ -29,7 +29,7 @@ from verified_dp.search.deadline import Budget, OutOfTime, check_time, hurrying
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import as_float
 from verified_dp.search.planners.plan import Asked, Plan, Planner
-from verified_dp.search.planners.table import Candidate, candidates
+from verified_dp.search.planners.table import EXPANSIONS, Candidate, candidates
 
 COARSE = 14.0
 """Where sharp methods give fewer bits than this, the lattice is asked for as many."""
@@ -45,6 +45,7 @@ NOT_OFFERED = {
     "closed-form": "no closed form: it exists for Gaussian steps alone and for one sampled step alone",
     "contour": "the contour method needs the transform of every step; one of them has none: use lattice",
     "lattice": "nothing depends on the data: there is no law to compose",
+    **dict.fromkeys(EXPANSIONS, "an expansion needs the transform of every step; one of them has none: use lattice"),
 }
 """What is said where no planner of a method applies."""
 
@@ -134,9 +135,9 @@ class OneDirection(Estimates):
 
     def chernoff(self, epsilon: Fraction, tilt: float) -> Answer:
         """The bound of one moment, by few nodes."""
-        from verified_dp.search.planners.chernoff import chernoff_witness
+        from verified_dp.search.planners.moment import quick_witness
 
-        return self.evaluate(epsilon, chernoff_witness(self, tilt))
+        return self.evaluate(epsilon, quick_witness(self, tilt))
 
     def reversed(self, answer: Answer, other: OneDirection, goal: arb) -> Answer | None:
         """The other order by the line that gave this answer, where that shows it at most the goal."""

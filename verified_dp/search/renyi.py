@@ -14,8 +14,9 @@ from typing import NamedTuple, TypeVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.moment import MomentWitness
+from verified_dp.core.engines.node_moment import moment_witness
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -243,7 +244,7 @@ def rounded(model: MomentModel, choice: Order, epsilon: float) -> Order:
 
 
 def choose_order_witness(model: MomentModel, choice: Order, epsilon: float, bits: float,
-                         asked: Fraction | None = None) -> RenyiWitness:
+                         asked: Fraction | None = None) -> MomentWitness:
     """The witness of a choice to a relative accuracy of 2^-bits; v is rounded down so that its condition still holds.
 
     asked: the exact l where it is not free.
@@ -257,5 +258,6 @@ def choose_order_witness(model: MomentModel, choice: Order, epsilon: float, bits
     rules, prec = choose_rules(model, exponent, bits + lost + 2)
     prec += math.ceil(lost + math.log2(2 + exponent * abs(epsilon)))
     if not high > 1:
-        return RenyiWitness(exact_exponent, Fraction(0), Fraction(0), rules, prec)
-    return RenyiWitness(exact_exponent, dyadic(low, 40), dyadic(high * (1 - 2.0**-36), 40), rules, prec)
+        return moment_witness(exact_exponent, Fraction(0), Fraction(0), prec, rules)
+    prec += math.ceil(math.log2(2 + exponent))
+    return moment_witness(exact_exponent, dyadic(low, 40), dyadic(high * (1 - 2.0**-36), 40), prec, rules)

@@ -23,6 +23,7 @@ from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.outcomes import has_listed
+from verified_dp.search.planners.table import EXPANSIONS
 
 _STEEPEST = 8.0
 """Where log delta falls fast in log eps, delta is needed to fewer digits than eps; by no more than this factor."""
@@ -213,6 +214,8 @@ def _bracket(asked: Question) -> Bracket:
     if order.loss.only_moments:
         at_zero = asked.enclose(Fraction(0), 1.0)
         return Bracket(None, at_zero) if asked.met(at_zero) else bracket_by_moments(order, target, asked.method)
+    if asked.method in EXPANSIONS:
+        return _bracket_by_one(asked)
     if asked.method == "lattice" or order.has_epochs or not order.is_sharp:
         own = order.has_epochs or has_listed(order.loss)
         return _bracket_by_one(asked if own else replace(asked, method="lattice"))

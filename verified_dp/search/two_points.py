@@ -2,7 +2,7 @@
 
 P = (p, 1 - p), Q = (r, 1 - r) with r <= p, both kept as logits x and y. The divergence of power s is
 log(sum p^s r^(1-s)) / (s (s - 1)), that of P from Q for s >= 1 and of Q from P for s <= 0; 1, 0: relative entropies.
-At most two powers decide (T128); they are found by adding the one that is exceeded most.
+At most two powers decide (T180); they are found by adding the one that is exceeded most.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.engines.divergences import DivergencesWitness, bound_relative_entropy, enclose_crossing
+from verified_dp.core.engines.moment import MomentWitness, bound_relative_entropy, enclose_crossing
 from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
 from verified_dp.core.kernel.balls import ball, lower_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -172,7 +172,7 @@ def largest_epsilon(guarantee: Guarantee, target: float) -> tuple[float, TwoPoin
     return gain(found.x, found.y), found
 
 
-def choose_divergences(found: TwoPoints, epsilon: Fraction, prec: int = 256) -> list[DivergencesWitness]:
+def choose_divergences(found: TwoPoints, epsilon: Fraction, prec: int = 256) -> list[MomentWitness]:
     """The witnesses that may go with a pair, by one power alone and by both: tangents at its two ratios."""
     powers = [dyadic(power, 48) for power in found.powers]
     with ctx.workprec(prec):
@@ -182,7 +182,7 @@ def choose_divergences(found: TwoPoints, epsilon: Fraction, prec: int = 256) -> 
 
 
 def _witness(powers: tuple[Fraction, ...], weights: tuple[Fraction, ...], found: TwoPoints, epsilon: Fraction,
-             prec: int) -> DivergencesWitness:
+             prec: int) -> MomentWitness:
     """The upper tangent is moved until the condition holds, just so."""
     low, high = found.log_ratios
     u, middle = lower_dyadic(arb(low).exp()).as_fraction(), ball(epsilon)
@@ -194,7 +194,7 @@ def _witness(powers: tuple[Fraction, ...], weights: tuple[Fraction, ...], found:
 
     log_v = _solve(over, middle, arb(high).max(middle))
     ratio = lower_dyadic((log_v - middle - arb((1, -90))).exp()).as_fraction()
-    return DivergencesWitness(powers, weights, _shortened(u, 64), _shortened(ratio, 120), prec)
+    return MomentWitness(powers, weights, _shortened(u, 64), _shortened(ratio, 120), prec)
 
 
 def _weights(powers: Sequence[Fraction], found: TwoPoints, a: arb) -> list[tuple[Fraction, ...]]:

@@ -15,20 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verified_dp.certificate import build_certificate, certificate_bytes, widened
-from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.deficits import DeficitsWitness
-from verified_dp.core.engines.divergences import DivergencesWitness
 from verified_dp.core.engines.exact import ExactWitness
+from verified_dp.core.engines.expansion import ExpansionWitness
+from verified_dp.core.engines.expansion_cells import Cover, Ray
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.marked import Mark, MarkedWitness
+from verified_dp.core.engines.moment import MomentWitness
+from verified_dp.core.engines.node_moment import NodeMomentWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.rays import MAX_POINTS
-from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.engines.table import HOMES, witness_class
+from verified_dp.core.engines.tilted_moments import MomentRule
 from verified_dp.core.families.batches.attack import AttackWitness
 from verified_dp.core.families.finite.halves import HalvesWitness, Window
 from verified_dp.core.families.gaussian.shortened import ShortenedWitness
@@ -360,17 +362,18 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
     grid = LawGrid(-30, ((5, 4), (30, 1)), -20, Fraction(1, 3))
     rule = NodeRule(Fraction(1), Fraction(1), Fraction(1, 4), -9, 9)
     others: list[Witness] = [
-        ChernoffWitness(Fraction(1, 8), (rule,), 80),
+        NodeMomentWitness((Fraction(9, 8),), (Fraction(1),), Fraction(0), Fraction(0), 80, (), (rule,)),
         LatticeWitness(Fraction(1, 8), Fraction(1), 40, (grid,), ((-60, 60),), 80),
         SparseWitness(Fraction(1, 8), Fraction(1), 40, (grid,), 301, 100, ((50, 1),), Fraction(3), Fraction(0), 80),
-        RenyiWitness(Fraction(3, 2), Fraction(1, 7), Fraction(0), (), 80),
-        DivergencesWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
+        MomentWitness((Fraction(3, 2),), (Fraction(1),), Fraction(1, 7), Fraction(2), 80),
         ExactWitness(80),
         LineWitness(Fraction(1), Fraction(1, 7), 30, (), (), Fraction(3), Fraction(0), 80, (9,), ((50, 1),)),
         HalvesWitness(Fraction(1, 2), ((Window(0, 0, 9), Window(1, 2, 5)), (Window(1, 1, 1),)), 80),
         MarkedWitness(Fraction(1, 8), Fraction(1, 7), 9, (rule,), (rule,), (rule,),
                       (Mark(Fraction(1), Fraction(1, 4), 3),), Fraction(1), Fraction(0), Fraction(-2), 80),
         ShortenedWitness((0, 3), ExactWitness(80)), DeficitsWitness(Fraction(1, 100), 30, 60, 80),
+        ExpansionWitness(Fraction(1), 2, 0, (MomentRule(Fraction(1), rule), MomentRule(Fraction(1), points=30)),
+                         (Cover((Fraction(1, 2),), (Ray(Fraction(1, 2), (rule,)), Ray(Fraction(1), ()))),), 80),
         AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), ExactWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))

@@ -12,13 +12,13 @@ from types import CodeType, FrameType
 import pytest
 
 from verified_dp.certificate import build_certificate
-from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.node_moment import EarlierChernoff
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
@@ -97,7 +97,7 @@ def coarse(loss: ComposedLoss) -> Iterator[Witness]:
     if lines(loss).has_transform:
         rules = (NodeRule(Fraction(1), Fraction(1), Fraction(1, 4), -60, 90),) * len(lines(loss).node_parts)
         yield LineWitness(Fraction(1), Fraction(1, 3), 20, rules, rules, Fraction(2), Fraction(1, 2), 80)
-        yield ChernoffWitness(Fraction(1), rules, 64)
+        yield EarlierChernoff(Fraction(1), rules, 64).now()
 
 
 @pytest.mark.parametrize("law", OTHER_LAWS, ids=lambda law: type(law).__name__)

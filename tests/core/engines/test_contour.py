@@ -15,7 +15,6 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines import powers
-from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import (
     LineValues,
     LineWitness,
@@ -23,7 +22,7 @@ from verified_dp.core.engines.contour import (
     bound_frequency_tail,
     enclose_transforms_on_line,
 )
-from verified_dp.core.engines.nodes import NodeRule, bound_line_error, enclose_nodes
+from verified_dp.core.engines.nodes import NodeRule, bound_line_error, bound_mass, enclose_nodes
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss

@@ -33,10 +33,6 @@ from verified_dp.profile import privacy_profile
 from verified_dp.search.deadline import Budget
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.verifiers import independent
-from verified_dp.verifiers.independent import atoms as atomic
-from verified_dp.verifiers.independent import balls, deficits
-from verified_dp.verifiers.independent import laws as other_laws
-from verified_dp.verifiers.independent.losses import ComposedLoss as OtherLoss
 
 FINITE = FiniteLoss(((Fraction(1, 2), Fraction(1, 6)), (Fraction(1, 3), Fraction(1, 2)),
                      (Fraction(1, 6), Fraction(1, 3))), "remove")
@@ -289,23 +285,6 @@ def test_the_error_of_a_polynomial_is_rounded_upwards(prec: int) -> None:
         assert enclose_share(error, 1).contains(arb(1))
     with ctx.workprec(400):
         assert error >= arb(4) / (arb(17)**119 * 16)
-
-
-@pytest.mark.theorem("T161-next-to-the-end")
-def test_the_other_checker_counts_before_it_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten thousand ways, or long series for many ways, are refused at once; and seconds are kept."""
-    atoms = OtherLoss("remove", tuple((atomic.OddsLoss(Fraction(1, n), Fraction(0), 0), 100) for n in (1, 2)),
-                      Fraction(0))
-    smooth = OtherLoss("remove", ((other_laws.LaplaceLoss(Fraction(1)), 60),), Fraction(0))
-    with balls.precision(64):
-        with pytest.raises(balls.Unknown, match="too many ways"):
-            deficits.Deficits(64, Fraction(10**4), 2, 2).evaluate(atoms)
-        assert len(deficits.Deficits(64, Fraction(10**4), 2, 30).evaluate(smooth).ways) == 61
-        monkeypatch.setattr(deficits, "MAX_WAY_PRODUCTS", 10**4)
-        with pytest.raises(independent.TooMuch):
-            deficits.Deficits(64, Fraction(10**4), 2, 30).evaluate(smooth)
-        with balls.time_limit(0), pytest.raises(independent.OutOfTime):
-            deficits.product((1, [balls.Ball(1)]), (1, [balls.Ball(1)]), 4)
 
 
 @pytest.mark.parametrize("gap", ["1e-3", "1e-6", "1e-12", "1e-30"])

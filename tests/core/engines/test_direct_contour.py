@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness, _enclose_direct_on_line
 from verified_dp.core.engines.exact import enclose_past_support
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.node_moment import EarlierChernoff
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
@@ -109,7 +109,7 @@ def test_bounds_from_moments_in_closed_form() -> None:
     """Chernoff's bound, and a line whose step is too coarse: its aliases are bounded by the same moments."""
     loss = ComposedLoss("symmetric", ((LaplaceLoss(F(1, 2)), 20), (OddsLoss(F(1, 2), F(1, 50), 0), 3)), F(0))
     truth = ClosedFormWitness(200).evaluate(loss).delta(F(3)).lower
-    bound = evaluate(loss, ChernoffWitness(F(1, 2), (), 100)).delta(F(3))
+    bound = evaluate(loss, EarlierChernoff(F(1, 2), (), 100).now()).delta(F(3))
     assert bound.lower < truth < bound.upper < 3 * truth
     for step, narrow in ((F(1), False), (F(1, 8), True)):
         line = LineWitness(F(1, 2), step, 4000, (), (), F(1), F(1, 4), 100)

@@ -44,7 +44,6 @@ from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.verifiers import independent
-from verified_dp.verifiers.independent import check as independent_check
 
 Parts = Sequence[tuple[AtomicLaw, int]]
 
@@ -331,20 +330,18 @@ def test_a_check_keeps_no_more_than_one_evaluation_may_take(monkeypatch: pytest.
         entry["witness"]["prec"] += more
     data = canonical(sealed(document))
     monkeypatch.setattr(check, "check_work", lambda *_: None)  # a limit of 0 is of what is kept, not of one witness
-    for module, name, limit in ((check, "evaluate", "MAX_MEMORY"), (independent_check, "values_of", "MAX_LENGTH")):
-        made: list[weakref.ref[object]] = []
-        real = getattr(module, name)
+    made, real = list[weakref.ref[object]](), check.evaluate
 
-        def counted(one: object, other: object, real: Any = real, made: Any = made) -> object:
-            assert not any(old() for old in made)
-            values: object = real(one, other)
-            made.append(weakref.ref(values))
-            return values
+    def counted(one: Any, other: Any) -> object:
+        assert not any(old() for old in made)
+        values: object = real(one, other)
+        made.append(weakref.ref(values))
+        return values
 
-        monkeypatch.setattr(module, name, counted)
-        monkeypatch.setattr(module, limit, 0)
-        assert module.verify(data).valid
-        assert len(made) == 3
+    monkeypatch.setattr(check, "evaluate", counted)
+    monkeypatch.setattr(check, "MAX_MEMORY", 0)
+    assert check.verify(data).valid
+    assert len(made) == 3
 
 
 def test_certificates_of_halves() -> None:

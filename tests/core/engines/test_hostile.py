@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from flint import arb
 
-from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.mixture_lines import mirrored
+from verified_dp.core.engines.node_moment import EarlierChernoff, NodeMomentWitness
 from verified_dp.core.engines.nodes import NodeRule, bound_line_error, bound_transform_beyond, enclose_nodes
 from verified_dp.core.engines.rays import RaysWitness
 from verified_dp.core.engines.sparse import SparseWitness
@@ -81,7 +81,7 @@ def proposals(loss: ComposedLoss, epsilon: Fraction, bits: float) -> Iterator[Wi
         yield choose_rays(rays)
     if loss.parts:
         rules = tuple(choose_nodes(law, saddle.tilt, 8.0) for law, _ in order.model.parts)
-        yield ChernoffWitness(dyadic(saddle.tilt), rules, 80)
+        yield EarlierChernoff(dyadic(saddle.tilt), rules, 80).now()
 
 
 def grid_proposals(loss: ComposedLoss, epsilon: Fraction) -> Iterator[Witness]:
@@ -206,8 +206,8 @@ BAD_RULES: dict[str, Callable[[NodeRule], NodeRule]] = {
 
 def spoiled(witness: Witness, alter: Callable[[NodeRule], NodeRule]) -> Iterator[Witness]:
     """The witness with the node rules of one of its places altered."""
-    assert isinstance(witness, LineWitness | RaysWitness | ChernoffWitness)
-    for name in ("nodes", "tail_nodes") if isinstance(witness, LineWitness) else ("nodes",):
+    assert isinstance(witness, LineWitness | RaysWitness | NodeMomentWitness)
+    for name in {LineWitness: ("nodes", "tail_nodes"), RaysWitness: ("nodes",)}.get(type(witness), ("families",)):
         yield replace(witness, **{name: tuple(alter(rule) for rule in getattr(witness, name))})
 
 
@@ -221,7 +221,7 @@ def test_inadmissible_rules_prove_nothing(cases: list[Case], name: str) -> None:
         for witness in spoiled(case.witness, BAD_RULES[name]):
             bounds = enclose(case, witness)
             assert bounds is None or (bounds.lower == 0 and bounds.upper == 1), witness
-    assert {kind for _, kind in chosen} == {LineWitness, RaysWitness, ChernoffWitness}
+    assert {kind for _, kind in chosen} == {LineWitness, RaysWitness, NodeMomentWitness}
 
 
 @pytest.mark.parametrize("change", [

@@ -17,13 +17,13 @@ import mpmath
 import pytest
 from mpmath import mpf
 
-from verified_dp.core.engines.chernoff import ChernoffWitness
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.node_moment import EarlierChernoff
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
@@ -138,7 +138,7 @@ def proposals(loss: ComposedLoss, count: int) -> Iterator[Witness]:
     if lines(loss).has_transform:
         rules = (NodeRule(F(1), F(1), F(1, 4), -60, 60),) * len(lines(loss).node_parts)
         yield LineWitness(F(1), F(1, 3), 300, rules, rules, F(2), F(1, 2), 80)
-        yield ChernoffWitness(F(1), rules, 64)
+        yield EarlierChernoff(F(1), rules, 64).now()
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from mpmath import mpf
 
 from verified_dp import Laplace, privacy_profile
 from verified_dp.certificate import build_certificate
-from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import LineWitness, bound_aliases, enclose_known_aliases
-from verified_dp.core.engines.nodes import NodeRule, enclose_families
+from verified_dp.core.engines.nodes import NodeRule, bound_mass, enclose_families
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.certificate.check import verify

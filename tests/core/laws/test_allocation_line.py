@@ -8,9 +8,9 @@ from fractions import Fraction as F
 import pytest
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.nodes import bound_mass
 from verified_dp.core.families.allocation.density_line import Line
 from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss, enclose_moments
 from verified_dp.core.kernel.balls import ball

@@ -19,7 +19,7 @@ from verified_dp.certificate import certify, verify
 from verified_dp.core.families.clones.clones import CloneOddsLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composition import Claim, Relation, Spec
-from verified_dp.core.kernel.errors import InexactInput, InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.losses import describe_pairs, privacy_losses
 from verified_dp.questions.shuffled import difference_rates, difference_tails, local_attack
 from verified_dp.spec import parse_spec
@@ -230,9 +230,8 @@ def test_what_is_no_such_mechanism_is_told_by_key(numbers: dict[str, Any], key: 
     assert raised.value.key == key
 
 
-def test_floats_are_refused() -> None:
-    with pytest.raises(InexactInput):
-        ShuffledLocal(5, 0.5)  # type: ignore[arg-type]
+def test_floats_are_the_decimals_they_print_as() -> None:
+    assert ShuffledLocal(5, 0.1) == ShuffledLocal(5, "0.1")
 
 
 @theorem

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import acb, acb_mat, arb, ctx
 
-from verified_dp.core.engines.chernoff import bound_mass
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.nodes import (
     AnyNodes,
     NodeRule,
     NodeSet,
+    bound_mass,
     count_all_nodes,
     enclose_families,
     work_of_nodes,
@@ -240,35 +240,39 @@ class LineWitness:
             if listed:
                 right, left = (mass * listed.bound_moment(ball(exponent))
                                for mass, exponent in ((right, self.right), (left, self.left)))
-            beyond = self._bound_beyond(rest, tilted, between)
+            beyond = self._bound_beyond(rest, tilted, products.sizes, between)
         with ctx.workprec(self.prec):
             infinity = loss.enclose_infinity_mass()
             lost = listed.bound_lost_mass(rest) if listed else arb(0)
         return LineValues(self, terms, quadrature, node_tail, beyond, right, left, infinity, lost)
 
-    @proved_by("T192-line", "T11-tail-for-free")
-    def _bound_beyond(self, rest: ComposedLoss, tilted: Sequence[tuple[Tilted, int]],
+    @proved_by("T192-line", "T188-band", "T11-tail-for-free")
+    def _bound_beyond(self, rest: ComposedLoss, tilted: Sequence[tuple[Tilted, int]], sizes: Sequence[arb],
                       between: Callable[[], None]) -> arb:
-        """Bound B in e^{-c eps} B / (pi m0 eta), the frequency tail: m0 (sum over cells of s B/m^2 + B'/m').
+        """Bound B in e^{-c eps} B / (pi m0 eta), the frequency tail: m0 (sum over cells of s B/m^2 + rest).
 
-        A cell is (m, m + s], B bounds |M| on it; m' is the end of the last one, B' bounds |M| past it.
+        A cell holds m + 1, ..., m + s, B bounds |M| there. The rest, past the last one, m': B'/m', B' a bound of |M|
+        there, or by T188, of which nothing there is known: (eta^2/2) (sum of |M| up to m') bound_band(c, (m' + 1) eta).
+        sizes: bounds of |M| at 0, ..., m0.
         """
         tilt, step, place, total = ball(self.tilt), ball(self.step), self.count, arb(0)
+        if not tilted:
+            return bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
+        from verified_dp.core.engines.listed import bound_band, bound_product  # where atoms are listed
+
+        inside = 2 * sum(sizes, arb(0)) - sizes[0]
         for cells, stride in paced(self.cover, between):
             height = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
-            rows = [[count * size.log() for size in one.bound_cells(place * step, stride * step, cells)]
+            middle, reach = (2 * place + stride + 1) * step / 2, (stride - 1) * step / 2
+            rows = [[count * size.log() for size in one.bound_cells(middle, stride * step, reach, cells)]
                     for one, count in tilted]
             for n in range(cells):
-                size = height * sum((row[n] for row in rows), arb(0)).exp()
-                total += upper_end(size * stride / (ball(place) * place))
+                size = height * stride * sum((row[n] for row in rows), arb(0)).exp()
+                total, inside = upper_end(total + size / (ball(place) * place)), upper_end(inside + 2 * size)
                 place += stride
-        last = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
-        if not tilted:
-            return last
-        from verified_dp.core.engines.listed import bound_product  # where atoms are listed
-
-        last *= bound_product(tilted)
-        return upper_end(self.count * (total + last / place)) if self.cover else last
+        last = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between) * bound_product(tilted) / place
+        band = step * step / 2 * inside * bound_band(tilt, (place + 1) * step)
+        return upper_end(self.count * (total + last.min(band)))
 
     def work(self, loss: ComposedLoss) -> Work:
         """Of all nodes at all frequencies; a law without nodes is one sum over its atoms or integers at each."""

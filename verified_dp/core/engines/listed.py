@@ -1,14 +1,15 @@
-"""Laws made of atoms on a line: sums over those that are listed, and bounds on whole cells of frequencies (T192)."""
+"""Laws made of atoms on a line: sums over those that are listed, bounds on cells of frequencies (T189, T192)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from flint import acb, arb
 
 from verified_dp.core.engines.powers import turn_sums
-from verified_dp.core.kernel.balls import upper_end
+from verified_dp.core.kernel.balls import lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law, Listed, is_atomic
 from verified_dp.core.kernel.theorems import proved_by
@@ -39,24 +40,32 @@ class Tilted:
         turned = [[weight * start for weight, start in zip(row, starts, strict=True)] for row in rows]
         return turn_sums(turned, [acb(0, loss * step).exp() for loss in self.losses], count, between)
 
-    @proved_by("T192-line", "T78-lattice-frequency-tail")
-    def bound_cells(self, frequency: arb, width: arb, cells: int) -> list[arb]:
-        """Bound |M(c+iw)| on [frequency + n width, frequency + (n+1) width], n < cells, by value and slope.
+    @proved_by("T189-angle")
+    def bound_cells(self, middle: arb, width: arb, reach: arb, cells: int) -> list[arb]:
+        """Bound |M(c+iw)| for |w - middle - n width| <= reach, n < cells, by its size in the middle alone.
 
-        |M|^2 <= max(F, F + F' t + (M0 M2 - M1^2) t^2), F = |M|^2 and F' its slope at the start, t the width.
+        |M| <= M(c) cos(arccos(r) - v reach), r = |M(middle)|/M(c) <= cos(v reach), v the tilted law's deviation.
         """
+        total, turned = upper_end(sum(self.weights, arb(0))), upper_end(self.deviation * reach)
+        if not turned < arb.pi() / 2:
+            return [total] * cells
+        cosine, sine, least, found = turned.cos(), turned.sin(), lower_end(sum(self.weights, arb(0))), []
+        for value in self.sums([self.weights], middle, width, cells - 1)[0]:
+            bound, share = total, upper_end(value.abs_upper() / least)
+            if share <= cosine:
+                bound = upper_end(total * (share * cosine + (1 - share * share).sqrt() * sine))
+            found.append(bound)
+        return found
+
+    @cached_property
+    @proved_by("T189-angle")
+    def deviation(self) -> arb:
+        """Bound the standard deviation of the law with these weights."""
         total = sum(self.weights, arb(0))
         centre = upper_end(sum((w * x for x, w in zip(self.losses, self.weights, strict=True)), arb(0)) / total)
-        moments = [weight * (loss - centre) for loss, weight in zip(self.losses, self.weights, strict=True)]
-        mean = sum(moments, arb(0))
-        square = sum((m * (loss - centre) for loss, m in zip(self.losses, moments, strict=True)), arb(0))
-        bend = (total * square - mean * mean) * width * width
-        found = []
-        for value, slope in zip(*self.sums([self.weights, moments], frequency, width, cells - 1), strict=True):
-            size = value.real * value.real + value.imag * value.imag
-            fall = 2 * width * (slope.real * value.imag - slope.imag * value.real)
-            found.append(upper_end(size.max(size + fall + bend)).sqrt().min(total))
-        return found
+        squares = sum((weight * (loss - centre) * (loss - centre)
+                       for loss, weight in zip(self.losses, self.weights, strict=True)), arb(0))
+        return upper_end((squares / total).max(arb(0)).sqrt())
 
 
 @dataclass(frozen=True)
@@ -111,3 +120,13 @@ def work_of_atoms(listed: Sequence[tuple[Law, int, int]], count: int, cover: Seq
     powers = 2 * EXPONENTIAL * frequencies * len(listed)
     tables = sum(law.table_work(prec) for law, _, _ in listed)
     return Work((products + powers) * words(prec) + tables, (3 * atoms * side + 8 * frequencies) * entry_bytes(prec))
+
+
+@proved_by("T188-band")
+def bound_band(tilt: arb, width: arb) -> arb:
+    """Bound int |F - phi| for both extremal functions F of the band [-W, W].
+
+    (h^2/12) max(1, e^{c(c+1)h^2/24}/2), h = 2 pi/W; phi(y) = e^{-cy} - e^{-(c+1)y} for y > 0, else 0.
+    """
+    square = 4 * arb.pi() ** 2 / (width * width)
+    return upper_end(square / 12 * ((tilt * (tilt + 1) * square / 24).exp() / 2).max(arb(1)))

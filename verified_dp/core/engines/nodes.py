@@ -18,8 +18,9 @@ from flint import acb, acb_mat, arb, arb_mat
 from verified_dp.core.engines.lines import CurveLaw, CurveNodes, has_nodes, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place
 from verified_dp.core.kernel.balls import ball, upper_end
+from verified_dp.core.kernel.bounds import bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import has_only_moments
+from verified_dp.core.kernel.law import has_only_moments, is_on_lines
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
 
@@ -277,6 +278,25 @@ def bound_share_error(nodes: NodeSet, exponent: arb, growth: arb, size: arb) -> 
 def bound_total(nodes: AnyNodes, exponent: arb) -> arb:
     """Bound |sum_j W_j(exponent)|."""
     return upper_end(sum(nodes.weights(acb(exponent)), acb(0)).abs_upper())
+
+
+@proved_by("T03-chernoff", "T09-total-mass", "T157-known-aliases")
+def bound_mass(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, int]], exponent: Fraction,
+               between: Callable[[], None] = nothing) -> arb:
+    """Bound C(l) M(l), so that D(eps) <= C(l) M(l) e^{-l eps}, for l = exponent > 0; node_sets: with counts.
+
+    For l < -1 and laws with nodes alone C(-1-l) M(l), which bounds D(eps) - 1 + e^eps alike.
+    """
+    point = ball(exponent)
+    log_mass = loss.enclose_gaussian_exponent(acb(point)).real
+    for law, count in paced(loss.direct_parts, between):
+        moment = law.bound_moment(point) if is_on_lines(law) else law.enclose_moment(point)
+        log_mass += count * moment.log()
+    for nodes, count in paced(node_sets, between):
+        value = bound_total(nodes, point)
+        quadrature, node_tail = nodes.line_error(point, value)
+        log_mass += count * (value + quadrature + node_tail).log()
+    return upper_end(log_mass.exp() * bound_chernoff_factor(point if exponent > 0 else -1 - point))
 
 
 @proved_by("T11-tail-for-free")

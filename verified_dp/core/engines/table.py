@@ -17,16 +17,16 @@ HOMES = {
     "rays": "engines.rays:RaysWitness",
     "lattice": "engines.lattice:LatticeWitness",
     "sparse": "engines.sparse:SparseWitness",
-    "chernoff": "engines.chernoff:ChernoffWitness",
+    "moment": "engines.moment:MomentWitness",
+    "node-moment": "engines.node_moment:NodeMomentWitness",
     "closed-form": "engines.closed:ClosedFormWitness",
-    "renyi": "engines.renyi:RenyiWitness",
-    "divergences": "engines.divergences:DivergencesWitness",
     "exact": "engines.exact:ExactWitness",
     "marked": "engines.marked:MarkedWitness",
     "halves": "families.finite.halves:HalvesWitness",
     "shortened": "families.gaussian.shortened:ShortenedWitness",
     "deficits": "engines.deficits:DeficitsWitness",
     "attack": "families.batches.attack:AttackWitness",
+    "expansion": "engines.expansion:ExpansionWitness",
 }
 """kind -> its file below `core`, and its class there. Nothing that a document says is ever imported by its name."""
 EARLIER: dict[str, str] = {
@@ -34,6 +34,9 @@ EARLIER: dict[str, str] = {
     "end": "engines.exact:EarlierEnd",
     "endless": "engines.exact:EarlierEndless",
     "outcomes": "engines.outcomes:EarlierOutcomes",
+    "chernoff": "engines.node_moment:EarlierChernoff",
+    "renyi": "engines.node_moment:EarlierRenyi",
+    "divergences": "engines.moment:EarlierDivergences",
     "panels": "0.3.0",
 }
 """Kinds that only earlier certificates have -> what reads them: a file below `core` and a class there (`Earlier`), or

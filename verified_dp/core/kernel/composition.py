@@ -109,6 +109,11 @@ class Composition:
         if len({_size_of(mechanism) for mechanism, _ in self.parts}) > 1:
             raise InvalidInput("group_size", None, "one for the whole composition: neighbours are the same throughout")
 
+    def __repr__(self) -> str:
+        bare = ((m.mechanism if isinstance(m, Grouped) else m, count) for m, count in self.parts)
+        called = f"compose({', '.join(repr(m) if count == 1 else f'({m!r}, {count})' for m, count in bare)})"
+        return called if self.group_size == 1 else f"{called}.for_groups({self.group_size})"
+
     @property
     def group_size(self) -> int:
         """In how many records neighbours differ; 1 unless `for_groups` says more."""
@@ -168,6 +173,10 @@ class Claim:
         for key, value in {**texts, **numbers}.items():
             object.__setattr__(self, key, value)
 
+    def __repr__(self) -> str:
+        named = f"{self.title!r}, " * bool(self.title)
+        return f"Claim({named}epsilon = {self.epsilon_text}, delta = {self.delta_text})"
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -176,6 +185,9 @@ class Spec:
     relation: Relation
     composition: Composition
     claim: Claim | None = None
+
+    def __repr__(self) -> str:
+        return f"Spec({self.relation}, {self.composition}" + (f", {self.claim})" if self.claim else ")")
 
 
 def _mechanism(value: object) -> Mechanism:

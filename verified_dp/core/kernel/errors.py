@@ -57,10 +57,6 @@ class InvalidInput(VerifiedDPError):
         return type(self)(prefix + self.key, self.value, self.expected, self.file)
 
 
-class InexactInput(InvalidInput):
-    """A binary float where an exact number is needed; `expected` holds the advice."""
-
-
 class OutOfRange(InvalidInput, OverflowError):
     """A number too large, or too close to 0, for what is asked of it; `expected` says what to do instead."""
 

@@ -1,4 +1,6 @@
-"""The only door for users' numbers: int, Fraction, Decimal and text become fractions, floats are refused.
+"""The only door for users' numbers: int, Fraction, Decimal, text and floats become fractions.
+
+A float is read as the shortest decimal that prints it: 1.1 is 11/10, numpy's and pandas' too.
 
 Each function takes the value and the `key` it was given for, and raises InvalidInput naming that key.
 """
@@ -12,13 +14,14 @@ from decimal import Decimal  # exact: read, never computed with
 from fractions import Fraction
 from math import isqrt  # exact: integers
 from numbers import Rational, Real
+from typing import TypeAlias
 
 from flint import fmpz
 
-from verified_dp.core.kernel.errors import InexactInput, InvalidInput, OutOfRange
+from verified_dp.core.kernel.errors import InvalidInput, OutOfRange
 
-Number = int | Fraction | Decimal | str
-"""What a user's exact number may be; a type checker refuses a float, as `exact` does."""
+Number: TypeAlias = "int | Fraction | Decimal | str | float"
+"""What a user's number may be."""
 
 MAX_EXPONENT = 10**5
 MAX_COUNT = 10**12
@@ -33,16 +36,15 @@ def exact(value: object, key: str = "value", *, expected: str = _NUMBER) -> Frac
     """The rational number which `value` states exactly.
 
     Args:
-        value: int, Fraction, finite Decimal, or a string: a decimal ("-1e-3") or a ratio ("256/60000").
+        value: int, Fraction, finite Decimal or float (the decimal it prints as), or a string: a decimal ("-1e-3") or
+            a ratio ("256/60000").
         key: name of the value, for messages.
         expected: the domain, for messages.
     Raises:
-        InexactInput: for a binary float, with what to write instead.
-        InvalidInput: for all else that states no number (booleans, nan, inf, "", "1_000") and exponents
-            beyond +-10^5.
+        InvalidInput: for all that states no number (booleans, nan, inf, "", "1_000") and exponents beyond +-10^5.
 
-    >>> exact("256/60000"), exact("-1.5e-1")
-    (Fraction(8, 1875), Fraction(-3, 20))
+    >>> exact("256/60000"), exact("-1.5e-1"), exact(1.1)
+    (Fraction(8, 1875), Fraction(-3, 20), Fraction(11, 10))
     """
     number = _read(value, key)
     if number is None:
@@ -83,12 +85,12 @@ def open_unit(value: object, key: str = "delta") -> Fraction:
 
 
 def count(value: object, key: str = "count") -> int:
-    """The value as an integer from 1 to 10^12: 14063, "14063" or Fraction(5, 1), but not 5.0, "5.0" or True.
+    """The value as an integer from 1 to 10^12: 14063, "14063", Fraction(5, 1) or 5.0, but not "5.0" or True.
 
     >>> count("14063")
     14063
     """
-    plain = isinstance(value, Rational) or (isinstance(value, str) and value.strip().isdecimal())
+    plain = isinstance(value, Real) or (isinstance(value, str) and value.strip().isdecimal())
     number = _read(value, key) if plain else None
     if number is None or number.denominator != 1 or not 1 <= number <= MAX_COUNT:
         raise InvalidInput(key, value, "an integer from 1 to 10^12")
@@ -185,9 +187,7 @@ def _read(value: object, key: str) -> Fraction | None:
         return _read_text(str(value), key)
     if isinstance(value, str):
         return _read_text(value, key)
-    if isinstance(value, Real):
-        _refuse_float(value, key)
-    return None
+    return _read_text(str(value), key) if isinstance(value, Real) else None
 
 
 def _read_text(text: str, key: str) -> Fraction | None:
@@ -218,14 +218,3 @@ def _signed(sign: str, digits: str) -> int:
 def _integer(digits: str) -> int:
     """The integer of any length: Python's own reader stops at 4300 digits."""
     return int(fmpz(digits))
-
-
-def _refuse_float(value: Real, key: str) -> None:
-    """Raise InexactInput with the decimal the float shows; nan and inf state no number at all."""
-    shown = str(value)
-    if not _DECIMAL.fullmatch(shown):
-        return
-    meant = Fraction(shown)
-    ratio = f"Fraction({meant.numerator}, {meant.denominator})"
-    advice = ratio if meant.denominator <= 10**6 and abs(meant) < 10**6 else f'Fraction("{shown}")'
-    raise InexactInput(key, value, f'exact: write "{shown}" or {advice} (a float is not the decimal shown)')

@@ -17,17 +17,13 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.expansion_cells import enclose_steps
+from verified_dp.core.engines.polynomials import hermite_coefficients
+from verified_dp.core.engines.smoothed import EdgeworthSum
+from verified_dp.core.engines.tilted_moments import MomentTable
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.edgeworth.bounds import EdgeworthSum
-from verified_dp.papers.expansions.bounds import enclose_steps
-from verified_dp.papers.saddlepoint.bounds_moments import (
-    MomentTable,
-    central_moments,
-    enclose_absolute_moment,
-    enclose_moments,
-)
-from verified_dp.papers.symbolic.hermite import hermite_coefficients
+from verified_dp.papers.saddlepoint.bounds_moments import central_moments, enclose_absolute_moment, enclose_moments
 
 TILDE, TILDE_SQUARED, FOURTH = Fraction(1995, 10000), Fraction(31, 1000), Fraction(195, 1000)
 SKEW_TILDE, SKEW_SQUARED = Fraction(54, 1000), Fraction(38, 1000)
@@ -55,7 +51,7 @@ class Ratios:
 def enclose_sum_by_lemma(table: MomentTable) -> EdgeworthSum:
     """Enclose the expansion of order 1 of the finite loss under P, and bound its distance by Lemma 4.3."""
     with ctx.workprec(table.prec):
-        steps = enclose_steps(table, arb(0), 1)
+        steps = enclose_steps(table, arb(0), 1, enclose_moments)
         errors: dict[str, arb] = {}
         if table.loss.parts:  # else the sum is normal
             ratios = enclose_ratios(table, steps.cumulants[2], steps.cumulants[3])

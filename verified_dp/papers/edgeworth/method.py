@@ -16,19 +16,19 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.exact import enclose_past_support
+from verified_dp.core.engines.expansion_cells import HIGHEST
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.smoothed import EdgeworthSum, TwoTails
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.law import SWAPPED
-from verified_dp.papers.edgeworth.bounds import EdgeworthSum, enclose_interval
-from verified_dp.papers.edgeworth.choose import PREC, choose_by_lemma, choose_sums
-from verified_dp.papers.expansions.method import ExpansionCurve
+from verified_dp.papers.edgeworth.choose import choose_by_lemma, choose_sums
 from verified_dp.papers.paper import PaperAnswer
-from verified_dp.papers.symbolic.hermite import HIGHEST_ORDER
 from verified_dp.search.deadline import Budget
+from verified_dp.search.expansion import PREC, ExpansionCurve
 from verified_dp.search.one_direction import OneDirection
 
 NAMED_ORDERS = (1, 2, 3)
@@ -61,8 +61,8 @@ class EdgeworthAccountant:
             object.__setattr__(self, "order", 1 if self.form == PUBLISHED else 2)
         if self.form == PUBLISHED and self.order != 1:
             raise InvalidInput("edgeworth.order", self.order, "1 with form=published, as in Lemma 4.3")
-        if self.order not in range(1, HIGHEST_ORDER + 1):
-            raise InvalidInput("edgeworth.order", self.order, f"an integer from 1 to {HIGHEST_ORDER}")
+        if self.order not in range(1, HIGHEST + 1):
+            raise InvalidInput("edgeworth.order", self.order, f"an integer from 1 to {HIGHEST}")
         if self.tilt is not None and self.tilt <= 0:
             raise InvalidInput("edgeworth.tilt", self.tilt, "a number > 0")
 
@@ -125,7 +125,7 @@ class EdgeworthCurve:
         if self._expansion is not None:
             bounds, uniform, used = self._expansion.delta(epsilon)
             return bounds, {"uniform": _text(uniform)}, used
-        bounds = enclose_interval(*self.sums, epsilon, self._masses)
+        bounds = TwoTails(*self.sums, self._masses, PREC).delta(epsilon)
         if self._form == PROVED and not bounds.upper < 2 * bounds.lower:
             moment = OneDirection(self.loss).hurried(epsilon, "auto").bounds
             bounds = Bounds(bounds.lower, bounds.upper.min(moment.upper), bounds.budget)

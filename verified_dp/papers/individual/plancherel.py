@@ -119,7 +119,7 @@ def plancherel_deltas(counts: Counts, epsilon: object, half_length: object = Non
     Args: counts: with q < 1. epsilon: exact, 0 <= eps <= 50. half_length: L > eps, points: n, even; chosen where None.
         tilt: c >= 0 of the exponential tilting e^{c x}, one for all records: 0 as published. None: near the saddle
         point of each record.
-    Raises: InvalidInput, InexactInput; Unsupported without sampling, where the closed form is exact.
+    Raises: InvalidInput; Unsupported without sampling, where the closed form is exact.
     Source: Koskela, Tobaben, Honkela (2023), appendix D, Lemma 1 and Theorem 2; the bounds are T123 and T175.
     """
     start, value = time.perf_counter(), non_negative(epsilon, "epsilon")

@@ -18,18 +18,18 @@ from typing import ClassVar
 
 from flint import ctx
 
-from verified_dp.core.engines.renyi import (
+from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.papers.paper import PaperAnswer
+from verified_dp.papers.renyi.bounds import (
     add_infinity_mass,
     bound_asoodeh,
     bound_canonne,
     bound_mironov,
     bound_variance,
-    enclose_all_nodes,
 )
-from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
-from verified_dp.papers.paper import PaperAnswer
+from verified_dp.questions.moments import enclose_all_nodes
 from verified_dp.search.deadline import Budget
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.moment_engine import BITS, MomentEngine
@@ -100,10 +100,7 @@ class RenyiCurve:
         witness = self.engine.witness(self._choice(conversion, as_float(epsilon)), epsilon, self._exponent)
         values = witness.evaluate(self.engine.loss)
         with ctx.workprec(witness.prec):
-            bound = _BOUNDS[conversion](values, epsilon)
-            if conversion == "asoodeh":  # without a tangent on the left it is the sharp Chernoff bound
-                bound = bound.min(bound_canonne(values, epsilon))
-            bounds = add_infinity_mass(values.infinity_mass, bound)
+            bounds = add_infinity_mass(values.infinity_mass, _BOUNDS[conversion](values, epsilon))
         order = witness.exponent + 1
         return PaperAnswer(bounds, parameters={"conversion": conversion, "renyi_order": f"{float(order):.6g}"})
 

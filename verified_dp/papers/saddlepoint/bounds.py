@@ -13,17 +13,13 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.tilted_moments import MomentTable, TiltedMoments
 from verified_dp.core.kernel.balls import ball, normal_tail, plus_minus, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.saddlepoint.bounds_interval import TiltedMoments
-from verified_dp.papers.saddlepoint.bounds_moments import (
-    MomentTable,
-    enclose_absolute_moment,
-    enclose_moments,
-)
+from verified_dp.papers.saddlepoint.bounds_moments import enclose_absolute_moment, enclose_moments
 from verified_dp.search.deadline import timed
 
 EQUAL_STEPS = ((Fraction("0.4690"), Fraction(0)), (Fraction("0.3322"), Fraction("0.429")),

@@ -11,6 +11,7 @@ from functools import singledispatch
 
 from flint import acb, arb
 
+from verified_dp.core.engines.tilted_moments import TiltedMoments
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.families.sampling.sampled import SampledLoss
@@ -25,25 +26,9 @@ Point = Callable[[acb, bool], tuple[acb, acb]]
 """(x, must be analytic there) -> (density of P at x, loss at x)."""
 
 
-@dataclass(frozen=True)
-class TiltedMoments:
-    """mass: M(t). values: m_1, m_2, ... about the centre."""
-
-    mass: arb
-    centre: arb
-    values: list[arb]
-
-    def mean(self) -> arb:
-        """Enclose K'(t) = c + m_1."""
-        return self.centre + self.values[0]
-
-    def variance(self) -> arb:
-        """Enclose K''(t) = m_2 - m_1^2."""
-        return self.values[1] - self.values[0] * self.values[0]
-
-    def mirrored(self) -> TiltedMoments:
-        """Of minus the loss."""
-        return TiltedMoments(self.mass, -self.centre, [-v if i % 2 else v for i, v in enumerate(self.values, 1)])
+def mirrored(moments: TiltedMoments) -> TiltedMoments:
+    """Of minus the loss."""
+    return TiltedMoments(moments.mass, -moments.centre, [-v if i % 2 else v for i, v in enumerate(moments.values, 1)])
 
 
 @dataclass(frozen=True)

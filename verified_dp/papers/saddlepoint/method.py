@@ -13,7 +13,10 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.exact import enclose_past_support
+from verified_dp.core.engines.expansion import ORDERS
+from verified_dp.core.engines.expansion_forms import enclose_exponent_derivatives
 from verified_dp.core.engines.lines import lines
+from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moments
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.kernel.balls import ball, upper_end
@@ -21,8 +24,6 @@ from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.law import Law
-from verified_dp.papers.expansions.bounds import ORDERS
-from verified_dp.papers.expansions.method import ExpansionCurve
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.saddlepoint.bounds import (
     ANY_STEPS,
@@ -35,29 +36,25 @@ from verified_dp.papers.saddlepoint.bounds import (
     enclose_state,
     has_equal_steps,
 )
-from verified_dp.papers.saddlepoint.bounds_moments import (
-    MomentTable,
-    bound_third_moment,
-    tabulate_moments,
-)
-from verified_dp.papers.saddlepoint.choose import (
-    asymptotic_saddle,
-    choose_moment_rules,
-    choose_prec,
-    choose_tilts,
-    refine_saddle,
-    untilted_rule,
-)
+from verified_dp.papers.saddlepoint.bounds_moments import bound_third_moment
+from verified_dp.papers.saddlepoint.choose import choose_tilts
 from verified_dp.papers.symbolic.series import (
     bounded_range_cgf,
     enclose_corrections,
     enclose_cumulants,
-    enclose_exponent_derivatives,
     gaussian_cgf,
     laplace_cgf,
     randomized_response_cgf,
 )
-from verified_dp.search.deadline import Budget
+from verified_dp.search.deadline import Budget, check_time
+from verified_dp.search.expansion import (
+    ExpansionCurve,
+    asymptotic_saddle,
+    choose_moment_rules,
+    choose_prec,
+    refine_saddle,
+    untilted_rule,
+)
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.models import float_loss
 from verified_dp.search.saddle import choose_saddle
@@ -126,7 +123,7 @@ class SaddleCurve:
         if self._table is None or not self._built_for * 0.75 < tilt < self._built_for * 1.4:
             rules = choose_moment_rules(self.loss, tilt, bits, self.moments)
             prec = choose_prec(self.loss, bits, self.moments, tilt)
-            self._table, self._built_for = tabulate_moments(self.loss, rules, prec), tilt
+            self._table, self._built_for = tabulate_moments(self.loss, rules, prec, check_time), tilt
         return self._table
 
 
@@ -193,7 +190,7 @@ class SeriesCurve:
             estimates["SP-CLT"] = decimal(normal + mass)
             remainder = bound_remainder(table, state, scale) / abs(series[-1])
         bounds, uniform, used = self.expansion.delta(epsilon)
-        estimates["uniform" if self.expansion.poles == "kept" else "series"] = decimal(uniform)
+        estimates["series" if self.expansion.expanded else "uniform"] = decimal(uniform)
         parameters = {"order": str(self.order), **used, "saddle": saddle.str(17, radius=False),
                       "remainder_over_estimate": f"{float(remainder):.3g}"}
         return PaperAnswer(bounds, estimates[f"MSD{self.order}"], _reason(remainder), parameters, estimates)
@@ -255,9 +252,9 @@ class SaddlePointAccountant:
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> SeriesCurve:
         """The series near eps; its cost does not depend on the counts. Raises Unsupported."""
         order = 1 if self.order is None else self.order
-        poles, per_order = ("kept", 1) if self.form == EXPANSION else ("expanded", 2)
-        interval = None if self.order is None else min(per_order * self.order, ORDERS[poles][-1])
-        expansion = ExpansionCurve(loss, interval, poles=poles)
+        expanded = int(self.form == PROVED)
+        interval = None if self.order is None else min((1 + expanded) * self.order, ORDERS[expanded][-1])
+        expansion = ExpansionCurve(loss, interval, expanded=expanded)
         return SeriesCurve(SaddleCurve(loss, max(4, 2 * order + 2)), order, expansion)
 
 

@@ -1,9 +1,10 @@
-"""Derive with sympy every polynomial that the saddle-point accountant evaluates.
+"""Derive with sympy every polynomial that the expansions and the saddle-point accountant evaluate.
 
-`python -m verified_dp.papers.symbolic.derive` rewrites `tables.py`. sympy is imported when something is derived,
-never before.
+`python -m verified_dp.papers.symbolic.derive` rewrites `tables.py` and the engine's `expansion_tables.py`. sympy is
+imported when something is derived, never before.
 
     cumulants        K^(n) = n! [x^n] log(1 + sum_i m_i x^i / i!),  m_i = M^(i) / M
+    terms            T_n = [y^n] exp(sum_{r>=3} kappa_r u^r y^{r-2} / r!)                (Edgeworth's expansion)
     corrections      c_n = [y^{2n}] E exp(sum_{j>=3} F_j (iu)^j y^{j-2} / j!),  u ~ N(0, 1/F_2)
     log_cosh         d^n/dx^n log cosh x as a polynomial in tanh x                       (randomised response)
     hyperbolic       d^n/dw^n of cosh(w mu) + sinh(w mu)/(2w) and of sinh(w mu)/w        (Laplace, bounded range)
@@ -19,10 +20,13 @@ from math import factorial
 from pathlib import Path
 from typing import Any
 
-from verified_dp.papers.symbolic.polynomials import Polynomial, Term
+from verified_dp.core.engines.polynomials import Term
 
-STORED_CUMULANTS, STORED_CORRECTIONS, STORED_DERIVATIVES = 10, 4, 10
-"""Highest orders in `tables.py`."""
+Polynomial = tuple[Term, ...]
+HermiteTerm = tuple[int, int, int, tuple[tuple[int, int], ...]]
+"""(numerator, denominator, m, ((r, power), ...)): the coefficient of u^m, or of He_m, times the powers of kappa_r."""
+STORED_CUMULANTS, STORED_TERMS, STORED_CORRECTIONS, STORED_DERIVATIVES = 10, 6, 4, 10
+"""Highest orders in the tables."""
 
 TANH, MU, INVERSE = 0, 1, 2
 """Variables of log_cosh (tanh x) and hyperbolic (mu, 1/w)."""
@@ -42,6 +46,26 @@ def derive_cumulant(n: int) -> Polynomial:
     series = over(1) + sum(moment * x**i / factorial(i) for i, moment in enumerate(moments, 1))
     logarithm = rs_log(series, x, n + 1)
     return _collect(logarithm, n, factorial(n), {position: position for position in range(1, n + 1)})
+
+
+def derive_terms(order: int) -> tuple[HermiteTerm, ...]:
+    """T_order: variable r is kappa_r.
+
+    >>> derive_terms(2)
+    ((1, 24, 4, ((4, 1),)), (1, 72, 6, ((3, 2),)))
+    """
+    from sympy import QQ, ring
+    from sympy.polys.ring_series import rs_exp
+
+    cumulants = range(3, order + 3)
+    over, y, u, *variables = ring(["y", "u", *(f"l{r}" for r in cumulants)], QQ)
+    exponent = sum((x * u**r * y ** (r - 2) / factorial(r) for r, x in zip(cumulants, variables, strict=True)), over(0))
+    found = []
+    for (degree, m, *powers), coefficient in rs_exp(exponent, y, order + 1).terms():
+        if degree == order:
+            used = tuple((r, power) for r, power in zip(cumulants, powers, strict=True) if power)
+            found.append((int(coefficient.numerator), int(coefficient.denominator), m, used))
+    return tuple(sorted(found, key=lambda term: (term[2], term[3])))
 
 
 def derive_correction(n: int) -> Polynomial:
@@ -117,28 +141,34 @@ def _reduced(numerator: int, denominator: int, powers: tuple[tuple[int, int], ..
 
 
 @lru_cache(maxsize=1)
-def derive_tables() -> dict[str, Any]:
-    """Everything that is stored, by the name it has in `tables.py`."""
-    orders = range(STORED_DERIVATIVES + 1)
+def derive_tables() -> dict[Path, dict[str, Any]]:
+    """Everything that is stored, by its file and by its name there."""
+    orders, here = range(STORED_DERIVATIVES + 1), Path(__file__)
     return {
-        "CUMULANTS": {n: derive_cumulant(n) for n in range(1, STORED_CUMULANTS + 1)},
-        "CORRECTIONS": {n: derive_correction(n) for n in range(1, STORED_CORRECTIONS + 1)},
-        "LOG_COSH": {n: derive_log_cosh(n) for n in range(1, STORED_DERIVATIVES + 1)},
-        "LAPLACE": {n: derive_hyperbolic(n, (1, "1/(2w)")) for n in orders},
-        "BOUNDED_RANGE": {n: derive_hyperbolic(n, (0, "1/w")) for n in orders},
+        here.parents[2] / "core" / "engines" / "expansion_tables.py": {
+            "CUMULANTS": {n: derive_cumulant(n) for n in range(1, STORED_CUMULANTS + 1)},
+            "TERMS": {n: derive_terms(n) for n in range(1, STORED_TERMS + 1)},
+        },
+        here.with_name("tables.py"): {
+            "CORRECTIONS": {n: derive_correction(n) for n in range(1, STORED_CORRECTIONS + 1)},
+            "LOG_COSH": {n: derive_log_cosh(n) for n in range(1, STORED_DERIVATIVES + 1)},
+            "LAPLACE": {n: derive_hyperbolic(n, (1, "1/(2w)")) for n in orders},
+            "BOUNDED_RANGE": {n: derive_hyperbolic(n, (0, "1/w")) for n in orders},
+        },
     }
 
 
-def table_source() -> str:
-    """The text of `tables.py`."""
+def table_source(tables: dict[str, Any]) -> str:
+    """The text of a file of tables."""
     title = '"""Generated: `python -m verified_dp.papers.symbolic.derive` writes this; a test says when it is stale."""'
-    lines = [title, "", "# ruff: noqa: E501", "from verified_dp.papers.symbolic.polynomials import Polynomial", ""]
-    for name, table in derive_tables().items():
-        pairs = name in ("LAPLACE", "BOUNDED_RANGE")
-        kind = "tuple[Polynomial, Polynomial]" if pairs else "Polynomial"
-        lines += [f"{name}: dict[int, {kind}] = {{", *(f"    {n}: {entry!r}," for n, entry in table.items()), "}", ""]
-    return "\n".join(lines)
+    lines, powers = [title, "", "# ruff: noqa: E501"], "tuple[tuple[int, int], ...]"
+    for name, table in tables.items():
+        kind = f"tuple[tuple[int, int, {'int, ' if name == 'TERMS' else ''}{powers}], ...]"
+        kind = f"tuple[{kind}, {kind}]" if name in ("LAPLACE", "BOUNDED_RANGE") else kind
+        lines += ["", f"{name}: dict[int, {kind}] = {{", *(f"    {n}: {entry!r}," for n, entry in table.items()), "}"]
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("tables.py").write_text(table_source(), encoding="utf-8")
+    for path, tables in derive_tables().items():
+        path.write_text(table_source(tables), encoding="utf-8")

@@ -10,22 +10,21 @@ from functools import lru_cache
 
 from flint import arb
 
+from verified_dp.core.engines.expansion_tables import CUMULANTS
+from verified_dp.core.engines.polynomials import evaluate
 from verified_dp.papers.symbolic import derive, tables
-from verified_dp.papers.symbolic.polynomials import Polynomial, evaluate
+from verified_dp.papers.symbolic.derive import Polynomial
 
 
 def enclose_cumulants(moments: Sequence[arb]) -> list[arb]:
-    """Enclose [K', K'', ...] from the moments [m_1, m_2, ...] = [M'/M, M''/M, ...], about any centre.
-
-    About a centre c instead of 0 the first cumulant is K' - c and the others are the same.
-    """
+    """Those of the engine, of any order."""
     values = dict(enumerate(moments, 1))
     return [evaluate(_cumulant(n), values) for n in values]
 
 
 @lru_cache(maxsize=64)
 def _cumulant(n: int) -> Polynomial:
-    return tables.CUMULANTS.get(n) or derive.derive_cumulant(n)
+    return CUMULANTS.get(n) or derive.derive_cumulant(n)
 
 
 def enclose_corrections(derivatives: Mapping[int, arb], order: int) -> list[arb]:
@@ -39,19 +38,6 @@ def enclose_corrections(derivatives: Mapping[int, arb], order: int) -> list[arb]
 @lru_cache(maxsize=32)
 def _correction(n: int) -> Polynomial:
     return tables.CORRECTIONS.get(n) or derive.derive_correction(n)
-
-
-def enclose_exponent_derivatives(cumulants: Sequence[arb], tilt: arb) -> dict[int, arb]:
-    """Enclose F^(j), j >= 2, of F(z) = K(z) - eps z - log z - log(1+z): K^(j) + (-1)^j (j-1)! (t^-j + (1+t)^-j).
-
-    cumulants: [K', K'', ...] at the tilt t.
-    """
-    derivatives, near, far = {}, 1 / tilt, 1 / (1 + tilt)
-    power_near, power_far, factor = near, far, arb(1)
-    for j, cumulant in enumerate(cumulants[1:], 2):
-        power_near, power_far, factor = power_near * near, power_far * far, -factor * (j - 1)
-        derivatives[j] = cumulant - factor * (power_near + power_far)
-    return derivatives
 
 
 def gaussian_cgf(mean_shift_squared: arb, tilt: arb, order: int) -> list[arb]:

@@ -59,6 +59,11 @@ def _is_allocated(loss: ComposedLoss) -> bool:
     return bool(loss.parts) and all(is_on_lines(law) for law, _ in loss.parts)
 
 
+def _has_expansion(loss: ComposedLoss) -> bool:
+    """By a transform of every step."""
+    return bool(loss.laws) and lines(loss).has_transform
+
+
 def _is_known(loss: ComposedLoss) -> bool:
     return not loss.only_moments
 
@@ -94,11 +99,16 @@ ROWS = (
     Row("rays", "Rays", "contour", 0, 0.1, _has_nodes),
     Row("marked", "Marked", "contour", 0, 0.3, _has_nodes),
     Row("outcomes", "Outcomes", "contour", 1, 0.0, _is_listed),
+    Row("expansion", "Tilted", "saddlepoint", 0, 0.0, _has_expansion),
+    Row("expansion", "Tails", "edgeworth", 0, 0.0, _has_expansion),
+    Row("expansion", "Normal", "berry-esseen", 0, 0.0, _has_expansion),
     Row("lattice", "Lattice", "lattice", 2, 0.0, _is_known),
-    Row("chernoff", "Chernoff", "contour", 3, 0.0, has_contour),
+    Row("moment", "Quick", "contour", 3, 0.0, has_contour),
     Row("moment", "Moment", "renyi", 3, 0.0, _has_moments),
 )
 """In the order in which plans are made."""
+EXPANSIONS = tuple(row.method for row in ROWS if row.file == "expansion")
+"""The methods that are expansions around a normal law: one order's witness says about as much at neighbouring eps."""
 
 
 class Candidate:

@@ -2,13 +2,12 @@
 
 It imports Python's standard library and mpmath, and nothing of the rest of this package:
 
-    balls       arithmetic             document, inputs, words, verdict    the format
-    laws, atoms, shifts, pieces        the laws of the privacy loss        pairs, losses    from what was run to laws
-    nodes, quadrature, contour         lines, bent paths, Chernoff, one Renyi order
-    divergences                        several powers, in both directions
-    grid, lattice, sparse              lattices
-    outcomes                           atoms on no grid
-    deficits                           next to the largest loss            witnesses, check the whole check
+    document, inputs, words, verdict    the format                     balls    arithmetic
+    laws, atoms, shifts, clones, allocation, pieces    the laws of the privacy loss
+    pairs, losses    from what was run to laws
+    measures, discretise, compose, decide    the verdict, by lattices of its own: no witness is asked
+    nodes, contour, divergences, exact, witnesses    witnesses that are replayed, for the recorded digits
+    check    the whole check
 """
 
 from .balls import OutOfTime

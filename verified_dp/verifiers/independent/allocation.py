@@ -1,14 +1,14 @@
 """Random allocation (CERTIFICATE.md, "Random allocation"): put(K) = E (K - S)_+ and P(S < K) by inverting a transform.
 
 S is the sum of t independent X = e^{su - s^2/2}, u normal, s = 1 / noise multiplier; phi(z) = E e^{-zX}, Re z > 0, and
-M its values at real places. With f_2 = put, f_1 = P(S < K), f_0 its density, their transforms are phi^t / z^n. All
+M its values at real places. With f_2 = put, f_1 = P(S < K), their transforms are phi^t / z^n. All
 errors are closed expressions:
 
 * phi on a turned line (T131): with sA = theta, |arg z - theta| + beta <= pi/2, the trapezoidal rule errs by at most
   (e^{(A+b)^2/2} + e^{(A-b)^2/2}) / (e^{2 pi b/h} - 1) + 2 e^{A^2/2} Q(nh), sb = beta; |phi| <= e^{A^2/2} M(Re(z e^{-i
   theta})) wherever that real part is at least 0.
 * A vertical line, z = c + 2 pi i j/L: Poisson's sum of e^{-cK} f_n(K) over K + kL. On the right f_n is at most K + kL,
-  or 1, or (f_0) 1/(K sqrt(2 pi v)), v = s^2/t, as log S has a Gaussian part N(0, v) (T168); on the left, where
+  or 1; on the left, where
   K - kL > 0, at most e^{c'(K - kL)} M(c')^t / c'^(n-1), any c' > c. The nodes left out are
   summed by octaves: log M(e^y) is concave in y (M(e^y) = P(log E - log X > y), E exponential, and both densities are
   log-concave), so octave after octave falls at least as fast as the first.
@@ -61,8 +61,6 @@ MAX_EXPONENTIALS = 4 * 10**5
 MAX_NODES = 20_000
 FARTHER = (2, 8, 64)
 """c'/c for bounds of what lies on the left."""
-FARTHEST = 16
-"""How far from the strike that a contour was made for it is tried, in units in which it changes by a factor e."""
 GUARD, SLACK = 64, 48
 """SLACK: bits that a contour may lose at strikes beside the one that it was made for."""
 
@@ -210,12 +208,6 @@ class Contour:
             self.known[index] = self._series((index + Fraction(1, 2)) * width)
         return self.known[index].values(strike)
 
-    def density(self, strike: Ball) -> Ball:
-        """f_0, without a series."""
-        found = total(times(times(weight, times(z, z)), complex_exp(scaled_by(z, strike)))[0]
-                      for z, weight in zip(self.places, self.weights, strict=True))
-        return found + plus_minus(self.errors(0, strike).upper())
-
     def _series(self, centre: Fraction) -> Series:
         """|e^w - sum_{i<N} w^i/i!| <= |w|^N e^|w| / N! at w = z d, |d| <= reach."""
         terms = [times(weight, complex_exp(scaled_by(z, centre)))
@@ -295,15 +287,9 @@ class Vertical:
             raise Unknown("nodes left out that do not fall")
         frequency = 2 * pi() * (self.count + 1) / period
         left_out = growth * near / (1 - farther / near) / pi()
-        highest = inverse((sqrt(2 * pi() / rounds) * s, Ball(0)))[0].upper()
 
         def errors(n: int, strike: Ball) -> Ball:
             fall, high = exp(-c * period), strike.upper()
-            if n == 0:
-                if not (strike <= self.period and 2 * farther < near):
-                    raise Unknown("a density by a line that is too short")
-                found = growth * near * frequency / (1 - 2 * farther / near) / pi() * exp(c * strike)
-                return found + highest / strike * fall / (1 - fall)
             found = left_out * exp(c * strike) / (frequency if n == 2 else 1)
             found = found + (high * fall / (1 - fall) + period * fall / ((1 - fall) * (1 - fall)) if n == 2
                              else fall / (1 - fall))
@@ -384,16 +370,16 @@ def short(x: float) -> Fraction:
     return Fraction(float(f"{x:.6g}"))
 
 
-def _plan(guess: Guess, log_strike: float, wanted: float, dense: bool) -> tuple[Vertical | Hyperbola, Fraction, float]:
+def _plan(guess: Guess, log_strike: float, wanted: float) -> tuple[Vertical | Hyperbola, Fraction, float]:
     """The contour of fewer nodes, the turn of phi for it, and the logarithm of the digits that are lost."""
     saddle = guess.saddle(log_strike)
     aim = guess.height(saddle, log_strike) - wanted
     lines = [_vertical(guess, saddle + n * math.log(2), log_strike, aim) for n in range(6)]
-    found: list[Vertical | Hyperbola] = [one for one in lines if not dense or math.log(one.period) > log_strike + 0.3]
+    found: list[Vertical | Hyperbola] = [*lines]
     found += [_bent(guess, saddle, log_strike, aim, a) for a in (0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03)]
     contour = min(found, key=lambda one: one.count)
     if contour.count >= MAX_NODES:
-        raise (TooMuch if dense else Unknown)("a transform of very many nodes")
+        raise Unknown("a transform of very many nodes")
     log_c = math.log(contour.c)
     lost = guess.height(log_c, log_strike) - wanted - aim - guess.log_m(log_c)
     return contour, contour.a if isinstance(contour, Hyperbola) else Fraction(0), lost
@@ -443,18 +429,13 @@ def _hyperbolic(guess: Guess, p: float, a: float, c: float, strike: float) -> fl
 
 @dataclass
 class Contours:
-    """Of one number of rounds and one noise, for results of `digits` bits: (strike, c, bits, contour), so far.
-
-    dense: they tell the density too.
-    """
+    """Of one number of rounds and one noise, for results of `digits` bits: (strike, c, bits, contour), so far."""
 
     rounds: int
     square: Fraction
     digits: int
     guess: Guess
     made: list[tuple[float, float, int, Contour]]
-    dense: bool = False
-
     def values(self, strike: Ball) -> tuple[Ball, Ball]:
         """Of the contour made for the nearest strike; of a new one where that is not accurate and not near."""
         at = approximate(strike)
@@ -470,25 +451,9 @@ class Contours:
         self.made.append(self._make(at))
         return self.values(strike)
 
-    def density(self, strike: Ball, goal: int) -> Ball:
-        """Of S at the strike, by the contour made for the nearest one if that tells `goal` bits, else by a new one."""
-        at = approximate(strike)
-        if not 1e-290 < at < 1e290:
-            raise Unknown("a strike far out")
-        near = min(self.made, key=lambda one: abs(math.log(one[0] / at)), default=None)
-        if near is not None and abs(near[0] - at) * max(near[1], 4 / at) < FARTHEST:
-            with precision(near[2]):
-                found = near[3].density(strike)
-            if found.r << goal < found.m:
-                return found
-        self.made.append(self._make(at))
-        _, _, places, contour = self.made[-1]
-        with precision(places):
-            return contour.density(strike)
-
     def _make(self, at: float) -> tuple[float, float, int, Contour]:
         wanted = (self.digits + SLACK) * math.log(2)
-        plan, turned, lost = _plan(self.guess, math.log(at), wanted, self.dense)
+        plan, turned, lost = _plan(self.guess, math.log(at), wanted)
         beta = min((Fraction(3, 2) - turned) / 2, short(self.guess.s * math.sqrt(2 * wanted)))
         cost = (float(turned + beta) / self.guess.s) ** 2 / 2 + lost + math.log(self.rounds)
         with precision(math.ceil((wanted + cost) / math.log(2)) + 32):
@@ -503,21 +468,6 @@ class Contours:
 @lru_cache(maxsize=16)
 def _contours(rounds: int, square: Fraction, digits: int) -> Contours:
     return Contours(rounds, square, digits, Guess(rounds, float(square) ** -0.5), [])
-
-
-@lru_cache(maxsize=64)
-def _dense_contours(rounds: int, square: Fraction, digits: int) -> Contours:
-    return Contours(rounds, square, digits, Guess(rounds, float(square) ** -0.5), [], dense=True)
-
-
-def density(rounds: int, square: Fraction, strike: Ball, goal: int) -> Ball:
-    """Enclose the density of S at K > 0, to about 2^-goal of itself: with more bits where much cancels."""
-    found = Ball(0)
-    for times_more in (1, 2, 4, 8):
-        found = _dense_contours(rounds, square, goal * times_more).density(strike, goal)
-        if found.r << goal < found.m:
-            break
-    return found
 
 
 def put_and_below(rounds: int, square: Fraction, strike: Ball, eighths: int = 5) -> tuple[Ball, Ball]:

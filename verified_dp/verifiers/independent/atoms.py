@@ -10,20 +10,15 @@ from typing import Any, ClassVar
 
 from .balls import (
     Ball,
-    Complex,
     ball,
-    complex_exp,
-    cos_sin,
     exp,
     expm1,
     larger,
     log,
     log1p,
     remembered,
-    scaled_by,
     smaller,
     total,
-    turn_sums,
 )
 from .laws import Law, Tails, step_down
 
@@ -87,18 +82,6 @@ class AtomicLaw(Law):
     def moment(self, exponent: Ball) -> Ball:
         return total(p * exp(exponent * loss)
                      for (p, _), loss in zip(self.finite_atoms(), self.losses(), strict=True))
-
-    def transform(self, z: Complex) -> Complex:
-        parts = [scaled_by(complex_exp(scaled_by(z, loss)), p)
-                 for (p, _), loss in zip(self.finite_atoms(), self.losses(), strict=True)]
-        return total(x for x, _ in parts), total(y for _, y in parts)
-
-    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        weights, turns = [], []
-        for (p, _), loss in zip(self.finite_atoms(), self.losses(), strict=True):
-            weights.append((p * exp(tilt * loss), Ball(0)))
-            turns.append(cos_sin(step * loss))
-        return turn_sums(weights, turns, count), Ball(0)
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,9 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from mpmath import libmp
-from mpmath.libmp.libelefun import cos_sin_fixed, exp_fixed
 
 _EXTRA = 12
 _RADIUS_BITS = 40
-_MOST_EXPONENT = 1 << 40
 _state = [64]
 
 
@@ -457,9 +455,9 @@ def _cell(n: int, prec: int) -> tuple[Ball, Ball, list[int], int]:
 
 
 def _tail_at(x: Ball) -> tuple[Ball, Ball]:
-    """(Q, phi) at an exact x >= 0."""
-    if x.top() > 30:
-        raise Gigantic("a normal tail of a gigantic number")
+    """(Q, phi) at an exact x >= 0; far out, where e^{-x^2/2} is not computed, both are at most e^{-2^39}."""
+    if x >= 3 << 19:
+        return (between(0, exp(Ball(-1, 0, 39))),) * 2
     if x >= _SERIES_UNTIL:
         density = exp(-(x * x) / 2) / sqrt(2 * pi())
         return density / _continued_fraction(x), density
@@ -644,31 +642,6 @@ def powers(base: Complex, count: int) -> Row:
         table.append((re, im, e, 0))
     return [(a, b, f, old if n < 2 else ((abs(a) + abs(b)) * 2 * n * relative >> bits) + 1)
             for n, (a, b, f, old) in enumerate(table)]
-
-
-def exp_row(v: Complex, offsets: Sequence[Complex]) -> tuple[Row, Ball]:
-    """(row, size) with e^{v offset} = size * entry, |entry| <= 1: in fixed point, by mpmath's functions for that.
-
-    Of these the same error is assumed, 2^_EXTRA units of the last place, and one more for each period taken away.
-    """
-    tick()
-    places = _state[0] + 24
-    (a, r), (b, s) = (part.scaled(places) for part in v)
-    found, wide = [], r + s
-    for offset in offsets:
-        (c, t), (d, u) = (part.scaled(places) for part in offset)
-        room = ((abs(a) + abs(b)) * (t + u) + (abs(c) + abs(d) + t + u) * wide >> places) + 2
-        found.append((a * c - b * d >> places, a * d + b * c >> places, room))
-    most = max(x for x, _, _ in found)
-    periods = max(most - x + abs(y) for x, y, _ in found) >> places - 1
-    if periods >> 20 or max(room for _, _, room in found) >> places - 1:
-        raise Unknown("the exponential of a large number")
-    row = []
-    for x, y, room in found:
-        size, (cosine, sine) = int(exp_fixed(x - most, places)), cos_sin_fixed(y, places)
-        error = (4 << _EXTRA) + 6 * (room + periods)
-        row.append((size * int(cosine) >> places, size * int(sine) >> places, -places, error))
-    return row, exp(Ball(most, 0, -places))
 
 
 def row_times(row: Row, factor: tuple[int, int, int, int]) -> Row:

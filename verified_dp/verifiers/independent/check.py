@@ -27,17 +27,16 @@ from .document import (
     read_end,
     read_fraction,
 )
-from .halves import Halves, count_lists
 from .inputs import Claim, read_claim, read_input
 from .losses import ComposedLoss
 from .pairs import ORDERS, read_pairs
 from .verdict import Statement, judge
-from .witnesses import KINDS, MAX_LENGTH, Attack, Exact, ExactValues, Shortened, check_size, read_witness, values_of
+from .witnesses import KINDS, Attack, Exact, ExactValues, check_size, read_witness, values_of
 from .words import assumptions
 
 GUARD_BITS, MORE_BITS = 64, 128
 """More than the witness asks for: what is recorded leaves little room for rounding, and none where terms cancel."""
-FINE, MOST_FINE, SECONDS = 48.0, 1000.0, 3.0
+FINE, MOST_FINE, SECONDS = 48.0, 8000.0, 3.0
 """How fine lattices may become: beside replays of all, for so many seconds; and where they have to decide."""
 MAX_ENTRIES = 16
 _BUDGET = re.compile(r"([1-9])\.([0-9]{3})e(0|-?[1-9][0-9]{0,30})")
@@ -96,14 +95,17 @@ def _check(document: Document, progress: Callable[[int, int], object]) -> Check:
     check_rest(document)
     open_ones = _replay(found, entries, losses, progress)
     seconds = {order: Second(loss) for order, loss in losses.items()}
-    attacks = [(statement.order, witness) for statement, witness in entries if isinstance(witness, Attack)]
-    own = _own(claim, seconds, attacks, MOST_FINE if open_ones else 0 if document["verdict"] == "undecided" else FINE)
+    attacked = {(statement.order, witness): Second(_seen(witness, losses[statement.order]))
+                for statement, witness in entries if isinstance(witness, Attack)}
+    decides = document["verdict"] != "undecided"
+    own = _own(claim, seconds, attacked, (MOST_FINE if decides else FINE) if open_ones else FINE if decides else 0)
     by_itself = _compare(document["verdict"], own, claim.delta)
     for index in open_ones:
-        statement, path = entries[index][0], f"evaluations[{index}].enclosure"
-        mine = seconds[statement.order].at(statement.at)
+        statement, witness = entries[index]
+        second = attacked.get((statement.order, witness), seconds[statement.order])
+        mine = second.at(statement.at)
         if mine.contradicts(statement.lower.fraction(), statement.upper.fraction()):
-            raise Invalid(path, f"is not what this checker finds by {mine.how}")
+            raise Invalid(f"evaluations[{index}].enclosure", f"is not what this checker finds by {mine.how}")
     progress(len(entries), len(entries))
     if open_ones and not by_itself and document["verdict"] != "undecided":
         raise TooMuch("neither decided by this checker's own methods nor by a witness that it can replay")
@@ -129,7 +131,14 @@ def _replay(found: Sequence[Document], entries: Sequence[tuple[Statement, Any]],
     return left
 
 
-def _own(claim: Claim, seconds: Mapping[str, Second], attacks: Sequence[tuple[str, Attack]],
+def _seen(attack: Attack, loss: ComposedLoss) -> ComposedLoss:
+    try:
+        return attack.seen(loss)
+    except ArithmeticError as error:
+        raise Invalid("evaluations", f"an attack that proves nothing: {error}") from None
+
+
+def _own(claim: Claim, seconds: Mapping[str, Second], attacked: Mapping[tuple[str, Attack], Second],
          most: float) -> dict[str, Own]:
     """This checker's own answers; of shuffled epochs lower ends are those of what stated attacks see."""
     found = {}
@@ -137,8 +146,8 @@ def _own(claim: Claim, seconds: Mapping[str, Second], attacks: Sequence[tuple[st
         try:
             with time_limit(SECONDS if most <= FINE else None):
                 found[order] = second.decide(claim.epsilon, claim.delta, most)
-                for attack in {attack for place, attack in attacks if place == order}:
-                    seen = Second(attack.lost(second.loss)).decide(claim.epsilon, claim.delta, most)
+                for sight in (sight for (place, _), sight in attacked.items() if place == order):
+                    seen = sight.decide(claim.epsilon, claim.delta, most)
                     found[order] = replace(found[order], low=larger(found[order].low, seen.low), how=seen.how)
         except OutOfTime:
             if most > FINE:
@@ -179,9 +188,7 @@ def _read_entry(table: Any, path: str) -> tuple[Statement, Any]:
     witness = _read_witness(table, path)
     _check_budget_form(table["error_budget"], f"{path}.error_budget")
     at = read_fraction(table["at"], f"{path}.at")
-    kind = table["witness"]["kind"]
-    return Statement(table["quantity"], table["order"], at, table["side"], lower, upper,
-                     falls=kind in ("end", "endless"), everywhere=kind in ("support", "endless")), witness
+    return Statement(table["quantity"], table["order"], at, table["side"], lower, upper), witness
 
 
 def _with_facts(statement: Statement, witness: Any, target: Fraction, losses: Mapping[str, ComposedLoss]) -> Statement:
@@ -198,13 +205,13 @@ def _with_facts(statement: Statement, witness: Any, target: Fraction, losses: Ma
 
 def _read_witness(table: Any, path: str) -> Any:
     """None: of a kind that this checker does not replay, or of another form."""
-    kind = table["witness"].get("kind") if type(table["witness"]) is dict else None
-    if type(kind) is not str:
-        raise Invalid(f"{path}.witness.kind", "must be text")
-    if kind not in KINDS:
-        return None
-    check_equal(table["method"], KINDS[kind][1], f"{path}.method", "not the witness's method")
-    return read_witness(table["witness"], f"{path}.witness")
+    witness = read_witness(table["witness"], f"{path}.witness")
+    kind = table["witness"]["kind"]
+    if kind in KINDS:
+        check_equal(table["method"], KINDS[kind][1], f"{path}.method", "not the witness's method")
+    elif type(table["method"]) is not str:
+        raise Invalid(f"{path}.method", "must be text")
+    return witness
 
 
 def _check_budget_form(table: Any, path: str) -> None:
@@ -230,13 +237,11 @@ def _confirm(table: Document, statement: Statement, witness: Any, loss: Composed
 
 
 def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: Known, more: int) -> Bounds | str:
-    """What the witness proves; or why it proves nothing. Equal witnesses are evaluated once, if lists are short."""
+    """What the witness proves; or why it proves nothing. Equal witnesses are evaluated once."""
     key = statement.order, witness, more
     try:
         with precision(witness.prec + more):
             if key not in known:
-                if _length(witness) + sum(_length(one) for _, one, _ in known) > MAX_LENGTH:
-                    known.clear()
                 known[key] = values_of(witness, loss)
             bounds: Bounds = known[key].enclose(statement.at)
             return bounds
@@ -244,12 +249,6 @@ def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: Known
         raise TooMuch(f"takes {error}, beyond this checker's arithmetic") from None
     except (ArithmeticError, LookupError, ValueError) as error:
         return str(error)
-
-
-def _length(witness: Any) -> int:
-    """About how long the lists are that its values keep, where these may be long."""
-    inner = witness.inner if isinstance(witness, Attack | Shortened) else witness
-    return count_lists(inner) if isinstance(inner, Halves) else 0
 
 
 def _check_entry(table: Document, statement: Statement, bounds: Bounds | str, path: str) -> None:
@@ -283,6 +282,7 @@ def _check_budget(found: Mapping[str, str], needed: Mapping[str, Ball], path: st
         if not any(_is_enough(text, share, path) for text in found.values()):
             raise Invalid(path, "must add up to at least the error")
         return
+    needed = {name: size for name, size in needed.items() if name in found or not size.is_zero()}
     check_keys(found, needed, path)
     for name, size in needed.items():
         if not _is_enough(found[name], _dyadic(size, up=True), path):

@@ -86,6 +86,8 @@ def _masses(law: Any, points: Sequence[float]) -> Iterator[tuple[float, float]]:
         mass = before - above
         if mass.m > 4 * mass.r:
             yield (last + x) / 2, _log(mass)
+        elif not mass.radius().shifted(16) < before:
+            continue  # at an atom
         before, last = above, x
         if not above.m > above.r:
             return
@@ -223,12 +225,12 @@ def _near(x: Ball | Fraction, step: Fraction) -> Fraction:
 
 
 def offset_of(law: Any, step: Fraction) -> Fraction:
-    """So that the largest loss lies a little right of a place."""
+    """So that the largest loss lies a little right of a place, or the smallest: there nearly all of it may be."""
     with precision(160):
         if isinstance(law, DiscreteGaussianLoss):
             return _near(law._loss(0), step) % step
-        end = law.largest()
-        return _near(end, step) % step if end is not None else Fraction(0)
+        end = law.smallest() if law.largest() is None else law.largest()
+        return Fraction(0) if end is None else _near(end, step) % step
 
 
 def grid_of(law: Any, count: int, wanted: float, most: float) -> tuple[Fraction, Fraction]:

@@ -33,8 +33,7 @@ from .balls import (
     total,
     turn_sums,
 )
-from .half_lines import HalfLine
-from .laws import FixedBatchLoss
+from .document import TooMuch
 from .losses import SWAPPED, ComposedLoss
 from .nodes import Nodes, Rule, moved_nodes, shares_loss
 
@@ -63,6 +62,12 @@ def bounds_from_sum(found: Ball, both: Mapping[str, Ball], above: Mapping[str, B
 def require(condition: bool) -> None:
     if not condition:
         raise Unknown("a witness outside of its side conditions")
+
+
+def not_covered(lacking: bool) -> None:
+    """Where a law's transform is not known here, a witness is left alone: the verdict needs none."""
+    if lacking:
+        raise TooMuch("a transform that this checker does not have")
 
 
 @dataclass(frozen=True)
@@ -103,13 +108,13 @@ def chernoff_factor(exponent: Ball) -> Ball:
     return exp(exponent * log(exponent) - (1 + exponent) * log(1 + exponent))
 
 
-def bound_mass(loss: ComposedLoss, nodes: Sequence[Nodes | Revealed], exponent: Fraction) -> Ball:
+def bound_mass(loss: ComposedLoss, nodes: Sequence[Nodes], exponent: Fraction) -> Ball:
     """C(l) M(l): D(eps) <= C(l) M(l) e^{-l eps} (T03); for l < -1 C(-1-l) M(l), of D(eps) - 1 + e^eps alike (T157)."""
     point = ball(exponent)
     size = loss.gaussian_exponent((point, Ball(0)))[0]
     for law, count in loss.direct_parts:
         size = size + log(law.bound_moment(point)) * count
-    for found, (_, count) in zip(nodes, loss.line_parts, strict=True):
+    for found, (_, count) in zip(nodes, loss.node_parts, strict=True):
         size = size + log(found.mass(point)) * count
     return (exp(size) * chernoff_factor(point if exponent > 0 else -1 - point)).upper()
 
@@ -129,49 +134,6 @@ def families(loss: ComposedLoss) -> list[list[int]]:
         else:
             family.append(i)
     return found
-
-
-@dataclass(frozen=True)
-class Revealed:
-    """The nodes of several laws, and the chance of each: transforms, errors and bounds are averages (T166)."""
-
-    parts: Sequence[tuple[Ball, Nodes | HalfLine]]
-
-    @property
-    def losses(self) -> list[Complex]:
-        return [loss for _, nodes in self.parts for loss in nodes.losses]
-
-    def weights(self, z: Complex) -> list[Complex]:
-        return [scaled_by(weight, share) for share, nodes in self.parts for weight in nodes.weights(z)]
-
-    def line_error(self, tilt: Ball) -> tuple[Ball, Ball]:
-        errors = [(share, *nodes.line_error(tilt)) for share, nodes in self.parts]
-        return total(share * one for share, one, _ in errors).upper(), total(
-            share * other for share, _, other in errors).upper()
-
-    def mass(self, tilt: Ball) -> Ball:
-        return total(share * nodes.mass(tilt) for share, nodes in self.parts).upper()
-
-    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
-        return total(share * nodes.beyond(tilt, frequency) for share, nodes in self.parts).upper()
-
-
-def line_nodes(loss: ComposedLoss, rules: Sequence[Rule], frequency: Fraction = Fraction(0)) -> list[Nodes | Revealed]:
-    """Of the laws with nodes, then of those that are one of several, which take a rule for each of these.
-
-    frequency: the largest one for which panels are asked to hold.
-    """
-    alternatives = [law.alternatives() for law, _ in loss.revealed_parts]
-    own = len(rules) - sum(map(len, alternatives))
-    require(own >= 0)
-    rest = iter(rules[own:])
-    return [*shared_nodes(loss, rules[:own]),
-            *(Revealed([(share, _nodes_of(law, next(rest), frequency)) for share, law in laws])
-              for laws in alternatives)]
-
-
-def _nodes_of(law: Any, rule: Rule, frequency: Fraction) -> Nodes | HalfLine:
-    return HalfLine(law, rule, frequency) if isinstance(law, FixedBatchLoss) else Nodes(law, rule)
 
 
 def shared_nodes(loss: ComposedLoss, rules: Sequence[Rule]) -> list[Nodes]:
@@ -203,12 +165,12 @@ class Line:
     prec: int
 
     def evaluate(self, loss: ComposedLoss) -> LineValues | ReversedValues:
+        not_covered(not loss.has_transform)
         if self.tilt < -1:
             swapped = replace(self, tilt=-1 - self.tilt).evaluate(loss.in_order(SWAPPED[loss.order]))
             return ReversedValues(swapped)
         require(self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1)
         require(self.left >= 0 or (self.left < -1 and not loss.direct_parts))
-        require(loss.has_line)
         return LineValues(self, loss)
 
 
@@ -218,16 +180,16 @@ class LineValues:
     def __init__(self, line: Line, loss: ComposedLoss) -> None:
         self.line, self.loss = line, loss
         tilt, step = ball(line.tilt), ball(line.step)
-        nodes = line_nodes(loss, line.nodes, line.step * line.count)
+        direct = [law.line(tilt, step, line.count) for law, _ in loss.direct_parts]
+        nodes = shared_nodes(loss, line.nodes)
         errors = [found.line_error(tilt) for found in nodes]
         columns = [self._by_nodes(found, tilt, step) for found in nodes]
-        direct = [law.line(tilt, step, line.count) for law, _ in loss.direct_parts]
         self.terms: list[Complex] = []
         self.quadrature = self.node_tail = Ball(0)
         for m in range(line.count + 1):
             z = tilt, step * m
             parts = [Part(column[m], *error, count)
-                     for column, error, (_, count) in zip(columns, errors, loss.line_parts, strict=True)]
+                     for column, error, (_, count) in zip(columns, errors, loss.node_parts, strict=True)]
             parts += [Part(column[m], error, Ball(0), count)
                       for (column, error), (_, count) in zip(direct, loss.direct_parts, strict=True)]
             found, by_quadrature, by_tail = product(parts, loss.gaussian_exponent(z))
@@ -241,7 +203,7 @@ class LineValues:
         self.beyond = self._bound_beyond(tilt, ball(line.step * line.count))
         self.infinity = loss.infinity()
 
-    def _by_nodes(self, nodes: Nodes | Revealed, tilt: Ball, step: Ball) -> list[Complex]:
+    def _by_nodes(self, nodes: Nodes, tilt: Ball, step: Ball) -> list[Complex]:
         """Im v >= 0 on the rule's line: no turn is longer than 1 (T08)."""
         turns = [complex_exp((-v[1] * step, v[0] * step)) for v in nodes.losses]
         return turn_sums(nodes.weights((tilt, Ball(0))), turns, self.line.count)
@@ -251,7 +213,7 @@ class LineValues:
         size = self.loss.gaussian_exponent((tilt, frequency))[0]
         for law, count in self.loss.direct_parts:
             size = size + log(law.beyond(tilt, frequency)) * count
-        for found, (_, count) in zip(line_nodes(self.loss, self.line.tail_nodes), self.loss.line_parts, strict=True):
+        for found, (_, count) in zip(shared_nodes(self.loss, self.line.tail_nodes), self.loss.node_parts, strict=True):
             size = size + log(found.beyond(tilt, frequency)) * count
         return exp(size).upper()
 
@@ -301,8 +263,9 @@ class Chernoff:
     prec: int
 
     def evaluate(self, loss: ComposedLoss) -> ChernoffValues:
-        require(self.exponent > 0 and loss.has_line)
-        mass = bound_mass(loss, line_nodes(loss, self.nodes), self.exponent)
+        not_covered(not loss.has_transform)
+        require(self.exponent > 0)
+        mass = bound_mass(loss, shared_nodes(loss, self.nodes), self.exponent)
         return ChernoffValues(self.exponent, mass, loss.infinity())
 
 
@@ -339,6 +302,12 @@ class RenyiOrder:
         return RenyiValues(self, loss)
 
 
+def moment_of(nodes: Nodes, point: Ball) -> Ball:
+    """At least the moment that the nodes stand for, which is real."""
+    quadrature, tails = nodes.line_error(point)
+    return (total(x for x, _ in nodes.weights((point, Ball(0)))) + quadrature + tails).upper()
+
+
 class RenyiValues:
     """An upper bound of log M(l), and P(S = inf)."""
 
@@ -348,19 +317,14 @@ class RenyiValues:
         size = loss.gaussian_exponent((point, Ball(0)))[0]
         require(len(order.nodes) == len(loss.sampled_parts))
         for (law, count), rule in zip(loss.sampled_parts, order.nodes, strict=True):
-            size = size + log(self._moment(Nodes(law, rule), point)) * count
+            size = size + log(moment_of(Nodes(law, rule), point)) * count
         for law, count in loss.parts:
             if all(law is not one for one, _ in loss.sampled_parts):
                 size = size + log(law.moment(point).upper()) * count
         self.log_moment, self.infinity = size.upper(), loss.infinity()
 
-    @staticmethod
-    def _moment(nodes: Nodes, point: Ball) -> Ball:
-        quadrature, tails = nodes.line_error(point)
-        return (total(x for x, _ in nodes.weights((point, Ball(0)))) + quadrature + tails).upper()
-
     def enclose(self, epsilon: Fraction) -> Bounds:
-        """The smaller of C(l) M(l) e^{-l eps} and the best that one order can give (T67, T68)."""
+        """The smaller of C(l) M(l) e^{-l eps} and the best that one order can give (T180)."""
         exponent = ball(self.order.exponent)
         bound = exp(self.log_moment - exponent * epsilon) * chernoff_factor(exponent)
         other = self._two_tangents(exponent, epsilon)

@@ -8,6 +8,7 @@ lattices, finer and finer, until one end decides or the effort allowed is spent.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -51,9 +52,9 @@ class Second:
     def decide(self, epsilon: Fraction, delta: Fraction, most: float) -> Own:
         """The first answer that decides, or the last one; lattices of at most this fineness."""
         found, final = self._direct(epsilon)
-        if final or found.exceeds(delta) is not None:
+        if final or found.exceeds(delta) is not None or any(law.slow for law, _ in self.loss.laws):
             return found
-        widths = list[float]()
+        seen = list[tuple[float, Own]]()
         try:
             plan = plan_of(self.loss, epsilon)
             fineness = min(max(FIRST_FINENESS, float(plan.tilt) * plan.deviation / 2), most)
@@ -61,10 +62,15 @@ class Second:
                 self.lattices.append(run(self.loss, plan, fineness))
                 found = self.at(epsilon)
                 if found.exceeds(delta) is not None:
-                    break
-                fineness = _next(fineness, found, delta, widths)
+                    return found
+                seen.append((fineness, found))
+                fineness = _next(seen, delta)
         except (ArithmeticError, ValueError, LookupError):
-            return found  # floating point that fails decides nothing
+            pass  # floating point that fails decides nothing
+        with precision(_BITS), suppress(ArithmeticError):
+            bound = chernoff(self.loss, epsilon)
+            if bound < found.high:
+                found = replace(found, high=bound, how="a Chernoff bound")
         return found
 
     def at(self, epsilon: Fraction) -> Own:
@@ -86,16 +92,22 @@ class Second:
         return (replace(found, low=Fraction(0), more=False) if self.loss.epochs else found), final
 
 
-def _next(fineness: float, found: Own, delta: Fraction, widths: list[float]) -> float:
-    """Errors fall with the square: as fine as it takes, by what is seen so far."""
+def _next(seen: Sequence[tuple[float, Own]], delta: Fraction) -> float:
+    """As fine as it takes, by how the errors of the end that may decide have fallen; at most four times as fine."""
+    if len(seen) < 3:
+        return 2 * seen[-1][0]
+    (before, first), (fineness, last) = seen[-2:]
     with precision(64):
-        low, high = ball(found.low), ball(found.high)
-        size = ball(delta) if delta else high
-        widths.append(float_of((high - low) / size))
-        gap = abs(float_of((high + low).shifted(-1) / size - 1))
-    if len(widths) < 3 or not widths[-1] < widths[-2] / 2:
-        return fineness * 2
-    return fineness * max(1.5, math.sqrt(widths[-1] / max(gap, 1e-12)))
+        unit = ball(delta) if delta else ball(last.high)
+        (old_low, old_high), (low, high) = ([float_of(ball(end) / unit) for end in (one.low, one.high)]
+                                            for one in (first, last))
+    goal, ratio = float(bool(delta)), fineness / before
+    truth = high - (old_high - high) / (ratio * ratio - 1)  # the upper end's errors fall with the square
+    order, wrong = 2.0, high - truth
+    if truth >= goal:
+        old, wrong = truth - old_low, truth - low
+        order = min(max(math.log(old / wrong) / math.log(ratio), 0.5), 2.0) if old > wrong > 0 else 1.0
+    return fineness * min(max((1.1 * wrong / max(abs(truth - goal), 1e-12)) ** (1 / order), 1.5), 4.0)
 
 
 def direct(loss: ComposedLoss, epsilon: Fraction) -> tuple[Own, bool]:

@@ -1,9 +1,10 @@
-"""Bounds from divergences of several powers, of P from Q and of Q from P together (T128)."""
+"""Bounds from divergences of several powers, of P from Q and of Q from P together (T180)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from .balls import Ball, ball, exp, expm1, larger, log
 from .contour import Bounds, one_sided, require
@@ -25,24 +26,29 @@ class Divergences:
         require(1 <= len(self.powers) == len(self.weights) <= 8 and sum(self.weights) == 1)
         require(all(not 0 < power < 1 for power in self.powers) and all(weight > 0 for weight in self.weights))
         require(self.low > 0 and self.high > 0 and not loss.node_parts)
-        return DivergencesValues(self, [_bound(loss, power) for power in self.powers])
+        return DivergencesValues(self, [bound_divergence(loss, power) for power in self.powers])
 
 
-def _bound(loss: ComposedLoss, power: Fraction) -> Ball | None:
+def bound_divergence(loss: ComposedLoss, power: Fraction) -> Ball | None:
     """At least (int p^s q^{1-s} - 1) / (s (s-1)), or the relative entropy; None where that may be infinite."""
     directed, exponent = (loss, power - 1) if power >= 1 else (loss.in_order(SWAPPED[loss.order]), -power)
     if not directed.infinity().is_zero():
         return None
     if exponent:
-        size = directed.gaussian_exponent((ball(exponent), Ball(0)))[0]
-        for law, count in directed.parts:
-            size = size + log(law.moment(ball(exponent)).upper()) * count
-        return (expm1(size) / ball(exponent * (exponent + 1))).upper()
+        return (expm1(log_moment(directed, exponent)) / ball(exponent * (exponent + 1))).upper()
     size = ball(loss.mean_shift_squared / 2)
     for law, count in directed.parts:
         if not isinstance(law, ONLY_MOMENTS):
             return None
         size = size + ball(law.entropy() * count)
+    return size.upper()
+
+
+def log_moment(loss: ComposedLoss, exponent: Fraction) -> Ball:
+    """At least log M(l), by what each law says of its own."""
+    size = loss.gaussian_exponent((ball(exponent), Ball(0)))[0]
+    for law, count in loss.parts:
+        size = size + log(law.moment(ball(exponent)).upper()) * count
     return size.upper()
 
 
@@ -57,7 +63,7 @@ def _rise(power: Fraction, low: Ball, high: Ball) -> Ball:
 class DivergencesValues:
     """The bounds of all powers."""
 
-    witness: Divergences
+    witness: Any
     sizes: list[Ball | None]
 
     def enclose(self, epsilon: Fraction) -> Bounds:

@@ -17,28 +17,21 @@ from typing import Any, ClassVar
 from mpmath import bernfrac
 
 from .allocation import moments, one_round, put_and_below
-from .allocation_line import FEW_BITS, places
 from .allocation_mellin import Transformed, transformed
 from .balls import (
     Ball,
     Complex,
     Unknown,
-    argument,
     ball,
     between,
     bits,
-    complex_exp,
-    cos_sin,
     exp,
     expm1,
-    inverse,
     larger,
     log,
     log1p,
-    modulus,
     normal_tail,
     pi,
-    plus,
     precision,
     scaled_by,
     sinh,
@@ -46,11 +39,8 @@ from .balls import (
     sqrt,
     tick,
     times,
-    total,
-    turn_sums,
 )
-from .document import fraction_text
-from .quadrature import gauss_rule, points_for
+from .document import TooMuch, fraction_text
 
 Tails = tuple[Ball, Ball]
 Component = tuple[Fraction, Fraction]
@@ -92,17 +82,15 @@ class Law:
 
     order: str
     direct: ClassVar[bool] = False
-    """Whether the transform is known in closed form."""
+    """Whether witnesses have nothing for it: they rest on its moments, or its transform."""
     has_nodes: ClassVar[bool] = False
     """Whether the transform is a sum over nodes: of Gaussian mixtures."""
+    slow: ClassVar[bool] = False
+    """Whether tails take so long that no lattice is made of them."""
 
     def in_order(self, order: str) -> Any:
         """The same step in another order; here: of a pair that is its own mirror image."""
         return replace(self, order=order)  # type: ignore[type-var]
-
-    def alternatives(self) -> list[tuple[Ball, Any]]:
-        """(chance, law), where it is one of several with nodes and shows which (T166)."""
-        return []
 
     def tails(self, x: Ball) -> Tails:
         """(P(L > x), Q(L > x)), the mass at infinity in the first."""
@@ -127,19 +115,15 @@ class Law:
 
     def moment(self, exponent: Ball) -> Ball:
         """E[e^{l L}; L < inf], l > 0, or an upper bound."""
-        return self.transform((exponent, Ball(0)))[0]
+        raise Unknown("no moment is known")
 
     def bound_moment(self, exponent: Ball) -> Ball:
         """An upper bound of E[e^{l L}; L < inf], l > 0, for what it bounds."""
         return self.moment(exponent)
 
-    def transform(self, z: Complex) -> Complex:
-        """M(z) = E[e^{zL}; L < inf], Re z > 0."""
-        raise Unknown("no transform is known")
-
     def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        """M(tilt + i m step) for m = 0..count, up to an error."""
-        return [self.transform((tilt, step * m)) for m in range(count + 1)], Ball(0)
+        """M(z) = E[e^{zL}; L < inf] at tilt + i m step for m = 0..count, up to an error."""
+        raise TooMuch("a transform that this checker does not have")
 
     def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
         """A bound of |M(tilt + iw)| for all w >= frequency."""
@@ -254,10 +238,11 @@ class SampledGaussianLoss(Law):
         return log(ball(1 - self.sampling_probability)) if self.order == "remove" else None
 
     def moment(self, exponent: Ball) -> Ball:
-        """The bound 1 - q + q e^{l(l+1) d^2/(2 s^2)}, d = 2 in the symmetric order, else 1 (T09)."""
+        """The bound 1 - q + q e^{l(l+1) d^2/(2 s^2)}, d = 2 in the symmetric order, else 1 (T09); add: (1-q)^-l."""
         q, s = ball(self.sampling_probability), value_of(self.noise_multiplier)
         squared = 4 if self.order == "symmetric" else 1
-        return 1 - q + q * exp(exponent * (exponent + 1) * squared / (2 * s * s))
+        bound = 1 - q + q * exp(exponent * (exponent + 1) * squared / (2 * s * s))
+        return smaller(bound, exp(-exponent * log(1 - q))) if self.order == "add" else bound
 
 
 @dataclass(frozen=True)
@@ -314,12 +299,6 @@ class TruncatedBatchLoss(Law):
             return room, 1 - room
         full = binomial_tail(self.others, self.largest_batch, self.probability)
         return 1 - full, full
-
-    def alternatives(self) -> list[tuple[Ball, Any]]:
-        """Both with their chances, where both have nodes; the second may be a curve that has panels (T167)."""
-        if not self.free.has_nodes or not (self.full.has_nodes or isinstance(self.full, FixedBatchLoss)):
-            return []
-        return list(zip(self._chances(), (self.free, self.full), strict=True))
 
     def _average(self, free: Ball, full: Ball) -> Ball:
         room, share = self._chances()
@@ -413,19 +392,6 @@ def _between_ends(x: Ball, mu: Ball, inner: Callable[[Ball], Tails]) -> Tails:
     return found if x < mu else (union(found[0], 0), union(found[1], 0))
 
 
-def past_half_turn(law: Any, tilt: Ball, frequency: Ball) -> Ball:
-    """|M(c+iw)| for w >= W: M(c), far(c, W), or |M(c+iW)| and far(c, pi/R) where W is at most that (T41).
-
-    R: the largest loss minus the smallest.
-    """
-    bound = smaller(law.moment(tilt), law.far(tilt, frequency))
-    span = ball(law.largest()) - law.smallest()
-    if not frequency * span <= pi():
-        return bound.upper()
-    near = modulus(law.transform((tilt, frequency)))
-    return smaller(bound, larger(near, law.far(tilt, pi() / span))).upper()
-
-
 @dataclass(frozen=True)
 class LaplaceLoss(Law):
     """ratio mu = sensitivity / scale: atoms at +-mu, the density e^{(x-mu)/2}/4 between (T40)."""
@@ -448,28 +414,10 @@ class LaplaceLoss(Law):
     def smallest(self) -> Ball:
         return ball(-self.ratio)
 
-    def atoms(self) -> list[tuple[Ball, Ball]]:
-        """(loss, P mass)."""
-        mu = ball(self.ratio)
-        return [(mu, Ball(1, 0, -1)), (-mu, exp(-mu).shifted(-1))]
-
-    def density(self) -> Ball:
-        """g: the density of the loss without the record is g e^{-x/2}."""
-        return exp(ball(-self.ratio / 2)) / 4
-
-    def transform(self, z: Complex) -> Complex:
-        """(e^{z mu} (1+z) + e^{-(1+z) mu} z) / (1 + 2z)."""
-        more = (z[0] + 1, z[1])
-        up, down = (complex_exp(scaled_by(w, sign * self.ratio)) for w, sign in ((z, 1), (more, -1)))
-        return times(plus(times(up, more), times(down, z)), inverse((2 * z[0] + 1, 2 * z[1])))
-
-    def far(self, tilt: Ball, frequency: Ball) -> Ball:
-        mu = ball(self.ratio)
-        shrink = modulus((tilt + 1, frequency)) / modulus((tilt + HALF, frequency))
-        return (exp(tilt * mu) * shrink + exp(-(1 + tilt) * mu)).shifted(-1)
-
-    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
-        return past_half_turn(self, tilt, frequency)
+    def moment(self, exponent: Ball) -> Ball:
+        """(e^{l mu} (1+l) + e^{-(1+l) mu} l) / (1 + 2l)."""
+        more = exponent + 1
+        return (exp(exponent * self.ratio) * more + exp(-more * self.ratio) * exponent) / (2 * exponent + 1)
 
 
 @dataclass(frozen=True)
@@ -501,27 +449,10 @@ class BoundedRangeLoss(Law):
     def smallest(self) -> Ball:
         return ball(-self.bounded_range)
 
-    def atoms(self) -> list[tuple[Ball, Ball]]:
-        return []
-
-    def density(self) -> Ball:
-        mu = ball(self.bounded_range)
-        return -exp(-mu.shifted(-1)) / (2 * expm1(-mu))
-
-    def transform(self, z: Complex) -> Complex:
-        """sinh((z+1/2) mu) / (2 (z+1/2) sinh(mu/2))."""
-        mu, y = ball(self.bounded_range), (z[0] + HALF, z[1])
-        up, down = complex_exp(scaled_by(y, mu)), complex_exp(scaled_by(y, -mu))
-        top = (up[0] - down[0]).shifted(-1), (up[1] - down[1]).shifted(-1)
-        return times(top, inverse(scaled_by(y, 2 * sinh(mu.shifted(-1)))))
-
-    def far(self, tilt: Ball, frequency: Ball) -> Ball:
-        mu, real = ball(self.bounded_range), tilt + HALF
-        top = (exp(real * mu) + exp(-real * mu)).shifted(-1)
-        return top / (2 * modulus((real, frequency)) * sinh(mu.shifted(-1)))
-
-    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
-        return past_half_turn(self, tilt, frequency)
+    def moment(self, exponent: Ball) -> Ball:
+        """sinh((l+1/2) mu) / (2 (l+1/2) sinh(mu/2))."""
+        mu, middle = ball(self.bounded_range), exponent + HALF
+        return sinh(middle * mu) / (2 * middle * sinh(mu.shifted(-1)))
 
 
 # ---------- any step on a Poisson sample ----------
@@ -605,137 +536,19 @@ class SampledLoss(Law):
         return smaller(1 - q + q * base.moment(exponent), plain) if base.infinity().is_zero() else plain
 
 
-_PIECES = 32
-
-
 @dataclass(frozen=True)
 class SampledLaplaceLoss(SampledLoss):
-    """The base is Laplace noise or a bounded range with mu <= 8: its transform by Gauss-Legendre panels (T61, T62).
-
-    M(z) = atoms + the integral over [-mu, mu] of g e^{-l/2} m(l)^p, m = 1 - q + q e^l, p = z + 1 (remove) or -z (add).
-    """
-
-    direct: ClassVar[bool] = True
-
-    def atoms(self) -> list[tuple[Ball, Ball]]:
-        """(loss, P mass): the base's atoms, moved."""
-        q, found = ball(self.probability), []
-        for loss, mass in self.base.atoms():
-            if self.order == "remove":
-                found.append((self._mix(loss), mass * ((1 - q) * exp(-loss) + q)))
-            else:
-                found.append((-self._mix(-loss), mass))
-        return found
-
-    def _log_size(self, at: Ball) -> Ball:
-        return log1p(expm1(at) * self.probability)
-
-    def _power(self, tilt: Ball) -> Ball:
-        return tilt + 1 if self.order == "remove" else -tilt
-
-    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        losses, weights, error = self._rule(tilt, step * count)
-        turns = []
-        for loss in losses:
-            cosine, sine = cos_sin(loss * step)
-            turns.append((cosine, sine))
-        return turn_sums([(weight, Ball(0)) for weight in weights], turns, count), error
-
-    def transform(self, z: Complex) -> Complex:
-        losses, weights, error = self._rule(*z)
-        parts = [(weight, cos_sin(loss * z[1])) for loss, weight in zip(losses, weights, strict=True)]
-        room = between(-error, error)
-        return total(w * cosine for w, (cosine, _) in parts) + room, total(w * sine for w, (_, sine) in parts) + room
-
-    def _rule(self, tilt: Ball, frequency: Ball) -> tuple[list[Ball], list[Ball], Ball]:
-        """(losses, weights, error) with |M(c+iw) - sum weights e^{iw losses}| <= error for |w| <= |frequency|."""
-        mu, sign, power = self.base.largest(), 1 if self.order == "remove" else -1, self._power(tilt)
-        panels = -(-mu.numerator // mu.denominator)
-        half = ball(mu / panels)
-        points, error = points_for(half, panels, lambda height: self._ellipses(tilt, frequency, height, panels, half))
-        losses, weights = [], []
-        for loss, mass in self.atoms():
-            losses.append(loss)
-            weights.append(mass * exp(tilt * loss))
-        scale = half * self.base.density()
-        for panel in range(panels):
-            for node, weight in gauss_rule(points):
-                at = half * (2 * panel + 1 + node) - mu
-                size = self._log_size(at)
-                losses.append(sign * size)
-                weights.append(scale * weight * exp(power * size - at.shifted(-1)))
-        return losses, weights, error
-
-    def _ellipses(self, tilt: Ball, frequency: Ball, height: Ball, panels: int, half: Ball) -> tuple[Ball, Ball]:
-        """(rho, the sum over the panels of (64/15) d U / (1 - rho^-2)), U the sup of |integrand| on the ellipse."""
-        slope = height / half
-        rho = slope + sqrt(slope * slope + 1)
-        reach, power, mu = half * (rho + 1 / rho) / 2, self._power(tilt), self.base.largest()
-        found, turned = Ball(0), log(cos_sin(height.shifted(-1))[0])
-        for panel in range(panels):
-            centre = (2 * panel + 1) * half - mu
-            left, right = centre - reach, centre + reach
-            most = larger(exp(power * self._log_size(right)), exp(power * (turned + self._log_size(left))))
-            grown = complex_exp((right, height))
-            turn = argument(1 - self.probability + self.probability * grown[0], self.probability * grown[1])
-            found = found + most * exp(frequency.magnitude() * turn - left.shifted(-1))
-        return rho, found * half * self.base.density() * 64 / 15 / (1 - 1 / (rho * rho))
+    """The same; the base is Laplace noise or a bounded range with mu <= 8. Other checkers have its transform."""
 
     def moment(self, exponent: Ball) -> Ball:
-        return self.transform((exponent, Ball(0)))[0]
+        """What others compute, a witness may need: a bound is not enough to say that it proves less."""
+        raise TooMuch("a moment that this checker does not have")
 
-    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
-        return past_half_turn(self, tilt, frequency)
-
-    def far(self, tilt: Ball, frequency: Ball) -> Ball:
-        """The lesser of M(c) - (what uniform layers under the density lose) and atoms + variation / w."""
-        mu = self.base.largest()
-        places = [ball(mu * (2 * n - _PIECES) / _PIECES) for n in range(_PIECES + 1)]
-        sizes = [self._log_size(at) for at in places]
-        scale, power = self.base.density() / self.probability, self._power(tilt) + 1
-        heights = [scale * exp(power * size - 3 * at.shifted(-1)) for at, size in zip(places, sizes, strict=True)]
-        slopes = [power * (1 - (1 - self.probability) * exp(-size)) - Fraction(3, 2) for size in sizes]
-        floors = []
-        for n in range(_PIECES):
-            least = smaller(heights[n], heights[n + 1])
-            if not (slopes[n] >= 0 or slopes[n + 1] <= 0):
-                least = heights[n] * exp(3 * (places[n] - places[n + 1]).shifted(-1))
-            floors.append(larger(least.lower(), 0))
-        lost = _layers(sizes, floors, frequency)
-        atoms = total(mass * exp(tilt * loss) for loss, mass in self.atoms())
-        least = floors[0]
-        for floor in floors:
-            least = smaller(least, floor)
-        variation = 2 * (heights[0] + heights[-1] - least)
-        return smaller(self.moment(tilt) - lost, atoms + variation / frequency)
+    def bound_moment(self, exponent: Ball) -> Ball:
+        return super().moment(exponent)
 
 
-def _layers(losses: Sequence[Ball], floors: Sequence[Ball], frequency: Ball) -> Ball:
-    """What uniform layers lose: sum of height * length * (1 - sup sinc beyond w length/2), lower bounds throughout.
-
-    Layers from the first loss on, under the running minimum of the floors; then some that end at the last loss,
-    under what these leave.
-    """
-    prefix: list[Ball] = []
-    for floor in floors:
-        prefix.append(smaller(prefix[-1], floor) if prefix else floor)
-    suffix: list[Ball] = []
-    for floor, below in zip(reversed(floors), reversed(prefix), strict=True):
-        rest = larger(floor - below, 0)
-        suffix.append(smaller(suffix[-1], rest) if suffix else rest)
-    found = Ball(0)
-    for ends, start, steps in ((losses[1:], losses[0], prefix), (losses[-2::-1], losses[-1], suffix)):
-        for n, end in enumerate(ends):
-            height = steps[n] - (steps[n + 1] if n + 1 < len(steps) else 0)
-            length = larger(end - start, start - end)
-            x = frequency * length / 2
-            near = smaller(x, 2)
-            sinc = smaller(cos_sin(near)[1] / near, 1 / x)
-            found = found + larger(height, 0) * length * (1 - sinc)
-    return larger(found.lower(), 0)
-
-
-_SHARP_ENOUGH, _SHARP = 24, 40
+FEW_BITS, _SHARP_ENOUGH, _SHARP = 24, 24, 40
 """Bits that one round alone has to give; those of H that are not asked for again."""
 
 
@@ -747,23 +560,24 @@ class RandomAllocationLoss(Law):
     noise_multiplier: Fraction | SquareRoot
     order: str
     direct: ClassVar[bool] = True
+    slow: ClassVar[bool] = True
 
     def _transformed(self, tilt: Ball, step: Ball, count: int, wanted: int) -> Transformed:
-        """By Mellin's transform; where that cancels too much, by the density at equal distances (T168)."""
-        known = self.rounds, square_of(self.noise_multiplier), self.order == "add", tilt
-        with suppress(ArithmeticError, ValueError):
-            return transformed(*known, step, count, wanted)
-        found = places(*known, step * count, wanted)
-        turns = [cos_sin(loss * step) for loss in found.losses]
-        values = turn_sums([(weight, Ball(0)) for weight in found.weights], turns, count)
-        return Transformed(values, found.error, found.moment)
+        """By Mellin's transform; where that cancels too much, it is not replayed here (T168)."""
+        try:
+            return transformed(self.rounds, square_of(self.noise_multiplier), self.order == "add", tilt, step, count,
+                               wanted)
+        except (ArithmeticError, ValueError) as error:
+            raise TooMuch(f"a transform of random allocation: {error}") from None
 
     def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
         found = self._transformed(tilt, step, count, max(bits() - 56, FEW_BITS))
         return found.values, found.error
 
     def bound_moment(self, exponent: Ball) -> Ball:
-        return smaller(self._transformed(exponent, Ball(0), 0, FEW_BITS).moment, self.moment(exponent).upper())
+        with suppress(TooMuch):
+            return smaller(self._transformed(exponent, Ball(0), 0, FEW_BITS).moment, self.moment(exponent).upper())
+        return self.moment(exponent).upper()
 
     def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
         """M(c) e^{-W^2 v/2}."""

@@ -46,16 +46,6 @@ class ComposedLoss:
         return [(law, count) for law, count in self.parts if law.has_nodes]
 
     @cached_property
-    def revealed_parts(self) -> list[tuple[Any, int]]:
-        """Those that are one of several laws with nodes, and show which (T166)."""
-        return [(law, count) for law, count in self.parts if law.alternatives()]
-
-    @property
-    def line_parts(self) -> list[tuple[Any, int]]:
-        """What lines take from nodes."""
-        return self.node_parts + self.revealed_parts
-
-    @cached_property
     def sampled_parts(self) -> list[tuple[SampledGaussianLoss, int]]:
         """Those of which a Renyi order takes the moment from nodes."""
         return [(law, count) for law, count in self.parts if isinstance(law, SampledGaussianLoss)]
@@ -77,10 +67,6 @@ class ComposedLoss:
     @property
     def has_transform(self) -> bool:
         return len(self.node_parts) + len(self.direct_parts) == len(self.parts)
-
-    @property
-    def has_line(self) -> bool:
-        return len(self.line_parts) + len(self.direct_parts) == len(self.parts) and not self.only_moments
 
     @property
     def only_moments(self) -> bool:

@@ -19,13 +19,11 @@ from typing import Any
 from .atoms import Atom, AtomicLaw
 from .balls import (
     Ball,
-    Unknown,
     ball,
     between,
     bits,
     exp,
     larger,
-    log,
     plus_minus,
     power,
     precision,
@@ -35,16 +33,15 @@ from .balls import (
     sqrt,
     total,
 )
-from .contour import Bounds, bounds_from_sum, chernoff_factor, require
+from .contour import Bounds, bounds_from_sum, require
 from .document import TooMuch
-from .lattice import convolved
 from .laws import BoundedRangeLoss, LaplaceLoss, Law, Tails, union
 from .losses import ComposedLoss
-from .trinomial import enclose_trinomial, is_trinomial
+from .measures import convolved
 
 Piece = tuple[Ball, list[Ball]]
 """A place x with its weights w_{x,0}, w_{x,1}, ..."""
-MAX_WORK, EASY_WORK = 400_000, 3000
+MAX_WORK = 50_000
 """Places times orders of a sum."""
 MAX_BASE_WORK = 200
 
@@ -72,58 +69,11 @@ class ClosedFormValues:
             found = loss.gaussian.stick(x)
         elif len(loss.parts) == 1 and loss.parts[0][1] == 1 and not loss.mean_shift_squared:
             found = loss.parts[0][0].stick(x)
-        elif is_binomial(loss):
-            found = _binomial(loss, x)
-        elif is_trinomial(loss) and (work is None or work > EASY_WORK):
-            found = enclose_trinomial(loss, epsilon)
         elif work is not None and work <= MAX_WORK:
             found = enclose_exactly(loss, x)
         else:
-            found = _truncated(loss, x)
+            raise TooMuch("a closed form of very many terms")
         return bounds_from_sum(found, {}, {})
-
-
-def is_binomial(loss: ComposedLoss) -> bool:
-    """One law with two finite losses, alone (T135)."""
-    law, count = loss.parts[0]
-    alone = len(loss.parts) == 1 and not loss.mean_shift_squared
-    return alone and isinstance(law, AtomicLaw) and count <= 10**8 and len(law.finite_atoms()) == 2
-
-
-def _binomial(loss: ComposedLoss, x: Ball) -> Ball:
-    """sum_j comb(k, j) p^j p'^(k-j) (1 - e^(x - s_j))_+, from the largest term on in both directions (T135)."""
-    (law, k), = loss.parts
-    if k > 10**6:
-        raise TooMuch("takes more work or memory than this checker spends")
-    with precision(bits() + 2 * k.bit_length() + 32):
-        (p, q), (rest, below) = law.finite_atoms()
-        if log(p / q) < log(rest / below):
-            p, q, rest, below = rest, below, p, q
-        large, small = log(p / q), log(rest / below)
-        rise = large - small
-        if not rise > 0:
-            return between(0, 1)
-        wanted = (x - small * k) / rise, p * k / (p + rest)
-        first, peak = (min(max(_floor(place), 0), k) for place in wanted)
-        peak = max(first, peak)
-        start = exp(log(p) * peak + log(rest) * (k - peak)) * comb(k, peak)
-        gap = exp(x - large * peak - small * (k - peak))
-        found = loss.infinity() + start * larger(1 - gap, 0)
-        for step, odds, last in ((1, p / rest, k), (-1, rest / p, first)):
-            term, near, growth, j = start, gap, exp(rise * -step), peak
-            while j != last:
-                ratio = odds * Fraction(k - j, j + 1) if step > 0 else odds * Fraction(j, k - j + 1)
-                if ratio < 1 and (term * ratio / (1 - ratio)).upper() < (start * Fraction(1, 2**bits())).lower():
-                    found = found + between(0, (term * ratio / (1 - ratio)).upper())
-                    break
-                term, near, j = term * ratio, near * growth, j + step
-                found = found + term * larger(1 - near, 0)
-        return found
-
-
-def _floor(place: Ball) -> int:
-    """An integer that is at most the ball."""
-    return (place.lower().scaled(0)[0]) - 1
 
 
 def count_pieces(loss: ComposedLoss) -> int | None:
@@ -191,10 +141,10 @@ def _pieces(law: Any, count: int) -> list[Piece]:
     """Of `count` steps of one law."""
     if isinstance(law, LaplaceLoss):
         small = exp(ball(-law.ratio / 2))
-        return _splines(ball(law.ratio), small.shifted(-1), small.shifted(-2), count, count)
+        return _splines(ball(law.ratio), small.shifted(-1), small.shifted(-2), count)
     if isinstance(law, BoundedRangeLoss):
         mu = ball(law.bounded_range)
-        return _splines(mu, Ball(0), 1 / (4 * sinh(mu.shifted(-1))), count, count)
+        return _splines(mu, Ball(0), 1 / (4 * sinh(mu.shifted(-1))), count)
     atoms: list[Atom] = law.finite_atoms()
     weights = [sqrt(p * q) for p, q in atoms]
     if not weights:
@@ -252,11 +202,11 @@ def _cut(weights: list[int], exponent: int, wanted: int, up: bool) -> tuple[list
     return [weight + more >> excess for weight in weights], exponent + excess
 
 
-def _splines(mu: Ball, atom: Ball, density: Ball, count: int, kept: int) -> list[Piece]:
-    """Weights comb(k,m) a^{k-m} b^m [y^j] (y-1)^m (y+1)^{k-m} at (2j - k) mu, m <= kept: m uniform pieces."""
+def _splines(mu: Ball, atom: Ball, density: Ball, count: int) -> list[Piece]:
+    """Weights comb(k,m) a^{k-m} b^m [y^j] (y-1)^m (y+1)^{k-m} at (2j - k) mu: m uniform pieces."""
     row = [comb(count, j) for j in range(count + 1)]
     columns: list[list[Ball]] = [[] for _ in row]
-    for m in range(kept + 1):
+    for m in range(count + 1):
         factor = power(atom, count - m) * power(density, m) * comb(count, m)
         for column, coefficient in zip(columns, row, strict=True):
             column.append(factor * coefficient)
@@ -312,45 +262,6 @@ def _series_of(rate: Fraction, distance: Ball, order: int) -> list[Ball]:
     for term in terms[order - 1 :: -1] if order else []:
         values.insert(0, values[0] * rate + term)
     return values
-
-
-# ---------- many Laplace releases of small loss ----------
-
-
-def _truncated(loss: ComposedLoss, x: Ball) -> Ball:
-    """Pieces with at most J continuous steps; the others add between 0 and a Chernoff bound (T59)."""
-    require(len(loss.parts) == 1 and not loss.mean_shift_squared and isinstance(loss.parts[0][0], LaplaceLoss))
-    law, count = loss.parts[0]
-    double = 2 * count * law.ratio
-    most = 60 - (-double.numerator // double.denominator)
-    if (count + 1) * (most + 1) > 2 * MAX_WORK:
-        raise Unknown("a closed form of very many terms")
-    goal = _rest(law, count, -1, x).shifted(-bits())
-    kept, rest = 4, Ball(1)
-    while kept < most and not rest < goal:
-        kept += 4
-        rest = _rest(law, count, min(kept, most), x)
-    kept = min(kept, most)
-    with precision(bits() + spare_bits(loss)):
-        small = exp(ball(-law.ratio / 2))
-        pieces = _splines(ball(law.ratio), small.shifted(-1), small.shifted(-2), count, kept)
-        found = total(_tail(place - x, weights) for place, weights in pieces)
-        return exp(x.shifted(-1)) * found + between(0, rest)
-
-
-def _rest(law: LaplaceLoss, count: int, kept: int, x: Ball) -> Ball:
-    """The least over some exponents l of C(l) e^{-l eps} comb(k,J+1) g^{J+1} (a+g)^{k-J-1}; J = -1: all of delta.
-
-    a = (e^{l mu} + e^{-(1+l) mu})/2, g = (e^{l mu} - e^{-(1+l) mu})/(2(1+2l)).
-    """
-    best, mu = Ball(1), ball(law.ratio)
-    for n in range(-8, 48):
-        exponent = power(sqrt(sqrt(Ball(2))), n + 8) / 4
-        right, left = exp(exponent * mu), exp(-(1 + exponent) * mu)
-        atoms, inner = (right + left).shifted(-1), (right - left) / (2 * (1 + 2 * exponent))
-        share = power(inner, kept + 1) * power(atoms + inner, count - kept - 1) * comb(count, kept + 1)
-        best = smaller(best, chernoff_factor(exponent) * exp(-(exponent * x)) * share)
-    return best.upper()
 
 
 # ---------- a composition as the base of a sample ----------

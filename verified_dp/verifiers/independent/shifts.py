@@ -18,13 +18,10 @@ from mpmath import bernfrac
 from .atoms import Atom, AtomicLaw, two_sided
 from .balls import (
     Ball,
-    Complex,
     Unknown,
     ball,
     between,
     bits,
-    complex_exp,
-    cos_sin,
     exp,
     expm1,
     larger,
@@ -37,7 +34,6 @@ from .balls import (
     smaller,
     sqrt,
     total,
-    turn_sums,
 )
 from .laws import Component, LaplaceLoss, Law, SquareRoot, Tails, square_of, union, value_of
 
@@ -80,10 +76,25 @@ class MixtureLoss(MixturePair):
     has_nodes: ClassVar[bool] = True
 
     def tails(self, x: Ball) -> Tails:
-        cut = self.cut(x)
+        try:
+            cut = self.cut(x)
+        except Unknown:
+            return self._between_places(x)
         if isinstance(cut, int):
             return Ball(cut), Ball(cut)
         return self._side(self.above, cut), self._side(self.below, cut)
+
+    def _between_places(self, x: Ball) -> Tails:
+        """Next to an end of the losses: P(T > t) is at least P(L > x) where loss(t) < x, at most where loss(t) > x."""
+        found = [(Ball(0), Ball(0)), (Ball(1), Ball(1))]
+        for n in range(-8, 9):
+            t = value_of(self.sigma) * n * abs(n)
+            loss, sides = self.loss(t)[0], (self._side(self.above, t), self._side(self.below, t))
+            if loss < x:
+                found[1] = sides
+            if loss > x and found[0][0].is_zero():
+                found[0] = sides
+        return _hull(found)
 
     def _side(self, mixture: Mixture, cut: Ball) -> Ball:
         s = value_of(self.sigma)
@@ -348,7 +359,6 @@ class DiscreteGaussianLoss(Law):
     sigma_squared: Fraction
     sensitivity: int
     order: str = "symmetric"
-    direct: ClassVar[bool] = True
 
     def tails(self, x: Ball) -> Tails:
         return _hull(self._candidates(x))
@@ -370,38 +380,18 @@ class DiscreteGaussianLoss(Law):
     def _loss(self, outcome: int) -> Ball:
         return ball(Fraction(self.sensitivity * (self.sensitivity - 2 * outcome)) / (2 * self.sigma_squared))
 
-    def _rule(self, tilt: Ball) -> tuple[list[Ball], list[Ball], Ball]:
-        """(losses, e^{c L} times the masses, rest): the tilted masses are e^{-(x + cD)^2/(2s^2)} up to a factor."""
-        s2, shift = self.sigma_squared, self.sensitivity
-        centre = -_floor((tilt * shift).lower())
-        reach = _reach(s2, bits() + 8)
-        scale, losses, weights = 1 / whole_sum(s2, bits()), [], []
-        for x in range(centre - reach, centre + reach + 1):
-            loss = self._loss(x)
-            losses.append(loss)
-            weights.append(scale * exp(tilt * loss - Fraction(x * x) / (2 * s2)))
-        rest = Ball(0)
-        for x in (centre - reach - 1, centre + reach + 1):  # ratios fall outwards, from below e^{-reach/s^2} on
-            first = scale * exp(tilt * self._loss(x) - Fraction(x * x) / (2 * s2))
-            rest = rest + first / -expm1(Fraction(-(reach - 2)) / s2)
-        return losses, weights, rest.upper()
-
-    def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        losses, weights, rest = self._rule(tilt)
-        sums = turn_sums([(w, Ball(0)) for w in weights], [cos_sin(loss * step) for loss in losses], count)
-        room = plus_minus(rest)
-        return [(x + room, y + room) for x, y in sums], Ball(0)
-
     def moment(self, exponent: Ball) -> Ball:
-        _, weights, rest = self._rule(exponent)
-        return total(weights) + between(0, rest)
+        """The tilted masses are e^{-(x + lD)^2/(2s^2)} up to a factor."""
+        s2 = self.sigma_squared
+        centre, reach = -_floor((exponent * self.sensitivity).lower()), _reach(s2, bits() + 8)
+        scale = 1 / whole_sum(s2, bits())
 
-    def transform(self, z: Complex) -> Complex:
-        losses, weights, rest = self._rule(z[0])
-        parts = [complex_exp((Ball(0), loss * z[1])) for loss in losses]
-        room = plus_minus(rest)
-        return (total(w * x for w, (x, _) in zip(weights, parts, strict=True)) + room,
-                total(w * y for w, (_, y) in zip(weights, parts, strict=True)) + room)
+        def mass(x: int) -> Ball:
+            return scale * exp(exponent * self._loss(x) - Fraction(x * x) / (2 * s2))
+
+        # ratios fall outwards, from below e^{-reach/s^2} on
+        rest = (mass(centre - reach - 1) + mass(centre + reach + 1)) / -expm1(Fraction(-(reach - 2)) / s2)
+        return total(map(mass, range(centre - reach, centre + reach + 1))) + between(0, rest.upper())
 
 
 def _floor(x: Ball) -> int:

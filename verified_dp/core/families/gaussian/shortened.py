@@ -19,7 +19,7 @@ from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.witnesses import Reading, Reduction, Witness
 from verified_dp.core.kernel.work import EXPONENTIAL, words
 
-INNER = frozenset({"line", "marked", "rays", "chernoff", "exact"})
+INNER = frozenset({"line", "marked", "rays", "moment", "node-moment", "exact"})
 """The kinds of witnesses that are asked of what is left."""
 
 

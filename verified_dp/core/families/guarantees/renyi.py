@@ -78,7 +78,7 @@ class ZCDPLoss(MomentBound):
         """l (l+1) rho + l xi."""
         return exponent * (exponent + 1) * ball(self.rho) + exponent * ball(self.xi)
 
-    @proved_by("T128-two-divergences")
+    @proved_by("T180-moment")
     def bound_relative_entropy(self) -> arb:
         """rho + xi."""
         return ball(self.rho + self.xi)
@@ -129,7 +129,7 @@ class RenyiLoss(MomentBound):
             low, high = (low, middle) if test(ball(self.corners[middle][0])) else (middle + 1, high)
         return low
 
-    @proved_by("T128-two-divergences")
+    @proved_by("T180-moment")
     def bound_relative_entropy(self) -> arb:
         """The divergence of the first order of the hull."""
         return ball(self.corners[0][1] / self.corners[0][0])

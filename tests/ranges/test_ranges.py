@@ -1,0 +1,166 @@
+"""Claims whose numbers are ranges: which end is the worst, what is refused, and verdicts for all values."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from verified_dp import InvalidInput, Unsupported, privacy_profile
+from verified_dp.cli import main
+from verified_dp.ranges import BY_KIND, certify_ranged, direction, joined, parse_ranged
+from verified_dp.spec import parse_spec
+
+HEAD = 'relation = "{relation}"\n[[mechanism]]\n'
+POISSON = 'sampling = {{ scheme = "poisson", probability = {} }}'
+CASES = {
+    "noise": 'kind = "gaussian"\nnoise_multiplier = {}\ncount = 3',
+    "noise, sampled": 'kind = "gaussian"\nnoise_multiplier = {}\ncount = 3\n'
+                      'sampling = {{ scheme = "poisson", probability = "0.3" }}',
+    "noise, fixed batch": 'kind = "gaussian"\nnoise_multiplier = {}\n'
+                          'sampling = {{ scheme = "without-replacement", probability = "0.3" }}',
+    "sigma": 'kind = "gaussian"\nsigma = {}\nsensitivity = 2',
+    "sensitivity": 'kind = "gaussian"\nsigma = 3\nsensitivity = {}',
+    "laplace": 'kind = "laplace"\nscale = {}\nsensitivity = 1',
+    "laplace, sensitivity": 'kind = "laplace"\nscale = 2\nsensitivity = {}',
+    "vector": 'kind = "laplace-vector"\nscale = {}\nsensitivity = 1',
+    "tree": 'kind = "tree-aggregation"\nnoise_multiplier = {}\nsteps = 5',
+    "mu": 'kind = "gaussian-dp"\nmu = {}',
+    "epsilon": 'kind = "approximate-dp"\nepsilon = {}\ndelta = "0.01"\ncount = 2',
+    "delta": 'kind = "approximate-dp"\nepsilon = 1\ndelta = {}\ncount = 2',
+    "rho": 'kind = "zcdp"\nrho = {}',
+    "bounded range": 'kind = "exponential"\nbounded_range = {}\ncount = 2',
+    "probability": 'kind = "gaussian"\nnoise_multiplier = 1\ncount = 4\n' + POISSON,
+    "probability, laplace": 'kind = "laplace"\nscale = 1\nsensitivity = 1\ncount = 2\n' + POISSON,
+}
+
+
+@pytest.mark.theorem("T196-ranges")
+@pytest.mark.parametrize("relation", ["add-or-remove", "replace"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_worst_end_has_the_larger_profile(case: str, relation: str) -> None:
+    """Numerically, at three epsilons, with a value between; an exchanged direction would be seen."""
+    low, middle, high = ("0.4", "0.5", "0.8") if case != "delta" else ("0.01", "0.02", "0.05")
+    relation = relation if case != "tree" else "zero-out"
+    text = HEAD.format(relation=relation) + CASES[case]
+    try:
+        found = parse_ranged(text.format(f'{{ from = "{low}", to = "{high}" }}'))
+        between = privacy_profile(parse_spec(text.format(f'"{middle}"').replace("{{", "{").replace("}}", "}")))
+        worst, best = privacy_profile(found.worst), privacy_profile(found.best)
+    except Unsupported as error:
+        pytest.skip(str(error))
+    assert len(found.ranges) == 1
+    for epsilon in ("0", "0.3", "1.2"):
+        ends = [one.delta(epsilon, 4, max_seconds=0.5) for one in (best, between, worst)]
+        assert ends[0].lower <= ends[1].upper and ends[1].lower <= ends[2].upper
+        wide = any(one.status == "wide" for one in ends)
+        assert wide or ends[0].upper < ends[2].lower or ends[0].upper == ends[2].upper or epsilon == "1.2"
+
+
+@pytest.mark.theorem("T196-ranges")
+def test_count_is_worse_upward_and_whole() -> None:
+    text = HEAD.format(relation="add") + 'kind = "gaussian"\nnoise_multiplier = 4\ncount = {}'
+    found = parse_ranged(text.format('{ from = "2.5", to = 4.5 }'))
+    assert [count for _, count in (*found.worst.composition.parts, *found.best.composition.parts)] == [4, 3]
+    assert parse_ranged(text.format('{ rounded = "40" }')).worst.composition.parts[0][1] == 40
+    assert parse_ranged(text.format('{ rounded = "4e3" }')).ranges[0].low == 3500
+    with pytest.raises(InvalidInput, match=r"mechanism\[1\].count"):
+        parse_ranged(text.format('{ from = "2.1", to = "2.9" }'))
+
+
+@pytest.mark.parametrize("written, low, high", [
+    ('"1.1"', "1.05", "1.15"), ("1.10", "1.095", "1.105"), ('"2"', "1.5", "2.5"), ('"3e-2"', "0.025", "0.035")])
+def test_rounded_is_half_a_unit_to_either_side(written: str, low: str, high: str) -> None:
+    found = parse_ranged(HEAD.format(relation="add") + f'kind = "zcdp"\nrho = {{ rounded = {written} }}').ranges
+    assert [(one.low, one.high, one.worst) for one in found] == [(Fraction(low), Fraction(high), Fraction(high))]
+
+
+@pytest.mark.parametrize("line, key, error", [
+    ('noise_multiplier = { rounded = "11/10" }', "mechanism[1].noise_multiplier.rounded", InvalidInput),
+    ('noise_multiplier = { rounded = true }', "mechanism[1].noise_multiplier.rounded", InvalidInput),
+    ('noise_multiplier = { from = "2", to = "1" }', "mechanism[1].noise_multiplier", InvalidInput),
+    ('noise_multiplier = { from = "2" }', "mechanism[1].noise_multiplier", InvalidInput),
+    ('noise_multiplier = { rounded = "0.0" }', "mechanism[1].noise_multiplier", InvalidInput),
+    ('noise_multiplier = 1\nsampling = { scheme = "without-replacement", probability = { rounded = "0.1" } }',
+     "mechanism[1].sampling.probability", Unsupported)])
+def test_what_is_no_range_is_refused(line: str, key: str, error: type[InvalidInput]) -> None:
+    with pytest.raises(error) as raised:
+        parse_ranged(HEAD.format(relation="replace") + 'kind = "gaussian"\n' + line)
+    assert raised.value.key == key
+
+
+@pytest.mark.theorem("T196-ranges")
+def test_every_other_number_is_refused() -> None:
+    for kind, key in [("discrete-gaussian", "sigma_squared"), ("gaussian", "records"), ("finite", "P"),
+                      ("tree-aggregation", "steps"), ("claim", "count"), ("claim", "title"), (None, "scale")]:
+        with pytest.raises(Unsupported, match="no theorem"):
+            direction(kind, key)
+    with pytest.raises(Unsupported, match="random-allocation"):
+        direction("gaussian", "rounds", "random-allocation")
+    assert len(BY_KIND) == 9 and direction("discrete-gaussian", "count") == 1
+
+
+CLAIM = """relation = "add-or-remove"
+[[mechanism]]
+kind = "gaussian"
+noise_multiplier = { rounded = "1.1" }
+[claim]
+title = "A"
+source = "B"
+epsilon = "EPSILON"
+delta = "1e-5"
+"""
+
+
+@pytest.mark.theorem("T196-ranges")
+@pytest.mark.parametrize("epsilon, verdict, end", [("4.2", "proved", "worst"), ("3.9", "undecided", "both"),
+                                                   ("3.5", "refuted", "best")])
+def test_verdict_holds_for_all_values(epsilon: str, verdict: str, end: str, tmp_path: Path,
+                                      capsys: pytest.CaptureFixture[str]) -> None:
+    text = CLAIM.replace("EPSILON", epsilon)
+    (file := tmp_path / "a.toml").write_text(text, encoding="utf-8")
+    code = main(["certify", str(file), "--out", str(tmp_path / "kept"), "--json"])
+    row = json.loads(capsys.readouterr().out)
+    assert (row["verdict"], row["range"]["end"], code) == (verdict, end, {"proved": 0, "refuted": 1}.get(verdict, 3))
+    assert row.get("reason") == ("range" if verdict == "undecided" else None)
+    assert row["range"]["ranges"] == [{"key": "mechanism[1].noise_multiplier", "from": "21/20", "to": "23/20",
+                                       "worst": "21/20"}]
+    inside = [privacy_profile(parse_spec(text.replace('{ rounded = "1.1" }', f'"{value}"'))).epsilon("1e-5").upper
+              <= Fraction(epsilon) for value in ("1.05", "1.1", "1.15")]
+    assert inside == {"proved": [True] * 3, "refuted": [False] * 3, "undecided": inside}[verdict]
+    assert certify_ranged(parse_ranged(text))[0] == verdict
+    if verdict == "undecided":
+        assert set(inside) == {True, False} and row["certificate"] is None
+    else:
+        written = json.loads(Path(row["certificate"]).read_text(encoding="utf-8"))
+        assert f"the {end} values of mechanism[1].noise_multiplier from 1.05 to 1.15" in written["claim"]["source"]
+        assert main(["verify", row["certificate"]]) == 0
+
+
+EXAMPLES = {  # verdict, and the reason where undecided
+    "abadi16-E100": ("proved", None), "census-pl94-persons": ("undecided", "range"), "fb-urls-user": ("proved", None),
+    "gboard-es": ("undecided", "range"), "gboard-pt": ("undecided", "one-sided"),
+    "recurve-amplified": ("undecided", "range")}
+
+
+def test_examples_have_their_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(__file__).resolve().parents[2] / "examples" / "ranges"
+    assert main(["certify", str(folder), "--json", "--max-seconds", "20"]) == 3
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {Path(row["file"]).stem: (row["verdict"], row.get("reason")) for row in rows} == EXAMPLES
+
+
+@pytest.mark.theorem("T196-ranges")
+def test_verdicts_are_joined() -> None:
+    asked: list[str] = []
+
+    def best(verdict: str) -> str:
+        asked.append(verdict)
+        return verdict
+
+    assert joined("proved", lambda: best("refuted")) == "proved" and not asked
+    for worst in ("refuted", "undecided"):
+        assert [joined(worst, lambda v=v: best(v)) for v in ("proved", "refuted", "undecided")] == [  # type: ignore[misc]
+            "undecided", "refuted", "undecided"]

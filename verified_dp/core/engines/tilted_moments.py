@@ -1,0 +1,235 @@
+"""Moments of a tilted loss: derivatives of its transform with proved errors (T94).
+
+With L~ the loss L of one law under the measure e^{tL} dP / M(t), and a centre c:
+
+    m_i = E (L~ - c)^i = (d/dz)^i e^{-(z-t)c} M(z) at z = t, over M(t).
+
+M is a sum over nodes plus an error that is analytic too, so that Cauchy bounds the error's derivatives; or a sum over
+atoms; or, for any other transform, its values on a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import acb, arb, ctx
+
+from verified_dp.core.engines.lines import has_nodes
+from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, plus_minus, upper_end
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.exact import square
+from verified_dp.core.kernel.law import DirectLaw, HasAtoms, Law, is_atomic, is_direct
+from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.core.kernel.work import nothing, paced
+
+CIRCLE_RATIO = 4
+"""The circle on which a transform is sampled has this part of the radius on which it is bounded."""
+NO_NODES = NodeRule(Fraction(0), Fraction(0), Fraction(0), 0, 0)
+"""In the place of a rule where there is none."""
+
+
+@dataclass(frozen=True)
+class TiltedMoments:
+    """mass: M(t). values: m_1, m_2, ... about the centre."""
+
+    mass: arb
+    centre: arb
+    values: list[arb]
+
+    def mean(self) -> arb:
+        """Enclose K'(t) = c + m_1."""
+        return self.centre + self.values[0]
+
+    def variance(self) -> arb:
+        """Enclose K''(t) = m_2 - m_1^2."""
+        return self.values[1] - self.values[0] * self.values[0]
+
+
+@dataclass(frozen=True)
+class MomentRule:
+    """Of one law. radius: of the disc around the tilt on which errors (or the transform) are bounded.
+
+    nodes: height 0, for a law whose transform is a sum over nodes. points: on the circle, an even number, for others.
+    """
+
+    radius: Fraction
+    nodes: NodeRule = NO_NODES
+    points: int = 0
+
+    @proved_by("T94-tilted-moments")
+    def is_central(self, law: MixtureLines) -> bool:
+        """The side conditions of T94 that do not depend on the tilt: 0 < b < pi s^2/d, 0 < h <= 2s, a window."""
+        rule = self.nodes
+        shaped = self.radius > 0 and rule.height == 0 and rule.step > 0 and rule.half_width > 0
+        return (shaped and rule.first <= 0 < rule.last and rule.step**2 <= 4 * square(law.sigma)
+                and bool(ball(rule.half_width) < law.enclose_strip()))
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """Real nodes of one law: log(h phi_s) + u, v, and e^{r v}, at one precision."""
+
+    bases: list[arb]
+    losses: list[arb]
+    turns: list[arb]
+
+
+@dataclass(frozen=True)
+class MomentTable:
+    """A composition with one rule per law and what does not depend on the tilt. prec: bits."""
+
+    loss: ComposedLoss
+    rules: tuple[MomentRule, ...]
+    nodes: tuple[NodeTable | None, ...]
+    prec: int
+
+
+def tabulate_moments(loss: ComposedLoss, rules: Sequence[MomentRule], prec: int,
+                     between: Callable[[], None] = nothing) -> MomentTable:
+    """Enclose the nodes of every law that has them at the given precision. Raises InvalidInput for a wrong rule."""
+    with ctx.workprec(prec):
+        nodes = tuple(_tabulate(law, rule) for (law, _), rule in paced(zip(loss.parts, rules, strict=True), between))
+    return MomentTable(loss, tuple(rules), nodes, prec)
+
+
+@proved_by("T94-tilted-moments")
+def _tabulate(law: Law, rule: MomentRule) -> NodeTable | None:
+    if not has_nodes(law):
+        return None
+    if not rule.is_central(law):
+        raise InvalidInput("rules", rule.nodes.half_width, "of height 0 and inside of the strip of a law with nodes")
+    step, log_step = ball(rule.nodes.step), ball(rule.nodes.step).log()
+    pairs = law.exponents([acb(step * j) for j in range(rule.nodes.first, rule.nodes.last + 1)])
+    losses = [loss.real for _, loss in pairs]
+    return NodeTable([base.real + log_step for base, _ in pairs], losses,
+                     [(ball(rule.radius) * loss).exp() for loss in losses])
+
+
+def enclose_moments(table: MomentTable, index: int, tilt: arb, order: int) -> TiltedMoments:
+    """Enclose M(t) and m_1..m_order of the law of that index, for every tilt of the ball, at the table's bits.
+
+    Any tilt with nodes or atoms, else > 0. The centre is an exact number near the mean. Where a side condition fails
+    everything is infinite or nan.
+    """
+    law, rule, nodes = table.loss.parts[index][0], table.rules[index], table.nodes[index]
+    with ctx.workprec(table.prec):
+        if nodes is not None and has_nodes(law):
+            return _moments_of_nodes(law, rule, nodes, tilt, order)
+        if is_atomic(law):
+            return _moments_of_atoms(law, tilt, order)
+        if is_direct(law):
+            return _moments_on_circle(law, rule, tilt, order)
+        raise Unsupported(f"no transform of {type(law).__name__} is known: its moments cannot be enclosed")
+
+
+@proved_by("T94-tilted-moments")
+def _moments_of_nodes(law: MixtureLines, rule: MomentRule, nodes: NodeTable, tilt: arb,
+                      order: int) -> TiltedMoments:
+    """m_i M = sum_j W_j (v_j - c)^i + error_i, |error_i| <= i! e^{r|c|} E / r^i, E a bound of |error| on the disc."""
+    weights = [(base + tilt * loss).exp() for base, loss in zip(nodes.bases, nodes.losses, strict=True)]
+    error = _bound_disc_error(law, rule, nodes, tilt, weights)
+    centre = _exact(sum((w * v for w, v in zip(weights, nodes.losses, strict=True)), arb(0)) / sum(weights, arb(0)))
+    with ctx.workprec(BOUND_BITS):
+        spread = upper_end(error * (ball(rule.radius) * abs(centre)).exp())
+    mass = sum(weights, arb(0)) + plus_minus(error)
+    offsets, terms, values = [loss - centre for loss in nodes.losses], weights, []
+    for i in range(1, order + 1):
+        terms = [term * offset for term, offset in zip(terms, offsets, strict=True)]
+        values.append((sum(terms, arb(0)) + plus_minus(_cauchy(spread, rule.radius, i))) / mass)
+    return TiltedMoments(mass, centre, values)
+
+
+def _exact(near: arb) -> arb:
+    """An exact number near the ball's points, 0 where there is none."""
+    end = lower_end(near)
+    return end if end.is_finite() else arb(0)
+
+
+@proved_by("T94-tilted-moments")
+def _cauchy(bound: arb, radius: Fraction, i: int) -> arb:
+    """i! bound / radius^i."""
+    return upper_end(bound * arb.fac_ui(i) / ball(radius) ** i)
+
+
+@proved_by("T94-tilted-moments")
+def _bound_disc_error(law: MixtureLines, rule: MomentRule, nodes: NodeTable, tilt: arb,
+                      weights: Sequence[arb]) -> arb:
+    """Bound |M(z) - sum_j W_j(z)| for |z - t| <= r by its size at the two real ends x = t +- r.
+
+    2 N(x) e^{r Theta} / (e^{2 pi b/h} - 1) + tails(x), N = e^{b^2/(2s^2)} cos(d_P b/(2s^2))^{-(-1-x)_+}
+    cos(d_Q b/(2s^2))^{-x_+} M(x), Theta = (a_max - b_min) b/s^2, of the means of P and Q and their spreads.
+    """
+    node_rule = rule.nodes
+    with ctx.workprec(BOUND_BITS):
+        radius = ball(rule.radius)
+        half_width, reach = ball(node_rule.half_width), law.above[-1][0] - law.below[0][0]
+        geometric = (2 * arb.pi() * ball(node_rule.half_width / node_rule.step)).expm1()
+        swing = (radius * ball(reach) * half_width / ball(law.sigma) ** 2).exp()
+        ends = arb(0), ball(node_rule.step * node_rule.first), ball(node_rule.step * node_rule.last)
+        bound = arb(0)
+        for x, sign in ((tilt - radius, -1), (tilt + radius, 1)):
+            turned = (w * turn if sign == 1 else w / turn for w, turn in zip(weights, nodes.turns, strict=True))
+            tails = upper_end(law.bound_tails(acb(x), *ends))
+            kappa = upper_end(2 * _strip_factor(law, x, half_width) / geometric)
+            if not kappa < 1:
+                return arb.pos_inf()
+            mass = (upper_end(sum(turned, arb(0))) + tails) / (1 - kappa)
+            bound = bound.max(upper_end(kappa * mass * swing + tails))
+        return bound
+
+
+@proved_by("T94-tilted-moments", "T19-line-integral")
+def _strip_factor(law: MixtureLines, x: arb, half_width: arb) -> arb:
+    """N(x) / M(x) at any real x."""
+    twice = 2 * ball(law.sigma) ** 2
+    cosines = [(half_width * ball(side[-1][0] - side[0][0]) / twice).cos() for side in (law.above, law.below)]
+    lift = (-1 - x).max(arb(0)) * cosines[0].log() + x.max(arb(0)) * cosines[1].log()
+    return (half_width * half_width / twice - lift).exp()
+
+
+@proved_by("T94-tilted-moments")
+def _moments_of_atoms(law: HasAtoms, tilt: arb, order: int) -> TiltedMoments:
+    """Sums over the atoms with finite loss."""
+    atoms = [(p, (p / q).log()) for p, q in law.enclose_finite_atoms()]
+    terms = [p * (tilt * loss).exp() for p, loss in atoms]
+    mass, values = sum(terms, arb(0)), []
+    centre = _exact(sum((term * loss for term, (_, loss) in zip(terms, atoms, strict=True)), arb(0)) / mass)
+    for _ in range(order):
+        terms = [term * (loss - centre) for term, (_, loss) in zip(terms, atoms, strict=True)]
+        values.append(sum(terms, arb(0)) / mass)
+    return TiltedMoments(mass, centre, values)
+
+
+@proved_by("T94-tilted-moments")
+def _moments_on_circle(law: DirectLaw, rule: MomentRule, tilt: arb, order: int) -> TiltedMoments:
+    """i! a_i with a_i = (1/N) sum_k f(t + r w^k) w^{-ik} / r^i, f(z) = e^{-(z-t)c} M(z), w = e^{2 pi i/N}, r = R/4.
+
+    The error of a_i is at most B R^-i / (4^N - 1), B = e^{R|c|} max M(t +- R).
+    """
+    count, radius = rule.points, ball(rule.radius)
+    if not (count > order and count % 2 == 0 and radius > 0 and radius < tilt):
+        return TiltedMoments(arb.pos_inf(), arb(0), [arb.pos_inf() for _ in range(order)])
+    small = radius / CIRCLE_RATIO
+    points = [acb(ball(Fraction(2 * k, count))).exp_pi_i() for k in range(count)]
+    half = [law.enclose_transform(tilt + small * point) for point in points[: count // 2 + 1]]
+    around = upper_end(law.enclose_moment(tilt - radius)).max(upper_end(law.enclose_moment(tilt + radius)))
+    first = _taylor(half, points, 1)
+    centre = _exact(first[1] / (small * first[0]))
+    turned = [value * (-small * point * centre).exp() for value, point in zip(half, points, strict=False)]
+    wrap = upper_end((radius * abs(centre)).exp() * around / (arb(CIRCLE_RATIO) ** count - 1))
+    taylor = [a / small**i + plus_minus(wrap / radius**i) for i, a in enumerate(_taylor(turned, points, order))]
+    return TiltedMoments(taylor[0], centre, [a * arb.fac_ui(i) / taylor[0] for i, a in enumerate(taylor) if i])
+
+
+def _taylor(half: Sequence[acb], points: Sequence[acb], order: int) -> list[arb]:
+    """(1/N) sum_k f_k w^{-ik}, i = 0..order, from the f_k of half a circle: f at the conjugate is the conjugate."""
+    count = len(points)
+    sides = [2 if 0 < k < count // 2 else 1 for k in range(len(half))]
+    return [sum((side * (value * points[(-i * k) % count]).real
+                 for k, (side, value) in enumerate(zip(sides, half, strict=True))), arb(0)) / count
+            for i in range(order + 1)]

@@ -1,0 +1,375 @@
+"""Choose the witness of an expansion: moments, tilt, order, cells, rays. Any choice is valid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+
+from verified_dp.core.engines.expansion import FORMS, ORDERS, ExpansionWitness, TiltedExpansion, enclose_expansion
+from verified_dp.core.engines.expansion_cells import Cover, Ray, Steps, bound_beyond, enclose_steps, moment_count
+from verified_dp.core.engines.lines import has_nodes, lines
+from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.nodes import NodeRule, count_nodes
+from verified_dp.core.engines.smoothed import at_rest
+from verified_dp.core.engines.tilted_moments import (
+    NO_NODES,
+    MomentRule,
+    MomentTable,
+    tabulate_moments,
+)
+from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.law import Law, is_direct
+from verified_dp.search.deadline import check_time, timed
+from verified_dp.search.line import as_float, dyadic, kept_window, node_rule
+from verified_dp.search.models import FloatLoss, float_loss
+from verified_dp.search.saddle import Saddle, choose_saddle
+from verified_dp.search.transforms import FloatLaw, float_law
+
+USUAL = 40.0
+"""Bits that counts up to 10^12 cost are always spent, so that the time does not depend on the counts."""
+MOST_NODES = 20_000
+UNTILTED_BITS, LARGEST_RADIUS = 30.0, 3.0
+"""Accuracy of the moments at tilts 0 and -1, and the largest disc on which their errors are bounded."""
+REACH = 1.5
+"""Rules are chosen so that they are good up to this multiple of the tilt."""
+BITS, PREC = 80.0, 128
+"""Accuracy of the moments at a tilt; bits of the arithmetic without one."""
+FINE, CENTRE, GROWTH = 0.125, 9.0, 1.08
+"""Cells of this many standard deviations of psi up to the centre's end; beyond, each is longer by this factor."""
+MOST_CELLS = 400
+MOST_FAR_NODES = 4000
+HEIGHTS, ACCURACY = (0.02, 0.05, 0.1, 0.2, 0.4), 20.0
+"""Of the lines on which |M| is bounded; -log of the relative error there."""
+MOST_RAYS, SMALL = 6, 1e-15
+"""So many, each from twice the start of the one before, while |psi| may be larger than this there."""
+FEW, DOUBLINGS, WIDER = 3, 60, 1.25
+"""Without a tilt, up to so many laws |psi| is bounded beyond the cells too: the nodes of that cost more than the rest.
+The kernel ends at a power of 2. Where nothing is known beyond the cells they reach this much farther."""
+TILT_BITS = 5
+"""Of the tilts, so that neighbouring eps share one."""
+LOWERED, LEAST_SHARE = 0.8, 0.3
+SPLITS = 0.7, 0.85, 1.2
+
+
+def choose_moment_rules(loss: ComposedLoss, tilt: float, bits: float, order: int) -> tuple[MomentRule, ...]:
+    """Choose rules whose error of the order-th moment is below 2^-bits at the tilt and somewhat beyond.
+
+    Raises Unsupported where a law has no transform.
+    """
+    return tuple(_rule(law, tilt, bits + max(math.log2(count), USUAL), order) for law, count in timed(loss.parts))
+
+
+def _rule(law: Law, tilt: float, bits: float, order: int) -> MomentRule:
+    if has_nodes(law):
+        return _node_rule(float_law(law), tilt, bits, order)
+    if is_direct(law):
+        radius = tilt / 2
+        return MomentRule(dyadic(radius), points=2 * math.ceil((bits + 8) / 4 + order / 2 + 1))
+    raise Unsupported(f"the saddle-point methods need the transform of every step, and {type(law).__name__} has none "
+                      "in closed form: use the lattice method")
+
+
+def _node_rule(law: FloatLaw, tilt: float, bits: float, order: int) -> MomentRule:
+    """The fewest nodes with an error 2^-bits of the order-th moment in units of its typical size, at r = radius."""
+    _, mean, variance = law.cumulants(tilt)
+    deviation = math.sqrt(variance)
+    radius = min(tilt / 4, 1 / (deviation + abs(mean)))
+    loss = max(0.0, -order * math.log(radius * deviation)) + math.lgamma(order + 1)
+    far = REACH * tilt + radius
+    want = bits * math.log(2) + loss + 4
+    best = math.inf, 0.0, 0.0
+    for share in np.linspace(0.05, 0.97, 24):
+        half = float(share) * min(law.strip, 2.5 * law.s * math.sqrt(want))
+        if law.order != "remove" and half >= 0.97 * law.strip:
+            continue
+        need = want + law.strip_growth(far, half) + 2 * radius * half / law.variance + 1
+        step = min(2 * math.pi * half / need, 1.9 * law.s)
+        if 1 / step < best[0]:
+            best = 1 / step, half, step
+    _, half, step = best
+    ends = [kept_window(law, x, law.cumulants(x)[0] - want, 0.0) for x in (tilt / 2, far)]
+    low, high = min(a for a, _ in ends), max(b for _, b in ends)
+    if high - low > MOST_NODES * step:
+        raise Unsupported("the saddle point is so far out that its moments have too many nodes: use the contour")
+    return MomentRule(dyadic(radius), node_rule(0.0, half, step, low, high))
+
+
+def untilted_rule(law: Law, count: int, size: int) -> MomentRule:
+    """Nodes whose error of the size-th untilted moment is below 2^-BITS of its typical size: no search, a formula."""
+    if not has_nodes(law):
+        return MomentRule(Fraction(1, 2))
+    model, variance = float_law(law), float(law.sigma) ** 2
+    _, mean, spread = model.cumulants(0.0)
+    deviation = math.sqrt(spread)
+    radius = min(LARGEST_RADIUS, 1 / (deviation + abs(mean)))
+    places = [float(m) for m, _ in (*law.above, *law.below)]
+    reach = max(places) - min(places)
+    loss = max(0.0, -size * math.log(radius * deviation)) + math.lgamma(size + 1)
+    want = UNTILTED_BITS * math.log(2) + math.log(count) + loss
+    widest = min(0.97 * model.strip, 2.5 * model.s * math.sqrt(want))
+    widths = [share * widest for share in (0.3, 0.5, 0.7, 0.85, 1.0)]
+    growths = [model.strip_growth(radius, b) + radius * reach * b / variance for b in widths]
+    step, half = max((2 * math.pi * b / (want + more + 5), b) for b, more in zip(widths, growths, strict=True))
+    far = (2 + radius) * reach
+    end = far + model.s * math.sqrt(2 * (want + 5 + far * far / (2 * variance)))
+    return MomentRule(dyadic(radius), node_rule(0.0, half, min(step, 1.9 * model.s), -end, end))
+
+
+def choose_prec(loss: ComposedLoss, bits: float, order: int, tilt: float) -> int:
+    """Bits of the arithmetic, in steps of 64."""
+    counts = max([USUAL, *(math.log2(count) for _, count in loss.laws)])
+    small = max(0.0, -math.log2(tilt)) * (1 + order / 2)
+    return 64 * math.ceil((bits + counts + 4 * order + small + math.log2(1 + tilt) + 20) / 64)
+
+
+def asymptotic_saddle(model: FloatLoss, epsilon: float) -> float:
+    """Proposition 8: t ~ (b + sqrt(b^2 + 4)) / (2 sd), b = (eps - mean)/sd, from the untilted mean and deviation.
+
+    It solves mean + t var = eps + 1/t; within [1e-6, 1e6].
+    """
+    _, mean, variance = model.cumulants(1e-6)
+    deviation = math.sqrt(max(variance, 1e-300))
+    b = (epsilon - mean) / deviation
+    root = (b + math.hypot(b, 2)) / 2 if b > 0 else 2 / (math.hypot(b, 2) - b)
+    return min(max(root / deviation, 1e-6), 1e6)
+
+
+def refine_saddle(model: FloatLoss, epsilon: float, saddle: Saddle) -> float:
+    """The tilt of the saddle point to about 12 digits, by Newton steps from a rough one."""
+    t = saddle.tilt
+    for _ in range(8):
+        _, mean, variance = model.cumulants(t)
+        slope = mean - epsilon - 1 / t - 1 / (1 + t)
+        move = slope / (variance + 1 / t**2 + 1 / (1 + t) ** 2)
+        moved = t - move
+        t = moved if moved > 0 else t / 2
+        if abs(move) < 1e-11 * t:
+            break
+    return t
+
+
+def choose_tilt(model: FloatLoss, epsilon: float, saddle: float) -> float:
+    """Choose t with K'(t) = eps, where psi turns least; not below half the saddle point, where the poles are near."""
+    low, high = saddle / 2, saddle
+    if model.cumulants(low)[1] >= epsilon:
+        return low
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if model.cumulants(middle)[1] < epsilon else (low, middle)
+    return high
+
+
+def choose_table(loss: ComposedLoss, model: FloatLoss, tilt: float, order: int) -> MomentTable:
+    """Choose rules and bits: the ladder of J_l loses up to 3n times the bits of (1+t) sqrt K''."""
+    deviation = math.sqrt(model.cumulants(tilt)[2])
+    bits = BITS + 3 * order * max(0.0, math.log2((1 + tilt) * deviation))
+    size = moment_count(order)
+    return tabulate_moments(loss, choose_moment_rules(loss, tilt, bits, size), choose_prec(loss, bits, size, tilt))
+
+
+def choose_witness(table: MomentTable, tilt: Fraction, order: int, expanded: int = 0,
+                   split: float = 1.0) -> ExpansionWitness:
+    """Choose W, split times where the moments' bound of |psi| is least, cells and rays. Raises Unsupported."""
+    with ctx.workprec(table.prec):
+        steps = enclose_steps(table, ball(tilt), order, between=check_time)
+        steps = replace(steps, cumulants=FORMS[expanded](ball(tilt)).enclose_cumulants(steps.cumulants))
+        check_moments(steps)
+        ends, options = choose_ends(steps, split), far_options(table.loss, tilt)
+        rays = [choose_ray(table, steps, ends[-1], options)]
+        while len(rays) < MOST_RAYS and bound_beyond(table, steps, rays[-1]) > SMALL:
+            rays.append(choose_ray(table, steps, 2 * rays[-1].start, options))
+    return ExpansionWitness(tilt, order, expanded, table.rules, (Cover(ends, tuple(rays)),), table.prec)
+
+
+def check_moments(steps: Steps) -> None:
+    """Raises Unsupported where no expansion can be made of these."""
+    if not (steps.cumulants[2] > 0 and all(value.is_finite() for value in steps.cumulants)):
+        raise Unsupported("the moments of a step's loss are not known well enough here: use auto")
+
+
+def choose_tails(loss: ComposedLoss, order: int) -> ExpansionWitness:
+    """Choose everything for the sums under P and under Q: one table of nodes. Raises Unsupported."""
+    rules = [untilted_rule(law, count, moment_count(order)) for law, count in timed(loss.parts)]
+    table = tabulate_moments(loss, rules, PREC, check_time)
+    with ctx.workprec(PREC):
+        covers = [choose_cover(table, enclose_steps(table, arb(tilt), order, between=check_time)) for tilt in (0, -1)]
+    return ExpansionWitness(Fraction(0), order, 0, table.rules, tuple(covers), PREC)
+
+
+def choose_cover(table: MomentTable, steps: Steps) -> Cover:
+    """Choose the cells, the rays from their end on, and T where both errors together are least."""
+    check_moments(steps)
+    few = len(table.loss.parts) <= FEW and all(has_nodes(law) for law, _ in table.loss.parts)
+    table, steps = at_rest(table, steps)
+    options = far_options(table.loss, Fraction(0)) if few else []
+    ends = choose_ends(steps, 1.0 if few else WIDER)
+    rays = [choose_ray(table, steps, ends[-1] * 2**i, options) for i in range(MOST_RAYS)]
+    sizes = [float(bound_beyond(table, steps, ray)) for ray in rays]
+    top = choose_top(ends[-1], sizes, math.sqrt(float(steps.cumulants[2])))
+    return Cover(ends, tuple(ray for ray in rays if ray.start <= top), 3 if few else 1 + len(ends) // 3, top)
+
+
+def far_options(loss: ComposedLoss, tilt: Fraction) -> list[list[NodeRule]]:
+    """For each law with nodes the rules worth trying: none where all have too many nodes, near the largest loss."""
+    found = ([rule for rule in modulus_rules(law, tilt) if count_nodes([rule]) <= MOST_FAR_NODES]
+             for law, _ in lines(loss).node_parts)
+    return [rules or [NO_NODES] for rules in found]
+
+
+def modulus_rules(law: MixtureLines, tilt: Fraction) -> list[NodeRule]:
+    """Rules on lines of several heights: low ones where the phase turns fast, high ones where it turns slowly."""
+    model, rules = float_law(law), []
+    t = max(float(tilt), 1e-3)
+    half = min(0.45 * model.strip, 4 * model.s)
+    for share in HEIGHTS:
+        height = share * min(model.strip, 3 * model.s)
+        step = min(2 * math.pi * half / (ACCURACY + model.modulus_growth(t, height, half)), 1.9 * model.s)
+        low, high = kept_window(model, t, model.cumulants(t)[0] - ACCURACY, height)
+        rules.append(node_rule(height, half, step, low, high))
+    return rules
+
+
+def choose_ray(table: MomentTable, steps: Steps, start: Fraction, options: list[list[NodeRule]]) -> Ray:
+    """Choose the best rule of every law with nodes, each alone."""
+    check_time()
+    best = list[NodeRule]()
+    for index, rules in enumerate(options):
+        rays = [Ray(start, tuple(rule if i == index else NO_NODES for i in range(len(options)))) for rule in rules]
+        ray = min(rays, key=lambda ray: float(bound_beyond(table, steps, ray))) if len(rays) > 1 else rays[0]
+        best.append(ray.rules[index])
+    return Ray(start, tuple(best))
+
+
+def choose_ends(steps: Steps, wider: float = 1.0) -> tuple[Fraction, ...]:
+    """Choose equal cells near 0, then growing ones up to W; all of them are multiples of 1/sqrt K''.
+
+    wider: W over the place where the moments' bound of |psi| is least.
+    """
+    unit = 1 / math.sqrt(float(steps.cumulants[2]))
+    last, place = max(1.0, wider * _turning_point(steps) / unit), 0.0
+    found: list[Fraction] = []
+    while place < last and len(found) < MOST_CELLS:
+        place = min(place + FINE if place < CENTRE else place * GROWTH, last)
+        found.append(dyadic(place * unit))
+    return tuple(found)
+
+
+def _turning_point(steps: Steps) -> float:
+    """w with w^2 = 6 kappa_2 / (kappa_4 + 6 kappa_2^2) of the law with the largest share of K''."""
+    found = [(float(law.cumulants[2]), law) for law in steps.laws]
+    spread = [(law.count * second, second, float(law.cumulants[4])) for second, law in found if second > 0]
+    if not spread:
+        return 40 / math.sqrt(float(steps.cumulants[2]))
+    _, second, fourth = max(spread)
+    return math.sqrt(6 / max(fourth / second + 6 * second, second))
+
+
+def log_error(expansion: TiltedExpansion, epsilon: Fraction) -> float:
+    """log of all that the expansion leaves out of delta(eps)."""
+    size = sum(expansion.errors.values(), arb(0))
+    if not size.is_finite():
+        return math.inf
+    scale = float(expansion.steps.log_mass) - as_float(epsilon) * float(expansion.steps.tilt)
+    return scale + float(size.log()) if size > 0 else -math.inf
+
+
+def choose_top(start: Fraction, sizes: Sequence[float], deviation: float) -> Fraction:
+    """Choose T = 2^i W: what |f| <= sizes beyond W, 2W, 4W, ... adds grows with T, what smoothing adds falls."""
+    beyond, best, found = 0.0, math.inf, start
+    for i in range(DOUBLINGS):
+        top = start * 2**i
+        error = beyond + 1.26 / (float(top) * deviation)
+        if error < best:
+            best, found = error, top
+        beyond += sizes[min(i, len(sizes) - 1)] * (math.log(2) / math.pi + 0.5)
+    return found
+
+
+@dataclass(frozen=True)
+class Choice:
+    """order; the share of the tilt with K'(t) = eps that is taken; split: where the cells end, over where |psi|'s bound
+    is least; log_error: of what was left out when chosen.
+    """
+
+    order: int
+    share: float
+    split: float
+    log_error: float
+
+
+class ExpansionCurve:
+    """delta at any eps >= 0 by the expansion of one order, or of the order with the least error where none is asked.
+
+    loss: with a transform of every step. tilt: any t > 0 (None: where the error is least, with the poles expanded the
+    saddle point).
+    """
+
+    def __init__(self, loss: ComposedLoss, order: int | None = None, tilt: Fraction | None = None,
+                 expanded: int = 0) -> None:
+        self.loss, self.order, self.tilt, self.expanded = loss, order, tilt, expanded
+        self.model = float_loss(loss)
+        self._choice: Choice | None = None
+        self._kept: dict[tuple[int, Fraction, float], tuple[ExpansionWitness, TiltedExpansion]] = {}
+
+    def delta(self, epsilon: Fraction) -> tuple[Bounds, arb, dict[str, str]]:
+        """The interval, the expansion alone, and what was used. Raises Unsupported where moments are out of reach."""
+        witness, expansion = self.chosen(epsilon)
+        bounds, series = expansion.enclose_delta(epsilon)
+        used = {"expansion_order": str(witness.order), "expansion_tilt": f"{float(witness.tilt):.6g}"}
+        return bounds, series, used
+
+    def chosen(self, epsilon: Fraction) -> tuple[ExpansionWitness, TiltedExpansion]:
+        """The witness near eps and its values, by what was chosen at the first question."""
+        if self._choice is None:
+            self._choice = self.choose(epsilon)
+        tilt = self.tilt_at(epsilon, self._choice.share)
+        return self.expansion(self._choice.order, tilt, self._choice.split)
+
+    def choose(self, epsilon: Fraction) -> Choice:
+        """Choose the order unless it was asked, by how much the tilt is lowered (while the error falls), the split."""
+        orders = ORDERS[self.expanded] if self.order is None else (self.order,)
+        best = min((self._choose_share(epsilon, order) for order in orders), key=lambda choice: choice.log_error)
+        splits = (self._try(epsilon, best.order, best.share, split) for split in SPLITS)
+        return min((best, *splits), key=lambda choice: choice.log_error)
+
+    def _choose_share(self, epsilon: Fraction, order: int) -> Choice:
+        best = self._try(epsilon, order, 1.0)
+        while best.share > LEAST_SHARE and self.tilt is None and not self.expanded:
+            lower = self._try(epsilon, order, best.share * LOWERED)
+            if lower.log_error >= best.log_error:
+                break
+            best = lower
+        return best
+
+    def _try(self, epsilon: Fraction, order: int, share: float, split: float = 1.0) -> Choice:
+        tilt = self.tilt_at(epsilon, share)
+        return Choice(order, share, split, log_error(self.expansion(order, tilt, split)[1], epsilon))
+
+    def tilt_at(self, epsilon: Fraction, share: float) -> Fraction:
+        """The asked tilt, or the share of that with K'(t) = eps, with few digits."""
+        if self.tilt is not None:
+            return self.tilt
+        eps = as_float(epsilon)
+        start = asymptotic_saddle(self.model, eps)
+        saddle = refine_saddle(self.model, eps, choose_saddle(self.model, eps, start))
+        if self.expanded:
+            return dyadic(saddle, 52)
+        return dyadic(share * choose_tilt(self.model, eps, saddle), TILT_BITS)
+
+    def expansion(self, order: int, tilt: Fraction, split: float) -> tuple[ExpansionWitness, TiltedExpansion]:
+        """The witness of an order at a tilt and its values; kept. Raises OutOfTime past the deadline."""
+        check_time()
+        key = order, tilt, split
+        if key not in self._kept:
+            table = choose_table(self.loss, self.model, float(tilt), order)
+            witness = choose_witness(table, tilt, order, self.expanded, split)
+            self._kept[key] = witness, enclose_expansion(table, witness, check_time)
+        return self._kept[key]
