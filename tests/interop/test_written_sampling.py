@@ -7,6 +7,8 @@ import pytest
 from verified_dp import (
     CyclicPoisson,
     Gaussian,
+    NegativeBinomialRuns,
+    PoissonRuns,
     PoissonSampled,
     RandomAllocation,
     TruncatedPoisson,
@@ -24,7 +26,8 @@ ONE = Gaussian("1.5")
 EVERY: list[Sampled] = [
     PoissonSampled(ONE, "0.1"), WithoutReplacement(ONE, "1/3"), WithReplacement(ONE, 3, 70),
     RandomAllocation(ONE, 12, 5, True), RandomAllocation(ONE, 7), CyclicPoisson(ONE, 3, "2/7", 100),
-    TruncatedPoisson(ONE, "2/7", 100, 40), Shuffled(ONE, 12)]
+    TruncatedPoisson(ONE, "2/7", 100, 40), Shuffled(ONE, 12), PoissonRuns(PoissonSampled(ONE, "0.1"), "2.5"),
+    NegativeBinomialRuns(compose((PoissonSampled(ONE, "0.1"), 9), Gaussian("7")), 10, 0)]
 
 
 @pytest.mark.parametrize("mechanism", EVERY, ids=lambda mechanism: type(mechanism).__name__)

@@ -41,14 +41,15 @@ def _head(spec: Spec) -> Iterator[str]:
 def _mechanisms(composition: Composition) -> Iterator[str]:
     for mechanism, count in composition.parts:
         inner = mechanism.mechanism if isinstance(mechanism, Grouped) else mechanism
-        bare = inner.mechanism if isinstance(inner, Sampled) else inner
+        bare, schemes = _bare(inner)
         yield from ["", "[[mechanism]]"]
         if isinstance(bare, Composition):
-            yield from ['kind = "composition"', *_sampling(inner), f"count = {count}"]
+            yield from ['kind = "composition"', *schemes, f"count = {count}"]
             for release, times in bare.parts:
-                yield from ["", "[[mechanism.releases]]", *_keys(release), f"count = {times}"]
+                own, of_release = _bare(release)
+                yield from ["", "[[mechanism.releases]]", *_keys(own), *of_release, f"count = {times}"]
         else:
-            yield from [*_keys(bare), *_sampling(inner), f"count = {count}"]
+            yield from [*_keys(bare), *schemes, f"count = {count}"]
 
 
 def _keys(mechanism: Any) -> Iterator[str]:
@@ -58,12 +59,15 @@ def _keys(mechanism: Any) -> Iterator[str]:
     yield from (f"{name} = {_value(value)}" for name, value in stated if value is not None)
 
 
-def _sampling(mechanism: object) -> Iterator[str]:
-    """The table of a scheme, with all its keys; nothing without sampling."""
-    if isinstance(mechanism, Sampled):
+def _bare(mechanism: object) -> tuple[object, list[str]]:
+    """What runs, and the tables of its schemes, with all their keys, the innermost first."""
+    schemes: list[str] = []
+    while isinstance(mechanism, Sampled):
         numbers = (f"{key} = {_value(getattr(mechanism, key))}" for key in mechanism.stated.readers)
         scheme = f'scheme = "{mechanism.stated.name}"'
-        yield f"sampling = {{ {', '.join([scheme, *numbers])} }}"
+        schemes.insert(0, f"{mechanism.key} = {{ {', '.join([scheme, *numbers])} }}")
+        mechanism = mechanism.mechanism
+    return mechanism, schemes
 
 
 def _claim(spec: Spec) -> Iterator[str]:

@@ -157,7 +157,6 @@ class PlainLaw:
         """On a Poisson sample, 0 < probability < 1: the law, where it is known more closely than any law's is."""
         return None
 
-    @proved_by("T213-private-selection")
     def bound_log_moment(self: Law, exponent: arb) -> arb:
         """Bound log E[e^{l L}; L < inf], l > 0."""
         return upper_end(self.enclose_moment(exponent)).log()
