@@ -37,7 +37,7 @@ LAYERS: dict[str, int] = {
             ("profile",),
             ("papers", "calibration", "verifiers", "adaptive"),
             ("individual", "papers.individual", "interop", "report"),
-            ("certificate",),
+            ("certificate", "training"),
             ("batch",),
             ("cli", "__main__"),
         ]
