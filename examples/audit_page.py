@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from verified_dp.core.kernel.composition import Claim, Spec
+from verified_dp.report.sources import links, year
 from verified_dp.spec import load_spec
 
 CLAIMS = Path(__file__).parent / "claims"
 PAGE = Path(__file__).parents[1] / "docs" / "audit.md"
-KINDS = {"deployment": "Deployments", "paper": "Papers and their repositories",
-         "documentation": "Documentation, tutorials and issues", "test": "Unit tests and tables of accountants"}
+KINDS = ("deployment", "paper", "documentation", "test")
 GROUPS = {"Deployments and papers": ("deployment", "paper"),
           "Documentation and unit tests": ("documentation", "test")}
 DIGITS = 9
@@ -112,10 +112,18 @@ class Audited:
 
     @property
     def excess(self) -> str:
-        """The same in words."""
-        if self.missing >= 1:
-            return f"a factor {1 + self.missing:.1f}"
-        return f"{self.missing:.2%}" if self.missing > Decimal("1e-4") else f"a factor 1 + {self.missing:.0e}"
+        """The same in percent, rounded towards 0; "" where nothing is refuted or proved of the mechanism itself."""
+        if not self.record["tight"] or self.record["verdict"] == "undecided" or not self.claim.epsilon:
+            return ""
+        claimed = Decimal(self.claim.epsilon.numerator) / self.claim.epsilon.denominator
+        nearest = Decimal(self.record["epsilon"][self.record["verdict"] == "proved"])
+        percent = Context(prec=3, rounding=ROUND_DOWN).create_decimal(100 * (nearest - claimed) / claimed)
+        return f"{'+' * (percent > 0)}{plain(percent.normalize() if percent else Decimal(0))} %"
+
+    @property
+    def year(self) -> str:
+        """As far as it is known: numbers in names of tests are none."""
+        return "" if self.said("Kind") == "test" else year(self.claim.title, self.claim.source)
 
     @property
     def link(self) -> str:
@@ -149,24 +157,20 @@ def audited() -> list[Audited]:
 
 
 def linked(source: str) -> str:
-    """A source with links: `github:owner/repository@commit path, path; URL; github issue owner/repository#1`.
+    """A source with links, each named by its repository, or by its file where that has several.
 
     >>> linked("github:a/b@12 c.md, d/e.py; arXiv:1607.00133 (text)")
-    '[a/b c.md](https://github.com/a/b/blob/12/c.md), [d/e.py](https://github.com/a/b/blob/12/d/e.py); \
+    '[a/b](https://github.com/a/b/blob/12/c.md), [e.py](https://github.com/a/b/blob/12/d/e.py); \
 [arXiv:1607.00133](https://arxiv.org/abs/1607.00133) (text)'
     """
-    return "; ".join(_linked(part) for part in source.split("; "))
+    return "".join(f"[{_name(text, address)}]({address})" if address else text for text, address in links(source))
 
 
-def _linked(part: str) -> str:
-    if found := re.fullmatch(r"github:([\w.-]+/[\w.-]+)@(\w+) (\S+(?:, \S+)*)", part):
-        paths = found[3].split(", ")
-        names = [f"{found[1]} {paths[0]}", *paths[1:]]
-        return ", ".join(f"[{name}](https://github.com/{found[1]}/blob/{found[2]}/{path})"
-                         for name, path in zip(names, paths, strict=True))
-    part = re.sub(r"^github issue (\S+)#(\d+)", r"[\1 issue \2](https://github.com/\1/issues/\2)", part)
-    part = re.sub(r"arXiv:(\d{4}\.\d{5})", r"[arXiv:\1](https://arxiv.org/abs/\1)", part)
-    return re.sub(r"^(https://\S+)", r"[\1](\1)", part)
+def _name(text: str, address: str) -> str:
+    if "/blob/" in address:
+        repository, _, _ = text.partition(" ")
+        return repository if " " in text else text.rpartition("/")[2]
+    return text.partition("//")[2].partition("/")[0] if text.startswith("https://") else text
 
 
 def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
@@ -178,16 +182,14 @@ def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
 def page(claims: list[Audited]) -> str:
     """The whole page."""
     stated, supposed = ([one for one in claims if bool(one.noted("Hypothetical")) == is_so] for is_so in (False, True))
-    lines = [*_summary(stated), *_refuted(stated), *_contradictions(stated), *_undecided(stated), *_all(stated)]
+    lines = [*_summary(stated), *_all(stated), *_contradictions(stated), *_undecided(stated)]
     return "\n".join([*lines, *_supposed(supposed), *_not_stated()]) + "\n"
 
 
 INTRODUCTION = """\
-{published} published claims in {readings} readings, each a file in [examples/claims](../examples/claims/README.md) with
-its source, what the source leaves open, and the reading that was certified. A verdict is about the mechanism in the
-file and its reading, never about what was run otherwise: training that shuffles its data and is accounted with Poisson
-sampling is judged "as accounted". A claim that is refuted in one reading may hold in another. Readings that no source
-states are [apart](#what-if) and not counted."""
+{published} published claims in {readings} readings, each a file in [examples/claims](../examples/claims/README.md) that
+says what its source leaves open. A verdict is about the mechanism in the file: training that shuffles and is accounted
+with Poisson sampling is judged "as accounted"; a claim that one reading refutes may hold in another."""
 MEANINGS = {
     HOLDS: "at the claimed delta the claimed epsilon suffices",
     FAILS: "it does not: the true epsilon is larger",
@@ -197,12 +199,11 @@ MEANINGS = {
     ROUNDED: "as printed the claim does not hold; for a number that is so printed it does",
     ONE_SIDED: "a guarantee is all that is known of the mechanism, and its bound lies above the claim"}
 COLUMNS = """\
-"Short by rounding" is not said of unit tests that compute delta for a given epsilon and print all its digits. The last
-column of the tables by kind is the smallest epsilon at the claimed delta: its proved digits, "..." where more follow;
-"at most" where only a guarantee is known of a part of the mechanism."""
+`epsilon` is the smallest at the claimed delta: its proved digits, "..." where more follow, "at most" where a guarantee
+is all that is known. `excess` is how far it lies above the claim, in percent of that; below 0 it is slack. "Short by
+rounding" is not said of tests that compute delta for a given epsilon and print all its digits."""
 
-SUPPOSED = """\
-Readings that no source states: a verdict on them says nothing of the source. They are not counted above."""
+SUPPOSED = "What if: readings that no source states, not counted above"
 
 
 def _of(claims: list[Audited], group: str) -> list[Audited]:
@@ -214,62 +215,51 @@ def _summary(claims: list[Audited]) -> Iterator[str]:
     yield from ["# Audit of published claims", "", "Written by `make audit`; not to be edited.", ""]
     yield INTRODUCTION.format(published=len({one.published for one in claims}), readings=len(claims))
     yield ""
-    rows = [[verdict, *(str(group[verdict]) for group in groups), meaning] for verdict, meaning in MEANINGS.items()]
-    yield from table(f"verdict | {' | '.join(map(str.lower, GROUPS))} | meaning",
-                     [*rows, ["readings", *(str(group.total()) for group in groups), ""]])
-    yield from ["", COLUMNS]
-
-
-def _refuted(claims: list[Audited]) -> Iterator[str]:
-    yield from ["", "## Refuted, and in which reading"]
-    for group in GROUPS:
-        shown = [one for one in _of(claims, group) if one.verdict in (FAILS, SHORT, FLOATING)]
-        yield from ["", f"### {group}", ""]
-        yield from table("claim | reading | claimed | true epsilon | larger than claimed by | rounding",
-                         ([one.link, one.said("Reading"), one.claimed, one.interval, one.excess,
-                           {FAILS: "", SHORT: "of the printed digits", FLOATING: "of a double"}[one.verdict]]
-                          for one in sorted(shown, key=lambda one: (-one.missing, one.file))))
+    rows = [[verdict, *(str(group[verdict]) for group in groups)] for verdict in MEANINGS]
+    yield from table(f"verdict | {' | '.join(map(str.lower, GROUPS))}",
+                     [*rows, ["readings", *(str(group.total()) for group in groups)]])
+    yield from _folded("What verdicts and columns mean", [
+        *(f"* {verdict}: {meaning}" for verdict, meaning in MEANINGS.items()), "", COLUMNS])
 
 
 def _contradictions(claims: list[Audited]) -> Iterator[str]:
-    yield from ["", "## The source contradicts itself", "",
-                "Which of the two is true the source does not say, unless noted: nothing is refuted.", ""]
-    head = "claim | published at | two statements that cannot both be true | claimed | epsilon of what is stated"
-    yield from table(head,
-                     ([one.link, linked(one.claim.source), one.said("Contradiction"), one.claimed, one.interval]
-                      for one in claims if one.verdict == CONTRADICTS))
+    head = "claim | two statements that cannot both be true | claimed | epsilon of what is stated"
+    yield from _folded("The source contradicts itself: nothing is refuted", table(
+        head, ([one.link, one.said("Contradiction"), one.claimed, one.interval]
+               for one in claims if one.verdict == CONTRADICTS)))
 
 
 def _undecided(claims: list[Audited]) -> Iterator[str]:
-    yield from ["", "## Undecided, and why", ""]
-    yield from table("claim | reading | claimed | epsilon | why",
-                     ([one.link, one.said("Reading"), one.claimed, one.interval,
-                       one.noted("Rounded") or "a guarantee is all that is known"]
-                      for one in claims if one.verdict in (ROUNDED, ONE_SIDED)))
+    yield from _folded("Undecided, since a number is printed rounded", table(
+        "claim | why", ([one.link, one.noted("Rounded")] for one in claims if one.verdict == ROUNDED)))
+
+
+def _folded(title: str, lines: list[str]) -> Iterator[str]:
+    """A part that is closed at first, on the site and on a forge."""
+    yield from ["", '<details markdown="1">', f"<summary>{title}</summary>", "", *lines, "", "</details>"]
 
 
 def _all(claims: list[Audited]) -> Iterator[str]:
-    for kind, heading in KINDS.items():
-        shown = [one for one in claims if one.said("Kind") == kind]
-        published = len({one.published for one in shown})
-        yield from ["", f"## {heading}", "", f"{len(shown)} readings of {published} claims.", ""]
-        yield from table("claim | published at | reading | relation | claimed | verdict | epsilon",
-                         ([one.link, linked(one.claim.source), one.said("Reading"), one.spec.relation.value,
-                           one.claimed, one.verdict, one.interval] for one in shown))
+    worst = [FAILS, SHORT, FLOATING, CONTRADICTS, ROUNDED, ONE_SIDED, HOLDS]
+    ordered = sorted(claims, key=lambda one: (KINDS.index(one.said("Kind")), worst.index(one.verdict), -one.missing))
+    yield from ["", "## All readings", ""]
+    yield from table("claim | verdict | kind | year | claimed | epsilon | excess | reading",
+                     ([f"{one.link}, {linked(one.claim.source)}", one.verdict, one.said("Kind"), one.year, one.claimed,
+                       one.interval, one.excess, one.said("Reading")] for one in ordered))
 
 
 def _supposed(claims: list[Audited]) -> Iterator[str]:
-    yield from ["", "## What if", "", SUPPOSED, ""]
-    yield from table("claim | what if | why nobody says so | claimed | as certified | epsilon",
-                     ([one.link, one.said("Reading"), one.said("Hypothetical"), one.claimed, one.record["verdict"],
-                       one.interval] for one in claims))
+    yield from _folded(SUPPOSED, table(
+        "claim | what if | why nobody says so | claimed | as certified | epsilon",
+        ([one.link, one.said("Reading"), one.said("Hypothetical"), one.claimed, one.record["verdict"], one.interval]
+         for one in claims)))
 
 
 def _not_stated() -> Iterator[str]:
     entries = json.loads((CLAIMS / "not-stated.json").read_text(encoding="utf-8"))
-    yield from ["", "## Not stated", "", "Published claims that were looked at and have no file, and why.", ""]
-    yield from table("claim | published at | claimed | why there is no file",
-                     ([one["title"], linked(one["source"]), one["claimed"], one["reason"]] for one in entries))
+    yield from _folded("Not stated: claims that were looked at and have no file", table(
+        "claim | published at | claimed | why there is no file",
+        ([one["title"], linked(one["source"]), one["claimed"], one["reason"]] for one in entries)))
 
 
 def main() -> None:

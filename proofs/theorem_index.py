@@ -39,6 +39,7 @@ ROOMS = {
     "individual": "the losses of every record",
     "interop": "reading other libraries' descriptions",
     "verifiers": "second opinions",
+    "attack": "statistical lower bounds from attacks",
     "questions": "curves, trade-offs and calibration",
 }
 TITLE = re.compile(r"# (?P<name>T\d+-[\w-]+): (?P<statement>.+)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -217,8 +218,19 @@ def test_pictures(tmp_path: Path, suffix: str) -> None:
     profile = privacy_profile(Gaussian("1"), "add")
     for number, curve in enumerate((profile.curve(epsilons=[1, 40, 60]), profile.curve(deltas=["1e-3", "1e-400"]))):
         path = tmp_path / f"{number}.{suffix}"
-        axes = curve.plot(path)
-        assert path.stat().st_size > 1000 and axes.get_ylabel() == "log10 delta" and axes.get_ylim()[0] < -300
+        axes = curve.plot(path, title="One release", claim=("1/3", "1e-350"))
+        assert path.stat().st_size > 1000 and axes.get_ylim()[0] < -300
+        assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == ("One release", "ε", "δ")
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == ["proved bound", "claim (1/3, 1e-350)"]
+        assert axes.yaxis.get_major_formatter()(-300, 0) == "$10^{-300}$"
+
+
+def test_the_command_draws_the_claim(run: Any) -> None:
+    pytest.importorskip("matplotlib")
+    Path("a.toml").write_text(f'{SPEC}\n[claim]\ntitle = "A title"\nsource = ""\nepsilon = "1.5"\ndelta = "1e-3"\n')
+    assert run("--epsilon", "0:3:4", "--plot", "a.svg")[0] == 0
+    shown = re.findall("<!-- (.*) -->", Path("a.svg").read_text(encoding="utf-8"))
+    assert {"A title", "claim (1.5, 1e-3)", "proved bound"} <= set(shown)
 
 
 @pytest.mark.parametrize(("arguments", "key"), [

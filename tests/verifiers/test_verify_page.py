@@ -27,6 +27,7 @@ from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.terminal import escaped
 from verified_dp.verifiers.browser import build, inside
 from verified_dp.verifiers.independent import TooMuch
+from verified_dp.verifiers.trust import trusted
 
 Document = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,9 +98,10 @@ from pathlib import Path
 from verified_dp.verifiers.browser import inside
 assert inside.__file__.startswith(sys.argv[1]), inside.__file__
 data = Path(sys.argv[2]).read_bytes()
-for checker in ("trusted", "independent"):
-    assert '"status": "valid"' in inside.answer(checker, data, lambda done, of: None)
+answers = [inside.answer(checker, data, lambda done, of: None) for checker in ("trusted", "independent")]
+assert all('"status": "valid"' in one for one in answers)
 inside.describe(data)
+print(answers[0])
 """
 
 
@@ -111,6 +113,8 @@ def test_its_own_files_are_enough(document: Document, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-P", "-c", ALONE, str(tmp_path), str(tmp_path / "c.json")],
                           env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    files = json.loads(done.stdout)["files"]
+    assert files == [list(one) for one in sorted(trusted(canonical(document)).files)]  # as `verify --trust` says
 
 
 def test_a_part_with_another_hash_is_refused(tmp_path: Path) -> None:
@@ -209,11 +213,13 @@ def test_the_page_is_the_one_that_is_built(tmp_path: Path) -> None:
 @pytest.mark.pages
 def test_valid_and_altered_certificates(tab: Tab, document: Document) -> None:
     text = tab.verdict(canonical(document))
-    assert text.startswith(f"Valid. Über: the claim of (1, 1e-5)-differential privacy {VERDICT[document['verdict']]}.")
+    assert text.startswith(f"Claim {document['verdict']}. The certificate checks out. Über: the claim of (1, 1e-5)-"
+                           f"differential privacy {VERDICT[document['verdict']]}.")
     assert tab.rows() == ["valid", "valid"]
     assert tab.page.locator("#assumptions li").all_inner_texts() == document["assumptions"]
     assert tab.page.locator("#evaluations li").count() == len(document["evaluations"])
-    assert document["sha256"] in tab.page.inner_text("#file-facts")
+    assert document["sha256"] in tab.page.inner_text("#file-facts") and not tab.page.is_visible("#start")
+    assert re.match(r"\d{4,5} lines of code in \d\d files, .*, \d+ theorems", tab.page.inner_text("#trusted"))
     for data, field in (narrowed(document),
                         (canonical(document).replace(b'"1e-5"', b'"1e-6"'), "claim.delta"),
                         (canonical(sealed({**document, "verdict": "undecided"})), "verdict")):
@@ -223,6 +229,7 @@ def test_valid_and_altered_certificates(tab: Tab, document: Document) -> None:
         assert not tab.page.is_visible("#content")
 
 
+CHECKS = "Claim proved. The certificate checks out."
 VERDICT = {"proved": "is proved to hold", "refuted": "is refuted"}
 HOSTILE = {
     "nothing": b"", "zeros": bytes(1000), "lists": b"[" * 1000, "a number": b"1" * 100_000, "null": b"null",
@@ -242,7 +249,7 @@ def test_hostile_files(tab: Tab, document: Document) -> None:
     tab.give(bytes(2**24 + 1))
     tab.page.wait_for_selector("#told:has-text('at most')")
     assert dialogs == [] and tab.page.locator("img").count() == 0
-    assert tab.verdict(canonical(document)).startswith("Valid.")
+    assert tab.verdict(canonical(document)).startswith(CHECKS)
 
 
 @pytest.mark.pages
@@ -253,7 +260,7 @@ from verified_dp.verifiers.browser import inside
 def fail(data, progress): raise independent.TooMuch("not here")
 inside._CHECKERS["independent"] = fail`)""")
     text = broken.verdict(canonical(document))
-    assert text.startswith("Valid.") and "does not cover it, which is not a failure" in text
+    assert text.startswith(CHECKS) and "does not cover it, which is not a failure" in text
     assert broken.rows() == ["valid", "unchecked"]
     assert broken.complaints == []
 
@@ -273,7 +280,7 @@ inside._CHECKERS["trusted"] = lambda data, progress: {CRASHES[name]}`)""")
     assert text.startswith("Could not be checked here.") and "independent one confirms" in text, text
     assert broken.rows() == ["unchecked", "valid"]
     if name == "a trap":
-        assert broken.verdict(canonical(document)).startswith("Valid.")
+        assert broken.verdict(canonical(document)).startswith(CHECKS)
 
 
 @pytest.mark.pages
@@ -292,14 +299,14 @@ def test_cancel_and_start_anew(broken: Tab, document: Document) -> None:
         assert "nothing is known of claim.json" in broken.page.inner_text("#told")
         assert not broken.page.is_visible("#result") and not broken.page.is_visible("#working")
         broken.page.wait_for_selector("#file:not([disabled])")
-    assert broken.verdict(canonical(document)).startswith("Valid.")
+    assert broken.verdict(canonical(document)).startswith(CHECKS)
     assert broken.complaints == []
 
 
 @pytest.mark.pages
 def test_a_file_is_dropped(tab: Tab, document: Document) -> None:
     tab.drop(canonical(document), "dropped.json")
-    assert tab.shown().startswith("Valid.")
+    assert tab.shown().startswith(CHECKS)
     assert "dropped.json" in tab.page.inner_text("#file-facts")
 
 
@@ -308,11 +315,12 @@ def test_a_file_dropped_before_python_is_ready_waits(browser: Any, document: Doc
     """It says so, and is checked then; the last of several, and none after Escape."""
     tab = Tab(browser, wait=False)
     tab.drop(b"{}", "first.json")
+    assert tab.page.is_visible("#start") and tab.page.get_by_label("Unpacking").count() == 1
     assert tab.page.inner_text("#told") == "first.json waits: it is checked when Python has started."
     tab.drop(canonical(document), "early.json")
     assert tab.page.inner_text("#told") == "early.json waits: it is checked when Python has started."
     assert tab.page.evaluate("document.body.dataset.ready") is None
-    assert tab.shown().startswith("Valid.")
+    assert tab.shown().startswith(CHECKS)
     assert "early.json" in tab.page.inner_text("#file-facts") and tab.rows() == ["valid", "valid"]
     tab.page.reload()
     tab.drop(canonical(document), "early.json")
@@ -328,7 +336,7 @@ def test_two_files_dropped_at_once_are_not_mixed(tab: Tab, document: Document) -
     """The second is not taken while the first is read: its verdict would stand below the other's name."""
     tab.page.evaluate(f"([one, two]) => {{ ({DROP})(one); ({DROP})(two); }}",
                       [[canonical(document).decode(), "good.json"], ["{}", "bad.json"]])
-    assert tab.shown().startswith("Valid.")
+    assert tab.shown().startswith(CHECKS)
     assert "good.json" in tab.page.inner_text("#file-facts")
 
 
@@ -341,7 +349,7 @@ def test_what_does_not_print_is_escaped(tab: Tab, document: Document) -> None:
     assert escaped(STEERING) == ESCAPED
     claim = {**document["claim"], "title": STEERING, "source": STEERING}
     tab.drop(canonical(sealed({**document, "claim": claim})), STEERING.replace("\n", ""))
-    assert tab.shown().startswith(f"Valid. {ESCAPED}: the claim of")
+    assert tab.shown().startswith(f"{CHECKS} {ESCAPED}: the claim of")
     assert f"Source of the claim: {ESCAPED}." in tab.page.inner_text("#statement")
     assert ESCAPED.replace(r"\n", "") in tab.page.inner_text("#file-facts")
     assert tab.verdict(canonical({**document, STEERING: 1})).startswith(f"Not valid. {ESCAPED}: is not a key")
@@ -366,10 +374,11 @@ def test_keyboard(tab: Tab, document: Document) -> None:
 def test_it_can_be_read(tab: Tab, document: Document, certify_text: Callable[..., Document]) -> None:
     """At both widths, light and dark: after a proof, a refutation and a refusal."""
     proved = certify_text("add-or-remove", LAPLACE, "1", "1e-3", digits=6)
-    for name, data in {"proved": canonical(proved), "other": canonical(document),
-                       "altered": narrowed(document)[0]}.items():
-        tab.verdict(data)
-        for width, scheme in itertools.product((380, 1280), ("light", "dark")):
+    refuted = certify_text("add-or-remove", SAMPLED, "0.1", "1e-5", digits=6)
+    for name, data, word in (("proved", canonical(proved), "Claim proved. "), ("altered", narrowed(document)[0], "Not"),
+                             ("refuted", canonical(refuted), "Claim refuted. The certificate checks out. ")):
+        assert tab.verdict(data).startswith(word)
+        for width, scheme in itertools.product((390, 1280), ("light", "dark")):
             tab.page.set_viewport_size({"width": width, "height": 900})
             tab.page.emulate_media(color_scheme=scheme)
             _open(tab, True)

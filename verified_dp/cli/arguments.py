@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any, NoReturn
 
 from verified_dp import __version__
+from verified_dp.cli.attacking import EXAMPLES as _ATTACK
+from verified_dp.cli.attacking import add_attack
 from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
 from verified_dp.cli.calibrating import add_calibrate
 from verified_dp.cli.commands import run_delta, run_epsilon, run_verify
@@ -144,7 +146,7 @@ def check_options(arguments: list[str], top: ArgumentParser) -> None:
 
 _VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim", "--fpr", "--prior",
            "--noise-multiplier", "--sampling-probability", "--batch-size", "--dataset-size", "--steps", "--epochs",
-           "--target-epsilon")
+           "--target-epsilon", "--threshold")
 
 
 def attached(arguments: Iterable[str]) -> list[str]:
@@ -193,6 +195,7 @@ def parser() -> ArgumentParser:
     command("certify", "prove or refute claims, and write certificates", _CERTIFY, _certify, _numeric, _verbose)
     command("verify", "check certificates", _VERIFY, _verify, _json)
     command("report", "write pages about claims, for people", _REPORT, add_report)
+    command("attack", "bound epsilon from below by an attack on what was run", _ATTACK, add_attack, _json)
     command("convert", "write another library's history as a specification", _CONVERT, _convert, _json)
     command("statement", "write the paragraph that a certificate supports", _STATEMENT, add_statement, _json)
     add_ledger(commands.add_parser("ledger", allow_abbrev=False,

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from verified_dp.cli.output import ANSWERED, Output, Row, for_each, schema, store
 from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
+    from verified_dp.core.kernel.composition import Claim
     from verified_dp.questions.curve import Curve
 
 EXAMPLES = """\
@@ -29,7 +31,7 @@ def add_curve(command: ArgumentParser) -> None:
     command.add_argument("--method", default="auto", metavar="M", help="auto, closed-form, contour, lattice (auto)")
     command.add_argument("--table", default="text", metavar="FORM", help="text, markdown, latex or csv (text)")
     command.add_argument("--csv", metavar="FILE", help="write the points there too")
-    command.add_argument("--plot", metavar="FILE", help="draw log10 delta over epsilon: .svg, .pdf or .png")
+    command.add_argument("--plot", metavar="FILE", help="draw delta over epsilon and the claim: .svg, .pdf or .png")
 
 
 def run_curve(args: Namespace, out: Output) -> int:
@@ -44,13 +46,13 @@ def run_curve(args: Namespace, out: Output) -> int:
     check_places(args, ("csv", "plot"))
 
     def work(file: str) -> int:
-        curve = _curve(file, given, texts, limits)
+        curve, claim = _curve(file, given, texts, limits)
         out.result(curve_row(curve), lambda: table(curve.columns, curve.rows(), args.table))
         if args.csv is not None:
             rows = table(curve.columns, curve.rows(), "csv")
             store(args.csv, "".join(f"{line}\n" for line in rows).encode(), "csv")
         if args.plot is not None:
-            draw(curve, args.plot)
+            draw(curve, args.plot, claim)
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -67,26 +69,28 @@ def check_places(args: Namespace, keys: tuple[str, ...]) -> None:
         raise InvalidInput("plot", args.plot, "a file name that ends with " + ", ".join(PICTURES))
 
 
-def draw(curve: Curve, place: str) -> None:
-    """The picture, in a file."""
+def draw(curve: Curve, place: str, claim: Claim | None) -> None:
+    """The picture, in a file, with the specification's claim."""
     from verified_dp.reading import reason
 
+    title, stated = (claim.title, (claim.epsilon_text, claim.delta_text)) if claim is not None else ("", None)
     try:
-        curve.plot(place)
+        curve.plot(place, title=escaped(title), claim=stated)
     except OSError as error:
         raise InvalidInput("plot", place, f"a file that can be written ({reason(error)})") from None
 
 
-def _curve(file: str, given: str, texts: list[str], limits: Limits) -> Curve:
+def _curve(file: str, given: str, texts: list[str], limits: Limits) -> tuple[Curve, Claim | None]:
     from verified_dp.cli.inputs import load_spec
     from verified_dp.cli.interrupts import best_so_far
     from verified_dp.profile import privacy_profile
     from verified_dp.terminal import Progress
 
     with Progress(file) as progress, best_so_far():
-        profile = privacy_profile(load_spec(file), progress=progress)
+        spec = load_spec(file)
+        profile = privacy_profile(spec, progress=progress)
         return profile.curve(**{f"{given}s": texts}, digits=limits.digits, method=limits.method,
-                             max_seconds=limits.max_seconds)
+                             max_seconds=limits.max_seconds), spec.claim
 
 
 def curve_row(curve: Curve) -> Row:

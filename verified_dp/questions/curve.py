@@ -96,18 +96,20 @@ class Curve(Sequence[Enclosure]):
         for at, one in zip(self.points, self, strict=True):
             yield (one.lower, one.upper) if self.quantity == "delta" else (at, at)
 
-    def plot(self, path: str | Path | None = None, axes: Any = None) -> Any:
-        """Draw log10 delta over epsilon as the band between both ends, on `axes` of matplotlib or new ones.
+    def plot(self, path: str | Path | None = None, axes: Any = None, *, title: str = "",
+             claim: tuple[Number, Number] | None = None) -> Any:
+        """Draw delta over epsilon on a scale of decades, both ends and what lies between, on `axes` of matplotlib.
 
-        path: also written there, as .svg, .pdf or .png. Returns the axes.
+        path: also written there, as .svg, .pdf or .png. claim: (epsilon, delta), drawn as a point.
+        Returns the axes.
         """
         if path is not None and Path(path).suffix.lower() not in PICTURES:
             raise InvalidInput("plot", str(path), "a file name that ends with " + ", ".join(PICTURES))
         axes = new_axes() if axes is None else axes
         self._draw(axes)
-        axes.set_xlabel("epsilon")
-        axes.set_ylabel("log10 delta")
-        axes.grid(alpha=0.3)
+        if claim is not None:
+            _draw_claim(axes, *claim)
+        _dress(axes, title or f"\u03b4 over \u03b5, {self.relation}")
         if path is not None:
             axes.figure.savefig(path)
         return axes
@@ -116,14 +118,41 @@ class Curve(Sequence[Enclosure]):
         ends = [log10_ends(one) for one in self._deltas()]
         low, high = [one for one, _ in ends], [one for _, one in ends]
         floor = min((y for y in low if y > -math.inf), default=-1.0) - 1
+        low, high = ([max(y, floor) for y in side] for side in (low, high))
+        between, line = {"color": INK, "alpha": 0.3, "lw": 0}, {"color": INK, "lw": 1.4, "label": "proved bound"}
         if self.quantity == "delta":
             at = [float(point) for point in self.points]
-            axes.fill_between(at, [max(y, floor) for y in low], [max(y, floor) for y in high], alpha=0.4, lw=0)
-            axes.plot(at, [max(y, floor) for y in high], lw=1.2)
+            axes.fill_between(at, low, high, **between)
+            axes.plot(at, high, **line)
         else:
-            axes.fill_betweenx(high, [one.lower_float for one in self], [one.upper_float for one in self],
-                               alpha=0.4, lw=0)
-            axes.plot([one.upper_float for one in self], high, lw=1.2)
+            axes.fill_betweenx(high, [one.lower_float for one in self], [one.upper_float for one in self], **between)
+            axes.plot([one.upper_float for one in self], high, **line)
+
+
+INK, CLAIM, SOFT, GRID = "#1d5fa8", "#a3261b", "#555b66", "#e4e6ea"
+"""The colours of the report's pictures."""
+
+
+def _draw_claim(axes: Any, epsilon: Number, delta: Number) -> None:
+    """A claim as a point, as it was written; none where delta is 0, which is on no scale of decades."""
+    value = exact.exact(delta, "delta")
+    if value > 0:
+        axes.plot([float(exact.exact(epsilon, "epsilon"))], [log10_ends((value, value))[1]], "o", color=CLAIM,
+                  label=f"claim ({written(epsilon)}, {written(delta)})")
+
+
+def _dress(axes: Any, title: str) -> None:
+    """Axes as on a page of a report: named by their symbols, a grid and no frame."""
+    axes.set_title(title, fontsize=11)
+    axes.set_xlabel("\u03b5")
+    axes.set_ylabel("\u03b4", rotation=0)
+    axes.yaxis.set_major_formatter(lambda power, _: f"$10^{{{power:g}}}$" if power else "1")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.grid(color=GRID)
+    axes.set_axisbelow(True)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(colors=SOFT, length=0)
+    axes.legend(frameon=False)
 
 
 @alone

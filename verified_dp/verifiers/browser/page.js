@@ -57,6 +57,8 @@ const unpack = async () => {
 const start = async () => {
   ready = false;
   $("file").disabled = true;
+  $("starting").hidden = false;
+  HEARD.stage({ done: 0, words: "Unpacking" });
   parts ??= await unpack();
   const script = new Blob([parts["pyodide.js"], "\n", $("worker").textContent], { type: "text/javascript" });
   const address = URL.createObjectURL(script);
@@ -73,8 +75,13 @@ const stop = () => {
 };
 
 const HEARD = {
+  stage: ({ done, words }) => {
+    $("start").value = done;
+    $("stage").textContent = words;
+  },
   ready: () => {
     ready = true;
+    $("starting").hidden = true;
     $("file").disabled = false;
     document.body.dataset.ready = "yes";
     if (job?.data) next();
@@ -94,6 +101,7 @@ const HEARD = {
     stop();
     if (!job) {
       waiting = null;
+      $("starting").hidden = true;
       say(`Python could not be started in this browser: ${reason}`);
       return;
     }
@@ -104,6 +112,7 @@ const HEARD = {
 };
 const given = error => {
   waiting = null;
+  $("starting").hidden = true;
   say(`Python could not be started in this browser: ${error.message}`);
 };
 
@@ -176,7 +185,8 @@ const judge = ({ trusted, independent }) => {
   if (pair.includes("valid") && pair.includes("invalid")) return ["unchecked", "The checkers disagree.",
     `The ${trusted.status === "valid" ? "trusted" : "independent"} one accepts this certificate, the other one does not.`,
     "Do not rely on it, and please report it: one of the checkers is wrong."];
-  if (trusted.status === "valid") return ["valid", "Valid.", capital(trusted.content.statement[0]),
+  if (trusted.status === "valid") return [trusted.verdict, `Claim ${trusted.verdict}.`,
+    `The certificate checks out. ${capital(trusted.content.statement[0])}`,
     independent.status === "valid" ? "Both checkers confirm it. It holds under the assumptions below, which no software can check."
       : "The independent checker does not cover it, which is not a failure. It holds under the assumptions below, which no software can check."];
   if (trusted.status === "invalid") return ["invalid", "Not valid.", fault(trusted),
@@ -209,15 +219,15 @@ const show = () => {
   }));
   fill("file-facts", ...pairsOf([["file", `${name}, ${size} bytes`], ...content ? [["sha256", content.sha256],
     ["written with", Object.entries(content.versions).map(pair => pair.join(" ")).join(", ")]] : []]));
-  $("content").hidden = kind !== "valid";
-  if (content) showContent(content);
+  $("content").hidden = !content || kind === "unchecked";
+  if (content) showContent(content, answers.trusted.files);
   $("result").hidden = false;
   say(`${name}: ${word}`);
   done();
   $("verdict").focus();
 };
 
-const showContent = content => {
+const showContent = (content, files) => {
   write($("statement"), capital(content.statement.join(" ")));
   fill("assumptions", ...content.assumptions.map((words, index) => {
     const item = document.createElement("li");
@@ -231,7 +241,11 @@ const showContent = content => {
     item.append(list);
     return item;
   }));
-  fill("pairs", ...pairsOf([...content.pairs.map(pair => [pair.order, `P = ${pair.P}; Q = ${pair.Q} (${pair.theorem})`]),
+  fill("pairs", ...pairsOf(content.pairs.map(pair => [pair.order, `P = ${pair.P}; Q = ${pair.Q} (${pair.theorem})`])));
+  const lines = files.reduce((sum, [, count]) => sum + count, 0);
+  write($("trusted"), `${lines} lines of code in ${files.length} files, which the trusted checker has loaded since this page `
+    + `was opened, ${content.theorems.length} theorems, and what is not proved here.`);
+  fill("trust", ...pairsOf([...files.map(([path, count]) => [`${count} lines`, path]),
     ...content.theorems.map(([name, statement, read]) => [name, `${statement} (last read: ${read})`]),
     ...content.not_proved_here.map(words => ["not proved here", words])]));
 };
