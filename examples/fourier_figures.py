@@ -136,7 +136,7 @@ def main(names: Iterable[str] = FIGURES, plots: Path | None = None) -> None:
             try:
                 draw(name, rows, plots)
             except ImportError:
-                print("no picture: matplotlib is not installed (pip install 'verified_dp[plot]')", file=sys.stderr)
+                print("no picture: matplotlib is not installed (pip install matplotlib)", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -223,7 +223,7 @@ class Certificate(Mapping[str, Any]):
                     METHODS if methods is None else methods, peers=peers)
 
     def statement(self, form: str = "text") -> str:
-        """The paragraph for a paper or a deployment page: text, markdown or latex."""
+        """The paragraph for a paper or a deployment page: text, markdown, latex; bibtex: an entry for it."""
         return statement(self.document, form)
 
 

@@ -12,8 +12,6 @@ from typing import TextIO
 
 PATIENCE = 2.0
 """Seconds of silence before progress is shown on a terminal, then every second."""
-PLAIN_PATIENCE = 5.0
-"""Seconds of silence before the first plain line elsewhere; each further line after twice the time."""
 
 _COLOURS = {
     "proved": "32", "valid": "32", "certified": "32",
@@ -36,14 +34,14 @@ def paint(words: str, verdict: str) -> str:
 
 
 class Progress:
-    """Shows on standard error what runs: on a terminal one line that is written over, elsewhere a few plain lines.
+    """Shows on standard error, where that is a terminal, what runs: one line that is written over.
 
     A context manager; call it with a short text before each long step.
     limit: the seconds that were stated, of which the share that is over is shown.
     """
 
-    def __init__(self, title: str, limit: float | None = None, *, plain: bool = True) -> None:
-        self._title, self._text, self._limit, self._plain = title, "working", limit, plain
+    def __init__(self, title: str, limit: float | None = None) -> None:
+        self._title, self._text, self._limit = title, "working", limit
         self._start, self._done = time.monotonic(), threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -51,8 +49,8 @@ class Progress:
         self._text = text
 
     def __enter__(self) -> Progress:
-        if sys.stderr is not None and (self._plain or is_terminal(sys.stderr)):
-            self._thread = threading.Thread(target=self._show, args=(is_terminal(sys.stderr),), daemon=True)
+        if is_terminal(sys.stderr):
+            self._thread = threading.Thread(target=self._show, daemon=True)
             self._thread.start()
         return self
 
@@ -73,13 +71,10 @@ class Progress:
             with suppress(OSError, ValueError):
                 _put("\r\x1b[K")
 
-    def _show(self, on_terminal: bool) -> None:
+    def _show(self) -> None:
         """Until the work is done."""
         with suppress(OSError, ValueError):  # nobody reads it any more
-            if on_terminal:
-                self._write_over()
-            else:
-                self._write_lines()
+            self._write_over()
 
     def _write_over(self) -> None:
         """One line, written over every second and wiped at the end."""
@@ -89,13 +84,6 @@ class Progress:
             wait, shown = 1.0, True
         if shown:
             _put("\r\x1b[K")
-
-    def _write_lines(self) -> None:
-        """A line after some seconds, the next after twice as many."""
-        wait = PLAIN_PATIENCE
-        while not self._done.wait(wait):
-            _put(self.line(time.monotonic() - self._start) + "\n")
-            wait *= 2
 
 
 def escaped(text: str) -> str:

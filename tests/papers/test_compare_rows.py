@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -48,24 +49,25 @@ def test_estimates_wait_for_something_that_is_proved() -> None:
     assert shown[0].method.startswith("saddlepoint") and all(row.outside is not None for row in shown if row.estimate)
 
 
-def test_a_default_call_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would begin later is named; with methods named all are asked."""
+def test_the_time_is_shared_and_every_method_is_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row, or not run in time, or does not apply: never two of them, never none."""
     monkeypatch.setattr(comparison, "QUICK", 1e-9)
-    profile = privacy_profile(SAMPLED, "remove")
-    found = compare(profile, "delta", "1", show=lambda row: None, max_seconds=None, methods=None)
-    assert len(found.rows) <= 1 or found.refused
-    assert "not begun" in found.refused["lattice"] and "not begun" in found.refused["prv"]
-    assert not compare(profile, "delta", "1", ("auto", "renyi")).refused
+    monkeypatch.setattr(comparison, "LEAST", 0.02)
+    found = compare(privacy_profile(SAMPLED, "remove"), "delta", "1")
+    rows = {row.method.split()[0] for row in found.rows}
+    assert rows | set(found.late) | set(found.refused) == set(comparison.ALL)
+    assert not rows & set(found.late) and not set(found.refused) & (rows | set(found.late))
+    assert not compare(privacy_profile(SAMPLED, "remove"), "delta", "1", ("auto", "renyi")).refused
+    text = "\n".join(comparison_foot(replace(found, late=("lattice",), refused={"prv": "a reason"}), "epsilon = 1"))
+    assert "not run in time: lattice (" in text and "do not apply:\n  prv: a reason" in text
 
 
 def test_only_methods_that_answered_are_credited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`auto` may have used one that was not begun, or does not apply to every step: then that stands behind it."""
-    monkeypatch.setattr(comparison, "QUICK", 1e-9)
+    """`auto` may have used one that was not asked, or does not apply to every step: then that stands behind it."""
     profile = privacy_profile(compose((PoissonSampled(Gaussian("1"), "1/10"), 50), Gaussian("2")), "remove")
-    found = compare(profile, "delta", "1", show=lambda row: None)
-    assert "not begun" in found.refused["contour"] and "contour" in found.proved.methods
+    found = compare(profile, "delta", "1", ("auto", "renyi"), digits=6)
     credited = next(line for line in comparison_foot(found, "epsilon = 1") if "proved by" in line)
-    assert credited.endswith(f" proved by auto ({', '.join(found.proved.methods)})")
+    assert credited.endswith(" proved by auto (contour)")
     found = compare(profile, "delta", "1", ("auto", "contour", "renyi"), digits=6)
     enclosed = {row.method: row.enclosure for row in found.rows}
     assert enclosed["renyi"] is not None and enclosed["renyi"].upper > found.proved.upper

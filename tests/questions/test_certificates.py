@@ -65,11 +65,18 @@ def test_names_stay_functions_whatever_was_imported() -> None:
 def test_statement_says_all_there_is(certificate: Certificate) -> None:
     text = certificate.statement()
     for words in ("one record added or removed", "14063 steps", "noise multiplier 1.1", "8/1875", "60.0021 epochs",
-                  "(3.01, 1e-5)", "is proved to hold", certificate["result"]["epsilon"]["upper"], "somewhere",
+                  "(3.01, 1e-5)", "is proved to hold", "the smallest epsilon is 2.382 (rounded up)", "somewhere",
                   "may depend on what earlier ones released", certificate["sha256"], *certificate["assumptions"]):
         assert words in text
     assert r"a\_title \& more" in certificate.statement("latex") and r"\item" in certificate.statement("latex")
     assert "\n- neighbours" in statement(certificate, "markdown")
+    for words in (r"of $(3.01, 10^{-5})$-differential", r"At $\delta = 10^{-5}$ the smallest $\varepsilon$ is $2.382$"):
+        assert words in certificate.statement("latex")
+    cited = certificate.statement("bibtex")
+    assert cited.startswith(f"@misc{{verified-dp-{certificate['sha256'][:12]},\n  title = {{{{Certificate of $(3.01")
+    assert rf"SHA-256 \texttt{{{certificate['sha256']}}}" in cited and cited.count("{") == cited.count("}")
+    untitled = {**certificate.document, "claim": {**certificate.document["claim"], "title": ""}}
+    assert statement(untitled).startswith("The claim of (3.01, 1e-5)-differential privacy is proved to hold. ")
 
 
 def test_a_statement_is_not_steered_by_a_title(certificate: Certificate) -> None:

@@ -23,7 +23,6 @@ from verified_dp import (
     Laplace,
     MixtureOfGaussians,
     PoissonSampled,
-    Unsupported,
     compose,
     privacy_profile,
 )
@@ -209,7 +208,7 @@ def test_frame_is_made_by_pandas_where_it_is(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_missing_package_says_how_to_get_it() -> None:
-    with pytest.raises(Unsupported, match="pip install nothing_of_that_name"):
+    with pytest.raises(InvalidInput, match="pip install nothing_of_that_name"):
         module.optional("nothing_of_that_name", "nothing_of_that_name")
 
 

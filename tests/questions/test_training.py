@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,32 @@ def test_shuffled_batches_lie_between_an_attack_and_plain_steps(
     found, out, _ = run(*NOISE, *MNIST[:-1], "3", "--relation", "zero-out", "--sampling", "shuffled", *question)
     words = " ".join(out.split())
     assert found == code and said in words and "705 steps = 3 epochs of 235 batches" in words
+
+
+def test_a_wide_answer_says_which_sampling_has_a_narrow_one(run: Any) -> None:
+    asked = (*NOISE, "--sampling-probability", "1/20", "--epochs", "2", "--sampling", "shuffled", "--delta", "1e-5")
+    code, out, _ = run(*asked)
+    words = " ".join(out.split())
+    assert code == 0 and "instead --sampling poisson: epsilon = " in words
+    assert "--sampling random-allocation: epsilon" in words
+    stated = re.search(r"poisson: epsilon = (\S+)", words)
+    again = run(*asked[:-4], "--sampling", "poisson", "--delta", "1e-5")[1]
+    assert stated and again.startswith(f"epsilon = {stated[1]} at delta = 1e-5, proved\n")
+
+
+def test_noise_for_a_target_is_one_line(run: Any) -> None:
+    sizes = ("--sampling", "poisson", "--batch-size", "25", "--dataset-size", "1000", "--delta", "1e-5")
+    code, out, err = run(*sizes, "--steps", "100", "--target-epsilon", "0.8", "--json")
+    row = json.loads(out)
+    assert (code, err, row["schema"], row["solve"]) == (0, "", "verified-dp/calibration/1", "noise_multiplier")
+    assert float(row["at_value"]["upper"]) <= 0.8 < float(row["at_neighbour"]["lower"])
+    shown = run(*sizes, "--steps", "100", "--target-epsilon", "0.8")[1]
+    assert shown.startswith(f"noise_multiplier = {row['value']} meets epsilon = 0.8 at delta = 1e-5, proved\n")
+    spec = parse_spec(run(*sizes, "--steps", "100", "--target-epsilon", "0.8", "--toml")[1])
+    assert spec.claim is not None and spec.claim.epsilon_text == "0.8"
+    for wrong, key in ((NOISE, "noise-multiplier"), (("--claim", "1,1e-5"), "--claim"), (("--solve", "s"), "solve")):
+        code, out, err = run(*sizes, "--steps", "9", *wrong, "--target-epsilon", "1")
+        assert (code, out) == (2, "") and key in err
 
 
 def test_shuffled_epochs_are_whole_and_their_last_batch_may_be_smaller() -> None:
@@ -179,9 +206,8 @@ def test_a_fixed_size_is_answered(run: Any) -> None:
     assert code == 0 and "epsilon" in out
 
 
-def test_a_float_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="exact"):
-        Training(1.1, "poisson", "1/10", steps=10)  # type: ignore[arg-type]
+def test_floats_are_the_decimals_they_print_as() -> None:
+    assert Training(1.1, "poisson", 0.1, steps=10.0).toml() == Training("1.1", "poisson", "0.1", steps=10).toml()
 
 
 def test_random_allocation_is_whole_epochs() -> None:

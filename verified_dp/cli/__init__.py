@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from verified_dp.cli.arguments import UsageError, attached, parser
+from verified_dp.cli.arguments import UsageError, attached, check_options, parser
 from verified_dp.cli.inputs import named_files
 from verified_dp.cli.output import INTERRUPTED, PIPE_CLOSED, UNDECIDED, WRONG, Failure, Output, complain
 from verified_dp.core.kernel.errors import VerifiedDPError
@@ -45,7 +45,9 @@ def _run(arguments: list[str]) -> int:
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     out = Output(as_json="--json" in options)
     try:
-        args = parser().parse_args(arguments)
+        top = parser()
+        check_options(arguments, top)
+        args = top.parse_args(arguments)
         if (suffix := getattr(args, "suffix", None)) is not None:
             args.files = named_files(args.files, suffix)
         return int(args.run(args, out))

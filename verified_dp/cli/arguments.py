@@ -32,6 +32,9 @@ from verified_dp.cli.training import add_dpsgd
 
 PROGRAM = "verified-dp"
 
+_MORE = """\
+more commands: report (pages about claims, as certify --html), ledger (a privacy filter or odometer in a file),
+completion (what a shell needs to complete these words)."""
 _EXIT_CODES = """\
 exit codes:
   0  answered, proved, or valid; 1  refuted, or an invalid certificate;
@@ -108,9 +111,42 @@ class _Parser(ArgumentParser):
         raise UsageError(message, self.prog)
 
 
+OTHER_NAMES = {
+    "--noise-multiplier": "--noise --noise-scale --noise-level --sigma --std --nm",
+    "--sampling-probability": "--sample-rate --sampling-rate --sample-probability --rate --q",
+    "--batch-size": "--batch --lot-size --lot --bs --batchsize",
+    "--dataset-size": "--n --num-examples --number-of-examples --records --num-records --train-size --size",
+    "--steps": "--iterations --num-steps --step --compositions --count",
+    "--epochs": "--num-epochs --epoch", "--epsilon": "--eps --target-eps", "--delta": "--target-delta",
+    "--target-epsilon": "--target-eps --target",
+    "--relation": "--adjacency --neighbours --neighbors --neighboring-relation",
+    "--sampling": "--sampler --scheme --sampling-scheme", "--max-seconds": "--timeout --time --seconds",
+    "--out": "--output --output-dir --certificates", "--html": "--page --report", "--claim": "--claimed",
+}
+"""An option -> what other programs call it."""
+
+
+def check_options(arguments: list[str], top: ArgumentParser) -> None:
+    """UsageError for an option that the command does not have, with the one that was meant."""
+    from difflib import get_close_matches
+
+    commands = next(one.choices for one in top._actions if isinstance(one.choices, dict))
+    command = commands.get(arguments[0]) if arguments else None
+    if command is None or arguments[0] == "ledger":
+        return
+    known = command._option_string_actions
+    for word in (arguments[: arguments.index("--")] if "--" in arguments else arguments)[1:]:
+        name = word.partition("=")[0]
+        if not name.startswith("--") or name in known:
+            continue
+        meant = [option for option, names in OTHER_NAMES.items() if option in known and name in names.split()]
+        near = meant or get_close_matches(name, known, 1)
+        raise UsageError(f"unrecognized option {name}" + (f": write {near[0]}" if near else ""), command.prog)
+
+
 _VALUED = ("--epsilon", "--delta", "--digits", "--method", "--max-seconds", "--set", "--claim", "--fpr", "--prior",
            "--noise-multiplier", "--sampling-probability", "--batch-size", "--dataset-size", "--steps", "--epochs",
-           "--threshold")
+           "--target-epsilon", "--threshold")
 
 
 def attached(arguments: Iterable[str]) -> list[str]:
@@ -131,13 +167,15 @@ def attached(arguments: Iterable[str]) -> list[str]:
 def parser() -> ArgumentParser:
     """The parser of all commands; the namespace it returns has the command's function as `run`."""
     top = _Parser(prog=PROGRAM, allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter,
-                  description="Differential-privacy accounting with proved digits.", epilog=_EXIT_CODES)
+                  description="Differential-privacy accounting with proved digits.",
+                  epilog=f"{_MORE}\n\n{_EXIT_CODES}")
     top.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, summary: str, examples: str, *options: Callable[[ArgumentParser], None]) -> ArgumentParser:
+        listed: dict[str, Any] = {} if name in _UNLISTED else {"help": summary}
         made = commands.add_parser(
-            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
+            name, **listed, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
             formatter_class=RawDescriptionHelpFormatter, epilog=f"{examples}\n\n{_EXIT_CODES}")
         for add in options:
             add(made)
@@ -160,11 +198,15 @@ def parser() -> ArgumentParser:
     command("attack", "bound epsilon from below by an attack on what was run", _ATTACK, add_attack, _json)
     command("convert", "write another library's history as a specification", _CONVERT, _convert, _json)
     command("statement", "write the paragraph that a certificate supports", _STATEMENT, add_statement, _json)
-    add_ledger(commands.add_parser("ledger", help="keep a privacy filter or odometer in a file", allow_abbrev=False,
+    add_ledger(commands.add_parser("ledger", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
     add_completion(command("completion", "write what a shell needs to complete this program's words", _COMPLETION), top)
     return top
+
+
+_UNLISTED = ("report", "completion")
+"""Commands that the first list leaves out."""
 
 
 def _files(command: ArgumentParser) -> None:
@@ -235,8 +277,8 @@ def _convert(command: ArgumentParser) -> None:
 
 def _source(command: ArgumentParser, **settings: Any) -> None:
     command.add_argument("--from", dest="source", choices=SOURCES, help="the library whose file it is", **settings)
-    command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="exact-binary",
-                         help="read a float as the number it is, or as the decimal that is printed (exact-binary)")
+    command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="shortest-decimal",
+                         help="read a float as the decimal it prints as, or as the number it is (shortest-decimal)")
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
     command.add_argument("--sampling", choices=("poisson", "shuffled"), help="how an Opacus training drew its batches, "
                          "which its history does not say (Poisson samples are taken for granted)")

@@ -48,7 +48,7 @@ def run_calibrate(args: Namespace, out: Output) -> int:
         start = time.monotonic()
         found = _calibrated(file, args, limits if place is None else limits.share(_SEARCH_SHARE))
         kept = {} if place is None else _certified(found, file, place, limits.after(start))
-        out.result({**calibration_row(found), **kept}, lambda: _lines(found, list(kept.values()), limits))
+        out.result({**calibration_row(found), **kept}, lambda: calibration_lines(found, list(kept.values()), limits))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -90,7 +90,8 @@ def calibration_row(found: Calibration) -> Row:
             "relation": found.at_value.relation, "tight": found.at_value.tight}
 
 
-def _lines(found: Calibration, certificates: list[str], limits: Limits) -> list[str]:
+def calibration_lines(found: Calibration, certificates: list[str], limits: Limits) -> list[str]:
+    """The value and its neighbour for people."""
     from verified_dp.calibration import plain
     from verified_dp.cli.text import assumed, field, number_words, standing_lines
     from verified_dp.core.kernel.dyadic import decimal_down

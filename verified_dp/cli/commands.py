@@ -138,7 +138,7 @@ def run_certify(args: Namespace, out: Output) -> int:
         table.end()
     if pages is not None:
         pages.end(out)
-    return code
+    return code if pages is None else pages.code(code)
 
 
 def certificate_paths(files: Sequence[str], folder: str | None) -> Iterator[str | None]:

@@ -86,7 +86,7 @@ def run_history(args: Namespace, out: Output) -> int:
     judged = certify_history(args.history, spec, args.delta, limits, place)
     page = None if pages is None else pages.add(args.history, judged.document)
     out.result(verdict_row(judged, page), lambda: verdict_text(judged, limits, page))
-    return VERDICTS[judged.verdict]
+    return VERDICTS[judged.verdict] if pages is None else pages.code(VERDICTS[judged.verdict])
 
 
 def certify_history(file: str, spec: Converted, delta: str, limits: Limits, place: str | None) -> Judged:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from verified_dp.cli.inputs import distinct_names
-from verified_dp.cli.output import Output, store
+from verified_dp.cli.output import WRONG, Output, complain, store
 from verified_dp.core.kernel.errors import InvalidInput, VerifiedDPError
 from verified_dp.reading import reason
+from verified_dp.terminal import Progress
 
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
@@ -28,14 +29,19 @@ class Pages:
     """Pages of claims: of one claim in the file itself, of several in a folder beside it, which holds their index.
 
     seconds: for each curve, a few where it is None. methods: to be compared, with commas; all where it is None.
-    Raises: Unsupported without jinja2, InvalidInput; before anything is computed.
+    missing: whether jinja2 is; verdicts are told all the same. Raises InvalidInput, before anything is computed.
     """
 
     def __init__(self, target: str, files: Sequence[str], seconds: float | None = None, methods: str | None = None,
                  *, peers: bool = True) -> None:
         from verified_dp.report.pages import METHODS, SECONDS, check_methods, environment
 
-        environment()
+        self.missing = False
+        try:
+            environment()
+        except InvalidInput as error:
+            complain(f"verified-dp: no page is written: {error}")
+            self.missing = True
         if Path(target).is_dir():
             raise InvalidInput("html", target, "the name of a file (a folder is there)")
         if len(files) > 1 and not Path(target).suffix:
@@ -61,14 +67,22 @@ class Pages:
             self.errors[file] = str(error)
             raise
 
-    def add(self, file: str, document: Document) -> str:
+    def code(self, code: int) -> int:
+        """The exit code of a command that has ended with another."""
+        return WRONG if self.missing else code
+
+    def add(self, file: str, document: Document) -> str | None:
         """Write a certificate's page; its place. The caller has verified the certificate, or written it."""
+        if self.missing:
+            return None
         from verified_dp.report.facts import read_certificate
         from verified_dp.report.pages import page
 
-        judged, several = read_certificate(document, self._names[file]), len(self._names) > 1
-        place = self._folder / f"{judged.name}.html" if several else self._target
-        _write(place, page(judged, back=quote(f"../{self._target.name}") if several else "", **self._page))
+        with Progress(file) as progress:
+            progress("curves, methods and pictures of its page")
+            judged, several = read_certificate(document, self._names[file]), len(self._names) > 1
+            place = self._folder / f"{judged.name}.html" if several else self._target
+            _write(place, page(judged, back=quote(f"../{self._target.name}") if several else "", **self._page))
         self._done.append((judged, quote(f"{self._folder.name}/{judged.name}.html")))
         return str(place)
 
@@ -76,7 +90,7 @@ class Pages:
         """Write the index where there are several inputs."""
         from verified_dp.report.pages import index
 
-        if len(self._names) > 1:
+        if len(self._names) > 1 and not self.missing:
             _write(self._target, index(self._done, self.errors))
             if not out.as_json:
                 out.write([f"index of {len(self._done)}: {self._target}"])

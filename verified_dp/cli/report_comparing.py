@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from verified_dp.cli.text import WIDTH, clipped
+from verified_dp.cli.text import WIDTH, clipped, number_words
 from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
 from verified_dp.terminal import escaped
 
@@ -32,8 +32,9 @@ def row_line(row: Row) -> str:
 def comparison_foot(found: Comparison, given: str) -> list[str]:
     """What the rows prove together, warnings, and what was refused and why."""
     proved = found.proved
-    summary = f"{found.quantity} = {proved.notation()} at {given}, proved by {', '.join(_provers(found.rows, proved))}"
-    return ["", summary, *_warnings(found.rows), *_refused(found.refused)]
+    head, tail = number_words(proved)
+    summary = f"{head} at {given}, proved by {', '.join(_provers(found.rows, proved))}" + (f"; {tail}" if tail else "")
+    return ["", summary, *_warnings(found.rows), *_late(found.late), *_refused(found.refused)]
 
 
 def _provers(rows: Iterable[Row], proved: Enclosure) -> Iterator[str]:
@@ -56,10 +57,9 @@ def _enclosed(row: Row) -> str:
 
 
 def _estimated(row: Row) -> str:
-    """An estimate that lies outside of what is proved says so, with its relative error."""
-    where = "outside" if row.outside else "inside"
-    error = f" by {row.error}" if row.error and row.outside else ""
-    words = f"estimate, {where}{error}"
+    """An estimate that lies outside of what is proved says so, with its error relative to the true value."""
+    error = f" by {row.error} of the true value" if row.error and row.outside else ""
+    words = f"estimate, outside of what is proved{error}" if row.outside else "estimate, inside of what is proved"
     return _LINE.format(row.method, f"about {_cut(row.estimate or '')}", "", f"{row.seconds:.2g}", words)
 
 
@@ -78,6 +78,11 @@ def _warnings(rows: Iterable[Row]) -> list[str]:
     """What a method says against its own estimates, once each."""
     notes = dict.fromkeys(f"{row.method.split()[0]}: {row.note}" for row in rows if row.note.startswith("warning"))
     return [line for note in notes for line in ("", *wrap(escaped(note), WIDTH, subsequent_indent="  "))]
+
+
+def _late(late: Sequence[str]) -> list[str]:
+    more = "name them with --methods, or give --max-seconds or --digits, for more time"
+    return ["", f"not run in time: {', '.join(late)} ({more})"] if late else []
 
 
 def _refused(refused: Mapping[str, str]) -> list[str]:

@@ -52,12 +52,12 @@ def run_report(args: Namespace, out: Output) -> int:
                 return REFUTED
             place = pages.add(file, document)
         row = {"schema": schema("report"), "file": file, "verdict": document["verdict"], "page": place}
-        out.result(row, lambda: [f"{row['verdict']}: {file}: {place}"])
+        out.result(row, lambda: [f"{row['verdict']}: {file}" + (f": {place}" if place else "")])
         return VERDICTS[document["verdict"]]
 
     code = for_each(args.files, work, out)
     pages.end(out)
-    return code
+    return pages.code(code)
 
 
 def _document(file: str, limits: Limits) -> Document:

@@ -17,7 +17,8 @@ def add_statement(command: ArgumentParser) -> None:
     """The options of statement."""
     command.set_defaults(run=run_statement, suffix=".json")
     command.add_argument("files", nargs="+", metavar="CERT", help="certificate (JSON), a folder of them, or -")
-    command.add_argument("--format", default="text", metavar="FORM", help="text, markdown or latex (text)")
+    command.add_argument("--format", default="text", metavar="FORM",
+                         help="text, markdown, latex, or bibtex to cite the certificate (text)")
 
 
 def run_statement(args: Namespace, out: Output) -> int:

@@ -9,9 +9,12 @@ from verified_dp.cli.output import ANSWERED, Output, Row
 from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import Pages
     from verified_dp.core.kernel.composition import Claim
+    from verified_dp.enclosure import Enclosure
     from verified_dp.questions.training import Training
 
 EXAMPLES = """\
@@ -20,6 +23,8 @@ examples:
       --sampling poisson --delta 1e-5
   verified-dp dpsgd --noise-multiplier 1.1 --sampling-probability 8/1875 --steps 14063 \\
       --sampling poisson --claim 3.01,1e-5 --out certificates
+  verified-dp dpsgd --batch-size 256 --dataset-size 50000 --epochs 30 --sampling poisson \\
+      --target-epsilon 1 --delta 1e-5
   verified-dp dpsgd --noise-multiplier 1.1 --sampling-probability 0.01 --epochs 10 --sampling poisson --toml"""
 
 NAME = "dpsgd"
@@ -29,8 +34,7 @@ NAME = "dpsgd"
 def add_dpsgd(command: ArgumentParser) -> None:
     """The options of dpsgd."""
     command.set_defaults(run=run_dpsgd, method="auto", set=[])
-    command.add_argument("--noise-multiplier", required=True, metavar="S",
-                         help="sigma / largest norm of one record's gradient")
+    command.add_argument("--noise-multiplier", metavar="S", help="sigma / largest norm of one record's gradient")
     command.add_argument("--sampling", required=True, metavar="SCHEME",
                          help="how batches are drawn: poisson, random-allocation, shuffled, cyclic-poisson, "
                               "truncated-poisson, without-replacement (a fixed size), with-replacement")
@@ -47,6 +51,9 @@ def add_dpsgd(command: ArgumentParser) -> None:
     asked.add_argument("--delta", metavar="D", help="enclose epsilon at this delta")
     asked.add_argument("--epsilon", metavar="E", help="enclose delta at this epsilon")
     asked.add_argument("--claim", metavar="E,D", help="prove or refute (epsilon, delta)")
+    command.add_argument("--target-epsilon", metavar="E", help="with --delta: find what just meets (E, delta)")
+    command.add_argument("--solve", default="noise-multiplier", metavar="WHAT",
+                         help="what to find: noise-multiplier, steps or batch-size (noise-multiplier)")
     command.add_argument("--toml", action="store_true", help="print the specification instead, with the claim if given")
     command.add_argument("--out", metavar="DIR", help="write the claim's certificate to DIR/dpsgd.json")
     command.add_argument("--html", metavar="FILE", help="write the claim's page there")
@@ -54,11 +61,18 @@ def add_dpsgd(command: ArgumentParser) -> None:
 
 
 def run_dpsgd(args: Namespace, out: Output) -> int:
-    """verified-dp dpsgd --noise-multiplier S --sampling SCHEME ... (--delta D | --epsilon E | --claim E,D | --toml)"""
+    """verified-dp dpsgd --noise-multiplier S --sampling SCHEME ... (--delta D | --epsilon E | --claim E,D | --toml)
+
+    Or --target-epsilon E --delta D, without what is solved for.
+    """
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import pages_or_none
     from verified_dp.questions.training import Training
 
+    if args.target_epsilon is not None:
+        return _solved(args, Limits.of(args), out)
+    if args.noise_multiplier is None:
+        raise InvalidInput("noise-multiplier", None, "given, or --target-epsilon E to find the least noise for it")
     training = Training(args.noise_multiplier, args.sampling, args.sampling_probability, args.batch_size,
                         args.dataset_size, args.steps, args.epochs, args.relation, args.groups, args.largest_batch)
     claim, limits = _claim(args.claim, training), Limits.of(args)
@@ -73,6 +87,35 @@ def run_dpsgd(args: Namespace, out: Output) -> int:
     pages = pages_or_none(args.html, [NAME], limits)
     return (_certified(training, claim, limits, args.out, pages, out) if claim
             else _answered(training, args, limits, out))
+
+
+def _solved(args: Namespace, limits: Limits, out: Output) -> int:
+    """The least noise, the most steps or the largest batch that meet the target."""
+    from verified_dp.cli.calibrating import calibration_lines, calibration_row
+    from verified_dp.cli.interrupts import best_so_far
+    from verified_dp.core.kernel.exact import open_unit
+    from verified_dp.terminal import Progress
+    from verified_dp.training import solve_training
+
+    for key in ("epsilon", "claim", "out", "html"):
+        if (given := getattr(args, key)) is not None:
+            raise InvalidInput(key, given, "left out with --target-epsilon")
+    if args.delta is None:
+        raise InvalidInput("delta", None, "given with --target-epsilon")
+    open_unit(args.delta, "delta")
+    stated = {key: getattr(args, key) for key in ("noise_multiplier", "sampling", "sampling_probability", "batch_size",
+                                                  "dataset_size", "steps", "epochs", "relation", "groups",
+                                                  "largest_batch")}
+    with Progress(NAME, limits.max_seconds) as progress, best_so_far():
+        found = solve_training(args.solve, args.target_epsilon, args.delta, digits=limits.digits,
+                               max_seconds=limits.max_seconds, progress=progress, **stated)
+    if args.toml:
+        from verified_dp.interop.writing import spec_toml
+
+        out.write(spec_toml(found.met).splitlines())
+        return ANSWERED
+    out.result(calibration_row(found), lambda: calibration_lines(found, [], limits))
+    return ANSWERED
 
 
 def _claim(text: str | None, training: Training) -> Claim | None:
@@ -101,7 +144,8 @@ def _answered(training: Training, args: Namespace, limits: Limits, out: Output) 
     spec = training.spec()
     found = enclose(spec, NAME, quantity, at, limits)
     out.result({**result_row(found, given, typed), **_beside(training)}, lambda: answer_text(
-        found, f"{given} = {typed}", spec, limits, field("sampling", training.derived())))
+        found, f"{given} = {typed}", spec, limits,
+        [*field("sampling", training.derived()), *_instead(training, found, quantity, at)]))
     return ANSWERED
 
 
@@ -115,7 +159,39 @@ def _certified(training: Training, claim: Claim, limits: Limits, folder: str | N
     page = None if pages is None else pages.add(NAME, judged.document)
     out.result({**verdict_row(judged, page), **_beside(training)}, lambda: [
         *verdict_text(judged, limits, page), *field("sampling", training.derived())])
-    return VERDICTS[judged.verdict]
+    return VERDICTS[judged.verdict] if pages is None else pages.code(VERDICTS[judged.verdict])
+
+
+SECONDS_INSTEAD = 8.0
+"""For each way to draw batches that would have a narrow answer."""
+
+
+def _instead(training: Training, found: Enclosure, quantity: str, at: Fraction) -> list[str]:
+    """Of shuffled batches: what the same training would have under two schemes of which the number itself is known."""
+    from dataclasses import replace
+
+    from verified_dp.cli.commands import enclose
+    from verified_dp.cli.limits import Limits
+    from verified_dp.cli.text import field, number_words
+    from verified_dp.core.kernel.errors import VerifiedDPError
+
+    if training.sampling != "shuffled" or found.status != "wide":
+        return []
+    drawn = {"poisson": (training, "every record in each batch by a coin of its own"),
+             "random-allocation": (replace(training, batch_size=None, dataset_size=None,
+                                           sampling_probability=f"1/{training.batches}"),
+                                   f"every record in one of the {training.batches} batches of an epoch, by lot")}
+    lines: list[str] = []
+    for scheme, (other, words) in drawn.items():
+        try:
+            spec = replace(other, sampling=scheme).spec()
+            answer = enclose(spec, scheme, quantity, at, Limits(None, "auto", SECONDS_INSTEAD, {}))
+        except VerifiedDPError:
+            continue
+        head, tail = number_words(answer)
+        told = f"{head}; {tail}" if tail else head
+        lines += field("" if lines else "instead", f"--sampling {scheme}: {told} ({words})")
+    return lines
 
 
 def _beside(training: Training) -> Row:

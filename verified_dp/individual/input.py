@@ -39,7 +39,6 @@ from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count, 
 PARTS = 64
 """Parts of (0, 1] where the caller states none: eps_i then is known to a few parts in a thousand."""
 RECORDS_AT_ONCE, STEPS_AT_ONCE = 200_000, 16 * WORD
-INSTALL = "reading Parquet needs DuckDB: pip install 'verified-dp[individual]'"
 
 
 class Recorder:
@@ -245,7 +244,7 @@ def _connected(memory: str, threads: int | None) -> Iterator[Any]:
     try:
         import duckdb
     except ImportError:
-        raise Unsupported(INSTALL) from None
+        raise InvalidInput("duckdb", None, "installed: pip install duckdb") from None
     options: dict[str, Any] = {"memory_limit": memory, "preserve_insertion_order": False}
     options |= {} if threads is None else {"threads": threads}
     try:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
     from verified_dp.individual.counts import Progress
     from verified_dp.individual.losses import IndividualLosses
 
-INSTALL = "pictures need matplotlib: pip install 'verified-dp[plot]'"
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:purple", "tab:brown")
 BAR = 24
 """Characters of a progress bar."""
@@ -31,7 +30,7 @@ def progress_bar(title: str) -> Iterator[Progress]:
     """What to hand to `progress=`: on a terminal a bar on standard error after some seconds, elsewhere nothing."""
     from verified_dp.terminal import Progress as Shown
 
-    with Shown(title, plain=False) as shown:
+    with Shown(title) as shown:
         yield lambda share, text: shown(bar(share, text))
 
 
@@ -177,5 +176,5 @@ def _axes(axes: Any) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise Unsupported(INSTALL) from None
+        raise InvalidInput("matplotlib", None, "installed: pip install matplotlib") from None
     return Figure(figsize=(6, 4), layout="constrained").subplots()

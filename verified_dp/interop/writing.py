@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from verified_dp.core.kernel.composition import Composition, Grouped, Sampled, Spec
-from verified_dp.core.kernel.exact import fraction_text
+from verified_dp.core.kernel.exact import decimal_text, fraction_text
 from verified_dp.interop.reading import Converted
 
 
@@ -22,7 +22,7 @@ def spec_toml(spec: Spec) -> str:
     <BLANKLINE>
     [[mechanism]]
     kind = "gaussian"
-    noise_multiplier = "11/10"
+    noise_multiplier = "1.1"
     count = 3
     <BLANKLINE>
     """
@@ -79,12 +79,19 @@ def _claim(spec: Spec) -> Iterator[str]:
 
 
 def _value(value: bool | int | Fraction | tuple[Fraction, ...]) -> str:
-    """Integers, true and false bare, other numbers as quoted fractions, lists of them."""
+    """Integers, true and false bare, other numbers quoted: decimals where a float prints as one, else fractions."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
         return f"[{', '.join(_value(each) for each in value)}]"
-    return str(value) if isinstance(value, int) else _text(fraction_text(value))
+    if isinstance(value, int):
+        return str(value)
+    text = decimal_text(value)
+    return _text(text if len(text) <= _LONGEST else fraction_text(value))
+
+
+_LONGEST = 24
+"""Characters of a float's decimal."""
 
 
 def _text(text: str) -> str:

@@ -30,9 +30,10 @@ from verified_dp.search.deadline import is_stopped
 ALL = ("auto", "closed-form", "fourier", "renyi", "saddlepoint", "berry-esseen", "edgeworth", "prv", "contour",
        "lattice", "buckets")
 """Every method in the order in which they are asked: what estimates are measured by, then the slowest last."""
-QUICK = 2.0
+QUICK = 8.0
 """Seconds of processor time that all methods share where neither methods nor digits nor a time are asked for."""
-
+LEAST = 0.15
+"""Seconds that each of them has at least."""
 COARSE = 3
 """Digits of the methods whose cost grows with them, where nobody asks for any."""
 _COARSE_ALWAYS = ("lattice", "fourier")
@@ -61,12 +62,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """proved: the intersection of all enclosures. refused: method -> why it does not apply."""
+    """proved: the intersection of all enclosures. refused: method -> why it does not apply. late: methods that were not
+    asked, or had nothing to show in their share of the time.
+    """
 
     quantity: str
     proved: Enclosure
     rows: tuple[Row, ...]
     refused: Mapping[str, str]
+    late: tuple[str, ...] = ()
 
 
 @alone
@@ -77,7 +81,7 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
     """Ask every method for delta (at = eps) or epsilon (at = delta).
 
     methods: None: all; where no digits are asked for either, few digits and points of those whose cost grows with them,
-    until QUICK seconds are over if max_seconds is not given, which is for each method, not for all. parameters: method
+    who share QUICK seconds if max_seconds is not given, which is for each method, not for all. parameters: method
     -> its parameters.
     show: called with each row as soon as it is there, an estimate compared with what is proved until then; after Ctrl-C
     no further method is asked, and KeyboardInterrupt raised where nothing is proved yet. executor: where the methods
@@ -94,30 +98,40 @@ def compare(profile: PrivacyProfile, quantity: str, at: Number, methods: Sequenc
         raise InvalidInput("parameters", unused[0], "of a paper's method that is asked: "
                            + (", ".join(with_parameters) or "none is"))
     found = _Rows(show)
-    refused: dict[str, str] = {}
+    refused, late = dict[str, str](), list[str]()
     asked = {name: _begin(executor, max_seconds, profile, quantity, at, name,
                           {**(_COARSE_PARAMETERS.get(name, {}) if quick else {}), **(parameters or {}).get(name, {})},
                           _coarse(profile, name) if quick else digits)
              for name in sorted(dict.fromkeys(methods), key=ALL.index)}
     for number, (name, answer) in enumerate(asked.items(), 1):
         if is_stopped():
+            late += list(asked)[number - 1:]
             break
-        left = limit - (process_time() - start)
-        if left < 0 and found.proved is not None:
-            refused[name] = f"not begun: {QUICK:g} s were over; name the methods, or give digits or seconds"
-            continue
+        share = max((limit - (process_time() - start)) / (len(asked) - number + 1), LEAST)
         if profile.progress is not None:
             profile.progress(f"{name}, method {number} of {len(methods)}")
         try:
-            found.add(answer(max(left, 0.1) if left < math.inf else max_seconds))
+            rows = answer(share if share < math.inf else max_seconds)
         except Unsupported as error:
             refused[name] = str(error)
+            continue
+        if all(map(_is_empty, rows)):
+            late.append(name)
+        else:
+            found.add(rows)
     proved = found.proved
     if proved is None and is_stopped():
         raise KeyboardInterrupt
     if proved is None:
         raise Unsupported("no method that applies here proves an interval: ask one of the estimates by its name")
-    return Comparison(quantity, proved, tuple(_judged(row, proved) for row in found.rows), refused)
+    return Comparison(quantity, proved, tuple(_judged(row, proved) for row in found.rows), refused, tuple(late))
+
+
+def _is_empty(row: Row) -> bool:
+    """Whether a row says nothing: no estimate, and no more than that delta is a probability, epsilon not negative."""
+    found = row.enclosure
+    return found is not None and found.lower <= 0 and (
+        found.upper >= 1 if found.quantity == "delta" else found.upper.is_infinite)
 
 
 def _coarse(profile: PrivacyProfile, name: str) -> int | None:

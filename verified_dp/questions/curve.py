@@ -18,7 +18,7 @@ from flint import arb, ctx
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.dyadic import Dyadic, exact_ball
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.enclosure import Enclosure, table_html
@@ -182,11 +182,11 @@ def new_axes() -> Any:
 
 
 def optional(module: str, package: str) -> Any:
-    """An optional package's module. Raises Unsupported, saying how to get it."""
+    """An optional package's module. Raises InvalidInput, saying how to get it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError:
-        raise Unsupported(f"{package} is not installed: pip install {package}", package) from None
+        raise InvalidInput(package, None, f"installed: pip install {package}") from None
 
 
 def read_points(text: str, key: str) -> list[str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from verified_dp.core.kernel import exact
+from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.terminal import escaped
 
-FORMATS = ("text", "markdown", "latex")
+FORMATS = ("text", "markdown", "latex", "bibtex")
 _UNITS = {
     "add-or-remove": "one record added or removed", "add": "one record added", "remove": "one record removed",
     "zero-out": "one record replaced by one that contributes nothing", "replace": "one record replaced by another"}
@@ -39,10 +41,45 @@ def statement(certificate: Mapping[str, Any], form: str = "text") -> str:
     """
     if form not in FORMATS:
         raise InvalidInput("format", form, "one of " + ", ".join(FORMATS))
-    escape = latex if form == "latex" else str
-    words, items = ([escape(escaped(one)) for one in part]
-                    for part in (sentences(certificate), certificate["assumptions"]))
-    return "\n\n".join([" ".join(words), "\n".join(_LISTS[form](items))])
+    if form == "bibtex":
+        return _bibtex(certificate)
+    say = _LATEX_WORDS if form == "latex" else _PLAIN_WORDS
+    items = [say.text(one) for one in certificate["assumptions"]]
+    return "\n\n".join([" ".join(sentences(certificate, say)), "\n".join(_LISTS[form](items))])
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a form writes free text, a number, and a formula around numbers."""
+
+    text: Callable[[str], str]
+    number: Callable[[str], str]
+    formula: Callable[[str], str]
+    epsilon: str
+    delta: str
+
+
+def _power(number: str) -> str:
+    """A decimal as TeX shows it: 1e-5 is 10^{-5}."""
+    mantissa, e, power = number.partition("e")
+    if not e:
+        return mantissa
+    return ("" if mantissa == "1" else f"{mantissa} \\cdot ") + f"10^{{{int(power)}}}"
+
+
+_PLAIN_WORDS = Words(escaped, str, str, "epsilon", "delta")
+_LATEX_WORDS = Words(lambda text: latex(escaped(text)), _power, lambda formula: f"${formula}$", r"\varepsilon",
+                     r"\delta")
+
+
+def _bibtex(certificate: Mapping[str, Any]) -> str:
+    claim, say = certificate["claim"], _LATEX_WORDS
+    pair = say.formula(f"({say.number(claim['epsilon'])}, {say.number(claim['delta'])})")
+    title = f"Certificate of {pair}-differential privacy" + (f": {say.text(claim['title'])}" if claim["title"] else "")
+    return "\n".join([
+        f"@misc{{verified-dp-{certificate['sha256'][:12]},", f"  title = {{{{{title}}}}},",
+        f"  note = {{The claim {_VERDICTS[certificate['verdict']]}. SHA-256 \\texttt{{{certificate['sha256']}}}}},",
+        f"  howpublished = {{\\texttt{{verified-dp verify}}, version {certificate['versions']['verified-dp']}}},", "}"])
 
 
 _LISTS: Mapping[str, Callable[[list[str]], list[str]]] = {
@@ -52,19 +89,19 @@ _LISTS: Mapping[str, Callable[[list[str]], list[str]]] = {
 }
 
 
-def sentences(certificate: Mapping[str, Any]) -> list[str]:
+def sentences(certificate: Mapping[str, Any], say: Words = _PLAIN_WORDS) -> list[str]:
     """The statement without what it assumes."""
     claim, given = certificate["claim"], certificate["input"]
     size = given.get("group_size", 1)
     unit = _UNITS[given["relation"]].replace("one record", "one record" if size in (1, "1") else f"{size} records")
-    title = f"{claim['title']}: " if claim["title"] else ""
-    source = [f"Source of the claim: {claim['source']}."] if claim["source"] else []
+    head = f"{say.text(claim['title'])}: the claim" if claim["title"] else "The claim"
+    source = [f"Source of the claim: {say.text(claim['source'])}."] if claim["source"] else []
+    epsilon, delta = (say.number(claim[key]) for key in ("epsilon", "delta"))
     return [
-        f"{title}the claim of ({claim['epsilon']}, {claim['delta']})-differential privacy "
-        f"{_VERDICTS[certificate['verdict']]}.",
+        f"{head} of {say.formula(f'({epsilon}, {delta})')}-differential privacy {_VERDICTS[certificate['verdict']]}.",
         f"Neighbouring data sets differ in {unit} (relation {given['relation']}).",
-        *(_step(mechanism) for mechanism in given["mechanisms"]),
-        f"At delta = {claim['delta']} {_ends(certificate)}, by evaluation in ball "
+        *(say.text(_step(mechanism)) for mechanism in given["mechanisms"]),
+        f"At {say.formula(f'{say.delta} = {delta}')} {_ends(certificate, say)}, by evaluation in ball "
         f"arithmetic of a dominating pair{_standing(certificate)}.",
         "Later steps may depend on what earlier ones released; noise, sampling and counts are fixed in advance.",
         *source, f"Certificate: SHA-256 {certificate['sha256']}."]
@@ -80,14 +117,25 @@ def _standing(certificate: Mapping[str, Any]) -> str:
     return "" if all(pair["tight"] for pair in certificate["pairs"]) else ", which bounds the mechanism from above"
 
 
-def _ends(certificate: Mapping[str, Any]) -> str:
+_DIGITS = 4
+
+
+def _ends(certificate: Mapping[str, Any], say: Words) -> str:
+    """The smallest epsilon, of four digits on the safe side."""
     low, high = (certificate["result"]["epsilon"][end] for end in ("lower", "upper"))
-    if not _is_attacked(certificate) and not all(pair["tight"] for pair in certificate["pairs"]):
-        return f"the smallest epsilon is at most {high}" if high != "inf" else "no epsilon is proved"
+    one, epsilon = _is_attacked(certificate), say.formula(say.epsilon)
+    least, most = (end if end in ("0", "inf") else to(exact.exact(end), _DIGITS)
+                   for end, to in ((low, decimal_down), (high, decimal_up)))
+    below, above = (say.formula(say.number(end)) for end in (least, most))
+    if not one and not all(pair["tight"] for pair in certificate["pairs"]):
+        return f"the smallest {epsilon} is at most {above}" if high != "inf" else f"no {epsilon} is proved"
     if low == "inf":
-        return "no finite epsilon holds"
-    return f"the smallest epsilon lies between {low} and {high}" if high != "inf" else (
-        f"the smallest epsilon is at least {low}, with no upper end proved")
+        return f"no finite {epsilon} holds"
+    if high == "inf":
+        return f"the smallest {epsilon} is at least {below}, with no upper end proved"
+    near = not one and exact.exact(high) - exact.exact(low) <= exact.exact(high) / 10**_DIGITS
+    return f"the smallest {epsilon} is {above} (rounded up)" if near else (
+        f"the smallest {epsilon} lies between {below} and {above}")
 
 
 def _step(mechanism: Mapping[str, Any]) -> str:

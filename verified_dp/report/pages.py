@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 METHODS = ALL[1:]
 """All but `auto`, which chooses among them."""
-INSTALL = "pages need jinja2: pip install 'verified-dp[report]'"
 POINTS, PARTS = 40, 8
 SHOWN_RATES = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))
 RATES = (*SHOWN_RATES, *(Fraction(n, 200) for n in (100, 40, 140, 10, 60, 180, 4, 80, 120, 30, 160, 1, 6, 15, 50, 195)))
@@ -47,7 +46,7 @@ def environment() -> Environment:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ModuleNotFoundError:
-        raise Unsupported(INSTALL, "html") from None
+        raise InvalidInput("jinja2", None, "installed: pip install jinja2") from None
     return Environment(loader=PackageLoader("verified_dp.report"), autoescape=True, undefined=StrictUndefined,
                        finalize=_shown, trim_blocks=True, lstrip_blocks=True)
 
