@@ -15,6 +15,7 @@ from typing import Any
 
 from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
 from verified_dp.core.kernel.certificate.statement import COMPOSED
+from verified_dp.core.kernel.composition import SCHEME_KEYS
 from verified_dp.core.kernel.exact import MAX_COUNT
 from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Gaussian, Reader, Stated
 
@@ -23,9 +24,11 @@ SCHEMA, SPEC = ROOT / "verified_dp" / "schemas" / "certificate.schema.json", ROO
 LISTED = re.compile(r"(?<=Other kinds, with their keys:\n\n)(    .*\n)+")
 _FRACTION = {"$ref": "#/$defs/fraction"}
 _SAMPLING = {"sampling": {"$ref": "#/$defs/sampling"}}
+_SELECTION = {"selection": {"$ref": "#/$defs/selection"}}
 _EITHER: dict[str, tuple[tuple[str, ...], ...]] = {
     "gaussian": (("noise_multiplier",), ("sigma", "sensitivity")),
-    "randomized-response": (("noise_probability",), ("epsilon",)), "shuffled-local": (("epsilon0",), ("odds",))}
+    "randomized-response": (("noise_probability",), ("epsilon",)), "shuffled-local": (("epsilon0",), ("odds",)),
+    "partition-selection": (("sigma",), ("scale",))}
 """Of the keys that may be left out, those of one form each."""
 
 
@@ -58,22 +61,24 @@ def steps_schema() -> dict[str, Any]:
         left_out = tuple(key for key in readers if hasattr(kind, key))
         for form in _EITHER.get(name, (left_out,)):
             keys = {key: value_schema(read) for key, read in readers.items() if key not in left_out or key in form}
-            optional = ("sampling",) if name in _EITHER else ("sampling", *form)
-            found.append(_object({"kind": {"const": name}, "count": count, **keys, **sampled}, optional))
-    composed = {"kind": {"const": COMPOSED}, "count": count, "releases": {"$ref": "#/$defs/steps"}, **_SAMPLING}
-    return {"type": "array", "items": {"oneOf": [*found, _object(composed)]}}
+            optional = (*SCHEME_KEYS, *(() if name in _EITHER else form))
+            found.append(_object({"kind": {"const": name}, "count": count, **keys, **sampled, **_SELECTION}, optional))
+    composed = {"kind": {"const": COMPOSED}, "count": count, "releases": {"$ref": "#/$defs/steps"}}
+    found += [_object({**composed, **_SAMPLING, **_SELECTION}, ("selection",)), _object({**composed, **_SELECTION})]
+    return {"type": "array", "items": {"oneOf": found}}
 
 
-def sampling_schema() -> dict[str, Any]:
-    """One object for each scheme."""
+def scheme_schema(stated: str) -> dict[str, Any]:
+    """One object for each scheme that is stated under this key."""
     return {"oneOf": [_object({"scheme": {"const": name}, **{
-        key: value_schema(read) for key, read in scheme.stated.readers.items()}}) for name, scheme in SCHEMES.items()]}
+        key: value_schema(read) for key, read in scheme.stated.readers.items()}})
+        for name, scheme in SCHEMES.items() if scheme.key == stated]}
 
 
 def schema() -> str:
     """The certificate's schema as it should be."""
     document = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    document["$defs"].update(sampling=sampling_schema(), steps=steps_schema())
+    document["$defs"].update(steps=steps_schema(), **{key: scheme_schema(key) for key in SCHEME_KEYS})
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -88,7 +93,8 @@ def listed() -> str:
         keys = ", ".join(f"[{text}]" if hasattr(kind, key) else text
                          for text, key in zip(shown, kind.stated.readers, strict=True))
         lines.append(f"    {name:<26}{keys:<56}{'' if kind.stated.not_sampled else '(sampling)'}".rstrip())
-    lines.append(f"    {COMPOSED:<26}releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample")
+    lines.append(f"    {COMPOSED:<26}releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample,"
+                 "\n" + " " * 30 + "or selection")
     return "\n".join(lines) + "\n"
 
 

@@ -57,6 +57,7 @@ FAMILY_USES = {
     "guarantees": {"finite", "groups"},
     "laplace": {"gaussian", "sampling"},
     "sampling": {"finite", "gaussian", "groups"},
+    "selection": {"finite", "guarantees", "laplace"},
 }
 """Which other families a family builds on."""
 TABLES = {"verified_dp.core.engines.table", "verified_dp.core.families.table"}

@@ -23,7 +23,7 @@ import verified_dp
 from verified_dp.cli import main
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
-from verified_dp.core.kernel.composition import Relation, compose
+from verified_dp.core.kernel.composition import SCHEME_KEYS, Relation, compose
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.losses import describe_pairs
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
@@ -132,9 +132,9 @@ def test_every_key_is_explained() -> None:
         assert [key for key in keys if key not in rows] == [] and own.startswith(f"# {kind}\n"), kind
         assert f"](mechanisms/{kind}.md)" in page
     sections = re.split(r"^## ", page, flags=re.MULTILINE)
-    sampling = next(part for part in sections if part.startswith("Sampling"))
+    stated = {key: next(part for part in sections if part.startswith(key.capitalize())) for key in SCHEME_KEYS}
     assert [name for scheme, kind in SCHEMES.items() for name in (scheme, *kind.stated.readers)
-            if f"`{name}`" not in sampling] == []
+            if f"`{name}`" not in stated[kind.key]] == []
 
 
 def worth(mechanism: Gaussian | Release, relation: Relation) -> str:

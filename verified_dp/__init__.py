@@ -47,6 +47,8 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.core.families.guarantees.mechanism": "Renyi ZCDP",
     "verified_dp.core.families.laplace.mechanism": "Exponential Laplace LaplaceVector",
     "verified_dp.core.families.sampling.mechanism": "CyclicPoisson PoissonSampled",
+    "verified_dp.core.families.selection.mechanism":
+        "NegativeBinomialRuns NoisyMax PartitionSelection PoissonRuns SparseVector",
     "verified_dp.core.kernel": "errors",
     "verified_dp.core.kernel.composition": "Claim Composition Relation Spec compose",
     "verified_dp.core.kernel.dyadic": "Dyadic",

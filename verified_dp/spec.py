@@ -27,13 +27,20 @@ Other kinds, with their keys:
     tree-aggregation          noise_multiplier, steps
     matrix-gaussian           noise_multiplier, column = [..], rounds, [separation], [participations]
     shuffled-local            users, [epsilon0], [odds]
-    composition               releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample
+    noisy-max                 scale, sensitivity, [monotone]
+    sparse-vector             threshold_scale, query_scale, answers, sensitivity, [monotone]
+    partition-selection       threshold, partitions, [sigma], [scale]
+    composition               releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample,
+                              or selection
 
 Sampling schemes: poisson (probability); and, for the Gaussian with noise_multiplier, without-replacement (probability
 = batch size / number of records), with-replacement (draws, population), random-allocation (rounds; picks, 1; fixed,
 false: one table is one epoch), cyclic-poisson (groups, probability, rounds), truncated-poisson (probability,
 population, largest_batch) and shuffled (rounds: one table is one epoch, bounded from both sides). A
 number or share of records is that of the larger data set where one is added or removed.
+
+selection = { scheme = "poisson-runs", mean = "10" }, or negative-binomial-runs (mean, shape): the best of a random
+number of runs of what the table states.
 
 group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 
@@ -52,7 +59,7 @@ from typing import Any
 
 from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.composition import Claim, Composition, Mechanism, Relation, Spec, compose
+from verified_dp.core.kernel.composition import SCHEME_KEYS, Claim, Composition, Mechanism, Relation, Spec, compose
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.reading import MAX_SPECIFICATION, decoded, parse_toml, read_file
@@ -122,25 +129,32 @@ def _part(table: dict[str, Any], prefix: str, kinds: Mapping[str, Reader]) -> tu
 def _bare(kind: type[Release] | type[Gaussian], table: dict[str, Any]) -> Mechanism:
     """A mechanism whose keys are those of its kind, and `sampling`."""
     keys = kind.stated.readers
-    _check_keys(table, ("kind", *keys, "sampling", "count"))
+    _check_keys(table, ("kind", *keys, *SCHEME_KEYS, "count"))
     mechanism: Gaussian | Release = kind(**{key: table.get(key) for key in keys})
-    return _sampled(mechanism, table["sampling"]) if "sampling" in table else mechanism
+    return _in_schemes(mechanism, table)
+
+
+def _in_schemes(mechanism: Mechanism | Composition, table: dict[str, Any]) -> Any:
+    """On samples, and the best of many runs, where the table says so."""
+    for key in SCHEME_KEYS:
+        mechanism = _in_scheme(mechanism, table[key], key) if key in table else mechanism
+    return mechanism
 
 
 def _composed(table: dict[str, Any]) -> Mechanism:
-    """Several releases of one sample."""
-    _check_keys(table, ("kind", "releases", "sampling", "count"))
+    """Several releases of one sample, or of one run of which the best of many is selected."""
+    _check_keys(table, ("kind", "releases", *SCHEME_KEYS, "count"))
     tables = table.get("releases")
     if not isinstance(tables, list) or not tables or not all(isinstance(entry, dict) for entry in tables):
         raise InvalidInput("releases", tables, "one or more [[mechanism.releases]] tables")
     for i, entry in enumerate(tables, 1):
-        if "sampling" in entry:
+        if "sampling" in entry and "sampling" in table:
             raise InvalidInput(f"releases[{i}].sampling", entry["sampling"], "left out: all releases share one sample")
     parts = (_part(entry, f"releases[{i}].", _bare_kinds(ALL_RELEASES)) for i, entry in enumerate(tables, 1))
-    if "sampling" not in table:
+    if not any(key in table for key in SCHEME_KEYS):
         reason = "given; releases that share no sample are [[mechanism]] tables of their own"
         raise InvalidInput("sampling", None, reason)
-    return _sampled(compose(*parts), table["sampling"])
+    return _in_schemes(compose(*parts), table)
 
 
 Reader = Callable[[dict[str, Any]], Mechanism]
@@ -151,26 +165,33 @@ def _bare_kinds(releases: Releases) -> dict[str, Reader]:
     return {**found, "gaussian": partial(_bare, Gaussian)}
 
 
-def _sampled(mechanism: Mechanism | Composition, sampling: object) -> Mechanism:
+_EXAMPLES = {
+    "sampling": ('{ scheme = "poisson", probability = "0.1" }', '"poisson" (or "with-", "without-replacement")'),
+    "selection": ('{ scheme = "poisson-runs", mean = "10" }', '"poisson-runs" or "negative-binomial-runs"')}
+
+
+def _in_scheme(mechanism: Mechanism | Composition, sampling: object, key: str) -> Mechanism:
     if not isinstance(sampling, dict):
-        raise InvalidInput("sampling", sampling, 'a table like { scheme = "poisson", probability = "0.1" }')
-    with _located("sampling."):
+        raise InvalidInput(key, sampling, f"a table like {_EXAMPLES[key][0]}")
+    with _located(f"{key}."):
         stated = sampling.get("scheme")
         if not _is_text(stated):
-            raise InvalidInput("scheme", stated, 'the string "poisson" (or "with-", "without-replacement")')
+            raise InvalidInput("scheme", stated, f"the string {_EXAMPLES[key][1]}")
         scheme = str(stated)
         if scheme not in SCHEMES:
             raise _no_scheme(scheme)
+        if SCHEMES[scheme].key != key:
+            raise InvalidInput("scheme", scheme, f"stated under {SCHEMES[scheme].key}, where it belongs")
         build: Any = SCHEMES[scheme]
         readers = build.stated.readers
         _check_keys(sampling, ("scheme", *readers))
         numbers = [read(sampling.get(key), key) for key, read in readers.items()]
-        if scheme != "poisson" and not isinstance(mechanism, Gaussian):
+        if key == "sampling" and scheme != "poisson" and not isinstance(mechanism, Gaussian):
             raise Unsupported(f"{scheme!r} has a proof for the Gaussian only", "scheme")
     try:
         return build(mechanism, *numbers)
     except InvalidInput as error:  # of the table, as `picks`, or of the mechanism, as `sigma`
-        raise (error.within("sampling.") if error.key in readers else error) from None
+        raise (error.within(f"{key}.") if error.key in readers else error) from None
 
 
 WITHOUT_PROOF = ("sequential", "fixed-size", "random-check-ins", "subset", "stratified")

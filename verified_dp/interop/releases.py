@@ -191,11 +191,6 @@ def _trees(event: View, reading: Reading) -> Parts:
     return step_parts(Gaussian(noise) if noise else EVERYTHING, reading, depth)
 
 
-@converts("RepeatAndSelectDpEvent")
-def _repeat_and_select(event: View, reading: Reading) -> Parts:
-    refuse("no theorem on the best of a random number of runs is implemented")
-
-
 @proved_by("T154-revealed-samples")
 def revealed_parts(q: Fraction, reading: Reading) -> Parts:
     """The record is seen with probability q: (1-q, q) against (1, 0), replaced (1-q, q, 0) against (1-q, 0, q)."""

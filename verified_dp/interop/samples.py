@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -12,6 +13,7 @@ from verified_dp.core.families.batches.mechanism import (
     WithReplacement,
 )
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.selection.mechanism import NegativeBinomialRuns, PoissonRuns
 from verified_dp.core.kernel.composition import MAX_DRAWS, Composition, Mechanism
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, count, square_root
@@ -59,6 +61,27 @@ def _truncated(event: View, reading: Reading) -> Parts:
     if limit >= records or reveals_all(parts):
         return _on_poisson_sample(parts, q, reading)
     return step_parts(TruncatedPoisson(_one_gaussian(parts), q, records, limit), reading)
+
+
+@converts("RepeatAndSelectDpEvent")
+@proved_by("T213-private-selection")
+def _repeat_and_select(event: View, reading: Reading) -> Parts:
+    """The best of K runs: K Poisson of the mean where shape is infinite, else truncated negative binomial."""
+    if reading.on_sample:
+        refuse("on a sample: each run draws samples of its own; state the sample inside of the event")
+    parts, shape = parts_of(event["event"], reading), event["shape"]
+    if not parts or reveals_all(parts):
+        return parts
+    run = parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else Composition(parts)
+    mean = reading.non_negative(event["mean"], "mean")
+    if mean < 1:
+        raise InvalidInput("mean", event["mean"], "a number from 1 on")
+    if isinstance(shape, float) and shape == math.inf:
+        return step_parts(PoissonRuns(run, mean), reading)  # type: ignore[arg-type]
+    if mean == 1:
+        return parts  # one run for sure
+    shape = reading.non_negative(shape, "shape")
+    return step_parts(NegativeBinomialRuns(run, mean, shape), reading)  # type: ignore[arg-type]
 
 
 @converts("PoissonSampledDpEvent")

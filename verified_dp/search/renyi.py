@@ -18,7 +18,6 @@ from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.renyi import RenyiWitness
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
-from verified_dp.core.kernel.balls import upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law, RuleLaw
 from verified_dp.search.deadline import timed
@@ -77,14 +76,8 @@ class MomentModel:
         total = float(self.loss.mean_shift_squared) / 2 * exponent * (exponent + 1)
         total += sum(count * law.cumulants(exponent)[0] for law, count in self.nodes)
         with ctx.workprec(_PREC):
-            return total + sum(count * float(bound_log_moment(law, arb(exponent)))
+            return total + sum(count * float(law.bound_log_moment(arb(exponent)))
                                for law, count in timed(self.others))
-
-
-def bound_log_moment(law: Law, exponent: arb) -> arb:
-    """log of the upper end of one law's moment."""
-    return law.bound_log_moment(exponent) if isinstance(law, MomentBound) else (
-        upper_end(law.enclose_moment(exponent)).log())
 
 
 def _chunks(parts: Sequence[tuple[AnyLaw, int]], most: int | None) -> list[Sequence[tuple[AnyLaw, int]]]:

@@ -19,6 +19,7 @@ from verified_dp.core.engines.lines import CurveLaw, CurveNodes, has_nodes, line
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place
 from verified_dp.core.kernel.balls import ball, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.core.kernel.law import has_only_moments
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
 
@@ -340,4 +341,5 @@ def work_of_moment(loss: ComposedLoss, rules: Sequence[NodeRule], prec: int) -> 
     """Of E[e^{l S}] at one l."""
     nodes, direct = count_all_nodes(loss, rules), 2 * sum(law.transform_work(prec) + law.rule_work(prec)
                                                           for law, _ in loss.direct_parts)
+    direct += sum(law.value_work(prec) for law, _ in loss.parts if has_only_moments(law))
     return Work(2 * EXPONENTIAL * work_of_nodes(loss, rules) * words(prec) + direct, 2 * nodes * entry_bytes(prec))

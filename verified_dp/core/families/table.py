@@ -58,6 +58,9 @@ ALL_RELEASES: Mapping[str, type[Release]] = Lazy({
     "tree-aggregation": "gaussian:TreeAggregation",
     "matrix-gaussian": "gaussian:MatrixGaussian",
     "shuffled-local": "clones:ShuffledLocal",
+    "noisy-max": "selection:NoisyMax",
+    "sparse-vector": "selection:SparseVector",
+    "partition-selection": "selection:PartitionSelection",
 })
 """kind -> class."""
 
@@ -69,6 +72,8 @@ SCHEMES: Mapping[str, type[Sampled]] = Lazy({
     "cyclic-poisson": "sampling:CyclicPoisson",
     "truncated-poisson": "batches:TruncatedPoisson",
     "shuffled": "batches:Shuffled",
+    "poisson-runs": "selection:PoissonRuns",
+    "negative-binomial-runs": "selection:NegativeBinomialRuns",
 })
 """scheme -> class; its `readers` are its numbers and how to read them."""
 

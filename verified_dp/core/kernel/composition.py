@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import comb  # exact: integers
-from typing import Any
+from typing import Any, ClassVar
 
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
@@ -42,9 +42,17 @@ class Relation(StrEnum):
         return cls(value)
 
 
-class Sampled(Stated):
-    """What all sampling schemes share: a mechanism that runs on batches of the records."""
+SCHEME_KEYS = ("sampling", "selection")
+"""Under which schemes are stated, in the order in which they are applied."""
 
+
+class Sampled(Stated):
+    """What all sampling schemes share: a mechanism that runs on batches of the records.
+
+    key: of a specification, under which it is stated; that of the best of many runs is "selection".
+    """
+
+    key: ClassVar[str] = "sampling"
     mechanism: Any
 
     @classmethod
@@ -122,9 +130,8 @@ class Composition:
             yield from _bare(mechanism)
 
     def schemes(self) -> set[type]:
-        """The classes of the sampling schemes in use."""
-        inner = (m.mechanism if isinstance(m, Grouped) else m for m, _ in self.parts)
-        return {type(mechanism) for mechanism in inner if isinstance(mechanism, Sampled)}
+        """The classes of the sampling schemes in use, those inside of others too."""
+        return {scheme for mechanism, _ in self.parts for scheme in _schemes(mechanism)}
 
     def merged(self) -> tuple[tuple[Mechanism, int], ...]:
         """The parts with equal mechanisms put together, counts added, in order of first appearance."""
@@ -188,6 +195,14 @@ def _bare(mechanism: Mechanism | Composition) -> Iterator[Gaussian | Release]:
         yield from _bare(mechanism.mechanism)
     else:
         yield mechanism
+
+
+def _schemes(mechanism: Mechanism | Composition) -> Iterator[type]:
+    if isinstance(mechanism, Composition):
+        yield from mechanism.schemes()
+    elif isinstance(mechanism, Sampled | Grouped):
+        yield from [type(mechanism)] * isinstance(mechanism, Sampled)
+        yield from _schemes(mechanism.mechanism)
 
 
 def check_sampled(mechanism: object) -> None:

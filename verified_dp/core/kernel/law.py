@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 
 from flint import acb, arb
 
+from verified_dp.core.kernel.balls import upper_end
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import VALUE, nothing, words
 
@@ -55,6 +56,9 @@ class Law(Protocol):
 
     def enclose_moment(self, exponent: arb) -> arb:
         """Enclose E[e^{l L}; L < inf] for l > 0; its upper end is what Chernoff bounds need (it may be +inf)."""
+
+    def bound_log_moment(self, exponent: arb) -> arb:
+        """Bound log E[e^{l L}; L < inf], l > 0."""
 
     def value_work(self, prec: int) -> int:
         """Units (see `core.work`) of one value of the hockey-stick curve: about what was measured, or more."""
@@ -153,6 +157,11 @@ class PlainLaw:
         """On a Poisson sample, 0 < probability < 1: the law, where it is known more closely than any law's is."""
         return None
 
+    @proved_by("T213-private-selection")
+    def bound_log_moment(self: Law, exponent: arb) -> arb:
+        """Bound log E[e^{l L}; L < inf], l > 0."""
+        return upper_end(self.enclose_moment(exponent)).log()
+
     @proved_by("T126-exact-delta")
     def infinity_fraction(self: Law) -> Fraction | None:
         """P(L = inf) where it is known as a rational number: here where a ball of radius 0 holds it."""
@@ -228,10 +237,7 @@ class RationalEnd(Protocol):
 
 
 class OnlyMoments(Law, Protocol):
-    """A law known by bounds on its moments alone."""
-
-    def bound_log_moment(self, exponent: arb) -> arb:
-        """Bound log E[e^{l L}], l > 0; +inf beyond the stated orders."""
+    """A law known by bounds on its moments alone: log_moment is +inf beyond the stated orders."""
 
     def bound_relative_entropy(self) -> arb:
         """Bound E[L]."""

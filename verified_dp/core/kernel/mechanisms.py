@@ -66,6 +66,13 @@ class Release(Stated):
     """A mechanism that is no plain Gaussian."""
 
 
+def read_flag(value: object, key: str) -> bool:
+    """The value as true or false; false where it is left out."""
+    if value is not None and type(value) is not bool:
+        raise InvalidInput(key, value, "true or false")
+    return bool(value)
+
+
 def up_to(most: int) -> Callable[[object, str], int]:
     """What reads an integer from 1 to `most`."""
     return partial(_read_up_to, most)

@@ -9,19 +9,12 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import Sampled, check_gaussian
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
-from verified_dp.core.kernel.mechanisms import Gaussian, Kind
+from verified_dp.core.kernel.mechanisms import Gaussian, Kind, read_flag
 
 
 def read_picks(value: object, key: str = "picks") -> int:
     """The value as an integer >= 1; 1 where it is left out."""
     return 1 if value is None else exact.count(value, key)
-
-
-def read_flag(value: object, key: str) -> bool:
-    """The value as true or false; false where it is left out."""
-    if value is not None and type(value) is not bool:
-        raise InvalidInput(key, value, "true or false")
-    return bool(value)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from flint import arb
 
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place, mirrored
 from verified_dp.core.families.gaussian.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
-from verified_dp.core.kernel.balls import ball
+from verified_dp.core.kernel.balls import ball, binomial_mass, integer_below, kept, upper_end
 from verified_dp.core.kernel.composition import Mixture
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import SquareRoot, square
@@ -139,7 +139,39 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
         distance = 2 if self.order == "symmetric" else 1
         return arb(0).union(1 - q + q * (exponent * (exponent + 1) * distance**2 / (2 * s * s)).exp())
 
+    @proved_by("T214-sampled-moments")
+    def bound_log_moment(self, exponent: arb) -> arb:
+        """Bound log E[e^{l L}], l > 0: by chords of its values at integers up to 256, in the add order too.
+
+        In the symmetric order, beyond, and where l is near an integer but not known to be one: by `enclose_moment`.
+        """
+        plain = PlainLaw.bound_log_moment(self, exponent)
+        if self.order == "symmetric" or not exponent < _MOST_INTEGER:
+            return plain
+        low = integer_below(exponent)
+        if not exponent <= low + 1:
+            return plain
+        q, s = self.sampling_probability, self.noise_multiplier
+        left, right = (log_moment_at(q, s, n) if n else arb(0) for n in (low, low + 1))
+        return upper_end(plain.min(left + (right - left) * (exponent - low)))
+
     @proved_by("T07-ends")
     def enclose_largest_loss(self) -> arb | None:
         """Enclose the supremum of the loss: -log(1-q) in the add order; None where it is infinite."""
         return -(1 - ball(self.sampling_probability)).log() if self.order == "add" else None
+
+
+_MOST_INTEGER = 256
+"""Sums of more terms would take too long."""
+
+
+@kept(4096)
+@proved_by("T214-sampled-moments")
+def log_moment_at(q: Fraction, s: Fraction | SquareRoot, n: int) -> arb:
+    """Enclose log E[e^{n L}] of the remove order for an integer n > 0.
+
+    It is log of sum_j C(n+1, j) (1-q)^{n+1-j} q^j e^{j (j-1) / (2 s^2)}, j = 0..n+1.
+    """
+    half = 1 / (2 * ball(s) ** 2)
+    terms = (binomial_mass(n + 1, j, ball(q), ball(1 - q)) * (half * (j * (j - 1))).exp() for j in range(n + 2))
+    return sum(terms, arb(0)).log()

@@ -14,7 +14,17 @@ from typing import Any
 
 from verified_dp.core.families.table import ALL_RELEASES, SCHEMES
 from verified_dp.core.kernel.certificate.document import Document, check_equal, check_keys
-from verified_dp.core.kernel.composition import Claim, Composition, Grouped, Mechanism, Relation, Sampled, Spec, compose
+from verified_dp.core.kernel.composition import (
+    SCHEME_KEYS,
+    Claim,
+    Composition,
+    Grouped,
+    Mechanism,
+    Relation,
+    Sampled,
+    Spec,
+    compose,
+)
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 from verified_dp.core.kernel.exact import count, exact, fraction_text
 from verified_dp.core.kernel.mechanisms import Gaussian, Stated
@@ -92,13 +102,13 @@ def _mechanism_record(mechanism: Mechanism | Composition) -> Document:
     if isinstance(mechanism, Composition):
         return {"kind": COMPOSED, "releases": _parts_record(mechanism)}
     if isinstance(mechanism, Sampled):
-        sampling = {"scheme": mechanism.stated.name, **_fields(mechanism)}
-        return {**_mechanism_record(mechanism.mechanism), "sampling": sampling}
+        scheme = {"scheme": mechanism.stated.name, **_fields(mechanism)}
+        return {**_mechanism_record(mechanism.mechanism), mechanism.key: scheme}
     return {"kind": mechanism.stated.name, **_fields(mechanism)}
 
 
 COMPOSED = "composition"
-"""The kind of several releases of one sample."""
+"""The kind of several releases of one sample, or of one run of which the best of many is selected."""
 
 
 def _fields(source: Stated) -> Document:
@@ -153,15 +163,17 @@ def _check_integer(table: Document, key: str, path: str) -> None:
 def _read_part(entry: Any, path: str) -> tuple[Mechanism, int]:
     if type(entry) is not dict:
         raise InvalidCertificate(path, "must be an object")
-    kind, sampling = entry.get("kind"), ("sampling",) if "sampling" in entry else ()
+    kind, schemes = entry.get("kind"), tuple(key for key in SCHEME_KEYS if key in entry)
     if type(kind) is not str or kind not in (*ALL_RELEASES, "gaussian", COMPOSED):
         raise InvalidCertificate(f"{path}.kind", "not a kind of this schema")
     form = _form(kind, entry)
-    check_keys(entry, ("kind", "count", *form, *sampling), path)
+    check_keys(entry, ("kind", "count", *form, *(schemes or SCHEME_KEYS[:kind == COMPOSED])), path)
     _check_integer(entry, "count", path)
     with _located(path):
-        bare = _read_parts(entry["releases"], f"{path}.releases") if kind == COMPOSED else _read_bare(kind, entry, path)
-        mechanism: Any = _read_sampled(bare, entry["sampling"], f"{path}.sampling") if sampling else bare
+        mechanism: Any = _read_parts(entry["releases"], f"{path}.releases") if kind == COMPOSED else _read_bare(
+            kind, entry, path)
+        for key in schemes:
+            mechanism = _read_scheme(mechanism, entry[key], key, f"{path}.{key}")
         return mechanism, count(entry["count"])
 
 
@@ -174,16 +186,16 @@ def _read_bare(kind: str, entry: Document, path: str) -> Mechanism:
 def _form(kind: str, entry: Document) -> tuple[str, ...]:
     """The keys of a mechanism, those that may be absent only where they are stated."""
     if kind == COMPOSED:
-        return ("releases", "sampling")
+        return ("releases",)
     if kind == "gaussian":
         return ("sigma", "sensitivity") if "sigma" in entry else ("noise_multiplier",)
     release = ALL_RELEASES[kind]
     return tuple(key for key in release.stated.readers if key in entry or not hasattr(release, key))
 
 
-def _read_sampled(bare: Any, table: Any, path: str) -> Mechanism:
+def _read_scheme(bare: Any, table: Any, key: str, path: str) -> Mechanism:
     scheme = table.get("scheme") if type(table) is dict else None
-    if type(scheme) is not str or scheme not in SCHEMES:
+    if type(scheme) is not str or scheme not in SCHEMES or SCHEMES[scheme].key != key:
         raise InvalidCertificate(f"{path}.scheme", "not a scheme of this schema")
     build: Any = SCHEMES[scheme]
     keys = build.stated.readers
