@@ -57,8 +57,8 @@ expansions: $(VENV)/installed  ## widths, rates, and intervals of 300 random com
 figures: $(VENV)/installed-figures  ## draw the five papers' figures into build/figures (minutes; goes on where it stopped)
 	$(BIN)/python examples/paper_figures.py build/figures
 
-pages: $(VENV)/installed-pages verify-page  ## open pages in headless Chromium (the system's: apt-get install chromium)
-	$(BIN)/python -m pytest -m pages tests/report tests/verifiers $(PYTEST_FLAGS)
+pages: $(VENV)/installed-pages verify-page docs  ## open pages in headless Chromium (the system's: apt-get install chromium)
+	$(BIN)/python -m pytest -m pages tests/report tests/verifiers tests/test_site.py $(PYTEST_FLAGS)
 
 docs: $(VENV)/installed-docs  ## the documentation as a site, build/site; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

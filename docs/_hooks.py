@@ -19,7 +19,9 @@ OWN = ("mechanisms",)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add what lies beside docs/."""
+    """Add what lies beside docs/, and the script of the tables of claims."""
+    files.append(File("table.js", str(ROOT / "verified_dp" / "report" / "templates"), config.site_dir,
+                      config.use_directory_urls))
     for pattern in BESIDE:
         for path in sorted(ROOT.glob(pattern)):
             place = path.relative_to(ROOT).as_posix()

@@ -215,10 +215,11 @@ def _summary(claims: list[Audited]) -> Iterator[str]:
     yield from ["# Audit of published claims", "", "Written by `make audit`; not to be edited.", ""]
     yield INTRODUCTION.format(published=len({one.published for one in claims}), readings=len(claims))
     yield ""
-    rows = [[verdict, *(str(group[verdict]) for group in groups), meaning] for verdict, meaning in MEANINGS.items()]
-    yield from table(f"verdict | {' | '.join(map(str.lower, GROUPS))} | meaning",
-                     [*rows, ["readings", *(str(group.total()) for group in groups), ""]])
-    yield from ["", COLUMNS]
+    rows = [[verdict, *(str(group[verdict]) for group in groups)] for verdict in MEANINGS]
+    yield from table(f"verdict | {' | '.join(map(str.lower, GROUPS))}",
+                     [*rows, ["readings", *(str(group.total()) for group in groups)]])
+    yield from _folded("What verdicts and columns mean", [
+        *(f"* {verdict}: {meaning}" for verdict, meaning in MEANINGS.items()), "", COLUMNS])
 
 
 def _contradictions(claims: list[Audited]) -> Iterator[str]:

@@ -1,7 +1,8 @@
-() => {
+selector => {
+  const root = document.querySelector(selector || "body");
   const found = { overlaps: [], wide: [], faint: [], unnamed: [], texts: 0 };
   const boxes = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const parse = text => (text.match(/[\d.]+/g) || [0, 0, 0, 0]).map(Number);
   const light = ([r, g, b]) => {
     const [x, y, z] = [r, g, b].map(c => c / 255).map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
@@ -36,7 +37,7 @@
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > width) found.wide.push("the page");
   for (const [node, box] of boxes) if (box.right > width + 0.5 || box.left < -0.5) found.wide.push(node.textContent.trim().slice(0, 40));
-  for (const one of document.querySelectorAll("svg, img, input, select")) {
+  for (const one of root.querySelectorAll("svg, img, input, select")) {
     const named = one.getAttribute("aria-labelledby")?.split(" ").every(id => document.getElementById(id)?.textContent.trim())
       || one.getAttribute("alt") || one.getAttribute("aria-label") || [...(one.labels || [])].some(label => label.textContent.trim());
     if (!named) found.unnamed.push(one.outerHTML.slice(0, 60));
