@@ -15,4 +15,5 @@ __all__, __getattr__ = lazy(__name__, {
     "verified_dp.papers.comparison": "Comparison compare",
     "verified_dp.papers.fourier.pairs": "FourierAccountantDraws FourierAccountantPair load_spec published_profile",
     "verified_dp.papers.paper": "PAPER_METHODS",
+    "verified_dp.papers.prv.curves": "LossTail loss_of_curve mechanism_of_guarantees",
 })

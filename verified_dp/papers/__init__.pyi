@@ -9,3 +9,6 @@ from verified_dp.papers.fourier.pairs import FourierAccountantPair as FourierAcc
 from verified_dp.papers.fourier.pairs import load_spec as load_spec
 from verified_dp.papers.fourier.pairs import published_profile as published_profile
 from verified_dp.papers.paper import PAPER_METHODS as PAPER_METHODS
+from verified_dp.papers.prv.curves import LossTail as LossTail
+from verified_dp.papers.prv.curves import loss_of_curve as loss_of_curve
+from verified_dp.papers.prv.curves import mechanism_of_guarantees as mechanism_of_guarantees

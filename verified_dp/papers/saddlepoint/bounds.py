@@ -14,11 +14,12 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.engines.tilted_moments import MomentTable, TiltedMoments
-from verified_dp.core.kernel.balls import ball, normal_tail, plus_minus, upper_end
+from verified_dp.core.kernel.balls import ball, largest, normal_tail, plus_minus, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.papers.saddlepoint.bounds_distance import bound_by_third_moments
 from verified_dp.papers.saddlepoint.bounds_moments import enclose_absolute_moment, enclose_moments
 from verified_dp.search.deadline import timed
 
@@ -85,13 +86,14 @@ def enclose_normal_part(state: TiltedState, epsilon: arb) -> arb:
         (far * far - gap * gap) / 2).exp() * normal_tail(far)
 
 
-@proved_by("T99-berry-esseen")
-def bound_distance(table: MomentTable, state: TiltedState, constant: Fraction | None = None) -> arb:
+@proved_by("T99-berry-esseen", "T202-berry-esseen-here")
+def bound_distance(table: MomentTable, state: TiltedState, constant: Fraction | None = None,
+                   cited: bool = True) -> arb:
     """Bound sup_x |P(S~ <= x) - Phi((x - K')/sqrt K'')|.
 
     Equal steps: the least of A (beta + B)/sqrt k. Otherwise 0.56 sum k_i E|Y_i|^3 / K''^{3/2}, where Gaussian steps
-    contribute to K'' alone. constant: in place of these, C sum k_i E|Y_i|^3 / K''^{3/2}; not below the proved one.
-    state: with four moments of each law.
+    contribute to K'' alone. constant: in place of these, C sum k_i E|Y_i|^3 / K''^{3/2}; not below the cited one.
+    cited: else by T202, which rests on no citation. state: with four moments of each law.
     """
     loss = table.loss
     check_constant(loss, constant)
@@ -99,6 +101,10 @@ def bound_distance(table: MomentTable, state: TiltedState, constant: Fraction | 
         cubes = [enclose_absolute_moment(table, i, state.tilt, moments) for i, moments in enumerate(state.laws)]
         total = sum((count * cube for (_, count), cube in zip(loss.parts, cubes, strict=True)), arb(0))
         ratio = total / (state.variance * state.variance.sqrt()) if loss.parts else arb(0)
+        if not cited and constant is None:
+            shares = [moments.variance() / state.variance for moments in state.laws]
+            fourth = sum((count * share * share for (_, count), share in zip(loss.parts, shares, strict=True)), arb(0))
+            return bound_by_third_moments(ratio, fourth, largest(shares)) if loss.parts else arb(0)
         if constant is not None or not has_equal_steps(loss):
             bound = ball(ANY_STEPS if constant is None else constant) * ratio
         else:
@@ -122,8 +128,8 @@ def check_constant(loss: ComposedLoss, constant: Fraction | None) -> None:
 
 
 @proved_by("T99-berry-esseen", "T03-chernoff")
-def enclose_by_berry_esseen(table: MomentTable, tilt: Fraction, epsilon: Fraction,
-                            constant: Fraction | None = None) -> tuple[Bounds, arb]:
+def enclose_by_berry_esseen(table: MomentTable, tilt: Fraction, epsilon: Fraction, constant: Fraction | None = None,
+                            cited: bool = True) -> tuple[Bounds, arb]:
     """Enclose delta(eps) by e^{K(t) - eps t} (E f(Z) +- 2 C(t) Delta), and the normal part alone (no bound).
 
     C(t) = t^t/(1+t)^{1+t} = max f; the infinity mass is added; also at most the Chernoff bound e^{K - eps t} C(t).
@@ -139,14 +145,14 @@ def enclose_by_berry_esseen(table: MomentTable, tilt: Fraction, epsilon: Fractio
         if not state.variance > 0:
             return Bounds(arb(0), upper_end(peak + mass).min(arb(1)), {"chernoff": peak}), arb(0).union(arb(1))
         normal = scale * enclose_normal_part(state, ball(epsilon)) + mass
-        error = upper_end(2 * peak * bound_distance(table, state, constant))
+        error = upper_end(2 * peak * bound_distance(table, state, constant, cited))
         bounds = bounds_from_sum(normal, {"berry_esseen": error}, {})
         return Bounds(bounds.lower, bounds.upper.min(upper_end(peak + mass)), bounds.budget), normal
 
 
 @proved_by("T172-plain-central-limit")
-def enclose_by_plain_normal(table: MomentTable, epsilon: Fraction,
-                            constant: Fraction | None = None) -> tuple[Bounds, arb]:
+def enclose_by_plain_normal(table: MomentTable, epsilon: Fraction, constant: Fraction | None = None,
+                            cited: bool = True) -> tuple[Bounds, arb]:
     """Enclose delta(eps) by (1 - m) (E (1 - e^{eps-Z})_+ +- Delta) + m, and the normal part alone; m = P(S = inf).
 
     Z normal, its mean and variance untilted: Q(b) - e^{(a^2-b^2)/2} Q(a), b = (eps - K')/sqrt K'', a = b + sqrt K''.
@@ -156,5 +162,5 @@ def enclose_by_plain_normal(table: MomentTable, epsilon: Fraction,
         if not state.variance > 0:
             return Bounds(arb(0), arb(1), {}), arb(0).union(arb(1))
         normal = mass + (1 - mass) * enclose_normal_part(state, ball(epsilon))
-        error = upper_end((1 - mass) * bound_distance(table, state, constant))
+        error = upper_end((1 - mass) * bound_distance(table, state, constant, cited))
         return bounds_from_sum(normal, {"berry_esseen": error}, {}), normal
