@@ -1,4 +1,4 @@
-"""A training by DP-SGD in which the noise was left out by mistake is caught by one run; the right one is not.
+"""Was the noise left out? One run catches a training by DP-SGD that forgot it, and does not contradict the right one.
 
     python examples/attack_on_a_training.py [FOLDER]      # writes two pages there: claimed, accounted, attacked
 

@@ -20,7 +20,7 @@ from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianL
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.papers.saddlepoint.bounds_moments import (
     bound_deviation,
     bound_third_moment,
@@ -114,7 +114,7 @@ def test_rules_that_break_a_side_condition_are_refused() -> None:
     rule = NodeRule(Fraction(0), Fraction(1), Fraction(1, 4), -40, 60)
     for wrong in (replace(rule, height=Fraction(1, 2)), replace(rule, half_width=Fraction(4)),
                   replace(rule, step=Fraction(3)), replace(rule, first=1), replace(rule, half_width=Fraction(0))):
-        with pytest.raises(Unsupported):
+        with pytest.raises(InvalidInput):
             tabulate_moments(one(law), [MomentRule(Fraction(1), wrong)], 128)
     other = tabulate_moments(one(FixedBatchLoss(Fraction(1, 10), Fraction(1))), [MomentRule(Fraction(1))], 128)
     with pytest.raises(Unsupported):

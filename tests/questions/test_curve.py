@@ -234,7 +234,7 @@ def test_the_command_draws_the_claim(run: Any) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "key"), [
-    ({}, "epsilons"), ({"epsilons": [1], "deltas": ["0.1"]}, "epsilons"), ({"epsilons": [0.5]}, "epsilon"),
+    ({}, "epsilons"), ({"epsilons": [1], "deltas": ["0.1"]}, "epsilons"), ({"epsilons": [float("inf")]}, "epsilon"),
     ({"deltas": ["2"]}, "delta"), ({"epsilons": ["x"]}, "epsilon"), ({"epsilons": [1], "digits": 0}, "digits"),
     ({"epsilons": [1], "method": "prv"}, "method")])
 def test_wrong_points(arguments: dict[str, Any], key: str) -> None:

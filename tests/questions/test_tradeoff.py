@@ -167,7 +167,7 @@ def test_agrees_with_other_libraries_tests(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("call", "key"), [
-    (lambda t: t.beta(0), "alpha"), (lambda t: t.beta(1), "alpha"), (lambda t: t.beta(0.5), "alpha"),
+    (lambda t: t.beta(0), "alpha"), (lambda t: t.beta(1), "alpha"), (lambda t: t.beta(float("nan")), "alpha"),
     (lambda t: t.beta("0.1", 0), "digits"), (lambda t: t.posterior("0.1", "1"), "prior"),
     (lambda t: t.bayes_factor("x"), "alpha"), (lambda t: t.advantage(-1), "digits")])
 def test_wrong_input(call: Any, key: str) -> None:

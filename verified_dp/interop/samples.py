@@ -69,19 +69,17 @@ def _repeat_and_select(event: View, reading: Reading) -> Parts:
     """The best of K runs: K Poisson of the mean where shape is infinite, else truncated negative binomial."""
     if reading.on_sample:
         refuse("on a sample: each run draws samples of its own; state the sample inside of the event")
-    parts, shape = parts_of(event["event"], reading), event["shape"]
-    if not parts or reveals_all(parts):
-        return parts
-    run = parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else Composition(parts)
-    mean = reading.non_negative(event["mean"], "mean")
+    mean, shape = reading.non_negative(event["mean"], "mean"), event["shape"]
     if mean < 1:
         raise InvalidInput("mean", event["mean"], "a number from 1 on")
-    if isinstance(shape, float) and shape == math.inf:
-        return step_parts(PoissonRuns(run, mean), reading)  # type: ignore[arg-type]
-    if mean == 1:
-        return parts  # one run for sure
-    shape = reading.non_negative(shape, "shape")
-    return step_parts(NegativeBinomialRuns(run, mean, shape), reading)  # type: ignore[arg-type]
+    many = isinstance(shape, float) and shape == math.inf
+    shape = None if many else reading.non_negative(shape, "shape")
+    parts = parts_of(event["event"], reading)
+    if not parts or reveals_all(parts) or (mean == 1 and not many):  # one run for sure
+        return parts
+    run = parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else Composition(Composition(parts).merged())
+    found = PoissonRuns(run, mean) if many else NegativeBinomialRuns(run, mean, shape)  # type: ignore[arg-type]
+    return step_parts(found, reading)
 
 
 @converts("PoissonSampledDpEvent")

@@ -226,7 +226,7 @@ class Search:
         """Those that the method names."""
         methods = "", self.asked.method
         return (one for one in self.direction.candidates if one.row.file == self.only or (not self.only and (
-            "auto" in methods or one.row.method in methods)))
+            ("auto" in methods and one.row.method not in EXPANSIONS) or one.row.method in methods)))
 
     def _choose(self) -> tuple[Planner, Plan] | None:
         """The quickest plan of the first rank that promises enough; else the one that promises most."""

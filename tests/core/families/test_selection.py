@@ -152,6 +152,23 @@ def test_chance_of_a_new_partition() -> None:
                 assert exact <= mp.mpf(found.numerator) / found.denominator <= exact * (1 + mp.mpf(10) ** -18)
 
 
+def test_chances_next_to_0_and_to_1() -> None:
+    for mechanism in (PartitionSelection(2000, 1, sigma=1), PartitionSelection(10**6, 1, sigma=1),
+                      PartitionSelection(10, 1, scale="1e-300")):
+        assert bound_new(mechanism) == Fraction(1, 2**4096)
+    found = privacy_profile(PartitionSelection(10**6, 1, sigma=1), "remove").delta("1e4", digits=3)
+    assert 0 < found.lower <= found.upper < Fraction(1, 10**1000)
+    for mechanism in (PartitionSelection(0, 1, sigma="1e-30"), PartitionSelection(0, 1, scale="1e-30")):
+        with pytest.raises(Unsupported, match="raise the threshold"):
+            bound_new(mechanism)
+
+
+def test_equal_steps_of_a_run_count_once() -> None:
+    assert PoissonRuns(compose(*[Gaussian(5)] * 101), 3).mean == 3
+    with pytest.raises(InvalidInput, match="100 different steps"):
+        PoissonRuns(compose(*[Gaussian(n) for n in range(1, 102)]), 3)
+
+
 def test_partitions_are_counted_for_one_record_more_or_less() -> None:
     for relation in ("replace", "zero-out"):
         with pytest.raises(Unsupported, match="add-or-remove"):

@@ -89,13 +89,13 @@ class PartitionSelection(Release):
     """The noisy counts of all partitions whose noisy count exceeds a threshold, as of a histogram over unknown keys.
 
     Noise, in exactly one form: Gaussian of standard deviation `sigma`, or Laplace of `scale`. partitions: of how many
-    one record is at most; it adds at most 1 to the count of each. Partitions without records are never released.
+    one record is at most; it adds between 0 and 1 to the count of each. Partitions without records are never released.
     """
 
     stated = Kind(
         "partition-selection", {"threshold": exact.non_negative, "partitions": exact.count, "sigma": exact.positive,
                                 "scale": exact.positive},
-        "partition-selection: one record adds at most 1 to the counts of at most `partitions` partitions",
+        "partition-selection: one record adds between 0 and 1 to the counts of at most `partitions` partitions",
         ("partition-selection: a partition that no record is in is never released; fresh noise of the stated law is "
          "added to every other count, and count and name are released where the sum exceeds the threshold",),
         not_grouped="a group may fill a partition that no record of its own would; no theorem is implemented")
@@ -124,8 +124,8 @@ _MOST_PARTS = 100
 def check_run(mechanism: object) -> None:
     """Refuse all but releases, plain or on Poisson samples, and their compositions: no theorem covers them as a run."""
     if isinstance(mechanism, Composition):
-        if len(mechanism.parts) > _MOST_PARTS:
-            raise InvalidInput("releases", len(mechanism.parts), f"at most {_MOST_PARTS} different steps of one run")
+        if len(mechanism.merged()) > _MOST_PARTS:
+            raise InvalidInput("releases", len(mechanism.merged()), f"at most {_MOST_PARTS} different steps of one run")
         for part, _ in mechanism.parts:
             check_run(part)
     elif isinstance(mechanism, Sampled):

@@ -22,6 +22,7 @@ from verified_dp.core.families.selection.repeated import SelectedLoss
 from verified_dp.core.kernel.balls import ball, normal_tail, upper_dyadic
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Composition, Relation, compose
+from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.law import SWAPPED
@@ -31,6 +32,8 @@ from verified_dp.core.kernel.theorems import proved_by
 
 _MORE, _BITS = 128, 64
 """Bits in which the probability of a new partition is computed, and those that are kept of it, rounded up."""
+_LEAST = Dyadic(1, -4096)
+"""No smaller probability is told apart from this: its fraction would be long."""
 
 
 @step_of.register
@@ -96,7 +99,7 @@ def _new_partitions(part: NewPartitions, order: str, relation: Relation) -> Step
 
 @proved_by("T212-partition-selection")
 def bound_new(mechanism: PartitionSelection) -> Fraction:
-    """Bound 1 - (1 - P(1 + noise > threshold))^partitions, a rational number below 1 of few bits.
+    """Bound 1 - (1 - P(1 + noise > threshold))^partitions by a rational number from 2^-4096 to 1 of few bits.
 
     Raises Unsupported where it is no number below 1.
     """
@@ -104,11 +107,11 @@ def bound_new(mechanism: PartitionSelection) -> Fraction:
         kept = (-_bound_released(mechanism)).log1p()
         chance = -(mechanism.partitions * kept).expm1()
     with ctx.workprec(_BITS):
-        bound = upper_dyadic(+chance).as_fraction()
-    if not 0 < bound < 1:
+        bound = upper_dyadic(+chance)
+    if bound.is_infinite or not bound < 1:
         refuse("partition-selection", Relation.ADD_OR_REMOVE,
                "a partition of one record is released almost surely; raise the threshold")
-    return bound
+    return max(bound, _LEAST).as_fraction()  # exact: dyadic numbers
 
 
 @proved_by("T212-partition-selection")
