@@ -123,10 +123,15 @@ def test_what_is_not_supported(composed: Composed) -> None:
             ask(name, composed("remove", "1/100", "2", 3000), 1, **wrong)
 
 
-@pytest.mark.parametrize("method", [SaddlePointAccountant(), BerryEsseenAccountant()], ids=lambda m: m.name)
-def test_cost_does_not_depend_on_the_count(composed: Composed, method: SaddlePointAccountant,
+@pytest.mark.parametrize(("method", "most"), [
+    (SaddlePointAccountant(), 1.1), (BerryEsseenAccountant(form="cited"), 1.1), (BerryEsseenAccountant(), 2.5)],
+    ids=["saddlepoint", "cited", "berry-esseen"])
+def test_cost_does_not_depend_on_the_count(composed: Composed, method: SaddlePointAccountant, most: float,
                                            work: Callable[[Callable[[], object]], int]) -> None:
-    """k = 10^3 and k = 10^12 with noise to match, at the same delta; the work is counted, not timed."""
+    """k = 10^3 and k = 10^12 with noise to match, at the same delta; the work is counted, not timed.
+
+    The distance that is proved here takes twice the work over these nine powers of ten: its integral is longer.
+    """
     costs = []
     for count, noise in ((10**3, "2"), (10**12, "60000")):
         loss = composed("remove", "1/100", noise, count)
@@ -134,7 +139,7 @@ def test_cost_does_not_depend_on_the_count(composed: Composed, method: SaddlePoi
         curve = method.curve(loss, epsilon, 12, Budget(20))
         curve.delta(epsilon)
         costs.append(work(lambda ask=curve.delta, near=epsilon: ask(near * Fraction(1001, 1000))))  # type: ignore[misc]
-    assert costs[1] < 1.1 * costs[0]
+    assert costs[1] < most * costs[0]
 
 
 def settings() -> Iterator[tuple[str, str, str, int, str]]:
