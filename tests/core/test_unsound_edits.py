@@ -122,7 +122,7 @@ EDITS = [
          seen_by="test_transform_is_the_quadrature_over_the_outputs"),
     Edit("_UNKNOWN", "(arb(1), arb(0)), ", "", "T75-random-shifts",
          seen_by="test_a_cut_among_hundreds_of_outcomes_holds_every_curve"),
-    Edit("GaussianLoss.enclose_moment", "(exponent + 1)", "(exponent - 1)", "T15-gaussian",
+    Edit("GaussianLoss.enclose_moment", "(exponent + 1)", "(exponent - 1)", "T03-chernoff",
          seen_by="test_moments_and_transforms_belong_to_the_curve"),
     Edit("ComposedLoss.laws", "if self.mean_shift_squared else self.parts", "if not self.parts else self.parts",
          "T25-composition", seen_by="test_largest_loss_adds_up"),
