@@ -26,6 +26,11 @@ from verified_dp.core.families.laplace.mechanism import Laplace as Laplace
 from verified_dp.core.families.laplace.mechanism import LaplaceVector as LaplaceVector
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson as CyclicPoisson
 from verified_dp.core.families.sampling.mechanism import PoissonSampled as PoissonSampled
+from verified_dp.core.families.selection.mechanism import NegativeBinomialRuns as NegativeBinomialRuns
+from verified_dp.core.families.selection.mechanism import NoisyMax as NoisyMax
+from verified_dp.core.families.selection.mechanism import PartitionSelection as PartitionSelection
+from verified_dp.core.families.selection.mechanism import PoissonRuns as PoissonRuns
+from verified_dp.core.families.selection.mechanism import SparseVector as SparseVector
 from verified_dp.core.kernel.composition import Claim as Claim
 from verified_dp.core.kernel.composition import Composition as Composition
 from verified_dp.core.kernel.composition import Relation as Relation

@@ -586,7 +586,8 @@ def test_the_ocaml_reader_cannot_swap_two_fields(tmp_path: Path, one: str, other
 
 def test_what_is_trusted_is_named_whole() -> None:
     """Reader, the Python that writes the problem and compares, the theorems' hypothesis; and how long the reader is."""
-    names = ("README.md", "proofs/README.md", "proofs/coq/README.md", "proofs/verifiers/T122-formal-checker.md")
+    assert "proofs/coq/README.md" in (ROOT / "README.md").read_text(encoding="utf-8")  # which says it in a line
+    names = ("proofs/README.md", "proofs/coq/README.md", "proofs/verifiers/T122-formal-checker.md")
     pages = {name: " ".join((ROOT / name).read_text(encoding="utf-8").split()) for name in names}
     parts = ("extraction", "OCaml compiler", "zarith", "checker_main.ml", "Python that writes")
     for text in (formal_module.TRUST, formal_module.TRUST_LOSSES, formal_module.TRUST_SAMPLED, *pages.values()):

@@ -31,7 +31,7 @@ def from_dp_event(event: object, *, relation: object = "add-or-remove", floats: 
 
     >>> from_dp_event({"class_name": "SelfComposedDpEvent", "count": 3,
     ...                "event": {"class_name": "GaussianDpEvent", "noise_multiplier": 1.5}}).composition.parts
-    ((Gaussian(noise_multiplier=Fraction(3, 2), sigma=None, sensitivity=None), 3),)
+    ((Gaussian('1.5'), 3),)
     """
     reading = Reading(relation_of(relation), floats)
     read = parse_history(event, "text", "event") if isinstance(event, str) else event

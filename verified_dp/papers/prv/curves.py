@@ -59,7 +59,7 @@ def mechanism_of_guarantees(guarantees: Sequence[tuple[Number, Number]], *, both
     both directions. Raises InvalidInput where no mechanism meets them.
 
     >>> mechanism_of_guarantees([(0, "1/2")])
-    Finite(P=(Fraction(1, 2), Fraction(0, 1), Fraction(1, 2)), Q=(Fraction(1, 2), Fraction(1, 2), Fraction(0, 1)))
+    Finite([0, '0.5', '0.5'], Q=['0.5', '0.5', 0])
     """
     points = [(exact.exact(epsilon, "epsilon"), exact.probability(delta, "delta")) for epsilon, delta in guarantees]
     if not points:

@@ -29,6 +29,7 @@ from .document import (
 )
 from .inputs import Claim, read_claim, read_input
 from .losses import ComposedLoss
+from .measures import TooLong
 from .pairs import ORDERS, read_pairs
 from .verdict import Statement, judge
 from .witnesses import KINDS, Attack, Exact, ExactValues, check_size, read_witness, values_of
@@ -245,6 +246,8 @@ def _bounds(statement: Statement, witness: Any, loss: ComposedLoss, known: Known
                 known[key] = values_of(witness, loss)
             bounds: Bounds = known[key].enclose(statement.at)
             return bounds
+    except TooLong as error:
+        raise TooMuch(str(error)) from None
     except Gigantic as error:
         raise TooMuch(f"takes {error}, beyond this checker's arithmetic") from None
     except (ArithmeticError, LookupError, ValueError) as error:

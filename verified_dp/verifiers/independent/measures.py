@@ -91,6 +91,10 @@ def _by_bytes(a: Sequence[int], b: Sequence[int], width: int, count: int) -> lis
     return [int.from_bytes(data[i:i + width], "little") for i in range(0, width * count, width)]
 
 
+class TooLong(Unknown):
+    """Numbers are too long for this checker's products; that says nothing of a certificate."""
+
+
 _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[
     decimal.Inexact, decimal.InvalidOperation, decimal.Overflow])
 
@@ -98,7 +102,7 @@ _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=deci
 def _by_digits(a: Sequence[int], b: Sequence[int], width: int, count: int) -> list[int]:
     """In decimal digits: Python's `decimal` multiplies long numbers by number-theoretic transforms, exactly."""
     if width > 4000:
-        raise Unknown("weights of more digits than Python reads at once")
+        raise TooLong("weights of more digits than Python reads at once")
     first = _joined(a, width)
     second = first if a is b else _joined(b, width)
     text = str(_EXACT.multiply(first, second)).zfill(width * count)
