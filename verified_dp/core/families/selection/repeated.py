@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from flint import acb, arb
 
+from verified_dp.core.engines.moment import bound_log_moments
 from verified_dp.core.families.guarantees.renyi import MomentBound
 from verified_dp.core.kernel.balls import ball, kept, largest, lower_end, smallest, upper_end
 from verified_dp.core.kernel.bounds import bound_chernoff_factor
@@ -91,10 +92,7 @@ def _bound_power(loss: ComposedLoss, power: Fraction) -> arb:
 @proved_by("T213-private-selection", "T07-ends", "T15-gaussian")
 def bound_run(loss: ComposedLoss, exponent: arb) -> arb:
     """Bound log E[e^{l L}] of a composition, l > 0: the sum over its laws."""
-    total = loss.enclose_gaussian_exponent(acb(exponent)).real
-    for law, count in loss.parts:
-        total += count * law.bound_log_moment(exponent)
-    return upper_end(total)
+    return upper_end(loss.enclose_gaussian_exponent(acb(exponent)).real + bound_log_moments(loss.parts, exponent))
 
 
 @proved_by("T213-private-selection", "T03-chernoff")
