@@ -1,16 +1,23 @@
-"""Floating-point models of the laws whose transform is known in closed form: values of the law itself, rounded."""
+"""Floating-point models of the laws whose transform is known in closed form.
+
+Where the loss lies between two finite ends: atoms and Gauss-Legendre nodes of its density; else values of the law.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import cached_property, lru_cache
 
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.kernel.law import DirectLaw, RuleLaw
+from verified_dp.core.kernel.law import DirectLaw, RuleLaw, is_atomic
+from verified_dp.search.covers import Spread
 from verified_dp.search.deadline import check_time
 
 _PREC = 160
+_POINTS, _MOST_TURN, _AGREED = 80, 64.0, 1e-10
+"""Of a rule for all frequencies and tilts up to so large a one times the range; how closely its moments agree."""
 _MESH = 2.0**-24
 """Relative distance of the points of a second difference."""
 
@@ -29,8 +36,52 @@ class DirectModel:
         check_time()
         return self.law.enclose_moment(exponent).log()
 
+    @cached_property
+    def _measure(self) -> tuple[np.ndarray, np.ndarray, int] | None:
+        """Losses, masses, and how many are atoms; None where nodes are not what the law is."""
+        atoms = None if is_atomic(self.law) or not self.spread < math.inf else self.law.enclose_loss_atoms()
+        if atoms is None:
+            return None
+        at, weights = _rule()
+        places = self.largest - self.spread * (1 - at) / 2
+        with ctx.workprec(64):
+            density = np.array([float(self.law.enclose_density(arb(float(x)))) for x in places])
+            heads = np.array([[float(x), float(mass)] for x, mass in atoms]).reshape(-1, 2)
+        points = np.concatenate([heads[:, 0], places])
+        masses = np.concatenate([heads[:, 1], density * weights * self.spread / 2])
+        most = _MOST_TURN / self.spread
+        with ctx.workprec(_PREC):
+            known = [float(self._log_moment(arb(x))) for x in (1e-3 * most, most)]
+        found = [float(_log_moments(points, masses, np.array([x]))[0]) for x in (1e-3 * most, most)]
+        close = all(abs(x - y) <= _AGREED * max(1.0, abs(x)) for x, y in zip(known, found, strict=True))
+        return (points, masses, len(atoms)) if close else None
+
+    def _by_nodes(self, most: float) -> tuple[np.ndarray, np.ndarray, int] | None:
+        return self._measure if most * self.spread <= _MOST_TURN else None
+
+    def curve(self, c: float, count: float) -> Spread | None:
+        """How |M(c+iw)| is bounded cell by cell; None where it is not."""
+        nodes = self._by_nodes(c)
+        if nodes is None:
+            return None
+        points, masses, atoms = nodes
+        weights = masses * np.exp(c * (points - points.max()))
+        with ctx.workprec(_PREC):
+            inner, size = self.law.bound_variation(arb(c)), self.law.enclose_moment(arb(c))
+            if inner is None:
+                return None
+            return Spread(points, weights / weights.sum(), atoms, float(inner / size), self.spread / 2, count)
+
     def cumulants(self, c: float) -> tuple[float, float, float]:
-        """(K, K', K'') at c > 0, by central differences with bits to spare."""
+        """(K, K', K'') at c > 0, by nodes, or by central differences with bits to spare."""
+        nodes = self._by_nodes(c)
+        if nodes is not None:
+            points, masses, _ = nodes
+            top = float(points.max())
+            weights = masses * np.exp(c * (points - top))
+            total = float(weights.sum())
+            mean = float(weights @ points) / total
+            return math.log(total) + c * top, mean, max(float(weights @ (points - mean)**2) / total, 1e-300)
         with ctx.workprec(_PREC):
             mesh = arb(min(c, 1.0 / min(self.spread, 1e9)) * _MESH)
             left, middle, right = (self._log_moment(arb(c) + n * mesh) for n in (-1, 0, 1))
@@ -39,6 +90,9 @@ class DirectModel:
 
     def log_masses(self, xs: np.ndarray) -> np.ndarray:
         """K at each of xs > 0."""
+        nodes = self._by_nodes(float(xs.max()))
+        if nodes is not None:
+            return _log_moments(*nodes[:2], xs)
         with ctx.workprec(_PREC):
             return np.array([float(self._log_moment(arb(float(x)))) for x in xs])
 
@@ -54,6 +108,16 @@ class DirectModel:
             return 0
         with ctx.workprec(_PREC):
             return self.law.count_nodes(arb(c), arb(omega))
+
+
+@lru_cache
+def _rule() -> tuple[np.ndarray, np.ndarray]:
+    return np.polynomial.legendre.leggauss(_POINTS)
+
+
+def _log_moments(points: np.ndarray, masses: np.ndarray, xs: np.ndarray) -> np.ndarray:
+    top = points.max()
+    return np.asarray(np.log(np.exp(np.multiply.outer(xs, points - top)) @ masses) + xs * top)
 
 
 def _end(end: arb | None, infinite: float) -> float:
