@@ -10,17 +10,16 @@ from typing import Protocol
 
 import numpy as np
 
+from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.search.deadline import check_time
 
-FAR = 64.0
-"""As the kernel's: frequencies times the loss's range from which on atoms alone are looked at."""
 _PIECES = 24
 """Of half a window, as in the kernel."""
 _GROWTH = 0.2
 """Cells of many windows are so much of their place long."""
 _CHUNK = 2**14
 """Cells of equal width that are tried at once."""
-_WINDOWS = 2048
+_WINDOWS = 2048, 2**15
 """Frequencies of which half are summed where windows beyond the first gap add much."""
 _MOST_SUMMED = 256, 12_000
 """Frequencies of which half are summed at most: first few are looked at."""
@@ -101,7 +100,10 @@ def _log(count: float, sizes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Spread:
-    """A step between two ends (T220): nodes of which the first are atoms, and what else adds from w on, over w."""
+    """A step between two ends (T220): nodes of which the first are atoms, and what else adds from w on, over w.
+
+    far: the frequency from which on the kernel looks at atoms alone.
+    """
 
     points: np.ndarray
     weights: np.ndarray
@@ -109,11 +111,12 @@ class Spread:
     inner: float
     deviation: float
     count: float
+    far: float
 
     def log_bounds(self, middles: np.ndarray, reach: float) -> np.ndarray:
         """By all nodes, or far out by the atoms alone."""
         starts, turned, found = middles - reach, self.deviation * reach, list[np.ndarray]()
-        near = int(np.searchsorted(starts, FAR / (2 * self.deviation)))
+        near = int(np.searchsorted(starts, self.far))
         if near:
             found.append(_by_angle(_sizes(self.points, self.weights, middles[:near]), turned))
         if near < len(middles):
@@ -144,11 +147,11 @@ class Spread:
         return float(self.weights[:self.atoms].sum())
 
 
-class TooMany(Exception):
+class TooMany(Unsupported):
     """More cells than are allowed, about so many times."""
 
     def __init__(self, times: float) -> None:
-        super().__init__(times)
+        super().__init__("more cells of frequencies than a line has room for")
         self.times = times
 
 
@@ -188,7 +191,7 @@ def _band(curves: Sequence[Curve], step: float, tilt: float, goal: float, most: 
     for _ in range(3):  # what the cells hold is known when they are made
         while min(_log_band(step, tilt, end, within), _log_beyond(curves, step, end)) > wanted:
             end = math.ceil(1.1 * end)
-        last = end if alone is None else min(end, max(count + width, math.ceil(FAR / (2 * alone.deviation * step))))
+        last = end if alone is None else min(end, max(count + width, math.ceil(alone.far / step)))
         if last - count > most * width:
             raise TooMany((last - count) / most / width)
         cells, log_cells, log_inside = _cells(curves, step, count, last, width, goal - math.log(3), most)
@@ -204,11 +207,14 @@ def _band(curves: Sequence[Curve], step: float, tilt: float, goal: float, most: 
 
 
 def _first_windows(curves: Sequence[Curve], step: float, goal: float, count: int) -> tuple[int, float]:
-    """At least so many frequencies, up to where all others to `_WINDOWS` add little, if there is such a place."""
-    frequencies = np.arange(1, _WINDOWS + 1)
-    logs = _log_sizes(curves, step * frequencies, 0.0)
-    rest = np.logaddexp.accumulate((logs - math.log(math.pi * step) - 2 * np.log(frequencies))[::-1])[::-1]
-    small = np.nonzero(rest[:_WINDOWS // 2] < goal)[0]
+    """At least so many frequencies, up to where others of `_WINDOWS` add little, if there is such a place."""
+    for most in _WINDOWS:
+        frequencies = np.arange(1, most + 1)
+        logs = _log_sizes(curves, step * frequencies, 0.0)
+        adds = np.exp(logs - math.log(math.pi * step) - 2 * np.log(frequencies) - goal)
+        small = np.nonzero(np.cumsum(adds[::-1])[::-1][:most // 2] < 1)[0]
+        if len(small):
+            break
     count = max(count, int(small[0])) if len(small) else count
     return count, float(np.logaddexp.reduce(np.append(logs[:count] + math.log(2), 0.0)))
 

@@ -16,6 +16,8 @@ from verified_dp.search.covers import Spread
 from verified_dp.search.deadline import check_time
 
 _PREC = 160
+_FAR = 64.0, 1024.0
+"""As the kernel's."""
 _POINTS, _MOST_TURN, _AGREED = 80, 64.0, 1e-10
 """Of a rule for all frequencies and tilts up to so large a one times the range; how closely its moments agree."""
 _MESH = 2.0**-24
@@ -39,22 +41,27 @@ class DirectModel:
     @cached_property
     def _measure(self) -> tuple[np.ndarray, np.ndarray, int] | None:
         """Losses, masses, and how many are atoms; None where nodes are not what the law is."""
-        atoms = None if is_atomic(self.law) or not self.spread < math.inf else self.law.enclose_loss_atoms()
+        found = None if is_atomic(self.law) or not self.spread < math.inf else self._nodes(1)
+        if found is None:
+            return None
+        exponents = np.array([1e-3, 1.0]) * _MOST_TURN / self.spread
+        with ctx.workprec(_PREC):
+            known = np.array([float(self._log_moment(arb(x))) for x in exponents.tolist()])
+        close = np.abs(_log_moments(*found[:2], exponents) - known) <= _AGREED * np.maximum(1.0, np.abs(known))
+        return found if close.all() else None
+
+    def _nodes(self, panels: int) -> tuple[np.ndarray, np.ndarray, int] | None:
+        atoms = self.law.enclose_loss_atoms()
         if atoms is None:
             return None
         at, weights = _rule()
-        places = self.largest - self.spread * (1 - at) / 2
+        length = self.spread / panels
+        places = (self.largest - length * (np.arange(panels)[:, None] + (1 - at) / 2)).ravel()
         with ctx.workprec(64):
             density = np.array([float(self.law.enclose_density(arb(float(x)))) for x in places])
             heads = np.array([[float(x), float(mass)] for x, mass in atoms]).reshape(-1, 2)
-        points = np.concatenate([heads[:, 0], places])
-        masses = np.concatenate([heads[:, 1], density * weights * self.spread / 2])
-        most = _MOST_TURN / self.spread
-        with ctx.workprec(_PREC):
-            known = [float(self._log_moment(arb(x))) for x in (1e-3 * most, most)]
-        found = [float(_log_moments(points, masses, np.array([x]))[0]) for x in (1e-3 * most, most)]
-        close = all(abs(x - y) <= _AGREED * max(1.0, abs(x)) for x, y in zip(known, found, strict=True))
-        return (points, masses, len(atoms)) if close else None
+        return np.concatenate([heads[:, 0], places]), np.concatenate(
+            [heads[:, 1], density * np.tile(weights, panels) * length / 2]), len(atoms)
 
     def _by_nodes(self, most: float) -> tuple[np.ndarray, np.ndarray, int] | None:
         return self._measure if most * self.spread <= _MOST_TURN else None
@@ -65,12 +72,17 @@ class DirectModel:
         if nodes is None:
             return None
         points, masses, atoms = nodes
-        weights = masses * np.exp(c * (points - points.max()))
+        weights = _tilted(points, masses, c)
         with ctx.workprec(_PREC):
             inner, size = self.law.bound_variation(arb(c)), self.law.enclose_moment(arb(c))
             if inner is None:
                 return None
-            return Spread(points, weights / weights.sum(), atoms, float(inner / size), self.spread / 2, count)
+        share = float(inner / size)
+        turns = min(max(2 * share * self.spread / max(float(weights[atoms:].sum()), 1e-300), _FAR[0]), _FAR[1])
+        if turns > _FAR[0]:
+            points, masses, atoms = self._nodes(1 + int(turns / _FAR[0])) or nodes
+            weights = _tilted(points, masses, c)
+        return Spread(points, weights, atoms, share, self.spread / 2, count, turns / self.spread)
 
     def cumulants(self, c: float) -> tuple[float, float, float]:
         """(K, K', K'') at c > 0, by nodes, or by central differences with bits to spare."""
@@ -113,6 +125,11 @@ class DirectModel:
 @lru_cache
 def _rule() -> tuple[np.ndarray, np.ndarray]:
     return np.polynomial.legendre.leggauss(_POINTS)
+
+
+def _tilted(points: np.ndarray, masses: np.ndarray, c: float) -> np.ndarray:
+    weights = masses * np.exp(c * (points - points.max()))
+    return np.asarray(weights / weights.sum())
 
 
 def _log_moments(points: np.ndarray, masses: np.ndarray, xs: np.ndarray) -> np.ndarray:

@@ -14,7 +14,6 @@ from verified_dp.core.kernel.balls import integer_above, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import (
     DirectLaw,
-    DiscreteRule,
     Law,
     Listed,
     is_atomic,
@@ -89,8 +88,8 @@ class Tilted:
 
 _PIECES = 24
 """Of half a window."""
-_FAR = 64
-"""Frequencies times the loss's range from which on a density beside atoms is bounded, not summed."""
+_FAR = 64, 1024
+"""Frequencies times the loss's range from which on, at least and at most, a density beside atoms is bounded."""
 
 
 def has_cells(law: DirectLaw) -> bool:
@@ -166,27 +165,29 @@ class Direct:
         largest, least = self.law.enclose_largest_loss(), self.law.enclose_smallest_loss()
         return arb.pos_inf() if largest is None or least is None else (largest - least) / 2
 
-    @property
-    def _far(self) -> arb:
-        """The frequency from which on cells are far out."""
-        return _FAR / (2 * self._spread)
-
     @cached_property
-    def _rule(self) -> DiscreteRule | None:
-        """For all cells that are not far out and at most half a turn wide."""
-        return self.law.enclose_rule(self.tilt, self._far + 2 / self._spread) if is_ruled(self.law) else None
+    def _far(self) -> arb:
+        """The frequency from which on cells are far out: all that is no atom is at most half of its mass, or enough."""
+        turns = arb(_FAR[0])
+        if self._variation is not None:
+            inner = self.law.enclose_moment(self.tilt) - sum(self._atoms.weights, arb(0))
+            turns = (4 * self._variation * self._spread / inner).max(arb(_FAR[0])).min(arb(_FAR[1]))
+        return turns / (2 * self._spread)
+
+    def _sums(self, middle: arb, width: arb, cells: int) -> list[arb]:
+        """Bound |M(c+iw)| at equally spaced frequencies."""
+        if not is_ruled(self.law):
+            return [self.law.enclose_transform(acb(self.tilt, middle + n * width)).abs_upper() for n in range(cells)]
+        rule = self.law.enclose_rule(self.tilt, middle + (cells - 1) * width)
+        sums = Tilted(rule.losses, rule.weights).sums([rule.weights], middle, width, cells - 1)[0]
+        return [value.abs_upper() + rule.error for value in sums]
 
     def _bound_near(self, middle: arb, width: arb, reach: arb, cells: int) -> list[arb]:
         """By the size of the transform in the middle."""
-        total, last = self.law.enclose_moment(self.tilt), middle + (cells - 1) * width
+        total = self.law.enclose_moment(self.tilt)
         if not reach * self._spread < arb.pi() / 2:
             return [upper_end(total)] * cells
-        if self._rule is not None and last <= self._far + 2 / self._spread:
-            sums = Tilted(self._rule.losses, self._rule.weights).sums([self._rule.weights], middle, width, cells - 1)[0]
-            sizes = [value.abs_upper() + self._rule.error for value in sums]
-        else:
-            sizes = [self.law.enclose_transform(acb(self.tilt, middle + n * width)).abs_upper() for n in range(cells)]
-        return bound_by_angle(sizes, total, self._spread, reach)
+        return bound_by_angle(self._sums(middle, width, cells), total, self._spread, reach)
 
 
 def split_cells(loss: ComposedLoss, tilt: arb) -> tuple[list[tuple[Direct, int]], ComposedLoss]:
