@@ -99,7 +99,7 @@ def coarse(loss: ComposedLoss) -> Iterator[Witness]:
         yield LineWitness(Fraction(1), Fraction(1, 3), 20, rules, rules, Fraction(2), Fraction(1, 2), 80)
         yield EarlierChernoff(Fraction(1), rules, 64).now()
     if all(law.lists(40) for law, _ in loss.parts):
-        yield LineWitness(Fraction(1, 2), Fraction(1, 8), 60, (), (), Fraction(2), Fraction(1, 16), 80, (40,), ((3, 2),))
+        yield LineWitness(Fraction(1, 2), Fraction(1, 8), 60, (), (), Fraction(2), Fraction(1, 9), 80, (40,), ((3, 2),))
 
 
 @pytest.mark.parametrize("law", OTHER_LAWS, ids=lambda law: type(law).__name__)
