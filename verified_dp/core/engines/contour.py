@@ -304,6 +304,15 @@ def _outcomes(reached: Sequence[tuple[Law, int, int]], between: Callable[[], Non
     return Outcomes.of(reached, between)
 
 
+def more_files(witness: LineWitness) -> tuple[str, ...]:
+    """What runs besides this module: the sums over listed atoms and the bounds on cells, where there are some."""
+    if not (witness.reaches or witness.cover):
+        return ()
+    from verified_dp.core.engines import listed
+
+    return (listed.__name__,)
+
+
 @dataclass(frozen=True)
 class LineValues:
     """What a line yields before eps is known.

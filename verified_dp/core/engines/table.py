@@ -24,7 +24,6 @@ HOMES = {
     "marked": "engines.marked:MarkedWitness",
     "halves": "families.finite.halves:HalvesWitness",
     "shortened": "families.gaussian.shortened:ShortenedWitness",
-    "deficits": "engines.deficits:DeficitsWitness",
     "attack": "families.batches.attack:AttackWitness",
     "expansion": "engines.expansion:ExpansionWitness",
 }
@@ -38,6 +37,7 @@ EARLIER: dict[str, str] = {
     "renyi": "engines.node_moment:EarlierRenyi",
     "divergences": "engines.moment:EarlierDivergences",
     "panels": "0.3.0",
+    "deficits": "0.3.0",
 }
 """Kinds that only earlier certificates have -> what reads them: a file below `core` and a class there (`Earlier`), or
 the version of the package that checks them where no kind of today makes the same statement."""
