@@ -93,12 +93,19 @@ def test_rounded_is_half_a_unit_to_either_side(written: str, low: str, high: str
     ('noise_multiplier = { from = "2", to = "1" }', "mechanism[1].noise_multiplier", InvalidInput),
     ('noise_multiplier = { from = "2" }', "mechanism[1].noise_multiplier", InvalidInput),
     ('noise_multiplier = { rounded = "0.0" }', "mechanism[1].noise_multiplier", InvalidInput),
+    ('noise_multiplier = 1\nselection = { scheme = "poisson-runs", mean = { rounded = "3" } }',
+     "mechanism[1].selection.mean", Unsupported),
     ('noise_multiplier = 1\nsampling = { scheme = "without-replacement", probability = { rounded = "0.1" } }',
      "mechanism[1].sampling.probability", Unsupported)])
 def test_what_is_no_range_is_refused(line: str, key: str, error: type[InvalidInput]) -> None:
     with pytest.raises(error) as raised:
         parse_ranged(HEAD.format(relation="replace") + 'kind = "gaussian"\n' + line)
     assert raised.value.key == key
+
+
+def test_a_selection_is_no_range() -> None:
+    text = 'kind = "gaussian"\nnoise_multiplier = 5\nselection = { scheme = "poisson-runs", mean = "3" }'
+    assert not parse_ranged(HEAD.format(relation="add") + text).ranges
 
 
 @pytest.mark.theorem("T196-ranges")
