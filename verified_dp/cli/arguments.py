@@ -14,7 +14,7 @@ from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
 from verified_dp.cli.calibrating import add_calibrate
 from verified_dp.cli.commands import run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
-from verified_dp.cli.converting import SOURCES, run_claims, run_convert
+from verified_dp.cli.converting import REGISTRY, SOURCES, run_claims, run_convert
 from verified_dp.cli.curves import EXAMPLES as _CURVE
 from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
@@ -70,7 +70,9 @@ examples:
 _CONVERT = """\
 examples:
   verified-dp convert history.json --from opacus > training.toml
-  verified-dp convert event.json --from dp-accounting --relation replace --floats shortest-decimal"""
+  verified-dp convert event.json --from dp-accounting --relation replace --floats shortest-decimal
+  verified-dp convert entry.yaml --from registry > claim.toml
+  verified-dp convert claim.toml --to registry > entry.yaml"""
 
 
 class UsageError(Exception):
@@ -196,7 +198,8 @@ def parser() -> ArgumentParser:
     command("verify", "check certificates", _VERIFY, _verify, _json)
     command("report", "write pages about claims, for people", _REPORT, add_report)
     command("attack", "bound epsilon from below by an attack on what was run", _ATTACK, add_attack, _json)
-    command("convert", "write another library's history as a specification", _CONVERT, _convert, _json)
+    command("convert", "write another library's history, or a registry's entry, as a specification", _CONVERT, _convert,
+            _json)
     command("statement", "write the paragraph that a certificate supports", _STATEMENT, add_statement, _json)
     add_ledger(commands.add_parser("ledger", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
@@ -271,12 +274,16 @@ def _verify(command: ArgumentParser) -> None:
 
 def _convert(command: ArgumentParser) -> None:
     command.set_defaults(run=run_convert)
-    command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON)")
-    _source(command, required=True)
+    command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON), an entry of the registry of "
+                         "deployments (YAML); with --to a specification (TOML)")
+    ways = command.add_mutually_exclusive_group(required=True)
+    ways.add_argument("--to", dest="target", choices=(REGISTRY,), help="write a specification as an entry instead")
+    _source(command, ways, (*SOURCES, REGISTRY))
 
 
-def _source(command: ArgumentParser, **settings: Any) -> None:
-    command.add_argument("--from", dest="source", choices=SOURCES, help="the library whose file it is", **settings)
+def _source(command: ArgumentParser, ways: Any = None, choices: tuple[str, ...] = SOURCES, **settings: Any) -> None:
+    (ways or command).add_argument("--from", dest="source", choices=choices, help="the library whose file it is",
+                                   **settings)
     command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="shortest-decimal",
                          help="read a float as the decimal it prints as, or as the number it is (shortest-decimal)")
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
