@@ -444,8 +444,8 @@ def test_a_missing_package_is_wrong_set_up_and_the_verdict_is_told(run: Any, mon
 def test_the_first_list_of_commands_is_short(run: Any) -> None:
     shown = run("--help").out
     listed = re.findall(r"^    (\w+)", shown, re.MULTILINE)
-    assert "certify" in listed and not {"ledger", "completion", "report"} & set(listed)
-    assert run("report", "--help").code == run("ledger", "--help").code == run("completion", "--help").code == 0
+    assert "certify" in listed and not {"ledger", "completion"} & set(listed)
+    assert run("ledger", "--help").code == run("completion", "--help").code == 0
 
 
 # wrong input: arguments, and the line on standard error
@@ -650,9 +650,9 @@ def test_an_interrupt_before_anything_is_proved_is_one_line(
 @pytest.mark.parametrize("command", [
     ["certify", "true.toml"], ["curve", "plain.toml", "--epsilon", "0:2:3"], ["tradeoff", "plain.toml", "--fpr", "1/9"],
     ["calibrate", "plain.toml", "--solve", "count", "--epsilon", "9", "--delta", "1e-5"],
-    ["report", "true.toml", "--html", "page.html"], ["dpsgd", "--noise-multiplier", "1", "--sampling-probability",
-                                                     "1/100", "--steps", "10", "--delta", "1e-5", "--sampling",
-                                                     "poisson"]])
+    ["certify", "true.toml", "--html", "page.html"], [
+        "dpsgd", "--noise-multiplier", "1", "--sampling-probability", "1/100", "--steps", "10", "--delta", "1e-5",
+        "--sampling", "poisson"]])
 def test_an_interrupt_anywhere_is_one_line(run: Any, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
     def interrupt(*_: Any) -> Any:
         raise KeyboardInterrupt

@@ -23,7 +23,7 @@ COMMANDS = [
     ["verify", "a.toml"],
     ["delta", "b.toml", "--epsilon", "1"],
     ["certify", "a.toml", "--html", "a.html", "--max-seconds", "1"],
-    ["report", "a.toml", "--html", "a.html", "--methods", "closed-form", "--no-peers"],
+    ["certify", "kept/a.json", "--html", "a.html", "--methods", "closed-form"],
     ["compare", "a.toml", "--epsilon", "1", "--methods", "auto,berry-esseen,fourier,lattice"],
     ["compare", "a.toml", "--delta", "1e-5", "--methods", "closed-form"],
     ["curve", "a.toml", "--epsilon", "-1:1:3"], ["curve", "a.toml", "--delta", "1e-5,1/3"],
