@@ -738,6 +738,15 @@ def test_progress(capsys: pytest.CaptureFixture[str], count: int, waits: list[fl
     assert re.fullmatch(shown, capsys.readouterr().err)
 
 
+def test_progress_inside_of_progress_takes_its_line_over(capsys: pytest.CaptureFixture[str]) -> None:
+    with terminal.Progress("outer") as outer, terminal.Progress("inner", 60.0) as inner:
+        inner("contour")
+        done, outer._done = outer._done, Rings(1)  # type: ignore[assignment]
+        outer._show()
+        outer._done = done
+    assert "inner: contour (0 s of 60 s, 0%)" in capsys.readouterr().err and terminal.Progress._entered == []
+
+
 def test_progress_cannot_steer_the_terminal() -> None:
     assert terminal.Progress("a\x1b[2J\n.toml").line(3) == r"a\x1b[2J\n.toml: working (3 s so far)"
 
