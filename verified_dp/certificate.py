@@ -45,8 +45,8 @@ from verified_dp.core.kernel.words import assumptions
 from verified_dp.enclosure import Solution, html_table
 from verified_dp.files import write_atomically
 from verified_dp.profile import privacy_profile
-from verified_dp.questions.curve import optional
 from verified_dp.questions.statement import statement
+from verified_dp.reading import optional
 
 _WIDTH_SHARE = 30  # bits
 _ROUNDINGS = 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -438,7 +439,8 @@ def test_a_missing_package_is_wrong_set_up_and_the_verdict_is_told(run: Any, mon
     monkeypatch.setitem(sys.modules, "jinja2", None)
     found = run("certify", "true.toml", "--html", "page.html")
     assert found.code == 2 and found.out.startswith("proved: a true claim") and not Path("page.html").exists()
-    assert found.err == "verified-dp: no page is written: jinja2 must be installed: pip install jinja2, got nothing\n"
+    command = f"{shlex.quote(sys.executable)} -m pip install jinja2"
+    assert found.err == f"verified-dp: no page is written: jinja2 is not installed: run {command}\n"
 
 
 def test_the_first_list_of_commands_is_short(run: Any) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -22,6 +21,7 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.enclosure import Enclosure, table_html
+from verified_dp.reading import optional
 
 MAX_POINTS = 10**5
 PICTURES = (".svg", ".pdf", ".png")
@@ -179,14 +179,6 @@ def new_axes() -> Any:
     """Axes on a figure of their own, outside of pyplot's state."""
     figure = optional("matplotlib.figure", "matplotlib").Figure(figsize=(6.4, 4), layout="constrained")
     return figure.subplots()
-
-
-def optional(module: str, package: str) -> Any:
-    """An optional package's module. Raises InvalidInput, saying how to get it."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise InvalidInput(package, None, f"installed: pip install {package}") from None
 
 
 def read_points(text: str, key: str) -> list[str]:
