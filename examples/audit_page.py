@@ -13,15 +13,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from verified_dp.core.kernel.composition import Claim, Spec
+from verified_dp.core.kernel.exact import decimal_text
 from verified_dp.report.sources import links, year
 from verified_dp.spec import load_spec
 
 CLAIMS = Path(__file__).parent / "claims"
+RANGES = Path(__file__).parent / "ranges"
 PAGE = Path(__file__).parents[1] / "docs" / "audit.md"
 KINDS = ("deployment", "paper", "documentation", "test")
 GROUPS = {"Deployments and papers": ("deployment", "paper"),
@@ -185,7 +188,7 @@ def page(claims: list[Audited]) -> str:
     """The whole page."""
     stated, supposed = ([one for one in claims if bool(one.noted("Hypothetical")) == is_so] for is_so in (False, True))
     lines = [*_summary(stated), *_all(stated), *_contradictions(stated), *_undecided(stated)]
-    return "\n".join([*lines, *_supposed(supposed), *_not_stated()]) + "\n"
+    return "\n".join([*lines, *_ranged(), *_supposed(supposed), *_not_stated()]) + "\n"
 
 
 INTRODUCTION = """\
@@ -265,6 +268,43 @@ def rows(claims: list[Audited]) -> str:
         *([one.file.name, one.claim.title, one.claim.source, *cells(one)] for one in claims
           if not one.noted("Hypothetical"))])
     return stream.getvalue()
+
+
+def _ranged() -> Iterator[str]:
+    """Claims of which a number is printed rounded, judged for all values that round to it."""
+    record = json.loads((RANGES / "expected.json").read_text(encoding="utf-8"))
+    rows = []
+    for file in sorted(RANGES.glob("*.toml"), key=lambda file: (record[file.stem]["verdict"], file.stem)):
+        one = record[file.stem]
+        if one["sha256"] != hashlib.sha256(file.read_bytes()).hexdigest():
+            raise ValueError(f"the record is of another file than {file}: run `make audit`")
+        claim = load_spec(CLAIMS / file.name).claim
+        assert claim is not None
+        ends = [f"{key.removeprefix('mechanism[1].')} {_decimal(low)} to {_decimal(high)}"
+                for key, low, high in one["ranges"]]
+        rows.append([f"[{claim.title}](../examples/ranges/{file.name})", "; ".join(ends),
+                     f"({claim.epsilon_text}, {claim.delta_text})",
+                     f"{one['verdict']}{REASONS[one['reason']]}", _up_to(one["epsilon"])])
+    yield from ["", "## Rounded numbers as ranges", "", RANGED, ""]
+    yield from table("claim | every value of | claimed | verdict | epsilon", rows)
+
+
+RANGED = """\
+A number that is printed rounded is any that rounds to it. Claims with such numbers, judged for all of these
+([T196](../proofs/ranges/T196-ranges.md)): proved of the worst value, refuted of the best, else undecided."""
+REASONS = {"": "", "range": ": some values meet it", "one-sided": ": a guarantee alone", "width": ": wide bounds"}
+
+
+def _decimal(number: str) -> str:
+    """An exact ratio as a decimal."""
+    return decimal_text(Fraction(number))
+
+
+def _up_to(ends: list[str]) -> str:
+    """An enclosure, six digits, rounded outward."""
+    low, high = (text if text in ("0", "inf") else plain(Context(prec=6, rounding=way).create_decimal(text))
+                 for text, way in zip(ends, (ROUND_DOWN, ROUND_CEILING), strict=True))
+    return "no bound" if high == "inf" else f"at most {high}" if low == "0" else f"{low} to {high}"
 
 
 def _supposed(claims: list[Audited]) -> Iterator[str]:

@@ -40,7 +40,7 @@ LAYERS: dict[str, int] = {
             ("attack",),
             ("certificate", "training"),
             ("ranges",),
-            ("batch",),
+            ("batch", "registry"),
             ("cli", "__main__"),
         ]
     )
@@ -277,7 +277,7 @@ def path_complaints(text: str) -> list[str]:
 def declared(extra: str) -> set[str]:
     """Import names of the package's dependencies and of one extra's."""
     names = {"python-flint": "flint", "dp-accounting": "dp_accounting", "prv-accountant": "prv_accountant",
-             "jax-privacy": "jax_privacy", "absl-py": "absl"}
+             "jax-privacy": "jax_privacy", "absl-py": "absl", "pyyaml": "yaml"}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = [*project["dependencies"], *project["optional-dependencies"][extra]]
     distributions = [re.split(r"[^\w-]", requirement)[0] for requirement in requirements]
@@ -593,7 +593,7 @@ def test_tests_import_only_what_is_installed_for_them(path: Path) -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_package_imports_only_its_dependencies(name: str) -> None:
     adapters = declared("dp-accounting") | declared("opacus") if name.startswith("verified_dp.interop.") else set()
-    known = declared("plot") | declared("individual") | declared("report") | adapters
+    known = declared("plot") | declared("individual") | declared("registry") | adapters
     peers = declared("bench") | {"opacus"} if name == "verified_dp.report.peers" else set()  # asked where installed
     workers = declared("spark") if name == "verified_dp.individual.spark" else set()
     assert undeclared(SOURCES[name], known | peers | workers) == []

@@ -31,7 +31,7 @@ COMMANDS = [
     ["tradeoff", "a.toml", "--fpr", "0.01", "--max-seconds", "1e-6"],
     ["calibrate", "a.toml", "--solve", "count", "--epsilon", "3", "--delta", "1e-5", "--max-seconds", "1e-6"],
     ["calibrate", "a.toml", "--solve", "count", "--epsilon", "3", "--delta", "1e-5", "--out", "kept"],
-    ["certify", "d.toml"],
+    ["certify", "d.toml"], ["certify", "e.yaml", "--html", "e.html"],
     ["attack", "--delta=0", "--true-positives", "9", "--positives", "9", "--false-positives", "0", "--negatives", "9"],
     ["attack", "c.toml", "--delta=1e-5", "--one-run", "--fdp", "--canaries", "9", "--guesses", "9", "--correct", "9"],
     ["statement", "kept/a.json"], ["dpsgd", *TRAINING, "--delta", "1e-5"], ["dpsgd", *TRAINING, "--claim", "3,1e-5"],
@@ -45,6 +45,7 @@ def test_commands_answer_by_their_schemas(capsys: pytest.CaptureFixture[str], tm
     Path("a.toml").write_text(text + '[claim]\nepsilon = 3\ndelta = "1e-5"\n', encoding="utf-8")
     Path("d.toml").write_text(Path("a.toml").read_text().replace('"9"', '{ rounded = "9" }'), encoding="utf-8")
     Path("c.toml").write_text(text.replace('"add"', '"replace"'), encoding="utf-8")
+    Path("e.yaml").write_text("deployment: {name: none}\n", encoding="utf-8")
     seen = set()
     for command in COMMANDS:
         main([*command, "--json"])

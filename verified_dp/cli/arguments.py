@@ -14,7 +14,7 @@ from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
 from verified_dp.cli.calibrating import add_calibrate
 from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
-from verified_dp.cli.converting import SOURCES, run_convert
+from verified_dp.cli.converting import REGISTRY, SOURCES, run_convert
 from verified_dp.cli.curves import EXAMPLES as _CURVE
 from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
@@ -68,7 +68,9 @@ _CONVERT = """\
 examples:
   verified-dp convert history.json --from opacus > training.toml
   verified-dp convert history.json --from opacus --delta 1e-5 | verified-dp certify - --out certificates
-  verified-dp convert event.json --from dp-accounting --relation replace"""
+  verified-dp convert event.json --from dp-accounting --relation replace
+  verified-dp convert entry.yaml --from registry > claim.toml
+  verified-dp convert claim.toml --to registry > entry.yaml"""
 
 
 class UsageError(Exception):
@@ -195,7 +197,8 @@ def parser() -> ArgumentParser:
     command("certify", "prove or refute claims, and write certificates", _CERTIFY, _certify, _numeric, _verbose)
     command("verify", "check certificates", _VERIFY, _verify, _json)
     command("attack", "bound epsilon from below by an attack on what was run", _ATTACK, add_attack, _json)
-    command("convert", "write another library's history as a specification", _CONVERT, _convert, _json)
+    command("convert", "write another library's history, or a registry's entry, as a specification", _CONVERT, _convert,
+            _json)
     command("statement", "write the paragraph that a certificate supports", _STATEMENT, add_statement, _json)
     add_ledger(commands.add_parser("ledger", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
@@ -236,7 +239,8 @@ def _compare(command: ArgumentParser) -> None:
 def _certify(command: ArgumentParser) -> None:
     command.set_defaults(run=run_certify, suffix=".toml")
     command.add_argument("files", nargs="+", metavar="CLAIM", help="specification with a [claim] (TOML), a folder of "
-                         "them, or -; or a certificate (.json), which is checked and told again")
+                         "them, or -; a certificate (.json), which is checked and told again; or entries of the "
+                         "registry of deployments (.yaml)")
     command.add_argument("--out", metavar="DIR", help="write the certificate of NAME.toml to DIR/NAME.json")
     command.add_argument("--html", metavar="FILE", help="write a page there; of several claims an index, and "
                          "their pages in a folder beside it")
@@ -265,8 +269,11 @@ def _verify(command: ArgumentParser) -> None:
 
 def _convert(command: ArgumentParser) -> None:
     command.set_defaults(run=run_convert)
-    command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON)")
-    command.add_argument("--from", dest="source", choices=SOURCES, required=True, help="the library whose file it is")
+    command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON), an entry of the registry of "
+                         "deployments (YAML); with --to a specification (TOML)")
+    ways = command.add_mutually_exclusive_group(required=True)
+    ways.add_argument("--to", dest="target", choices=(REGISTRY,), help="write a specification as an entry instead")
+    ways.add_argument("--from", dest="source", choices=(*SOURCES, REGISTRY), help="the library whose file it is")
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
     command.add_argument("--sampling", choices=("poisson", "shuffled"), help="how an Opacus training drew its batches, "
                          "which its history does not say (Poisson samples are taken for granted)")

@@ -41,8 +41,9 @@ def run_epsilon(args: Namespace, out: Output) -> int:
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
     """Enclose the quantity for each specification, `given` the other one."""
-    from verified_dp.cli.inputs import load_spec
+    from verified_dp.cli.inputs import load_ranged
     from verified_dp.cli.limits import Limits
+    from verified_dp.cli.ranging import enclose_ranged, range_lines, range_record
     from verified_dp.papers.paper import PAPER_METHODS
 
     limits, typed = Limits.of(args), getattr(args, given)
@@ -53,10 +54,11 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
     def work(file: str) -> int:
         if limits.method in PAPER_METHODS:
             return _paper(file, quantity, given, at, typed, limits, out)
-        spec = load_spec(file)
-        enclosure = enclose(spec, file, quantity, at, limits)
-        out.result(result_row(enclosure, given, typed), lambda: headed(
-            answer_text(enclosure, f"{given} = {typed}", spec, limits), file if several else None))
+        ranged = load_ranged(file)
+        enclosure = enclose_ranged(ranged, at, quantity, lambda spec: enclose(spec, file, quantity, at, limits))
+        row = result_row(enclosure, given, typed) | ({"range": range_record(ranged)} if ranged.ranges else {})
+        out.result(row, lambda: headed(answer_text(enclosure, f"{given} = {typed}", ranged.worst, limits,
+                                                   range_lines(row)), file if several else None))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -115,12 +117,15 @@ VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
 
 def run_certify(args: Namespace, out: Output) -> int:
     """verified-dp certify CLAIM|CERT... [--out DIR] [--html FILE] [--formal] [--jobs N] [--table FORM]"""
+    from verified_dp.cli.entries import are_entries, certify_entries
     from verified_dp.cli.jobs import judging, read_jobs
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import pages_or_none
 
     limits, jobs = Limits.of(args), read_jobs(args.jobs, args.files)
     pages = pages_or_none(args.html, args.files, limits, args.methods)
+    if are_entries(args.files):
+        return certify_entries(args, limits, pages, out)
     table = Table(out, len(args.files), args.table) if len(args.files) > 1 or args.table else None
     places = certificate_paths(args.files, args.out)
 
@@ -129,7 +134,7 @@ def run_certify(args: Namespace, out: Output) -> int:
             try:
                 with nullcontext() if pages is None else pages.noting(file):
                     judged = judge(file)
-                    page = None if pages is None else pages.add(file, _of_one_end(judged, file))
+                    page = None if pages is None else pages.add(file, judged.document)
             except InvalidCertificate as error:
                 out.error(error, file)
                 return REFUTED
@@ -249,25 +254,14 @@ def verdict_row(judged: Judged, page: str | None = None) -> Row:
     }
 
 
-def _of_one_end(judged: Judged, file: str) -> Document:
-    """The certificate that a page is about. Raises Unsupported where two ends of a range differ."""
-    noted = judged.document.get("range", {})
-    if noted.get("end") == "both":
-        raise Unsupported("no page shows both ends of a range: certify each of them", "html", file)
-    return {key: value for key, value in judged.document.items() if key != "range"}
-
-
 def verdict_text(judged: Judged, limits: Limits, page: str | None = None) -> list[str]:
     """The verdict for people."""
+    from verified_dp.cli.ranging import range_lines
     from verified_dp.cli.text import field, verdict_lines
     from verified_dp.terminal import paint
 
-    noted = judged.document.get("range")
-    words = {"worst": "proved for all values, of the worst", "best": "refuted for all values, of the best",
-             "both": "of the best and of the worst"}
-    ranges = [] if noted is None else field("ranges", "; ".join(
-        f"{one['key']} from {one['from']} to {one['to']}" for one in noted["ranges"]) + f" ({words[noted['end']]})")
-    return verdict_lines(judged, paint, limits) + ranges + (field("page", page) if page is not None else [])
+    return (verdict_lines(judged, paint, limits) + range_lines(judged.document)
+            + (field("page", page) if page is not None else []))
 
 
 class Table:

@@ -13,20 +13,46 @@ from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
 if TYPE_CHECKING:
     from verified_dp.interop.reading import Converted
 
+REGISTRY = "registry"
 SOURCES = ("opacus", "dp-accounting", "tf-privacy")
 _CLAIMED_DIGITS = 6
 
 
 def run_convert(args: Namespace, out: Output) -> int:
-    """verified-dp convert FILE --from opacus|dp-accounting|tf-privacy [--delta D]"""
+    """verified-dp convert FILE --from opacus|dp-accounting|tf-privacy [--delta D], --from registry, or --to registry"""
     from verified_dp.core.kernel.exact import open_unit
     from verified_dp.interop.writing import spec_toml
 
     if args.delta is not None:
         open_unit(args.delta, "delta")
+    if REGISTRY in (args.source, args.target):
+        if args.delta is not None:
+            raise InvalidInput("delta", args.delta, "left out: an entry has a claim, or none")
+        out.write((_of_entry if args.source else _as_entry)(args.file).splitlines())
+        return ANSWERED
     spec = read_history(args.file, args)
     out.write(spec_toml(spec if args.delta is None else claimed(spec, args.file, args.delta)).splitlines())
     return ANSWERED
+
+
+def _of_entry(file: str) -> str:
+    """The first reading of a registry's entry, with what the entry leaves out in comments."""
+    from verified_dp.registry.entry import check_stated, load_entry
+
+    entry = load_entry(file)
+    check_stated(entry, file)
+    missing = [f"# missing in the entry: {path} ({field.words})\n" for path, field in entry.missing]
+    others = [f"# another reading: {one.words}\n" for one in entry.readings[1:]]
+    return "".join([f"# registry entry {entry.slug}: {entry.readings[0].words}\n", *missing, *others,
+                    entry.readings[0].text])
+
+
+def _as_entry(file: str) -> str:
+    """An entry of the registry that states a specification; comments name the fields that are not known."""
+    from verified_dp.reading import MAX_SPECIFICATION, decoded, read_file
+    from verified_dp.registry.writing import entry_yaml
+
+    return entry_yaml([decoded(read_file(file, MAX_SPECIFICATION), file)], {})
 
 
 def read_history(file: str, args: Namespace) -> Converted:

@@ -17,6 +17,7 @@ from verified_dp.terminal import Progress
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel.certificate.document import Document
+    from verified_dp.registry.judged import Judged as Entry
     from verified_dp.report.facts import Judged
 
 
@@ -56,6 +57,7 @@ class Pages:
             "seconds": SECONDS if seconds is None else seconds, "methods": names, "peers": methods is None}
         self._target, self._names = Path(target), dict(zip(files, distinct_names(files), strict=True))
         self._done, self.errors = list[tuple["Judged", str]](), dict[str, str]()
+        self._entries = list[tuple["Entry", str]]()
 
     @property
     def _folder(self) -> Path:
@@ -89,14 +91,31 @@ class Pages:
         self._done.append((judged, quote(f"{self._folder.name}/{judged.name}.html")))
         return str(place)
 
+    def add_entry(self, file: str, judged: Entry) -> str | None:
+        """Write the page of a registry's entry; its place."""
+        if self.missing:
+            return None
+        from verified_dp.registry.page import page
+
+        name, several = self._names[file], len(self._names) > 1
+        place = self._folder / f"{name}.html" if several else self._target
+        _write(place, page(judged, quote(f"../{self._target.name}") if several else ""))
+        self._entries.append((judged, quote(f"{self._folder.name}/{name}.html")))
+        return str(place)
+
     def end(self, out: Output) -> None:
         """Write the index where there are several inputs."""
         from verified_dp.report.pages import index
 
         if len(self._names) > 1 and not self.missing:
-            _write(self._target, index(self._done, self.errors))
+            if self._entries:
+                from verified_dp.registry.page import index as index_of_entries
+
+                _write(self._target, index_of_entries(self._entries, self.errors))
+            else:
+                _write(self._target, index(self._done, self.errors))
             if not out.as_json:
-                out.write([f"index of {len(self._done)}: {self._target}"])
+                out.write([f"index of {len(self._done) + len(self._entries)}: {self._target}"])
 
 
 def _write(place: Path, text: str) -> None:

@@ -91,9 +91,24 @@ def _summary(judged: Judged) -> dict[str, Any]:
     certificate, claim = judged.certificate, judged.claim
     ends = {name: _readable(certificate["result"][name]) for name in ("epsilon", "delta")}
     return {"title": judged.title, "name": judged.name, "source": claim.source, "verdict": certificate["verdict"],
-            "sentence": _sentence(judged), "epsilon": claim.epsilon_text, "delta": claim.delta_text,
+            "sentence": _sentence(judged), **_ranged(judged), "epsilon": claim.epsilon_text, "delta": claim.delta_text,
             "ends": ends, "tight": judged.tight,
             "by_rounding": certificate["short_by_rounding"], "relation": certificate["input"]["relation"]}
+
+
+def _ranged(judged: Judged) -> dict[str, str]:
+    """The verdict on all values of the ranges, where the claim has some; numbers are of the end that decides."""
+    if not judged.noted:
+        return {}
+    end, verdicts = judged.noted["end"], judged.noted["verdicts"]
+    ranges = "; ".join(f"{one['key']} from {_number(one['from'])} to {_number(one['to'])}"
+                       for one in judged.noted["ranges"])
+    if end != "both":
+        return {"sentence": f"{_sentence(judged)}, whatever the values are: {ranges}. "
+                            f"Numbers here are of the {end} ones"}
+    return {"verdict": "undecided", "sentence": (
+        f"The claim is {verdicts['best']} for the best values and {verdicts['worst']} for the worst: {ranges}. "
+        "Numbers here are of the best ones")}
 
 
 def _listed(judged: Judged) -> dict[str, Any]:
