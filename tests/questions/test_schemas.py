@@ -12,6 +12,7 @@ import pytest
 from verified_dp.cli import main
 
 jsonschema = pytest.importorskip("jsonschema")
+pytest.importorskip("yaml")
 SCHEMAS = {json.loads(path.read_text())["properties"]["schema"]["const"]: json.loads(path.read_text())
            for path in files("verified_dp").joinpath("schemas").iterdir()
            if path.name.endswith(".json") and not path.name.startswith("certificate.")}
@@ -45,7 +46,7 @@ def test_commands_answer_by_their_schemas(capsys: pytest.CaptureFixture[str], tm
     Path("a.toml").write_text(text + '[claim]\nepsilon = 3\ndelta = "1e-5"\n', encoding="utf-8")
     Path("d.toml").write_text(Path("a.toml").read_text().replace('"9"', '{ rounded = "9" }'), encoding="utf-8")
     Path("c.toml").write_text(text.replace('"add"', '"replace"'), encoding="utf-8")
-    Path("e.yaml").write_text("deployment: {name: none}\n", encoding="utf-8")
+    Path("e.yaml").write_text("url_slug: a\nstatus: Draft\ntier: 1\ndeployment: {basic: {name: B}}\n", encoding="utf-8")
     seen = set()
     for command in COMMANDS:
         main([*command, "--json"])

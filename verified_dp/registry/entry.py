@@ -198,10 +198,7 @@ def _check(table: Mapping[str, Any], known: Any, prefix: str, file: str) -> None
 
 def _tables(text: str, file: str) -> dict[str, Any]:
     """The tables of a YAML text: all scalars as they are written, no aliases, no key twice."""
-    try:
-        import yaml
-    except ModuleNotFoundError:
-        raise InvalidInput("pyyaml", None, 'installed: pip install "verified-dp[registry]"') from None
+    yaml = optional("yaml", "pyyaml")
     try:
         depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
