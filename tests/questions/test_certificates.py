@@ -134,4 +134,4 @@ def test_statement_of_random_allocation_counts_its_rounds() -> None:
 
     sampling = {"scheme": "random-allocation", "rounds": 100, "picks": 1, "fixed": False}
     words = _step({"kind": "gaussian", "noise_multiplier": "1", "sampling": sampling, "count": 3})
-    assert "3 steps" in words and "each 100 rounds of random-allocation sampling (fixed False, picks 1)" in words
+    assert "3 steps" in words and "each 100 rounds of random allocation sampling (fixed False, picks 1)" in words

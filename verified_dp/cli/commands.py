@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verified_dp.cli.answers import ends, result_row
 from verified_dp.cli.inputs import distinct_names, read_input
 from verified_dp.cli.interrupts import best_so_far
-from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema, store
+from verified_dp.cli.output import ANSWERED, REFUTED, VERDICTS, Output, Row, for_each, schema, store
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.reading import reason
 
@@ -109,10 +109,6 @@ def headed(lines: list[str], file: str | None) -> list[str]:
     from verified_dp.terminal import escaped
 
     return lines if file is None else [f"{escaped(file)}:", *lines, ""]
-
-
-VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
-"""verdict -> exit code."""
 
 
 def run_certify(args: Namespace, out: Output) -> int:

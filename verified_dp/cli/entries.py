@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verified_dp.cli.output import UNDECIDED, Output, for_each, schema
+from verified_dp.cli.output import UNDECIDED, VERDICTS, Output, for_each, schema
 from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ def are_entries(files: Sequence[str]) -> bool:
 
 def certify_entries(args: Namespace, limits: Limits, pages: Pages | None, out: Output) -> int:
     """verified-dp certify ENTRY.yaml... [--html FILE]"""
-    from verified_dp.cli.commands import VERDICTS
     from verified_dp.registry.entry import load_entry
     from verified_dp.registry.judged import judge
 

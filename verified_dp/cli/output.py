@@ -13,6 +13,9 @@ from verified_dp.terminal import Progress, escaped
 
 ANSWERED, REFUTED, WRONG, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
+VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
+"""verdict -> exit code."""
+
 Row = dict[str, Any]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from verified_dp.cli.output import ANSWERED, Output, Row
+from verified_dp.cli.output import ANSWERED, VERDICTS, Output, Row
 from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _answered(training: Training, args: Namespace, limits: Limits, out: Output) 
 
 def _certified(training: Training, claim: Claim, limits: Limits, folder: str | None, pages: Pages | None,
                out: Output) -> int:
-    from verified_dp.cli.commands import VERDICTS, certificate_paths, certify_spec, verdict_row, verdict_text
+    from verified_dp.cli.commands import certificate_paths, certify_spec, verdict_row, verdict_text
     from verified_dp.cli.text import field
 
     spec, (place,) = training.spec(claim), certificate_paths([NAME], folder)
