@@ -278,7 +278,7 @@ def _ranged() -> Iterator[str]:
         one = record[file.stem]
         if one["sha256"] != hashlib.sha256(file.read_bytes()).hexdigest():
             raise ValueError(f"the record is of another file than {file}: run `make audit`")
-        claim = load_spec(CLAIMS / file.name).claim
+        claim = load_spec(RANGES.parent / "claims" / file.name).claim
         assert claim is not None
         ends = [f"{key.removeprefix('mechanism[1].')} {_decimal(low)} to {_decimal(high)}"
                 for key, low, high in one["ranges"]]
