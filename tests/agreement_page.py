@@ -88,9 +88,8 @@ same: the witness still proves the enclosure. The checkers need not accept the s
 BROWSER = """\
 ## In the browser page
 
-The page of `make verify-page`, opened as a file in Chromium without a network: one certificate of every kind of
-witness, of every scheme and of the vector kinds. What the page says and the seconds that it shows, beside the native
-checkers.
+The page of `make verify-page`, opened as a file in Chromium without a network, beside the native checkers: certificates
+of every kind of witness, of every scheme and of the vector kinds.
 """
 
 
