@@ -187,7 +187,7 @@ def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
 def page(claims: list[Audited]) -> str:
     """The whole page."""
     stated, supposed = ([one for one in claims if bool(one.noted("Hypothetical")) == is_so] for is_so in (False, True))
-    lines = [*_summary(stated), *_all(stated), *_contradictions(stated), *_undecided(stated)]
+    lines = [*_summary(stated), *_all(stated), *_contradictions(stated)]
     return "\n".join([*lines, *_ranged(), *_supposed(supposed), *_not_stated()]) + "\n"
 
 
@@ -232,11 +232,6 @@ def _contradictions(claims: list[Audited]) -> Iterator[str]:
     yield from _folded("The source contradicts itself: nothing is refuted", table(
         head, ([one.link, one.said("Contradiction"), one.claimed, one.interval]
                for one in claims if one.verdict == CONTRADICTS)))
-
-
-def _undecided(claims: list[Audited]) -> Iterator[str]:
-    yield from _folded("Undecided, since a number is printed rounded", table(
-        "claim | why", ([one.link, one.noted("Rounded")] for one in claims if one.verdict == ROUNDED)))
 
 
 def _folded(title: str, lines: list[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ import browser_check
 import list_check
 import own_check
 import regime_check
-from cross_check import ROOT, VERIFIERS, Row, counts, disagrees, reached, rows_of
+from cross_check import ROOT, VERIFIERS, Row, counts, disagrees, rows_of
 from mutant_check import ENGINES, is_unsound, report
 
 PAGE = ROOT / "docs" / "cross-check.md"
@@ -112,8 +112,7 @@ def page(claims: Sequence[Row], others: Sequence[Row], mutants: list[Row], brows
                 *counts(claims), "")
     yield from (OWN, *own_check.report(own), "")
     yield from (RANDOM, f"{len(others)} specifications, {len(written)} certificates. "
-                f"Disagreements: {', '.join(_wrong(others)) or 'none'}.", "", *counts(written), "", *reached(written),
-                "")
+                f"Disagreements: {', '.join(_wrong(others)) or 'none'}.", "", *counts(written), "")
     wrong = [row["key"] for row in regimes if regime_check.is_wrong(row)]
     yield from (REGIMES, f"{len(regimes)} specifications, {sum('results' in row for row in regimes)} certificates. "
                 f"Disagreements: {', '.join(wrong) or 'none'}.", "", *regime_check.report(regimes), "")
