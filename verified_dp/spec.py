@@ -27,8 +27,8 @@ Other kinds, with their keys:
     tree-aggregation          noise_multiplier, steps
     matrix-gaussian           noise_multiplier, column = [..], rounds, [separation], [participations]
     shuffled-local            users, [epsilon0], [odds]
-    noisy-max                 scale, sensitivity, [monotone]
-    sparse-vector             threshold_scale, query_scale, answers, sensitivity, [monotone]
+    noisy-max                 scale, sensitivity, [monotone], [selected]
+    sparse-vector             [threshold_scale], query_scale, answers, sensitivity, [monotone], [threshold_sigma]
     partition-selection       threshold, partitions, [sigma], [scale]
     composition               releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample,
                               or selection
