@@ -1,10 +1,12 @@
-"""Which published claims hold, and in which reading? Writes docs/audit.md, from examples/claims and its record.
+"""Which published claims hold, and in which reading? Writes docs/audit.md and .csv from examples/claims.
 
 Computes nothing: verdicts and intervals are those of claims/expected.json, which `make audit` writes anew before. What
 such a verdict says of the source is in the file's first comment: `# Contradiction:`, `# Rounded:`, `# Hypothetical:`.
 """
 
+import csv
 import hashlib
+import io
 import json
 import re
 from collections import Counter
@@ -185,7 +187,7 @@ def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
 def page(claims: list[Audited]) -> str:
     """The whole page."""
     stated, supposed = ([one for one in claims if bool(one.noted("Hypothetical")) == is_so] for is_so in (False, True))
-    lines = [*_summary(stated), *_all(stated), *_contradictions(stated), *_undecided(stated)]
+    lines = [*_summary(stated), *_all(stated), *_contradictions(stated)]
     return "\n".join([*lines, *_ranged(), *_supposed(supposed), *_not_stated()]) + "\n"
 
 
@@ -232,11 +234,6 @@ def _contradictions(claims: list[Audited]) -> Iterator[str]:
                for one in claims if one.verdict == CONTRADICTS)))
 
 
-def _undecided(claims: list[Audited]) -> Iterator[str]:
-    yield from _folded("Undecided, since a number is printed rounded", table(
-        "claim | why", ([one.link, one.noted("Rounded")] for one in claims if one.verdict == ROUNDED)))
-
-
 def _folded(title: str, lines: list[str]) -> Iterator[str]:
     """A part that is closed at first, on the site and on a forge."""
     yield from ["", '<details markdown="1">', f"<summary>{title}</summary>", "", *lines, "", "</details>"]
@@ -245,10 +242,27 @@ def _folded(title: str, lines: list[str]) -> Iterator[str]:
 def _all(claims: list[Audited]) -> Iterator[str]:
     worst = [FAILS, SHORT, FLOATING, CONTRADICTS, ROUNDED, ONE_SIDED, HOLDS]
     ordered = sorted(claims, key=lambda one: (KINDS.index(one.said("Kind")), worst.index(one.verdict), -one.missing))
-    yield from ["", "## All readings", ""]
+    shown = [one for one in ordered if one.verdict != HOLDS or one not in _of(claims, "Documentation and unit tests")]
+    yield from ["", "## Deployments, papers, and what is not proved", "",
+                f"All {len(ordered)} readings, with {len(ordered) - len(shown)} of documentation and unit tests that "
+                "are proved, are in [one file](audit.csv).", ""]
     yield from table("claim | verdict | kind | year | claimed | epsilon | excess | reading",
-                     ([f"{one.link}, {linked(one.claim.source)}", one.verdict, one.said("Kind"), one.year, one.claimed,
-                       one.interval, one.excess, one.said("Reading")] for one in ordered))
+                     ([f"{one.link}, {linked(one.claim.source)}", *cells(one)] for one in shown))
+
+
+def cells(one: Audited) -> list[str]:
+    """What stands of a reading beside its title and source."""
+    return [one.verdict, one.said("Kind"), one.year, one.claimed, one.interval, one.excess, one.said("Reading")]
+
+
+def rows(claims: list[Audited]) -> str:
+    """All readings as CSV."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([
+        ["file", "title", "source", "verdict", "kind", "year", "claimed", "epsilon", "excess", "reading"],
+        *([one.file.name, one.claim.title, one.claim.source, *cells(one)] for one in claims
+          if not one.noted("Hypothetical"))])
+    return stream.getvalue()
 
 
 def _ranged() -> Iterator[str]:
@@ -297,9 +311,8 @@ def _supposed(claims: list[Audited]) -> Iterator[str]:
 
 def _not_stated() -> Iterator[str]:
     entries = json.loads((CLAIMS / "not-stated.json").read_text(encoding="utf-8"))
-    yield from _folded("Not stated: claims that were looked at and have no file", table(
-        "claim | published at | claimed | why there is no file",
-        ([one["title"], linked(one["source"]), one["claimed"], one["reason"]] for one in entries)))
+    yield from ["", f"[{len(entries)} more](../examples/claims/not-stated.json) were looked at and have no file: "
+                "what was run is not stated."]
 
 
 def main() -> None:
@@ -308,6 +321,7 @@ def main() -> None:
     if stale := [one.file.stem for one in claims if not one.is_current]:
         raise ValueError(f"the record is of other files than {', '.join(stale)}: run `make audit`")
     PAGE.write_text(page(claims), encoding="utf-8")
+    PAGE.with_suffix(".csv").write_text(rows(claims), encoding="utf-8")
     print(f"{PAGE}: {len(claims)} readings")
 
 

@@ -184,7 +184,7 @@ def test_wrong_parameters_are_wrong_input(what: Any, words: str) -> None:
 
 
 def test_floats_are_read_as_said() -> None:
-    binary, decimal = from_dp_event(GAUSSIAN), from_dp_event(GAUSSIAN, floats="shortest-decimal")
+    binary, decimal = from_dp_event(GAUSSIAN, floats="exact-binary"), from_dp_event(GAUSSIAN)
     assert binary.composition.parts[0][0] == Gaussian(Fraction(1.1))
     assert decimal.composition.parts[0][0] == PLAIN
     assert "binary numbers" in binary.words and "shortest decimals" in decimal.words

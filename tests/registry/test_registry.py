@@ -180,7 +180,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for file, text in zip(files, texts.values(), strict=True):
         Path(file).write_text(text, encoding="utf-8")
     target = tmp_path / "all.html"
-    assert main(["report", *files, "--html", str(target), "--json"]) == 3
+    assert main(["certify", *files, "--html", str(target), "--json"]) == 3
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["verdict"] for row in rows] == ["proved", "not enough stated", "not enough stated"]
     assert rows[1]["missing"][-1] == "administrative.registry_authors" and rows[1]["questions"]

@@ -35,6 +35,7 @@ from verified_dp.individual.statements import (
     steps_sql,
 )
 from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count, checked_parts
+from verified_dp.reading import optional
 
 PARTS = 64
 """Parts of (0, 1] where the caller states none: eps_i then is known to a few parts in a thousand."""
@@ -224,10 +225,7 @@ def _existing(paths: Sequence[str | Path]) -> list[str]:
 @contextmanager
 def _connected(memory: str, threads: int | None) -> Iterator[Any]:
     """A connection to DuckDB, whose errors become this package's."""
-    try:
-        import duckdb
-    except ImportError:
-        raise InvalidInput("duckdb", None, "installed: pip install duckdb") from None
+    duckdb = optional("duckdb", "duckdb")
     options: dict[str, Any] = {"memory_limit": memory, "preserve_insertion_order": False}
     options |= {} if threads is None else {"threads": threads}
     try:

@@ -17,7 +17,7 @@ from typing import Any
 
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.ranges import Ranged, parse_ranged
-from verified_dp.reading import decoded, read_file
+from verified_dp.reading import decoded, optional, read_file
 
 COMMIT = "3e9c812a924cf01d228f26f6c462c59c391c3f2a"
 _STATUSES = ("Converted", "Draft", "Pending", "Changes Required", "Approved", "Approved (Update Requested)",
@@ -198,10 +198,7 @@ def _check(table: Mapping[str, Any], known: Any, prefix: str, file: str) -> None
 
 def _tables(text: str, file: str) -> dict[str, Any]:
     """The tables of a YAML text: all scalars as they are written, no aliases, no key twice."""
-    try:
-        import yaml
-    except ModuleNotFoundError:
-        raise InvalidInput("pyyaml", None, 'installed: pip install "verified-dp[registry]"') from None
+    yaml = optional("yaml", "pyyaml")
     try:
         depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
