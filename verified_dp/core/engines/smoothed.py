@@ -125,7 +125,7 @@ class TwoTails:
             value = mass + (1 - mass) * first - amplified * second
             budget = {"remainder": error, "amplified_remainder": upper_end(amplified * other_error).min(arb(1))}
             rounding = upper_end((value.rad() - sum(budget.values(), arb(0))).max(arb(0))).min(arb(1))
-            lower, upper = lower_end(value.max(mass)).max(arb(0)), upper_end(value).min(arb(1))
+            lower, upper = lower_end(value).max(lower_end(mass)).max(arb(0)), upper_end(value).min(arb(1))
             return Bounds(lower, upper, {**budget, "rounding": rounding})
 
 
