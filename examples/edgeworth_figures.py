@@ -62,9 +62,9 @@ def row(panel: Panel, count: int, probability: str) -> dict[str, str]:
     """Every column at one number of steps."""
     profile = privacy_profile(compose((PoissonSampled(Gaussian(panel.noise), probability), count)), "add-or-remove")
     truth = profile.epsilon(panel.delta, 7)
-    first, published = (accountant(profile, "edgeworth", order=n, form="proved").epsilon(panel.delta, 3)
+    first, published = (accountant(profile, "edgeworth", order=n).epsilon(panel.delta, 3)
                         for n in (1, 2))
-    tilted = accountant(profile, "edgeworth", order=2).epsilon(panel.delta, 5)
+    tilted = accountant(profile, "saddlepoint", order=2).epsilon(panel.delta, 5)
     renyi = accountant(profile, "renyi").epsilon(panel.delta, 3)
     return {
         "truth": f"{float(truth.upper):.5f}",
