@@ -19,7 +19,7 @@ Other kinds, with their keys:
     gaussian-dp               mu                                                      (sampling)
     mixture-of-gaussians      sigma, sensitivities = [..], probabilities = [..]       (sampling)
     exponential               bounded_range                                           (sampling)
-    zcdp                      rho, [xi]
+    zcdp                      rho, [xi]                                               (sampling)
     renyi                     renyi_orders = [..], epsilons = [..]
     laplace-vector            scale, sensitivity                                      (sampling)
     discrete-laplace-vector   scale, sensitivity                                      (sampling)
