@@ -280,8 +280,8 @@ def _ranged() -> Iterator[str]:
         rows.append([f"[{claim.title}](../examples/ranges/{file.name})", "; ".join(ends),
                      f"({claim.epsilon_text}, {claim.delta_text})",
                      f"{one['verdict']}{REASONS[one['reason']]}", _up_to(one["epsilon"])])
-    yield from ["", "## Rounded numbers as ranges", "", RANGED, ""]
-    yield from table("claim | every value of | claimed | verdict | epsilon", rows)
+    yield from _folded("Rounded numbers as ranges", [
+        RANGED, "", *table("claim | every value of | claimed | verdict | epsilon", rows)])
 
 
 RANGED = """\
