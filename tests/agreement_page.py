@@ -32,7 +32,7 @@ part in integers can be written for the claim. Seconds are processor time. *Not 
 said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time.
 
 The independent checker decides the verdict by closed forms and lattices of its own, whatever the witness. It replays
-witnesses of the kinds `line` and `chernoff` (over nodes, or of random allocation), `closed-form`, `exact`, `renyi`,
+witnesses of the kinds `line` and `chernoff` (over nodes), `closed-form`, `exact`, `renyi`,
 `divergences` and `attack`; the enclosures of others it compares with its own numbers, which says nothing of their last
 digits.
 
