@@ -82,6 +82,9 @@ class Law(Protocol):
     def atom_exponent(self) -> Fraction | None:
         """See there."""
 
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """See there."""
+
     def lists(self, reach: int) -> bool:
         """See there."""
 
@@ -121,6 +124,10 @@ class PlainLaw:
 
     def enclose_spline(self) -> tuple[arb, arb, arb] | None:
         """(mu, atom, density): sqrt(PQ)-weights of two atoms at +-mu, and a uniform density between (T45)."""
+        return None
+
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """V with |M(c+iw)|, without the part of the law's atoms, at most V/w for every w > 0 (T220)."""
         return None
 
     def lists(self, reach: int) -> bool:
@@ -273,7 +280,7 @@ class RuleLaw(DirectLaw, Protocol):
 
     @property
     def least_count(self) -> int:
-        """The number of steps whose atoms alone keep at most 2^-32 of the mass."""
+        """The number of steps whose atoms alone keep at most 2^-20 of the mass."""
 
     def count_nodes(self, tilt: arb, frequency: arb) -> int:
         """How many nodes `enclose_rule` takes."""

@@ -145,6 +145,12 @@ class LaplaceLoss(SameInEveryOrder):
         shrink = abs(acb(1 + tilt, frequency)) / abs(acb(tilt + arb(1) / 2, frequency))
         return upper_end(((tilt * mu).exp() * shrink + (-(1 + tilt) * mu).exp()) / 2)
 
+    @proved_by("T220-cells-of-transforms")
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """(e^{c mu} + e^{-(1+c) mu}) / 4."""
+        mu = ball(self.ratio)
+        return upper_end(((tilt * mu).exp() + (-(1 + tilt) * mu).exp()) / 4)
+
     @property
     def atom_exponent(self) -> Fraction:
         """mu."""
@@ -240,6 +246,12 @@ class BoundedRangeLoss(SameInEveryOrder):
     def _bound_far(self, tilt: arb, frequency: arb) -> arb:
         mu, shifted = ball(self.bounded_range), acb(tilt + arb(1) / 2, frequency)
         return upper_end((shifted.real * mu).cosh() / (2 * abs(shifted) * (mu / 2).sinh()))
+
+    @proved_by("T220-cells-of-transforms")
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """cosh((c+1/2) mu) / (2 sinh(mu/2)): there are no atoms."""
+        mu = ball(self.bounded_range)
+        return upper_end(((tilt + arb(1) / 2) * mu).cosh() / (2 * (mu / 2).sinh()))
 
     @proved_by("T45-pieces", "T43-bounded-range")
     def enclose_spline(self) -> tuple[arb, arb, arb]:
