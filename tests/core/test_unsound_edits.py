@@ -131,6 +131,8 @@ EDITS = [
          seen_by="test_the_grid_of_a_sum_is_shifted_once_for_every_step"),
     Edit("_merged", "old[0] + p, old[1] + q", "p, q", "T73-sampled-composition",
          seen_by="test_finite_releases_of_one_sample_exactly"),
+    Edit("enclose_atoms_exactly", "(place / 2).exp()", "place.exp()", "T45-pieces",
+         seen_by="test_tails_density_and_moments_of_a_composition"),
     # papers
     Edit("ANY_STEPS", '"0.56"', '"0.06"', "T99-berry-esseen", seen_by="test_a_setting_where_the_estimates_are_far_off"),
     Edit("Smoothed.bound_weights", "(high / self.top) * (high / self.top)", "0", "T170-edgeworth-smoothing",

@@ -144,7 +144,9 @@ KINDS_OF_CLAIMS = {
     "renyi": ("add-or-remove", 'kind = "renyi"\nrenyi_orders = [2, 8]\nepsilons = ["0.01", "0.05"]\n[[mechanism]]\n'
               f'kind = "gaussian"\nnoise_multiplier = 2\ncount = 10\n{POISSON}'),
     "composition": ("add-or-remove", f'kind = "composition"\ncount = 2\n{POISSON}\n[[mechanism.releases]]\n'
-                    'kind = "finite"\nP = ["1/2", "1/2"]\nQ = ["1/4", "3/4"]\ncount = 2'),
+                    'kind = "laplace"\nscale = 2\nsensitivity = 1\ncount = 2'),
+    "discrete composition": ("add-or-remove", f'kind = "composition"\ncount = 2\n{POISSON}\n[[mechanism.releases]]\n'
+                             'kind = "discrete-laplace"\nscale = 2\nsensitivity = 1\ncount = 2'),
     "group, (eps, delta)": ("add-or-remove", 'kind = "approximate-dp"\nepsilon = "0.1"\ndelta = "1e-9"\ncount = 4'),
     "group, sampled": ("add-or-remove", f'kind = "gaussian"\nnoise_multiplier = 2\ncount = 10\n{POISSON}'),
     "exponential": ("add-or-remove", 'kind = "exponential"\nbounded_range = "0.1"\ncount = 20'),

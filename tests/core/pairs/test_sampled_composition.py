@@ -13,19 +13,20 @@ from flint import arb, ctx
 from verified_dp.certificate import build_certificate
 from verified_dp.core.families.batches.mechanism import WithoutReplacement, WithReplacement
 from verified_dp.core.families.discrete.mechanism import DiscreteGaussian, DiscreteLaplace
-from verified_dp.core.families.finite.atomic import FiniteLoss
+from verified_dp.core.families.finite.atomic import DiscreteLaplaceLoss, FiniteLoss, OddsLoss
+from verified_dp.core.families.finite.closed_law import ClosedFormLaw, finite_product
 from verified_dp.core.families.finite.mechanism import ApproximateDP, Finite, RandomizedResponse
-from verified_dp.core.families.finite.product import finite_product
 from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGaussians
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.mechanism import ZCDP, Renyi
-from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.check import verify
 from verified_dp.core.kernel.certificate.document import canonical
+from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, compose
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.law import Law
@@ -99,12 +100,83 @@ def test_finite_releases_of_one_sample_exactly(order: str) -> None:
     assert differs
 
 
+def base(*parts: tuple[Law, int]) -> ClosedFormLaw:
+    return ClosedFormLaw(ComposedLoss("remove", parts, F(0)))
+
+
+PIECES = [
+    (base((LaplaceLoss(F(1, 2)), 2)), 2), (base((LaplaceLoss(F(1)), 1), (DiscreteLaplaceLoss(F(2), 1), 1)), 2),
+    (base((OddsLoss(F(1, 2), F(1, 50), 0), 2)), 2), (base((BoundedRangeLoss(F(1)), 1), (LaplaceLoss(F(1, 3)), 2)), 3),
+    (base((FiniteLoss(((F(1, 2), F(1, 4)), (F(1, 2), F(3, 4))), "remove"), 2), (LaplaceLoss(F(1)), 1)), 3),
+]  # fmt: skip
+POINTS = [F(-2), F(-7, 10), F(-3, 10), F(1, 50), F(1, 4), F(3, 5), F(13, 10), F(3)]
+
+
+@pytest.mark.theorem("T73-sampled-composition")
+@pytest.mark.parametrize("law", [law for law, _ in PIECES] + [law.in_order("add") for law, _ in PIECES], ids=str)
+def test_tails_density_and_moments_of_a_composition(law: ClosedFormLaw) -> None:
+    """The tails make the curve and its slope, the density is their slope, the moment at 1 is E_Q of (P/Q)^2."""
+    with ctx.workprec(200):
+        for x in map(ball, POINTS):
+            above, below = law.enclose_tails(x)
+            assert law.enclose_hockey_stick(x).overlaps(above - x.exp() * below) and above.rad() < 1e-30
+            step = arb(2) ** -80
+            fall = law.enclose_hockey_stick(x + step) - law.enclose_hockey_stick(x)
+            assert abs(float(fall / ((x + step).exp() - x.exp()) + below)) < 1e-15
+            density = (above - law.enclose_tails(x + step)[0]) / step
+            assert abs(float(law.enclose_density(x) - density)) < 1e-15
+        atoms = law.enclose_loss_atoms()
+        assert atoms is not None
+        low = law.enclose_smallest_loss()
+        grid = np.linspace(float(low), float(law.enclose_largest_loss()), 2001)
+        inner = np.array([float(law.enclose_density(arb(point))) for point in (grid[1:] + grid[:-1]) / 2])
+        width = grid[1] - grid[0]
+        whole = inner.sum() * width + sum(float(mass) for _, mass in atoms) + float(law.enclose_infinity_mass())
+        assert whole == pytest.approx(1, abs=1e-3)
+        own = (inner * np.exp((grid[1:] + grid[:-1]) / 2)).sum() * width
+        own += sum(float(mass * place.exp()) for place, mass in atoms)
+        assert float(law.enclose_moment(arb(1))) == pytest.approx(own, rel=1e-3)
+
+
 @pytest.mark.theorem("T73-sampled-composition")
 def test_products_of_finite_laws_merge_equal_ratios() -> None:
     coin = FiniteLoss(((F(1, 2), F(1, 4)), (F(1, 2), F(3, 4))), "remove")
     product = finite_product([(coin, 5)])
     assert product is not None and len(product.masses) == 6 and sum(p for p, _ in product.masses) == 1
     assert finite_product([(coin, 10**4)]) is None and finite_product([(LaplaceLoss(F(1)), 1)]) is None
+
+
+@pytest.mark.theorem("T73-sampled-composition")
+@pytest.mark.theorem("T47-enumeration")
+@pytest.mark.parametrize("order", ["remove", "add"])
+def test_multiples_that_no_outcome_has_are_no_atoms(order: str) -> None:
+    """Losses 3, 1 and 0 times log 2, none of twice, beside odds of e^(1/3), all on one sample of 1/3."""
+    gap = Finite(("1/2", "1/8", "3/8", "0"), ("1/16", "1/16", "3/8", "1/2"))
+    law, unit = law_of(PoissonSampled(compose(gap, ApproximateDP("1/3", 0)), "1/3"), order), np.exp(1 / 3)
+    with_it, without = (np.outer(own, odds).ravel() / (1 + unit) for own, odds in
+                        (((1 / 2, 1 / 8, 3 / 8, 0), (unit, 1)), ((1 / 16, 1 / 16, 3 / 8, 1 / 2), (1, unit))))
+    pair = (2 * without + with_it) / 3, without
+    first, second = pair if order == "remove" else pair[::-1]
+    for alpha in ALPHAS:
+        with ctx.workprec(80):
+            found, tails = (ask(ball(alpha).log()) for ask in (law.enclose_hockey_stick, law.enclose_tails))
+        assert float(found) == pytest.approx(float(np.maximum(first - float(alpha) * second, 0).sum()))
+        own = float(first[first > float(alpha) * second].sum())
+        assert tails[0].lower() - 1e-12 < own < tails[0].upper() + 1e-12  # both ways at the largest loss, log(3/2)
+
+
+@pytest.mark.theorem("T73-sampled-composition")
+def test_laplace_releases_of_one_sample_by_quadrature() -> None:
+    """Two Laplace numbers (scale 2) on one sample, q = 1/4: the joint density summed over a grid."""
+    q, t = 0.25, np.arange(-400, 441) / 10.0
+    one, zero = (np.exp(-np.abs(t - d) / 2) / 4 for d in (1, 0))
+    p, r = (1 - q) * np.outer(zero, zero) + q * np.outer(one, one), np.outer(zero, zero)
+    for order, (first, second) in (("remove", (p, r)), ("add", (r, p))):
+        law = law_of(PoissonSampled(compose((Laplace(2, 1), 2)), "1/4"), order)
+        for alpha in ALPHAS:
+            own = float(np.maximum(first - float(alpha) * second, 0).sum() * 0.01)
+            with ctx.workprec(80):
+                assert float(law.enclose_hockey_stick(ball(alpha).log())) == pytest.approx(own, abs=1e-3)
 
 
 SPEC = """
@@ -131,16 +203,9 @@ P = ["3/5", "2/5"]
 Q = ["2/5", "3/5"]
 count = 2
 [[mechanism.releases]]
-kind = "finite"
-P = ["1/2", "1/3", "1/6"]
-Q = ["1/6", "1/3", "1/2"]
-"""
-FEW = """
-[[mechanism.releases]]
-kind = "laplace"
-scale = 2
-sensitivity = 1
-count = 2
+kind = "approximate-dp"
+epsilon = "1/10"
+delta = "1e-9"
 """
 
 
@@ -162,11 +227,6 @@ def test_certificates_of_sampled_compositions(releases: str) -> None:
         assert not verify({**document, "input": altered}).valid, change
     del entry["sampling"]
     assert not verify(document).valid
-
-
-def test_what_is_no_gaussian_and_not_finite_is_refused() -> None:
-    with pytest.raises(Unsupported, match=r"0\.3\.0"):
-        privacy_profile(parse_spec(SPEC % (FEW, "0.1")))
 
 
 KINDS: list[Gaussian | Release] = [

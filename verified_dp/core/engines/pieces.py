@@ -154,6 +154,50 @@ def enclose_exactly(loss: ComposedLoss, epsilon: arb) -> arb:
         return loss.enclose_infinity_mass() + (epsilon / 2).exp() * enclose_tails(_prepare_all(loss), epsilon)
 
 
+@proved_by("T45-pieces", "T73-sampled-composition")
+def enclose_tails_exactly(loss: ComposedLoss, x: arb) -> tuple[arb, arb]:
+    """Enclose (P(S > x), Q(S > x)): e^{x/2} sum w A_m(1/2, T) with the infinity mass, e^{-x/2} sum w A_m(-1/2, T)."""
+    with ctx.workprec(ctx.prec + spare_bits(loss)):
+        above = below = arb(0)
+        for place, weights in _enclose_all(loss):
+            distance = place - x
+            if distance <= 0:
+                continue
+            terms = [_weighted(rate, distance.max(arb(0)), weights) for rate in (arb(1) / 2, -arb(1) / 2)]
+            sure = distance > 0
+            above, below = (old + (new if sure else new.union(arb(0)))
+                            for old, new in zip((above, below), terms, strict=True))
+        return loss.enclose_infinity_mass() + (x / 2).exp() * above, (-x / 2).exp() * below
+
+
+def _weighted(rate: arb, distance: arb, weights: list[arb]) -> arb:
+    """Enclose sum_m w_m A_m(rate, T)."""
+    values = _enclose_powers(rate, distance, len(weights) - 1)
+    return sum((w * value for w, value in zip(weights, values, strict=True)), arb(0))
+
+
+@proved_by("T45-pieces", "T73-sampled-composition")
+def enclose_density_exactly(loss: ComposedLoss, x: arb) -> arb:
+    """Enclose the density of S under P: e^{x/2} sum_{m >= 1} w T^{m-1} / (m-1)!, T = place - x > 0."""
+    with ctx.workprec(ctx.prec + spare_bits(loss)):
+        total = arb(0)
+        for place, weights in _enclose_all(loss):
+            distance = place - x
+            if distance <= 0:
+                continue
+            power, value = arb(1), arb(0)
+            for m, weight in enumerate(weights[1:], 1):
+                value += weight * power
+                power = power * distance.max(arb(0)) / m
+            total += value if distance > 0 else value.union(arb(0))
+        return (x / 2).exp() * total
+
+
+def enclose_atoms_exactly(loss: ComposedLoss) -> list[tuple[arb, arb]]:
+    """Enclose (loss, P mass) of the atoms of S."""
+    return [(place, weights[0] * (place / 2).exp()) for place, weights in _enclose_all(loss)]
+
+
 def spare_bits(loss: ComposedLoss) -> int:
     """Bits for the cancellation of the signs, at most about 3 k min(1, sqrt(mu)) for k steps of range mu."""
     bits = arb(24)
@@ -253,3 +297,29 @@ def _prepare_all(loss: ComposedLoss) -> list[Tail]:
     most = max((len(weights) for _, weights in pieces), default=1)  # exact: integers
     columns = [arb_poly([weights[m] if m < len(weights) else arb(0) for _, weights in pieces]) for m in range(most)]
     return prepare_tails([place for place, _ in pieces], columns)
+
+
+@proved_by("T45-pieces")
+def _enclose_powers(rate: arb, distance: arb, order: int) -> list[arb]:
+    """Enclose A_0, ..., A_order at (rate, T): the last by its series, the others by A_m = T^m/m! + rate A_{m+1}."""
+    terms = [arb(1)]
+    for m in range(1, order + 1):
+        terms.append(terms[-1] * distance / m)
+    values = [_enclose_series(rate * distance, order) * terms[order]]
+    for m in reversed(range(order)):
+        values.append(terms[m] + rate * values[-1])
+    return values[::-1]
+
+
+@proved_by("T45-pieces")
+def _enclose_series(x: arb, order: int) -> arb:
+    """Enclose sum_{i >= 0} x^i order! / (order + i)!: a remainder of at most twice the first term left out."""
+    total, term, n = arb(1), arb(1), order
+    while True:
+        n += 1
+        term = term * x / n
+        total += term
+        if not term.is_finite():
+            return term
+        if 2 * abs(x) < n and term.abs_upper() < arb(2) ** (-ctx.prec):
+            return total + arb(0, upper_end(abs(term)))

@@ -11,6 +11,7 @@ from .atoms import FiniteLoss, OddsLoss, SampledAtomicLoss
 from .document import MAX_BITS as MAX_PRECISION
 from .laws import SampledLoss
 from .losses import ComposedLoss
+from .pieces import AtomicProduct, ClosedFormLaw
 
 MAX_TERMS = 20_000
 
@@ -35,6 +36,8 @@ def _infinity(law: Any) -> Fraction | None:
     if isinstance(law, SampledAtomicLoss | SampledLoss):
         inner = _infinity(law.base) if law.order == "remove" else Fraction(0)
         return None if inner is None else law.probability * inner
+    if isinstance(law, ClosedFormLaw | AtomicProduct):
+        return exact_infinity(law.loss)
     mass = law.infinity()
     return None if mass.r else Fraction(mass.m) * Fraction(2) ** mass.e
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -41,6 +42,7 @@ from .laws import (
     square_of,
 )
 from .losses import ComposedLoss, ShuffledEpoch
+from .pieces import MAX_BASE_WORK, AtomicProduct, ClosedFormLaw, count_pieces
 from .shifts import (
     DiscreteGaussianLoss,
     DiscreteGaussianMixtureLoss,
@@ -661,6 +663,12 @@ def _base_law(laws: list[tuple[Any, int]], shift_squared: Fraction) -> Any:
         refuse("a composition of Gaussian and other noise on one sample")
     if len(laws) == 1 and laws[0][1] == 1:
         return laws[0][0]
-    if (whole := finite_product(laws)) is None:
+    if (whole := finite_product(laws)) is not None:
+        return whole
+    counts: Counter[Any] = Counter()
+    for law, count in laws:
+        counts[law.in_order("remove")] += count
+    loss = ComposedLoss("remove", tuple(counts.items()), Fraction(0))
+    if not 0 <= (-1 if (work := count_pieces(loss)) is None else work) <= MAX_BASE_WORK:
         refuse("a composition of so many releases, or of this noise, on one sample")
-    return whole
+    return AtomicProduct(loss) if all(isinstance(law, AtomicLaw) for law, _ in loss.parts) else ClosedFormLaw(loss)

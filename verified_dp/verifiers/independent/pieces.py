@@ -27,6 +27,7 @@ from .balls import (
     plus_minus,
     power,
     precision,
+    remembered,
     sinh,
     smaller,
     sqrt,
@@ -34,7 +35,7 @@ from .balls import (
 )
 from .contour import Bounds, bounds_from_sum, require
 from .document import TooMuch
-from .laws import BoundedRangeLoss, LaplaceLoss
+from .laws import BoundedRangeLoss, LaplaceLoss, Law, Tails, union
 from .losses import ComposedLoss
 from .measures import convolved
 
@@ -42,6 +43,7 @@ Piece = tuple[Ball, list[Ball]]
 """A place x with its weights w_{x,0}, w_{x,1}, ..."""
 MAX_WORK = 50_000
 """Places times orders of a sum."""
+MAX_BASE_WORK = 200
 
 
 @dataclass(frozen=True)
@@ -260,3 +262,82 @@ def _series_of(rate: Fraction, distance: Ball, order: int) -> list[Ball]:
     for term in terms[order - 1 :: -1] if order else []:
         values.insert(0, values[0] * rate + term)
     return values
+
+
+# ---------- a composition as the base of a sample ----------
+
+
+@dataclass(frozen=True)
+class ClosedFormLaw(Law):
+    """The law of few enough steps made of atoms and uniform pieces (T73)."""
+
+    loss: ComposedLoss
+
+    @property
+    def order(self) -> str:  # type: ignore[override]
+        return self.loss.order
+
+    def in_order(self, order: str) -> ClosedFormLaw:
+        return ClosedFormLaw(self.loss.in_order(order))
+
+    def tails(self, x: Ball) -> Tails:
+        """e^{x/2} sum w A_m(1/2, T) and the infinity mass; e^{-x/2} sum w A_m(-1/2, T)."""
+        half = Fraction(1, 2)
+        with precision(bits() + spare_bits(self.loss)):
+            found = [Ball(0), Ball(0)]
+            for place, weights in _all_pieces(self.loss, bits()):
+                distance = place - x
+                if distance <= 0:
+                    continue
+                for side, rate in enumerate((half, -half)):
+                    values = _series_of(rate, larger(distance, 0), len(weights) - 1)
+                    term = total(w * value for w, value in zip(weights, values, strict=True))
+                    found[side] = found[side] + (term if distance > 0 else union(term, 0))
+            return self.loss.infinity() + exp(x.shifted(-1)) * found[0], exp(-x.shifted(-1)) * found[1]
+
+    def stick(self, x: Ball) -> Ball:
+        end = self.largest()
+        return self.infinity() if end is not None and x >= end else enclose_exactly(self.loss, x)
+
+    def infinity(self) -> Ball:
+        return self.loss.infinity()
+
+    def largest(self) -> Any:
+        return self.loss.largest()
+
+    def smallest(self) -> Ball | None:
+        return self.loss.smallest()
+
+    def moment(self, exponent: Ball) -> Ball:
+        found = Ball(1)
+        for law, count in self.loss.parts:
+            found = found * power(law.moment(exponent), count)
+        return found
+
+
+@dataclass(frozen=True)
+class AtomicProduct(AtomicLaw):
+    """The law of a composition of steps with finitely many outcomes each (T73)."""
+
+    loss: ComposedLoss
+
+    @property
+    def order(self) -> str:  # type: ignore[override]
+        return self.loss.order
+
+    def in_order(self, order: str) -> AtomicProduct:
+        return AtomicProduct(self.loss.in_order(order))
+
+    @remembered
+    def _places(self) -> list[tuple[Ball, Ball]]:
+        return [(place, weights[0] * exp(place.shifted(-1))) for place, weights in _all_pieces(self.loss, bits())]
+
+    @remembered
+    def atoms(self) -> list[Atom]:
+        found = [(mass, mass * exp(-place)) for place, mass in self._places()]
+        other = "add" if self.order == "remove" else "remove"
+        ends = [(self.loss.infinity(), Ball(0)), (Ball(0), self.loss.in_order(other).infinity())]
+        return [*found, *(end for end in ends if not (end[0].is_zero() and end[1].is_zero()))]
+
+    def losses(self) -> list[Ball]:
+        return [place for place, _ in self._places()]

@@ -167,8 +167,8 @@ def _composition_sample(inner: Composition, setting: Setting) -> Step:
 
 
 def _base_law(laws: list[tuple[Law, int]], shift_squared: Fraction, setting: Setting) -> Law | None:
-    """The law of all releases of one sample, where it is known."""
-    from verified_dp.core.families.finite.product import finite_product  # seldom needed
+    """The law of all releases of one sample, where its hockey-stick is known in closed form."""
+    from verified_dp.core.families.finite.closed_law import enclosed_product  # of finite laws: seldom needed
 
     if not laws:
         return None
@@ -177,11 +177,11 @@ def _base_law(laws: list[tuple[Law, int]], shift_squared: Fraction, setting: Set
                "its hockey-stick has no closed form; state the other releases as gaussian-dp where that is known")
     if len(laws) == 1 and laws[0][1] == 1:
         return laws[0][0]
-    product = finite_product(laws)
+    product = enclosed_product(laws)
     if product is None:
         refuse("a composition of so many releases, or of this noise, on one sample", setting.relation,
-               "proven for Gaussians, and for a few finite releases; version 0.3.0 has it for a few Laplace, discrete "
-               "Laplace, exponential or approximate-dp releases too")
+               "its hockey-stick has no closed form that is quick enough; proven for Gaussians, and for a few Laplace, "
+               "discrete Laplace, finite, exponential or approximate-dp releases")
     return product
 
 
