@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -68,8 +67,3 @@ def only_in(version: str, kind: str) -> Unsupported:
 def _loaded(home: str) -> Any:
     file, name = home.split(":")
     return getattr(import_module(f"verified_dp.core.{file}"), name)
-
-
-def all_witnesses() -> Iterator[type[Witness]]:
-    """The class of every kind; loads them all."""
-    return map(witness_class, HOMES)
