@@ -85,6 +85,9 @@ class Law(Protocol):
     def near_supremum(self) -> Top | None:
         """See there."""
 
+    def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
+        """See there."""
+
     def bound_variation(self, tilt: arb) -> arb | None:
         """See there."""
 
@@ -146,6 +149,10 @@ class PlainLaw:
 
     def near_supremum(self) -> Top | None:
         """The loss next to its largest finite value (T161)."""
+        return None
+
+    def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
+        """P masses at first, first + gap, ..., where no other losses lie between the first and the last (T221)."""
         return None
 
     def bound_variation(self, tilt: arb) -> arb | None:
