@@ -82,6 +82,9 @@ class Law(Protocol):
     def atom_exponent(self) -> Fraction | None:
         """See there."""
 
+    def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
+        """See there."""
+
     def bound_variation(self, tilt: arb) -> arb | None:
         """See there."""
 
@@ -124,6 +127,10 @@ class PlainLaw:
 
     def enclose_spline(self) -> tuple[arb, arb, arb] | None:
         """(mu, atom, density): sqrt(PQ)-weights of two atoms at +-mu, and a uniform density between (T45)."""
+        return None
+
+    def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
+        """P masses at first, first + gap, ..., where no other losses lie between the first and the last (T221)."""
         return None
 
     def bound_variation(self, tilt: arb) -> arb | None:
