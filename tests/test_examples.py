@@ -80,6 +80,7 @@ def test_an_opacus_training_is_certified(printed: Any, tmp_path: Path) -> None:
     assert "<html" in (tmp_path / "training.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_figures_of_all_papers_on_one_page(printed: Any, tmp_path: Path, load_example: Any) -> None:
     """Those of one paper are drawn; a second run draws nothing again."""
     pytest.importorskip("matplotlib")

@@ -75,7 +75,7 @@ def test_many_single_steps_are_narrow_and_hold_each_by_itself() -> None:
     epsilons = individual_epsilons(counts, "1e-5", width="1/20", alone=0)
     deltas = individual_deltas(counts, "0.1", alone=0)
     assert epsilons.narrow.all() and deltas.narrow.all() and epsilons.reason == deltas.reason == ""
-    for row in range(0, 400, 23):
+    for row in range(0, 400, 57):
         steps = steps_of_readings({float(table[0, row]): 1}, TRAINING)
         low, high = enclose_epsilon(steps, TRAINING, Fraction(1, 10**5), 6)
         assert epsilons.lower[row] <= high and low <= epsilons.upper[row]

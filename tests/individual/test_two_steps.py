@@ -60,16 +60,16 @@ def exact_excess(a: float, b: float, ratio: float) -> arb:
 @pytest.mark.theorem("T164-two-steps")
 def test_what_a_step_has_left_is_bounded_from_both_sides() -> None:
     rng, close = np.random.default_rng(1), 0
-    ratio = np.exp(rng.uniform(-12, np.log(LARGEST_RATIO), 2000))
-    a = np.exp(rng.uniform(-30, 30, 2000))
-    b = a * np.exp(ratio * rng.uniform(-8, 45, 2000))
+    ratio = np.exp(rng.uniform(-12, np.log(LARGEST_RATIO), 600))
+    a = np.exp(rng.uniform(-30, 30, 600))
+    b = a * np.exp(ratio * rng.uniform(-8, 45, 600))
     below, above = excess(a, b, ratio, False), excess(a, b, ratio, True)
     with ctx.workprec(2000):
         for row, (low, high) in enumerate(zip(below, above, strict=True)):
             exact = exact_excess(*(float(x[row]) for x in (a, b, ratio)))
             assert arb(float(low)) <= exact <= arb(float(high))
             close += high - low < 1e-6 * high
-    assert close > 1200
+    assert close > 360
     nothing, none = np.array([-1.0, 2.0]), np.array([3.0, -3.0])
     assert excess(nothing, none, np.ones(2), True) == pytest.approx([1e-290, 5.0])
     assert excess(nothing, none, np.ones(2), False) == pytest.approx([0.0, 5.0])
@@ -120,7 +120,7 @@ def test_tiny_deltas_of_two_steps(order: str, quantity: str, given: str) -> None
     lower, upper = TwoSteps(training, quantity, Fraction(given), 0.01).enclose(units, units)
     assert narrow(quantity, lower, upper, 0.01).mean() >= (1 if order == "remove" else 0.95)
     assert quantity == "epsilon" or upper.min() < 1e-100
-    for row in range(0, 40, 30):
+    for row in (30,):
         least, most = by_itself(quantity, Fraction(given), units[row], training, 4)
         assert lower[row] <= most and least <= upper[row]
 
@@ -160,12 +160,12 @@ def test_many_records_of_two_steps_are_narrow(tiny: bool) -> None:
     counts = count_array(table, TRAINING, "raw")
     epsilons, deltas = individual_epsilons(counts, "1e-5", alone=0), individual_deltas(counts, "0.1", alone=0)
     assert epsilons.narrow.all() and deltas.narrow.all() and epsilons.lines == deltas.lines == 0
-    for row in (1, 4, 7, 10, 100):
+    for row in (1, 4, 7, 10, 100) if tiny else (4, 100):
         steps = steps_of_readings({float(norm): 1 for norm in table[:, row]}, TRAINING)
         steps = steps if len(steps) == 2 else [replace(steps[0], count=2)]
         low, high = enclose_epsilon(steps, TRAINING, Fraction(1, 10**5), 6)
         assert epsilons.lower[row] <= high and low <= epsilons.upper[row]
-        low, high = enclose_delta(steps, TRAINING, Fraction(1, 10), 6) if tiny or row != 7 else (0.0, 5e-324)
+        low, high = enclose_delta(steps, TRAINING, Fraction(1, 10), 6)
         assert deltas.lower[row] <= high and low <= deltas.upper[row]
 
 
@@ -209,7 +209,7 @@ def test_odds_beyond_doubles_are_cut(order: str) -> None:
 @pytest.mark.theorem("T164-two-steps")
 def test_shared_tables_enclose_two_steps_too() -> None:
     """The same ends, where no two readings are in one bucket, as from the records' own counts."""
-    table = norms(60)[:, 6:]
+    table = norms(30)[:, 6:]
     table[1] = table[0] * np.where(table[0] < 0.4, 2, 0.5)
     counts = replace(count_array(table, TRAINING, "raw", 32), readings=None)
     lower, upper = shared_epsilons(counts, "1e-5").enclose(counts)

@@ -245,15 +245,15 @@ def test_weight_is_the_transform() -> None:
 @pytest.mark.theorem("T123-plancherel-form")
 def test_bands_cover_every_frequency() -> None:
     """Each frequency is in one column, and no transform in a band exceeds its bound, which is not far above."""
-    training, circle = Training("1.5", 1, "0.05"), Circle(Fraction(3), 2**13, Fraction(5))
-    columns = Columns.choose(40, 2**12)
-    assert columns.first[0] == 0 and columns.last[-1] == 2**12 and np.all(columns.first[1:] == columns.last[:-1] + 1)
+    training, circle = Training("1.5", 1, "0.05"), Circle(Fraction(3), 2**12, Fraction(5))
+    columns = Columns.choose(40, 2**11)
+    assert columns.first[0] == 0 and columns.last[-1] == 2**11 and np.all(columns.first[1:] == columns.last[:-1] + 1)
     for up in (True, False):
         side = build_side(training, 4, [5, 8, 9], circle.step, up)
         shares = tilted_shares(side, circle)[0]
         sizes = np.abs(transforms(shares, side.vertices, circle, columns.places))
         bounds = np.exp(band_bounds(shares, side.vertices, circle, columns, sizes))
-        every = np.abs(transforms(shares, side.vertices, circle, np.arange(2**12 + 1)))
+        every = np.abs(transforms(shares, side.vertices, circle, np.arange(2**11 + 1)))
         most = np.maximum.reduceat(every, columns.first, axis=1)
         assert np.all(most <= bounds) and np.all(bounds <= most + 0.08) and columns.reach.max() > 0
 
