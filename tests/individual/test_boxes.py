@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from verified_dp.individual.boxes import SLACK, UNIT, Corner, enclose_boxes, few_squares
 
 from verified_dp.individual.alone import enclose_delta, enclose_epsilon, steps_of_readings
-from verified_dp.individual.boxes import SLACK, UNIT, Corner, enclose_boxes, few_squares
 from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
 from verified_dp.individual.training import Training

@@ -8,17 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
+from verified_dp.individual.boxes import SLACK, UNIT
+from verified_dp.individual.normal import LARGEST_RATIO, excess, logarithm, mills
+from verified_dp.individual.two_steps import END, TwoSteps, build_line
 
 from verified_dp.core.kernel.balls import normal_density, normal_tail
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.individual.alone import Steps, enclose_delta, enclose_epsilon, steps_of_readings
-from verified_dp.individual.boxes import SLACK, UNIT
 from verified_dp.individual.input import count_array, count_table
 from verified_dp.individual.losses import individual_deltas, individual_epsilons
-from verified_dp.individual.normal import LARGEST_RATIO, excess, logarithm, mills
 from verified_dp.individual.shared import shared_epsilons
 from verified_dp.individual.training import Training
-from verified_dp.individual.two_steps import END, TwoSteps, build_line
 from verified_dp.individual.widths import narrow
 
 TRAINING = Training(1, 1, Fraction(1, 100))
