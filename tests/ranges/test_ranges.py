@@ -103,11 +103,6 @@ def test_what_is_no_range_is_refused(line: str, key: str, error: type[InvalidInp
     assert raised.value.key == key
 
 
-def test_a_selection_is_no_range() -> None:
-    text = 'kind = "gaussian"\nnoise_multiplier = 5\nselection = { scheme = "poisson-runs", mean = "3" }'
-    assert not parse_ranged(HEAD.format(relation="add") + text).ranges
-
-
 @pytest.mark.theorem("T196-ranges")
 def test_every_other_number_is_refused() -> None:
     for kind, key in [("discrete-gaussian", "sigma_squared"), ("gaussian", "records"), ("finite", "P"),
