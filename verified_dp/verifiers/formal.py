@@ -2,8 +2,8 @@
 
 The part says, for one order of the composition and one side: these integer laws, one for each kind of steps, are
 above (below) those kinds' own; their composition has a delta(eps) of at most (at least) the bound. The first is proved
-here in ball arithmetic (T120, T121) and, for a sampled Gaussian, by the program, as is the second (T122). Plain Gaussian
-steps alone need no law: the part has no kinds, and the program bounds delta(eps) by one event.
+here in ball arithmetic (T120, T121) and, for a sampled Gaussian, by the program, as is the second (T122). Plain
+Gaussian steps alone need no law: the part has no kinds, and the program bounds delta(eps) by one event.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ TRUST_LOSSES = (
 """... where every kind of steps is a Gaussian or a sampled one."""
 TRUST_SAMPLED = (
     "Every law was found above the Gaussian step's own by the program (sampled_gaussian_private, gaussian_private and "
-    "gaussian_replace_private in proofs/coq: queries of norm at most 1 in any dimension, one record of the data). Their "
+    "gaussian_replace_private in proofs/coq: queries of norm at most 1 in any dimension, one record). Their "
     "hypothesis `expect`, that the means of a test exist as iterated Riemann integrals, is proved of continuous tests "
     "and of boxes where queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
@@ -77,9 +77,9 @@ TRUST_SAMPLED = (
 """... and these theorems speak of the mechanism itself."""
 TRUST_REFUTED = (
     "There are two data sets that differ in one record, a query of norm at most 1 in any dimension and an event of all "
-    "outputs, whose probabilities exist as iterated Riemann integrals and differ by what the program found, so that the "
-    "mechanism is not private as claimed (sampled_gaussian_not_private, gaussian_not_private and "
-    f"gaussian_replace_not_private in proofs/coq). Trusted: {PROGRAM}"
+    "outputs, whose probabilities exist as iterated Riemann integrals and differ by what the program found, so that "
+    "what is stated of the steps does not make them private as claimed (sampled_gaussian_not_private, "
+    f"gaussian_not_private and gaussian_replace_not_private in proofs/coq). Trusted: {PROGRAM}"
 )
 """... and bounded from below."""
 
@@ -190,7 +190,7 @@ def _read_part(table: Any, path: str) -> FormalPart:
     if type(part.order) is not str or part.side not in SIDES:
         raise InvalidCertificate(path, "order must be text, and side above or below")
     if not part.kinds and (part.products or part.step != 1):
-        raise InvalidCertificate(path, "products must be empty and step 1 where there are no kinds")
+        raise InvalidCertificate(f"{path}.kinds", "must not be empty, unless products are, and step is 1")
     if part.step <= 0 or abs(part.epsilon / part.step) > MAX_INDEX:
         raise InvalidCertificate(path, "step must be positive, and epsilon not too many steps")
     if part.points * part.prec > MAX_WORK:
@@ -245,9 +245,10 @@ def is_above(part: FormalPart, kind: Kind, law: Law) -> bool:
 
 @proved_by("T120-integer-law-above")
 def infinity_above(law: Law, grid: LawGrid, step: Fraction, found: StepMasses) -> arb:
-    """Bound the dominating law's mass at infinity: the law's own one, exactly, where the grid reaches its largest loss."""
-    mass = law.infinity_fraction() if has_rational_end(law) and law.largest_loss() <= grid.vertices()[-1] * step else None
-    return found.infinity_above if mass is None else ball(mass)
+    """Bound the dominating law's mass at infinity: exactly the law's own where the grid reaches its largest loss."""
+    mass = law.infinity_fraction()
+    ended = has_rational_end(law) and law.largest_loss() <= grid.vertices()[-1] * step
+    return ball(mass) if ended and mass is not None else found.infinity_above
 
 
 @proved_by("T121-integer-law-below")
@@ -375,20 +376,21 @@ def verify_formal(document: Document, checker: str | None = None) -> Check:
     program = "the checker extracted from Coq" if checker is None else f"the program {checker_path(checker)}"
     compared = all(compared_step(part, law) for part in parts for law, _ in losses[part.order].laws)
     refuted = document["verdict"] == "refuted"
-    known = is_covered(spec, losses, refuted=refuted)
+    known = is_covered(spec, losses, parts, refuted=refuted)
     trust = TRUST if not compared else TRUST_LOSSES if not known else TRUST_REFUTED if refuted else TRUST_SAMPLED
     return Check(True, document["verdict"], None, f"composition in integers accepted by {program} ({points}). {trust}")
 
 
-def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], *, refuted: bool) -> bool:
-    """Whether the Coq theorems speak of the mechanism: Gaussians, none of them sampled, or all, one record more or less.
+def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[FormalPart], *, refuted: bool) -> bool:
+    """Whether the Coq theorems speak of the mechanism: Gaussians, none sampled, or all and one record more or less.
 
-    Sampled ones where a record's contribution is lost (zero-out) are covered from above alone.
+    Sampled ones where a record's contribution is lost (zero-out) are covered from above alone, plain ones from below by
+    one event alone.
     """
-    parts = [part for part, _ in spec.composition.parts]
-    if all(isinstance(part, Gaussian) for part in parts):
-        return True
-    sampled = all(isinstance(part, PoissonSampled) and isinstance(part.mechanism, Gaussian) for part in parts)
+    steps = [step for step, _ in spec.composition.parts]
+    if all(isinstance(step, Gaussian) for step in steps):
+        return not refuted or not any(part.kinds for part in parts)
+    sampled = all(isinstance(step, PoissonSampled) and isinstance(step.mechanism, Gaussian) for step in steps)
     merged = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
     zeroed = spec.relation is Relation.ZERO_OUT and refuted
     return sampled and not merged and spec.relation is not Relation.REPLACE and not zeroed

@@ -33,15 +33,15 @@ class GaussianStep:
 
         Above, a test at each grid point; below, an event for what is before the grid, and one from each point on.
         """
-        places = [ball(index * step) for index in range(low, low + count)]
+        places = [index * step for index in range(low, low + count)]
         largest = ball((low + count) * step).max(arb(0)) / arb.const_log2()
         bits += _SPARE_BITS + integer_above(largest)  # as e^loss is a factor
         yield from self._header(bits, count if side == "above" else count + 1)
         with ctx.workprec(bits + 64):
             if side == "above":
-                yield from (self.best_test(place, bits) for place in places)
+                yield from (self.best_test(ball(place), bits) for place in places)
             else:
-                yield self.best_test(places[0], bits)
+                yield self.best_test(ball(places[0]), bits)
                 yield from (self._event(place, place + step, bits) for place in places)
 
     def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
@@ -70,13 +70,13 @@ class GaussianStep:
         place = (sigma * ratio.log() + 1 / (2 * sigma)).mid() * arb((1, bits))
         return int(place.floor().unique_fmpz() or 0)
 
-    def _event(self, start: arb, end: arb, bits: int) -> int:
+    def _event(self, start: Fraction, end: Fraction, bits: int) -> int:
         """The event whose line is to be above the lower law from start to end: as T27 chooses it."""
         for share in (Fraction(1, 2), 1 - Fraction(1, 2**40)):
-            test = self.best_test(start + share * (end - start), bits)
-            if self._gain(arb((test, -bits)), end) >= 0:
+            test = self.best_test(ball(start + share * (end - start)), bits)
+            if self._gain(arb((test, -bits)), ball(end)) >= 0:
                 return test
-        return self.best_test(end, bits)
+        return self.best_test(ball(end), bits)
 
     def _gain(self, place: arb, loss: arb) -> arb:
         """Enclose P - e^loss Q of the event {x > place} (add: {x <= place})."""
@@ -107,7 +107,7 @@ def _sampled_step(law: SampledGaussianLoss, order: str, side: str, bits: int) ->
 
 @gaussian_step.register
 def _plain_step(law: GaussianLoss, order: str, side: str, bits: int) -> GaussianStep | None:
-    """All plain steps in one: noise 1/mu, rounded down (below: up) to the bits of the comparison; the same in any order."""
+    """All plain steps in one: noise 1/mu, rounded down (below: up) to the comparison's bits; the same in any order."""
     shift, places = law.mean_shift_squared, bits + _SPARE_BITS
     if not shift:
         return None
