@@ -132,6 +132,7 @@ def parse_ranged(text: str, *, file: str = "<text>", releases: Releases = ALL_RE
             return Ranged(stated, stated, ())
         ends = document, deepcopy(document)
         pairs = [*zip(*map(_places, ends), strict=True)]
+        check_allocations(document, [place for place, _ in pairs])
         ranges = [_settled(*places) for places in pairs]
         worst, best = (spec_of(end, releases) for end in ends)
     except (InvalidInput, Unsupported) as error:
@@ -151,7 +152,7 @@ class Place:
 
 
 def _places(document: Mapping[str, Any]) -> Iterator[Place]:
-    """Where ranges stand: in mechanisms, their samplings and releases, and the claim."""
+    """Where ranges stand: in mechanisms, their samplings, selections and releases, and the claim."""
     tables = document.get("mechanism")
     for n, table in enumerate(tables if isinstance(tables, list) else [], 1):
         yield from _of_mechanism(table, f"mechanism[{n}].")
@@ -163,14 +164,25 @@ def _of_mechanism(table: object, prefix: str) -> Iterator[Place]:
     if not isinstance(table, dict):
         return
     for key, value in table.items():
-        if key == "sampling" and isinstance(value, dict):
-            yield from (Place(value, inner, f"{prefix}sampling.", table.get("kind"), value.get("scheme"))
+        if key in ("sampling", "selection") and isinstance(value, dict):
+            yield from (Place(value, inner, f"{prefix}{key}.", table.get("kind"), value.get("scheme"))
                         for inner, number in value.items() if isinstance(number, dict))
         elif key == "releases" and isinstance(value, list):
             for n, release in enumerate(value, 1):
                 yield from _of_mechanism(release, f"{prefix}releases[{n}].")
         elif isinstance(value, dict):
             yield Place(table, key, prefix, table.get("kind"))
+
+
+@proved_by("T196-ranges")
+def check_allocations(document: Mapping[str, Any], places: list[Place]) -> None:
+    """Unsupported for a range by which tables of kept allocations may become equal: equal ones share one allocation."""
+    fixed = [table for table in document["mechanism"]
+             if isinstance(sampling := table.get("sampling"), dict) and sampling.get("fixed")]
+    for place in places:
+        if len(fixed) > 1 and place.key != "count" and any(table is place.table for table in fixed):
+            raise Unsupported("a range by which tables with `fixed` may become equal, which then share their batches",
+                              place.prefix + place.key)
 
 
 def _settled(worst: Place, best: Place) -> Range:

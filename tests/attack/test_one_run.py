@@ -96,6 +96,27 @@ def test_published_p_value_is_no_bound_far_below_the_mean() -> None:
         assert float(bound_published_p_value(m, m, 1, Fraction(1), Fraction(delta))) == pytest.approx(1)
 
 
+@pytest.mark.theorem("T194-one-run")
+def test_nor_where_guesses_of_both_kinds_are_fixed() -> None:
+    """Two guesses "in" and three "out" of m = 5: what is moved off the one answer that is all wrong, at epsilon 0."""
+    delta, total = Fraction(1, 1000), Fraction(0)
+    moved = {(2, 1): -6, (3, 0): -36, (4, 1): -6, (2, 3): 3, (3, 2): 4, (3, 4): 4, (4, 3): 4}  # (canaries in, right)
+    answers = [t for t in product((-1, 1), repeat=5) if sum(t) == -1]
+    laws = {}
+    for coins in product((-1, 1), repeat=5):
+        right = [sum(a == b for a, b in zip(coins, t, strict=True)) for t in answers]
+        laws[coins] = [Fraction(1, 10) + moved.get((coins.count(1), w), 0) * delta / 30 for w in right]
+        assert sum(laws[coins]) == 1 and min(laws[coins]) > 0
+        total += sum(p for p, w in zip(laws[coins], right, strict=True) if w) / 32
+    for coins, law in laws.items():
+        for i in range(5):
+            near = laws[(*coins[:i], -coins[i], *coins[i + 1:])]
+            assert sum(abs(p - q) for p, q in zip(law, near, strict=True)) / 2 <= delta
+    with ctx.workprec(128):
+        assert published(5, 5, 1, 0.0, 1e-3) < 0.96907 < total == Fraction("0.969125")
+        assert bound_published_p_value(5, 5, 1, Fraction(0), delta) > 0.9691251
+
+
 def published(m: int, r: int, c: int, epsilon: float, delta: float) -> float:
     """As in jax_privacy 2.0.0 and in the authors' program."""
     q = 1 / (1 + math.exp(-epsilon))

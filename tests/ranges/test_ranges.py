@@ -102,6 +102,39 @@ def test_every_other_number_is_refused() -> None:
     assert len(BY_KIND) == 9 and direction("discrete-gaussian", "count") == 1
 
 
+@pytest.mark.theorem("T196-ranges")
+def test_allocations_that_may_become_one_are_refused() -> None:
+    """Equal tables share their batches: the end of more noise has the larger delta."""
+    def text(*tables: tuple[str, str]) -> str:
+        return 'relation = "add-or-remove"\n' + "".join(
+            f'[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = {noise}\ncount = {count}\n'
+            'sampling = { scheme = "random-allocation", rounds = 8, fixed = true }\n' for noise, count in tables)
+
+    one, noise = ('"1/2"', "1"), '{ from = "49/100", to = "1/2" }'
+    equal, less = (privacy_profile(parse_spec(text(one, other))).delta("4", 2, max_seconds=20)
+                   for other in (one, ('"49/100"', "1")))
+    assert equal.lower > 2 * less.upper.as_fraction()
+    with pytest.raises(Unsupported, match="share their batches") as error:
+        parse_ranged(text(one, (noise, "1")))
+    assert error.value.key == "mechanism[2].noise_multiplier"
+    assert len(parse_ranged(text(one, ('"1/2"', "{ from = 1, to = 2 }"))).ranges) == 1
+    assert len(parse_ranged(text((noise, "2"))).ranges) == 1
+
+
+def test_a_selection_is_no_range() -> None:
+    text = HEAD.format(relation="add-or-remove") + """kind = "composition"
+selection = { scheme = "negative-binomial-runs", mean = MEAN, shape = "1" }
+[[mechanism.releases]]
+kind = "gaussian"
+noise_multiplier = NOISE
+"""
+    assert parse_ranged(text.replace("MEAN", "10").replace("NOISE", "5")).ranges == ()
+    found = parse_ranged(text.replace("MEAN", "10").replace("NOISE", '{ rounded = "5" }')).ranges
+    assert [one.key for one in found] == ["mechanism[1].releases[1].noise_multiplier"]
+    with pytest.raises(Unsupported, match="negative-binomial-runs"):
+        parse_ranged(text.replace("MEAN", '{ rounded = "10" }').replace("NOISE", "5"))
+
+
 CLAIM = """relation = "add-or-remove"
 [[mechanism]]
 kind = "gaussian"

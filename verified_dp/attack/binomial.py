@@ -61,6 +61,8 @@ def lower_bound_rate(successes: int, trials: int, level: Fraction) -> Fraction:
     high = Fraction(successes, trials)
 
     def is_excluded(p: Fraction) -> bool:
+        if p >= 1:  # then every trial succeeds
+            return False
         return bool(upper_end(enclose_tail(trials, successes, ball(p), ball(1 - p))) <= ball(level))
 
     return _nearest(is_excluded, _dyadic(high), Fraction(1, 2))
