@@ -53,7 +53,7 @@ FAMILY_USES = {
     "clones": {"batches", "finite", "groups"},
     "discrete": {"finite", "gaussian", "groups", "guarantees", "sampling"},
     "finite": {"groups"},
-    "gaussian": set(),
+    "gaussian": {"sampling"},
     "groups": set(),
     "guarantees": {"finite", "groups"},
     "laplace": {"gaussian", "sampling"},

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGaussians
-from verified_dp.core.families.gaussian.pair import mixture_step, mixture_words
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.groups.pair import group_step, refuse_group
 from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
-from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, sampled_step
+from verified_dp.core.families.sampling.steps import Setting, mixture_words, random_shift, refuse_sample, sampled_step
 from verified_dp.core.kernel.composition import MAX_DRAWS, Component, Composition, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, square, square_root
@@ -89,15 +87,6 @@ def _gaussian_replaced(s: Fraction, setting: Setting) -> Step:
     return gaussian_sample(s, setting, "T22-pair-poisson-replace")
 
 
-@sampled_step.register
-@proved_by("T57-gaussian-dp", "T73-sampled-composition")
-def _gaussian_dp_sample(inner: GaussianDP, setting: Setting) -> Step:
-    """As the Gaussian of that distance. Replace: the guarantee is not stated against the batch without the record."""
-    if setting.order == "symmetric":
-        refuse_sample(inner.stated.name, setting)
-    return gaussian_sample(1 / inner.mu, setting, "T57-gaussian-dp", "T73-sampled-composition", tight=False)
-
-
 def gaussian_sample(s: Fraction | SquareRoot, setting: Setting, *theorems: str, tight: bool = True) -> Step:
     """A Gaussian of noise s per norm of a record, where the caller's theorems say that its mixtures dominate."""
     above, below = setting.mixtures(1)
@@ -128,20 +117,6 @@ def _group_sample(pair: DominatingPair, law: Law, setting: Setting) -> Step:
 def _words(mixture: tuple[Component, ...], s: Fraction | SquareRoot) -> str:
     ends = f"from {shown(mixture[0][0])} to {shown(mixture[-1][0])}"
     return mixture_words(mixture, s, f"sum over n of Bin(n) N(n, ({shown(s)})^2) {ends}")
-
-
-@sampled_step.register
-@proved_by("T58-pair-mixture", "T49-sampled")
-def _mixture_sample(inner: MixtureOfGaussians, setting: Setting) -> Step:
-    """Again a mixture: with probability 1 - q the record adds nothing."""
-    if not setting.is_plain:
-        refuse_sample(inner.stated.name, setting)
-    base, q = step_of(inner, "remove", setting.relation), setting.probability
-    pair = mixed_pair(base.pair, setting, "T49-sampled")
-    weights = {norm: q * weight for norm, weight in zip(inner.sensitivities, inner.probabilities, strict=True)}
-    weights[Fraction(0)] = weights.get(Fraction(0), Fraction(0)) + 1 - q
-    above = tuple((norm, weight) for norm, weight in sorted(weights.items()) if weight)  # exact: fractions
-    return mixture_step(pair, inner.sigma, above)
 
 
 @sampled_step.register
