@@ -55,11 +55,11 @@ AUTHOR = "verified-dp, from published sources"
 
 
 def texts(name: str) -> Iterator[str]:
-    """The deployment's specifications: the published claim first, with its ranges where they are stated."""
+    """The deployment's specifications: the published claim first, with its ranges; no reading that is nobody's."""
     for file in sorted((FOLDER / "claims").glob(f"{name}*.toml"), key=lambda file: file.stem):
         ranged = FOLDER / "ranges" / file.name
         text = (ranged if ranged.exists() else file).read_text(encoding="utf-8")
-        if ranged.exists() or "# Kind: deployment\n" in text:
+        if ranged.exists() or ("# Kind: deployment\n" in text and "# Hypothetical:" not in text):
             yield text
 
 

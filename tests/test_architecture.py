@@ -57,7 +57,7 @@ FAMILY_USES = {
     "groups": set(),
     "guarantees": {"finite", "groups"},
     "laplace": {"gaussian", "sampling"},
-    "sampling": {"finite", "gaussian", "groups"},
+    "sampling": {"finite", "gaussian", "groups", "guarantees"},
     "selection": {"finite", "guarantees", "laplace"},
 }
 """Which other families a family builds on."""

@@ -21,7 +21,7 @@ from typing import Any
 from verified_dp.certificate import Certificate, certify
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.composition import Claim, Spec
+from verified_dp.core.kernel.composition import SCHEME_KEYS, Claim, Spec
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
@@ -184,7 +184,7 @@ def _of_mechanism(table: object, prefix: str) -> Iterator[Place]:
     if not isinstance(table, dict):
         return
     for key, value in table.items():
-        if key in ("sampling", "selection") and isinstance(value, dict):
+        if key in SCHEME_KEYS and isinstance(value, dict):
             yield from (Place(value, inner, f"{prefix}{key}.", table.get("kind"), value.get("scheme"))
                         for inner, number in value.items() if isinstance(number, dict))
         elif key == "releases" and isinstance(value, list):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from verified_dp.core.families.allocation.mechanism import RandomAllocation
 from verified_dp.core.families.batches.mechanism import (
     TruncatedPoisson,
     WithoutReplacement,
@@ -61,6 +62,20 @@ def _truncated(event: View, reading: Reading) -> Parts:
     if limit >= records or reveals_all(parts):
         return _on_poisson_sample(parts, q, reading)
     return step_parts(TruncatedPoisson(_one_gaussian(parts), q, records, limit), reading)
+
+
+@converts("RandomAllocationDpEvent")
+def _random_allocation(event: View, reading: Reading) -> Parts:
+    """One epoch of num_steps steps; every record is on num_selected of them, uniformly."""
+    if reading.on_sample:
+        refuse("random allocation on a sample: no theorem is implemented")
+    rounds, picks = (reading.whole(event[key], key) for key in ("num_steps", "num_selected"))
+    if picks > rounds:
+        raise InvalidInput("num_selected", picks, f"at most num_steps = {rounds}")
+    parts = parts_of(event["event"], reading) if picks else ()
+    if not parts or reveals_all(parts) or picks == rounds:
+        return times(parts, rounds) if parts else ()
+    return step_parts(RandomAllocation(_one_gaussian(parts), rounds, picks), reading)
 
 
 @converts("RepeatAndSelectDpEvent")

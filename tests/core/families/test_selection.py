@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp import ApproximateDP, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
+from verified_dp import ZCDP, ApproximateDP, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss, log_moment_at
 from verified_dp.core.families.selection.mechanism import (
     NegativeBinomialRuns,
@@ -381,3 +381,42 @@ def test_a_training_inside_of_a_selection_and_beside_other_steps() -> None:
     one, alone, beside = (privacy_profile(what, "add-or-remove").epsilon("1e-6", digits=3).upper
                           for what in (run, best, compose(best, Gaussian(10))))
     assert one < alone < beside and float(alone.as_fraction()) < 3 * float(one.as_fraction())
+
+
+@pytest.mark.theorem("T217-sampled-moments")
+@pytest.mark.parametrize("q", ["1/100", "1/4", "9/10"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_moments_of_steps_on_samples(q: str, beside: bool) -> None:
+    """A Gaussian as zCDP, and beside a release of two outcomes on one batch, by quadrature."""
+    s, share = 1.5, float(Fraction(q))
+    pair = [(Fraction(7, 10), Fraction(2, 5)), (Fraction(3, 10), Fraction(3, 5))] if beside else [(1, 1)]
+    step = compose(Gaussian("1.5"), Finite(*zip(*pair, strict=True))) if beside else ZCDP(1 / Fraction(9, 2))
+
+    def ratio(x: np.ndarray, odds: float) -> np.ndarray:
+        return 1 - share + share * odds * np.exp((2 * x - 1) / (2 * s * s))
+
+    def normal(x: np.ndarray) -> np.ndarray:
+        return np.exp(-x * x / (2 * s * s)) / (s * math.sqrt(2 * math.pi))
+
+    laws = {order: step_of(PoissonSampled(step, q), order, Relation.ADD_OR_REMOVE).law for order in ("remove", "add")}
+    for exponent in (0.5, 1.0, 2.5, 6.0, 20.0):
+        for order, power in (("remove", exponent + 1), ("add", -exponent)):
+            moment = sum(float(b) * integral(lambda x, p=power, o=float(a / b): normal(x) * ratio(x, o) ** p, [])
+                         for a, b in pair)
+            with ctx.workprec(80):
+                bound = float(laws[order].bound_log_moment(arb(exponent)))  # type: ignore[union-attr]
+            assert math.log(moment) <= bound * (1 + 1e-9) + 1e-12, (order, exponent)
+            if order == "remove" and exponent == int(exponent) and exponent < 20:
+                assert bound <= math.log(moment) * (1 + 1e-9) + 1e-12
+            if order == "add" and q == "1/100" and exponent <= 6:
+                assert bound <= 3 * math.log(moment)
+
+
+def test_steps_on_samples_that_no_theorem_covers() -> None:
+    with pytest.raises(Unsupported, match="positive delta"):
+        privacy_profile(PoissonSampled(compose(Gaussian(2), ApproximateDP("0.1", "1e-9")), "0.1"), "add-or-remove")
+    with pytest.raises(Unsupported, match="replace"):
+        privacy_profile(PoissonSampled(ZCDP("0.1"), "0.1"), "replace")
+    whole, part = (privacy_profile(compose((step, 20)), "add-or-remove").epsilon("1e-6", digits=3).upper
+                   for step in (ZCDP("0.01"), PoissonSampled(ZCDP("0.01"), "0.01")))
+    assert 10 * part.as_fraction() < whole.as_fraction()

@@ -206,6 +206,8 @@ def _check_step(step: Mechanism, path: str) -> None:
 
 
 def _check_sampled(step: Mechanism, path: str) -> None:
+    if step.kind == "zcdp" and not step.sampling:
+        raise TooMuch(f"{path}: zcdp on a sample (T217) is not covered here")
     if step.sampling or step.kind not in SAMPLED or (step.kind == "gaussian" and step.get("sigma") is not None):
         raise Invalid(path, "may not run on a sample")
 

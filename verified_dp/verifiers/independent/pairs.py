@@ -686,7 +686,7 @@ def _base_law(laws: list[tuple[Any, int]], shift_squared: Fraction) -> Any:
     if not laws:
         return None
     if shift_squared:
-        refuse("a composition of Gaussian and other noise on one sample")
+        raise TooMuch("Gaussian and other noise on one sample (T217) are not covered here")
     if len(laws) == 1 and laws[0][1] == 1:
         return laws[0][0]
     if (whole := finite_product(laws)) is not None:

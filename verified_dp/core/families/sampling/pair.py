@@ -9,13 +9,15 @@ from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGa
 from verified_dp.core.families.gaussian.pair import mixture_step, mixture_words
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.groups.pair import group_step, refuse_group
+from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
 from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, sampled_step
 from verified_dp.core.kernel.composition import MAX_DRAWS, Component, Composition, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, square, square_root
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.law import Law, has_only_moments
+from verified_dp.core.kernel.losses import compose_steps
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.core.kernel.steps import DominatingPair, Step, refuse, step_of
 from verified_dp.core.kernel.theorems import proved_by
@@ -146,7 +148,7 @@ def _mixture_sample(inner: MixtureOfGaussians, setting: Setting) -> Step:
 @proved_by("T73-sampled-composition", "T49-sampled", "T15-gaussian")
 def _composition_sample(inner: Composition, setting: Setting) -> Step:
     """One sample, several releases: T49 with their composition as the step; Gaussians alone are one Gaussian."""
-    steps = [(step_of(part, "remove", Relation.REMOVE), count) for part, count in inner.merged()]
+    steps = _steps(inner, "remove")
     shift_squared = sum((count * step.shift_squared for step, count in steps), Fraction(0))
     laws = [(step.law, count) for step, count in steps if step.law is not None]
     theorems = ("T73-sampled-composition", *dict.fromkeys(t for step, _ in steps for t in step.pair.theorems))
@@ -163,18 +165,51 @@ def _composition_sample(inner: Composition, setting: Setting) -> Step:
     P, Q = (" x ".join(f"({text})^{count}" for text, count in texts) for texts in
             ([(step.pair.P, count) for step, count in steps], [(step.pair.Q, count) for step, count in steps]))
     base = DominatingPair("remove", P, Q, theorems, tight)
-    return Step(mixed_pair(base, setting, "T49-sampled"), _sample(_base_law(laws, shift_squared, setting), setting))
+    if laws and (shift_squared or any(has_only_moments(law) for law, _ in laws)):
+        return _by_moments(base, steps, _steps(inner, "add"), setting)
+    return Step(mixed_pair(base, setting, "T49-sampled"), _sample(_base_law(laws, setting), setting))
 
 
-def _base_law(laws: list[tuple[Law, int]], shift_squared: Fraction, setting: Setting) -> Law | None:
+def _steps(inner: Composition, order: str) -> list[tuple[Step, int]]:
+    return [(step_of(part, order, Relation(order)), count) for part, count in inner.merged()]
+
+
+@sampled_step.register
+@proved_by("T217-sampled-moments")
+def _zcdp_sample(inner: ZCDP, setting: Setting) -> Step:
+    """A guarantee of moments, in both directions."""
+    if not setting.is_plain:
+        refuse_sample(inner.stated.name, setting)
+    one, other = (step_of(inner, order, setting.relation) for order in ("remove", "add"))
+    return _by_moments(one.pair, [(one, 1)], [(other, 1)], setting)
+
+
+@proved_by("T217-sampled-moments")
+def _by_moments(base: DominatingPair, steps: list[tuple[Step, int]], reversed_steps: list[tuple[Step, int]],
+                setting: Setting) -> Step:
+    """Bounds on moments alone, from those without sampling in both directions."""
+    from verified_dp.core.families.sampling.moments import SampledMomentsLoss, check_moments  # seldom needed
+
+    pair = replace(mixed_pair(base, setting, "T217-sampled-moments"), tight=False)
+    one, other = compose_steps("remove", steps), compose_steps("add", reversed_steps)
+    check_moments(one, other)
+    q, order = setting.probability, setting.order
+    if q == 0 or not (one.parts or one.mean_shift_squared):
+        return Step(pair)
+    if q == 1:
+        found = steps if order == "remove" else reversed_steps
+        if len(found) > 1 or found[0][1] > 1:
+            refuse("a composition on a sample of all records", setting.relation, "state its releases one by one")
+        return replace(found[0][0], pair=pair)
+    return Step(pair, SampledMomentsLoss(one, other, q, order))
+
+
+def _base_law(laws: list[tuple[Law, int]], setting: Setting) -> Law | None:
     """The law of all releases of one sample, where its hockey-stick is known in closed form."""
     from verified_dp.core.families.finite.closed_law import enclosed_product  # of finite laws: seldom needed
 
     if not laws:
         return None
-    if shift_squared:
-        refuse("a composition of Gaussian and other noise on one sample", setting.relation,
-               "its hockey-stick has no closed form; state the other releases as gaussian-dp where that is known")
     if len(laws) == 1 and laws[0][1] == 1:
         return laws[0][0]
     product = enclosed_product(laws)
