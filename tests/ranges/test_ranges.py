@@ -209,7 +209,7 @@ def test_delta_and_epsilon_hold_all_values(tmp_path: Path, capsys: pytest.Captur
     ("3.9", ("Undecided.", "The claim is proved for the best values and refuted for the worst"))])
 def test_pages_are_about_all_values(epsilon: str, words: tuple[str, str], tmp_path: Path) -> None:
     (file := tmp_path / "a.toml").write_text(CLAIM.replace("EPSILON", epsilon), encoding="utf-8")
-    main(["report", str(file), "--html", str(page := tmp_path / "a.html"), "--methods", "closed-form", "--no-peers",
+    main(["certify", str(file), "--html", str(page := tmp_path / "a.html"), "--methods", "closed-form",
           "--max-seconds", "1"])
     text = " ".join(page.read_text(encoding="utf-8").split())
     assert f'<span class="word">{words[0][:-1].lower()}.</span>' in text.lower() and words[1] in text
