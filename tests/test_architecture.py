@@ -55,7 +55,7 @@ FAMILY_USES = {
     "finite": {"groups"},
     "gaussian": {"sampling"},
     "groups": set(),
-    "guarantees": {"finite", "groups"},
+    "guarantees": {"finite", "groups", "sampling"},
     "laplace": {"gaussian", "sampling"},
     "sampling": {"finite", "gaussian", "groups", "guarantees"},
     "selection": {"finite", "guarantees", "laplace"},

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from verified_dp.core.families.gaussian.mechanism import GaussianDP, MatrixGaussian, MixtureOfGaussians, TreeAggregation
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.families.sampling.steps import Setting, mixture_words, refuse_sample, sampled_step
+from verified_dp.core.families.sampling.steps import Setting, mixed_pair, mixture_words, refuse_sample, sampled_step
 from verified_dp.core.kernel.composition import Component, Relation
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.steps import DominatingPair, Step, pair_in_order, refuse, step_of, zero_out
@@ -86,8 +86,6 @@ def _mixture_sample(inner: MixtureOfGaussians, setting: Setting) -> Step:
     """Again a mixture: with probability 1 - q the record adds nothing."""
     if not setting.is_plain:
         refuse_sample(inner.stated.name, setting)
-    from verified_dp.core.families.sampling.pair import mixed_pair  # on samples alone
-
     base, q = step_of(inner, "remove", setting.relation), setting.probability
     pair = mixed_pair(base.pair, setting, "T49-sampled")
     weights = {norm: q * weight for norm, weight in zip(inner.sensitivities, inner.probabilities, strict=True)}

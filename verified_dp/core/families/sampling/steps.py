@@ -45,6 +45,12 @@ class Setting:
         return present, tuple((-mean, weight) for mean, weight in reversed(present))
 
 
+def mixed_pair(base: DominatingPair, setting: Setting, *theorems: str) -> DominatingPair:
+    q = setting.probability
+    mixed = f"{shown(1 - q)} Q0 + {shown(q)} P0 with P0 = {base.P}, Q0 = {base.Q}"
+    return setting.pair(mixed, base.Q, *theorems, *base.theorems, tight=base.tight)
+
+
 @by_family
 def sampled_step(inner: object, setting: Setting) -> Step:
     """The step of a mechanism on a Poisson sample."""
