@@ -71,7 +71,7 @@ def row(panel: Panel, count: int, probability: str) -> dict[str, str]:
         "GDP": central_limit(probability, panel.noise, count, panel.delta),
         "RDP": f"{float(renyi.enclosure.upper):.4f}",
         "AEA2": f"{float(published.estimates['AEA2']):.5f}",
-        "uniform2": f"{float(tilted.estimates['uniform']):.5f}",
+        "uniform2": f"{float(tilted.estimates.get('uniform', 'nan')):.5f}",
         "EEAI": interval(first.enclosure),
         "EEAI2": interval(published.enclosure),
         "tilted": interval(tilted.enclosure),

@@ -31,6 +31,7 @@ from verified_dp import (
     load_spec,
     privacy_profile,
 )
+from verified_dp.core.kernel.errors import OutOfRange
 from verified_dp.papers import accountant
 
 DELTAS, COUNTS, ORDERS = ("1e-3", "1e-5", "1e-10"), (10**2, 10**3, 10**4, 10**5, 10**6), range(7)
@@ -146,8 +147,12 @@ def decide(file: Path, method: str, seconds: float = 20) -> tuple[str, float]:
         found = privacy_profile(spec).delta(spec.claim.epsilon, method=method, max_seconds=seconds)
     except (Unsupported, InvalidInput):
         return "refused", 1.0
-    low, high = found.lower.as_fraction(), found.upper.as_fraction()
-    verdict = "decided" if high <= spec.claim.delta or low > spec.claim.delta else "undecided"
+    claimed = spec.claim.delta
+    verdict = "decided" if found.upper <= claimed or found.lower > claimed else "undecided"
+    try:
+        low, high = found.lower.as_fraction(), found.upper.as_fraction()
+    except OutOfRange:  # a delta like 2^-1500000
+        return verdict, 1.0
     return verdict, float((high - low) / high) if high else 0.0
 
 

@@ -104,7 +104,7 @@ def _node_rule(law: FloatLaw, tilt: float, bits: float, order: int) -> MomentRul
             best = 1 / step, half, step
     _, half, step = best
     ends = [kept_window(law, x, law.cumulants(x)[0] - want, 0.0) for x in (tilt / 2, far)]
-    low, high = min(a for a, _ in ends), max(b for _, b in ends)
+    low, high = min(0.0, *(a for a, _ in ends)), max(step, *(b for _, b in ends))  # 0 is inside, as T94 asks
     if high - low > MOST_NODES * step:
         raise Unsupported("the saddle point is so far out that its moments have too many nodes: use the contour")
     return MomentRule(dyadic(radius), node_rule(0.0, half, step, low, high))
