@@ -36,6 +36,7 @@ from verified_dp import (
 )
 from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
+from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.certificate.check import Check, verify
@@ -61,7 +62,7 @@ from verified_dp.verifiers.formal import (
     verify_formal,
 )
 from verified_dp.verifiers.formal_steps import GaussianStep
-from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, event_part, with_formal
+from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, event_part, propose, with_formal
 
 ROOT = Path(__file__).resolve().parents[2]
 COQ = ROOT / "proofs" / "coq"
@@ -241,6 +242,24 @@ def test_one_event_bounds_plain_steps_on_both_sides(order: str, shift: str, epsi
         assert not is_accepted(part, [worse])
     with pytest.raises(InvalidCertificate):
         read_parts([part_record(replace(high, step=STEP))])
+
+
+@needs_checker
+@pytest.mark.theorem("T120-integer-law-above", "T121-integer-law-below", "T122-formal-checker")
+def test_losses_with_a_largest_value_end_on_the_grid() -> None:
+    """Pure DP to the last: delta is 0 where the largest losses add up to epsilon, and no sooner."""
+    laws: list[tuple[Any, int]] = [(OddsLoss(Fraction(1, 2), Fraction(0), 0), 2), (LaplaceLoss(Fraction(1, 3)), 3)]
+    part = propose(laws, "remove", "above", Fraction(2), Fraction(0), lambda part: part.delta <= 0)
+    assert part.bound == 0 and is_accepted(part, [law for law, _ in laws])
+    assert all(is_above(part, kind, law) for kind, (law, _) in zip(part.kinds, laws, strict=True))
+    assert not is_accepted(replace(part, epsilon=Fraction(1999, 1000)), [law for law, _ in laws])
+    shorter = replace(part.kinds[0], masses=part.kinds[0].masses[:-1])
+    assert not is_above(part, shorter, laws[0][0])
+    assert build_part(laws, "remove", "above", Fraction(1999, 1000), Fraction(0), part.step).bound > 0
+    (one, _), below = laws[0], Fraction(1, 10**9)
+    high = propose([(one, 1)], "remove", "above", Fraction(1, 2) - below, below, lambda part: part.delta <= below)
+    low = propose([(one, 1)], "remove", "below", Fraction(1, 2) - below, below, lambda part: part.delta > below / 2)
+    assert low.delta < high.delta < below and is_accepted(high, [one]) and is_accepted(low, [one])
 
 
 def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:

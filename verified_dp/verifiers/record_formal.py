@@ -144,10 +144,13 @@ def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fract
     if part is not None and enough(part):
         return part
     part = None
-    for step in [*_end_steps(laws, side), *(Fraction(1, 1 << power) for power in range(_COARSEST, _FINEST + 1))]:
+    special = _special_steps(laws, side, epsilon)
+    for step in [*special, *(Fraction(1, 1 << power) for power in range(_COARSEST, _FINEST + 1))]:
         try:
             part = build_part(laws, order, side, epsilon, target, step)
         except Unsupported:
+            if step in special:
+                continue
             break
         if enough(part):
             return part
@@ -169,19 +172,22 @@ def event_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fr
     return FormalPart(order, side, epsilon, Fraction(1), bits, 2 * bits + 64, (), (), bound)
 
 
-def _end_steps(laws: Kinds, side: str) -> list[Fraction]:
-    """Steps of which all largest losses are multiples, where all are known: the sum's end is on the grid.
+def _special_steps(laws: Kinds, side: str, epsilon: Fraction) -> list[Fraction]:
+    """Above one step, such that epsilon is on the grid: the bound is its curve there. Else the sum's end, where known.
 
-    Below, a little less: a law's line is 0 at its end, and balls cannot tell that from less than 0.
+    Of these steps all largest losses are multiples; below, of a little less: a law's line is 0 at its end, and balls
+    cannot tell that from less than 0.
     """
+    if side == "above" and epsilon > 0 and [count for _, count in laws] == [1]:
+        return [epsilon / (1 << power) for power in range(_COARSEST)]
     ends = [law.largest_loss() if has_rational_end(law) else Fraction(0) for law, _ in laws]
     if not all(ends):
         return []
     whole = lcm(*(end.denominator for end in ends))
     step = Fraction(gcd(*(int(end * whole) for end in ends)), whole)
-    widest = max(ends) / step  # exact: fractions
     share = 1 if side == "above" else 1 - Fraction(1, 1 << _EVENT_BITS)
-    return [share * step / (1 << power) for power in range(_FINEST + 1) if widest * (1 << power) < _MAX_ENDS]
+    few = max(ends) / step < _MAX_ENDS  # exact: fractions
+    return [share * step / (1 << power) for power in range(_COARSEST)] if few else []
 
 
 def build_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction,
@@ -219,7 +225,7 @@ def choose_grid(law: Law, step: Fraction, loss: arb) -> LawGrid:
         return bool(law.enclose_hockey_stick(ball(index * step)) - law.enclose_infinity_mass() <= loss)
 
     first, last = -_least(left_is_small), _least(right_is_small)
-    if has_rational_end(law) and (end := law.largest_loss() / step).denominator == 1:
+    if has_rational_end(law) and (end := law.largest_loss() / step).denominator == 1 and end > 0:
         last = int(end)
     return LawGrid(first, ((last - first, 1),))
 
