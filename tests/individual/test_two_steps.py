@@ -206,10 +206,11 @@ def test_odds_beyond_doubles_are_cut(order: str) -> None:
     assert (lower >= 0).all() and (lower <= upper).all() and (upper < 1e-100).all()
 
 
+@pytest.mark.long
 @pytest.mark.theorem("T164-two-steps")
 def test_shared_tables_enclose_two_steps_too() -> None:
     """The same ends, where no two readings are in one bucket, as from the records' own counts."""
-    table = norms(30)[:, 6:]
+    table = norms(60)[:, 6:]
     table[1] = table[0] * np.where(table[0] < 0.4, 2, 0.5)
     counts = replace(count_array(table, TRAINING, "raw", 32), readings=None)
     lower, upper = shared_epsilons(counts, "1e-5").enclose(counts)
