@@ -28,15 +28,16 @@ def numbers(line: str) -> list[float]:
     return [float(x) for x in re.findall(r"\d+\.\d+(?:e-\d+)?", line)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("example", ["individual_dpsgd"], indirect=True)
 def test_individual_losses_of_a_training(example: ModuleType, capsys: pytest.CaptureFixture[str],
                                          monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nobody loses more than the worst case, Renyi accounting says more, the harder group loses more."""
-    monkeypatch.setattr(example, "RECORDS", 40)
-    monkeypatch.setattr(example, "STEPS", 40)
+    monkeypatch.setattr(example, "RECORDS", 80)
+    monkeypatch.setattr(example, "STEPS", 60)
     monkeypatch.setattr(example, "PARTS", 32)
     monkeypatch.setattr(example, "WIDTH", "1/4")
-    monkeypatch.setattr(example, "ORDERS", [Fraction(k) for k in (2, 8, 16)])
+    monkeypatch.setattr(example, "ORDERS", [Fraction(k) for k in (2, 4, 8, 12, 16, 24)])
     monkeypatch.setattr(example, "EPSILONS", [0.0, 0.25])
     example.main(str(tmp_path / "figure.png"))
     lines = capsys.readouterr().out.splitlines()

@@ -682,7 +682,7 @@ def test_little_noise_by_one_large_round(
 def test_more_bits_where_the_sum_cancels() -> None:
     """delta is 10^-5 of put(K), which one contour for two strikes gives to 64 bits: more of them are asked for."""
     found = certify_spec(parse_spec(
-        f'relation = "remove"\n{allocation(100, noise="1")}[claim]\nepsilon = "0.9"\ndelta = "1e-5"\n'), digits=2)
+        f'relation = "remove"\n{allocation(100, noise="1")}[claim]\nepsilon = "0.9"\ndelta = "1e-5"\n'), digits=4)
     assert independent.verify(found.to_bytes()).valid
     document = json.loads(found.to_bytes())
     entry = next(e for e in document["evaluations"] if e["quantity"] == "epsilon")
