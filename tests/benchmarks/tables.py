@@ -164,8 +164,8 @@ def _summary_lines(summary: list[Record]) -> Iterable[str]:
                f"{row['geometric_mean']:.3g} | {lose}{more} |")
 
 
-_NAMED = 2
-"""Cases that are named where we lose."""
+_NAMED = 1
+"""Cases that are named where we lose, the worst first."""
 
 
 def cases(rows: list[Record]) -> str:
@@ -203,8 +203,7 @@ def _failed_lines(rows: list[Record]) -> Iterable[str]:
         if "error" in row:
             found.setdefault((row["accountant"], row["error"]), []).append(f"{row['case']} ({row['quantity']})")
     for (name, error), cases in found.items():
-        yield f"* {name}: {error}: {'; '.join(cases[:_NAMED])}" + (
-            f"; {len(cases) - _NAMED} more" if len(cases) > _NAMED else "")
+        yield f"* {name}: {error}: {len(cases)} of the questions"
 
 
 def draw(path: Path, records: list[Record]) -> None:
