@@ -7,7 +7,7 @@ and MIMIC-III.
     python examples/individual_digits.py [--plot FOLDER]     some minutes; the pictures need matplotlib
 
 1. DP-SGD (Poisson batches): each record's certified eps beside Renyi accounting, one record's curve beside a mu-GDP
-   curve, and delta of all records by the paper's own form, an inner product of transforms.
+   curve.
 2. DP-GD (full batches) with an individual GDP filter that is open for twice as many steps as the worst case has:
    accuracy and active records for clipping constants from .5 to 5 times the tuned one, and for eps = .5 and 10; the
    digits' losses before and after; histograms of eps before the filter sets in.
@@ -27,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 
 from verified_dp.adaptive.budgets import gdp_budget, gdp_delta, root_decimal
-from verified_dp.individual import plancherel_deltas
 from verified_dp.individual.array_filter import ArrayGDPFilter
 from verified_dp.individual.input import count_array
 from verified_dp.individual.losses import IndividualLosses, individual_epsilons
@@ -192,10 +191,8 @@ def sampled_part(train: Data, test: Data, folder: Path | None) -> Iterator[str]:
     row = int(np.argsort(losses.upper)[len(renyi) * 9 // 10])
     lower, upper, square = curve(counts, row, SGD_EPSILONS)
     place = int(np.argmin(np.abs(np.log(np.maximum(upper, 1e-300) / 1e-4))))
-    with progress_bar("inner products of transforms") as progress:
-        inner = plancherel_deltas(counts, str(Fraction(SGD_EPSILONS[place])), progress=progress)
     yield (f"record {row}: mu about {float(square)**0.5:.4f}; delta({SGD_EPSILONS[place]}) in [{lower[place]:.4e}, "
-           f"{upper[place]:.4e}], as an inner product in [{inner.lower[row]:.4e}, {inner.upper[row]:.4e}]")
+           f"{upper[place]:.4e}]")
     if folder:
         gaussian = [float(gdp_delta(square, Fraction(eps), 6).upper_decimal) for eps in SGD_EPSILONS]
         with picture(folder, "figure_1", 1, 2) as (left, right):

@@ -66,6 +66,26 @@ def _certify(spec: Spec, digits: int = 8) -> dict[str, Any]:
     return build_certificate(spec, *solutions)
 
 
+LONG = frozenset((Path(__file__).parent / "data/long.txt").read_text(encoding="utf-8").splitlines())
+UNKNOWN = pytest.StashKey[frozenset[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as `long` what data/long.txt lists: slow cases of tests whose quicker cases stay in every run."""
+    for item in items:
+        if item.nodeid in LONG:
+            item.add_marker(pytest.mark.long)
+    if config.args == config.getini("testpaths"):
+        config.stash[UNKNOWN] = LONG - {item.nodeid for item in items}
+
+
+@pytest.fixture(scope="session")
+def unknown_long_cases(pytestconfig: pytest.Config) -> frozenset[str] | None:
+    """The lines of data/long.txt that name no test; none where only a part of the tests was collected."""
+    return pytestconfig.stash.get(UNKNOWN, None)
+
+
 @pytest.fixture(scope="session")
 def load() -> Callable[..., ModuleType]:
     """load(path, name=None): a program that belongs to no package, as a module."""

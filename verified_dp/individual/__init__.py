@@ -17,7 +17,6 @@ __all__, __getattr__ = lazy(__name__, {
     "verified_dp.individual.shared": "SharedTables shared_deltas shared_epsilons",
     "verified_dp.individual.spark": "count_spark enclose_spark",
     "verified_dp.individual.training": "Training",
-    "verified_dp.papers.individual.plancherel": "PlancherelLosses plancherel_deltas",
     "verified_dp.papers.individual.pld_filter": "ApproximatePLDFilter EpsilonRange blackwell_mu",
 })
 

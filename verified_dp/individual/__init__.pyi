@@ -109,12 +109,6 @@ from verified_dp.individual.spark import (
 from verified_dp.individual.training import (
     Training as Training,
 )
-from verified_dp.papers.individual.plancherel import (
-    PlancherelLosses as PlancherelLosses,
-)
-from verified_dp.papers.individual.plancherel import (
-    plancherel_deltas as plancherel_deltas,
-)
 from verified_dp.papers.individual.pld_filter import (
     ApproximatePLDFilter as ApproximatePLDFilter,
 )

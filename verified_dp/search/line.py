@@ -13,6 +13,7 @@ import numpy as np
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.search.covers import Band, Gaussian, TooMany, choose_band
 from verified_dp.search.deadline import check_time
 from verified_dp.search.half_line import Panels
 from verified_dp.search.models import FloatFamily, FloatLoss
@@ -57,6 +58,8 @@ _WIDTHS = geometric(1e-3, 1, 40)
 """Half-widths of strips about the line of a tail."""
 _FEW_BITS, _FEW_SHARE = 80.0, 0.5
 """Below so many bits a line costs about as the nodes times this power of the frequencies; above, times these."""
+_CELL_SECONDS, _BLOCK, _MOST_CELLS = 3e-5, 10, 20_000
+"""Of a cell of a cover; how many a block of them costs as well; no cover has more."""
 _FEW_NODES = 5000
 """So many nodes are made in no time."""
 
@@ -81,6 +84,7 @@ class LinePlan:
     laws: tuple[int, ...]
     direct_nodes: int = 0
     panels: tuple[Panels, ...] = ()
+    cover: tuple[tuple[int, int], ...] = ()
 
     @property
     def count(self) -> int:
@@ -93,7 +97,8 @@ class LinePlan:
         per_frequency = 3e-5 + sum(laws * (3e-5 + 1.5e-7 * size) for laws, size in zip(self.laws, sizes, strict=True))
         per_frequency += 1.5e-7 * self.direct_nodes
         made = sum(laws * max(0, size - _FEW_NODES) for laws, size in zip(self.laws, sizes, strict=True)) * 5e-5
-        return (self.count * per_frequency + made) * max(1.0, self.bits / 100)
+        cells = _CELL_SECONDS * (sum(cells for cells, _ in self.cover) + _BLOCK * len(self.cover))
+        return (self.count * per_frequency + made + cells) * max(1.0, self.bits / 100)
 
 
 @dataclass(frozen=True)
@@ -117,14 +122,30 @@ def plan_line(loss: FloatLoss, epsilon: float, saddle: Saddle, bits: float, besi
     wanted = bits + shape.excess + 4 + math.log2(len(loss.ruled) or 1)
     nodes = tuple(choose_family_nodes(family, c, wanted, (left, right) if left else (right,))
                   for family in loss.ruled)
+    step = 2 * math.pi / shape.period
+    size = loss.cumulants(c)[0] - c * epsilon
+    covered = None if loss.laws or loss.revealed else _cover(loss, c, float(dyadic(step)), target - size)
     lines = _all_lines(loss, c)
-    omega = _choose_cutoff(loss, epsilon, c, target, lines)
+    omega = (covered.count - 0.5) * step if covered else _choose_cutoff(loss, epsilon, c, target, lines)
     panels = tuple(one.rest.panels(c, (right, left) if left else (right,), omega, wanted + math.log2(loss.count))
                    for one in loss.revealed if one.rest is not None)
     direct = sum(law.nodes(c, omega) for law, _ in loss.direct) + sum(2 * one.panels * one.points for one in panels)
     laws = tuple(family.laws for family in loss.ruled)
-    step = 2 * math.pi / shape.period
-    return LinePlan(c, bits, shape.cancelled, step, omega, right, left, nodes, lines, laws, direct, panels)
+    if covered:
+        bits = min(bits, (log_error(saddle, 0.0) - covered.log_rest - size) / math.log(2) + 1)
+    return LinePlan(c, bits, shape.cancelled, step, omega, right, left, nodes, lines, laws, direct, panels,
+                    covered.cells if covered else ())
+
+
+def _cover(loss: FloatLoss, c: float, step: float, goal: float) -> Band | None:
+    """Where all laws have a transform and two ends: few frequencies, and cells for those beyond. Raises TooMany."""
+    curves = [curve for law, count in loss.direct if (curve := law.curve(c, count)) is not None]
+    if not curves or len(curves) < len(loss.direct):
+        return None
+    found = choose_band([*curves, Gaussian(loss.mean_shift_squared)], step, c, goal, _MOST_CELLS)
+    if found is None:
+        raise TooMany(2.0)
+    return found
 
 
 def log_error(saddle: Saddle, bits: float) -> float:
@@ -388,7 +409,7 @@ def choose_line(loss: FloatLoss, plan: LinePlan) -> LineWitness:
         nodes=loss.rules(plan.nodes, lambda _: panel_rule(next(panels))),
         tail_nodes=loss.rules(tails, lambda half_line: panel_rule(half_line.panels(
             c, (), 0.0, 8.0 + math.log2(1 + loss.count)))),
-        right=dyadic(plan.right), left=dyadic(plan.left), prec=math.ceil(bits + extra + 24))
+        right=dyadic(plan.right), left=dyadic(plan.left), prec=math.ceil(bits + extra + 24), cover=plan.cover)
 
 
 def panel_rule(chosen: Panels) -> NodeRule:

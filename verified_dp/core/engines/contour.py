@@ -178,7 +178,8 @@ class LineWitness:
         listed, rest = self._split(loss)
         ordered = self.left < self.tilt < self.right and self.tilt > 0 and self.step > 0 and self.count >= 1
         ordered = ordered and (self.left >= 0 or (self.left < -1 and not rest.direct_parts and not listed))
-        covered = all(cells > 0 and stride > 0 for cells, stride in self.cover) and bool(listed or not self.cover)
+        covered = all(cells > 0 and stride > 0 for cells, stride in self.cover) and bool(
+            listed or not self.cover or (not self.reaches and rest.direct_parts))
         known = all(law.lists(reach) for law, _, reach in listed) and len(self.reaches) in (0, len(loss.parts))
         seen = lines(rest)
         return seen.has_line and ordered and covered and known and all(
@@ -207,7 +208,8 @@ class LineWitness:
     def _evaluate(self, loss: ComposedLoss, between: Callable[[], None]) -> LineValues:
         """Enclose the composed transform on the line, and bound everything else that does not depend on eps."""
         reached, rest = self._split(loss)
-        bits = BOUND_BITS + (2 * sum(count for _, count, _ in reached).bit_length() if reached else 0)
+        celled = [count for _, count, _ in reached] or [count for _, count in rest.direct_parts if self.cover]
+        bits = BOUND_BITS + (2 * sum(celled).bit_length() if celled else 0)
         with ctx.workprec(self.prec):
             tilt, step = ball(self.tilt), ball(self.step)
             families = enclose_families(rest, self.nodes, between, self.step * self.count)
@@ -246,31 +248,31 @@ class LineWitness:
             lost = listed.bound_lost_mass(rest) if listed else arb(0)
         return LineValues(self, terms, quadrature, node_tail, beyond, right, left, infinity, lost)
 
-    @proved_by("T192-line", "T188-band", "T11-tail-for-free")
+    @proved_by("T192-line", "T188-band", "T11-tail-for-free", "T220-cells-of-transforms")
     def _bound_beyond(self, rest: ComposedLoss, tilted: Sequence[tuple[Tilted, int]], sizes: Sequence[arb],
                       between: Callable[[], None]) -> arb:
         """Bound B in e^{-c eps} B / (pi m0 eta), the frequency tail: m0 (sum over cells of s B/m^2 + rest).
 
-        A cell holds m + 1, ..., m + s, B bounds |M| there. The rest, past the last one, m': B'/m', B' a bound of |M|
-        there, or by T188, of which nothing there is known: (eta^2/2) (sum of |M| up to m') bound_band(c, (m' + 1) eta).
+        A cell holds m + 1, ..., m + s, B bounds |M| there, or its mean. The rest, past the last one, m': B'/m', B' a
+        bound of |M| there, or by T188, of which nothing there is known: (eta^2/2) (sum of |M| up to m')
+        bound_band(c, (m' + 1) eta).
         sizes: bounds of |M| at 0, ..., m0.
         """
         tilt, step, place, total = ball(self.tilt), ball(self.step), self.count, arb(0)
-        if not tilted:
+        if not (tilted or self.cover):
             return bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
-        from verified_dp.core.engines.listed import bound_band, bound_product  # where atoms are listed
+        from verified_dp.core.engines.listed import bound_band, bound_product, bound_products, split_cells  # cells
 
+        whole, (celled, rest) = rest, (tilted, rest) if self.reaches else split_cells(rest, tilt)
         inside = 2 * sum(sizes, arb(0)) - sizes[0]
         for cells, stride in paced(self.cover, between):
             height = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between)
-            middle, reach = (2 * place + stride + 1) * step / 2, (stride - 1) * step / 2
-            rows = [[count * size.log() for size in one.bound_cells(middle, stride * step, reach, cells)]
-                    for one, count in tilted]
-            for n in range(cells):
-                size = height * stride * sum((row[n] for row in rows), arb(0)).exp()
+            for product in bound_products(celled, step, place, stride, cells):
+                size = height * stride * product
                 total, inside = upper_end(total + size / (ball(place) * place)), upper_end(inside + 2 * size)
                 place += stride
-        last = bound_composed_beyond(rest, self.tail_nodes, tilt, place * step, between) * bound_product(tilted) / place
+        last = bound_composed_beyond(whole, self.tail_nodes, tilt, place * step, between)
+        last = last * bound_product(tilted) / place
         band = step * step / 2 * inside * bound_band(tilt, (place + 1) * step)
         return upper_end(self.count * (total + last.min(band)))
 
@@ -281,8 +283,9 @@ class LineWitness:
         made, tails = (work_of_nodes(rest, rules) for rules in (self.nodes, self.tail_nodes))
         products = nodes * frequencies + EXPONENTIAL * (made + frequencies * (len(lines(rest).node_parts) + 1))
         bounds = 8 * EXPONENTIAL * ((1 + len(self.cover)) * tails + made)
-        direct = sum(law.rule_work(self.prec) + frequencies * law.transform_work(self.prec)
-                     for law, _ in rest.direct_parts)
+        cells = 0 if self.reaches else sum(abs(cells) for cells, _ in self.cover)
+        direct = sum((1 + len(self.cover)) * law.rule_work(self.prec)
+                     + (frequencies + cells) * law.transform_work(self.prec) for law, _ in rest.direct_parts)
         entries = 2 * nodes * root_above(frequencies) + 4 * frequencies
         found = Work(products * words(self.prec) + bounds + direct, entries * entry_bytes(self.prec))
         if not listed:

@@ -1,19 +1,46 @@
-"""Laws made of atoms on a line: sums over those that are listed, bounds on cells of frequencies (T189, T192)."""
+"""Laws on a line whose transforms are bounded cell by cell: sums over listed atoms, closed forms (T189, T192, T220)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from flint import acb, arb
 
 from verified_dp.core.engines.powers import turn_sums
-from verified_dp.core.kernel.balls import lower_end, upper_end
+from verified_dp.core.kernel.balls import integer_above, lower_end, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.law import Law, Listed, is_atomic
+from verified_dp.core.kernel.law import (
+    DirectLaw,
+    Law,
+    Listed,
+    is_atomic,
+    is_direct,
+    is_on_lines,
+    is_ruled,
+)
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, root_above, words
+
+
+@proved_by("T189-angle")
+def bound_by_angle(sizes: Sequence[arb], total: arb, deviation: arb, reach: arb) -> list[arb]:
+    """Bound |M(c+iw)| within `reach` of each frequency at which it has at most one of these sizes.
+
+    |M| <= M(c) cos(arccos(r) - v reach), r = |M|/M(c) <= cos(v reach) in the middle, v the tilted law's deviation.
+    """
+    most, least, turned, found = upper_end(total), lower_end(total), upper_end(deviation * reach), []
+    if not (turned < arb.pi() / 2 and least > 0):
+        return [most] * len(sizes)
+    cosine, sine = turned.cos(), turned.sin()
+    for size in sizes:
+        bound, share = most, upper_end(size / least)
+        if share <= cosine:
+            bound = upper_end(most * (share * cosine + (1 - share * share).sqrt() * sine))
+        found.append(bound)
+    return found
 
 
 @dataclass(frozen=True)
@@ -42,20 +69,11 @@ class Tilted:
 
     @proved_by("T189-angle")
     def bound_cells(self, middle: arb, width: arb, reach: arb, cells: int) -> list[arb]:
-        """Bound |M(c+iw)| for |w - middle - n width| <= reach, n < cells, by its size in the middle alone.
-
-        |M| <= M(c) cos(arccos(r) - v reach), r = |M(middle)|/M(c) <= cos(v reach), v the tilted law's deviation.
-        """
-        total, turned = upper_end(sum(self.weights, arb(0))), upper_end(self.deviation * reach)
-        if not turned < arb.pi() / 2:
-            return [total] * cells
-        cosine, sine, least, found = turned.cos(), turned.sin(), lower_end(sum(self.weights, arb(0))), []
-        for value in self.sums([self.weights], middle, width, cells - 1)[0]:
-            bound, share = total, upper_end(value.abs_upper() / least)
-            if share <= cosine:
-                bound = upper_end(total * (share * cosine + (1 - share * share).sqrt() * sine))
-            found.append(bound)
-        return found
+        """Bound |M(c+iw)| for |w - middle - n width| <= reach, n < cells, by its size in the middle alone."""
+        if not reach * self.deviation < arb.pi() / 2:  # nothing is said of so wide a cell
+            return [upper_end(sum(self.weights, arb(0)))] * cells
+        sizes = [value.abs_upper() for value in self.sums([self.weights], middle, width, cells - 1)[0]]
+        return bound_by_angle(sizes, sum(self.weights, arb(0)), self.deviation, reach)
 
     @cached_property
     @proved_by("T189-angle")
@@ -66,6 +84,134 @@ class Tilted:
         squares = sum((weight * (loss - centre) * (loss - centre)
                        for loss, weight in zip(self.losses, self.weights, strict=True)), arb(0))
         return upper_end((squares / total).max(arb(0)).sqrt())
+
+
+_PIECES = 24
+"""Of half a window."""
+_FAR = 64, 1024
+"""Frequencies times the loss's range from which on, at least and at most, a density beside atoms is bounded."""
+
+
+def has_cells(law: DirectLaw) -> bool:
+    """Whether its transform is bounded cell by cell: its loss is finite, and its values hold on every line."""
+    ends = law.enclose_smallest_loss(), law.enclose_largest_loss()
+    return None not in ends and not is_on_lines(law)
+
+
+@dataclass(frozen=True)
+class Direct:
+    """A law with a transform and two finite ends, on the line Re z = c."""
+
+    law: DirectLaw
+    tilt: arb
+
+    @proved_by("T220-cells-of-transforms", "T189-angle")
+    def bound_cells(self, middle: arb, width: arb, reach: arb, cells: int) -> list[arb]:
+        """Bound |M(c+iw)| for |w - middle - n width| <= reach, n < cells.
+
+        By its size in the middle; far out, where the law tells, by the atoms alone, and a bound of all else.
+        """
+        first, variation = middle - reach, self._variation
+        near = cells if variation is None else min(  # exact: integers
+            cells, integer_above(((self._far - first) / width).max(arb(0))))
+        found = self._bound_near(middle, width, reach, near) if near else []
+        if near < cells and variation is not None:
+            inner = variation / first.max(self._far)
+            found += [upper_end(size + inner) for size in self._atoms.bound_cells(
+                middle + near * width, width, reach, cells - near)]
+        return found
+
+    def is_wide(self, first: arb, reach: arb) -> bool:
+        """Whether windows of a cell that begins here are all that is looked at: it is half a turn wide, and far out."""
+        known = self._variation is not None and len(self._atoms.losses) in (0, 2)
+        return known and bool(first >= self._far) and not reach * self._spread < arb.pi() / 2
+
+    @proved_by("T220-cells-of-transforms")
+    def bound_mean(self, first: arb, step: arb, frequencies: int, count: int) -> arb:
+        """Bound the mean of |M|^count at first, first + step, ...: of decreasing functions of the distance to a window.
+
+        (L/2pi + 2) 2 (g(0) + int_0^pi g / d) / frequencies, d the step times the atoms' gap, L = (frequencies - 1) d,
+        g(t) = (sqrt((a + b)^2 - 4 a b sin(t/2)^2) + V/first)^count.
+        """
+        inner, turn = (self._variation or arb(0)) / first, step * self._gap  # `is_wide` asks for the first
+        a, b = self._atoms.weights or (arb(0), arb(0))
+        places = [arb.pi() * j * j / _PIECES**2 for j in range(_PIECES + 1)]
+        sines = [(place / 2).sin() for place in places[:-1]]
+        heights = [((((a + b) * (a + b) - 4 * a * b * sine * sine).max(arb(0)).sqrt() + inner).log() * count).exp()
+                   for sine in sines]
+        area = sum((height * (end - start) for height, (start, end) in zip(heights, pairwise(places), strict=True)),
+                   arb(0))
+        windows = (frequencies - 1) * turn / (2 * arb.pi()) + 2
+        mean = windows * 2 * (heights[0] + area / turn) / frequencies
+        return upper_end(mean.min(heights[0]) if turn > 0 else heights[0])
+
+    @cached_property
+    def _variation(self) -> arb | None:
+        return self.law.bound_variation(self.tilt)
+
+    @cached_property
+    def _atoms(self) -> Tilted:
+        return Tilted.of(Listed(self.law.enclose_loss_atoms() or [], arb(0)), self.tilt)
+
+    @property
+    def _gap(self) -> arb:
+        """Between the two atoms, 0 where there is none."""
+        losses = self._atoms.losses
+        return abs(losses[0] - losses[1]) if losses else arb(0)
+
+    @property
+    def _spread(self) -> arb:
+        """Half the gap between both ends: no law between them deviates more."""
+        largest, least = self.law.enclose_largest_loss(), self.law.enclose_smallest_loss()
+        return arb.pos_inf() if largest is None or least is None else (largest - least) / 2
+
+    @cached_property
+    def _far(self) -> arb:
+        """The frequency from which on cells are far out: all that is no atom is at most half of its mass, or enough."""
+        turns = arb(_FAR[0])
+        if self._variation is not None:
+            inner = self.law.enclose_moment(self.tilt) - sum(self._atoms.weights, arb(0))
+            turns = (4 * self._variation * self._spread / inner).max(arb(_FAR[0])).min(arb(_FAR[1]))
+        return turns / (2 * self._spread)
+
+    def _sums(self, middle: arb, width: arb, cells: int) -> list[arb]:
+        """Bound |M(c+iw)| at equally spaced frequencies."""
+        if not is_ruled(self.law):
+            return [self.law.enclose_transform(acb(self.tilt, middle + n * width)).abs_upper() for n in range(cells)]
+        rule = self.law.enclose_rule(self.tilt, middle + (cells - 1) * width)
+        sums = Tilted(rule.losses, rule.weights).sums([rule.weights], middle, width, cells - 1)[0]
+        return [value.abs_upper() + rule.error for value in sums]
+
+    def _bound_near(self, middle: arb, width: arb, reach: arb, cells: int) -> list[arb]:
+        """By the size of the transform in the middle."""
+        total = self.law.enclose_moment(self.tilt)
+        if not reach * self._spread < arb.pi() / 2:
+            return [upper_end(total)] * cells
+        return bound_by_angle(self._sums(middle, width, cells), total, self._spread, reach)
+
+
+def split_cells(loss: ComposedLoss, tilt: arb) -> tuple[list[tuple[Direct, int]], ComposedLoss]:
+    """The laws that are bounded cell by cell, with counts, and the loss of all others."""
+    celled = [(Direct(law, tilt), count) for law, count in loss.direct_parts if has_cells(law)]
+    return celled, replace(loss, parts=tuple((law, count) for law, count in loss.parts
+                                             if not (is_direct(law) and has_cells(law))))
+
+
+@proved_by("T192-line", "T220-cells-of-transforms")
+def bound_products(celled: Sequence[tuple[Tilted | Direct, int]], step: arb, place: int, stride: int,
+                   cells: int) -> list[arb]:
+    """Bound the product of |M|^count, or its mean, over the frequencies m + 1, ..., m + stride of each of some cells.
+
+    place: m of the first one.
+    """
+    middle, reach = (2 * place + stride + 1) * step / 2, (stride - 1) * step / 2
+    if len(celled) == 1:
+        one, count = celled[0]
+        if isinstance(one, Direct) and one.is_wide((place + 1) * step, reach):
+            return [one.bound_mean((place + 1 + n * stride) * step, step, stride, count) for n in range(cells)]
+    rows = [[count * size.log() for size in one.bound_cells(middle, stride * step, reach, cells)]
+            for one, count in celled]
+    return [sum((row[n] for row in rows), arb(0)).exp() for n in range(cells)]
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,9 @@ class Law(Protocol):
     def near_supremum(self) -> Top | None:
         """See there."""
 
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """See there."""
+
     def lists(self, reach: int) -> bool:
         """See there."""
 
@@ -143,6 +146,10 @@ class PlainLaw:
 
     def near_supremum(self) -> Top | None:
         """The loss next to its largest finite value (T161)."""
+        return None
+
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """V with |M(c+iw)|, without the part of the law's atoms, at most V/w for every w > 0 (T220)."""
         return None
 
     def lists(self, reach: int) -> bool:
@@ -295,7 +302,7 @@ class RuleLaw(DirectLaw, Protocol):
 
     @property
     def least_count(self) -> int:
-        """The number of steps whose atoms alone keep at most 2^-32 of the mass."""
+        """The number of steps whose atoms alone keep at most 2^-20 of the mass."""
 
     def count_nodes(self, tilt: arb, frequency: arb) -> int:
         """How many nodes `enclose_rule` takes."""

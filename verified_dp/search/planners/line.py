@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import partial
 
+from verified_dp.search.covers import TooMany
 from verified_dp.search.line import as_float, choose_line, plan_line
 from verified_dp.search.planners.plan import FEWEST_BITS, Asked, Plan, Planner
 from verified_dp.search.saddle import Saddle
@@ -37,7 +39,7 @@ class Contour(Planner):
 
         def at(asked: Asked) -> Plan | None:
             found = self.plan_at(asked.epsilon, sharp, asked.bits + more)
-            return None if found is None else Plan(asked.bits, found.seconds, found.choose)
+            return None if found is None else Plan(min(asked.bits, found.bits - more), found.seconds, found.choose)
 
         return self.within(Asked(asked.epsilon, bits, asked.seconds, asked.method), at)
 
@@ -52,8 +54,13 @@ class Line(Contour):
     def plan_at(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Plan | None:
         """The line, which may be asked to show the other direction smaller as well."""
         model = self.model.float_model
-        found = plan_line(model, as_float(epsilon), saddle, bits, self.model.beside)
-        return Plan(bits, found.seconds, partial(choose_line, model, found))
+        while bits > FEWEST_BITS:
+            try:
+                found = plan_line(model, as_float(epsilon), saddle, bits, self.model.beside)
+                return Plan(min(bits, found.bits), found.seconds, partial(choose_line, model, found))
+            except TooMany as many:
+                bits = min(0.9 * bits, bits - 2 * math.log2(many.times) + 2)
+        return None
 
 
 class Bent(Contour):

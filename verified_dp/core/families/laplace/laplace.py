@@ -145,6 +145,12 @@ class LaplaceLoss(SameInEveryOrder):
         shrink = abs(acb(1 + tilt, frequency)) / abs(acb(tilt + arb(1) / 2, frequency))
         return upper_end(((tilt * mu).exp() * shrink + (-(1 + tilt) * mu).exp()) / 2)
 
+    @proved_by("T220-cells-of-transforms")
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """(e^{c mu} + e^{-(1+c) mu}) / 4."""
+        mu = ball(self.ratio)
+        return upper_end(((tilt * mu).exp() + (-(1 + tilt) * mu).exp()) / 4)
+
     @proved_by("T161-next-to-the-end", "T40-laplace")
     def near_supremum(self) -> Top:
         """1/2 at 0, e^{-mu}/2 at 2 mu and e^{-d/2}/4 between."""
@@ -246,6 +252,12 @@ class BoundedRangeLoss(SameInEveryOrder):
     def _bound_far(self, tilt: arb, frequency: arb) -> arb:
         mu, shifted = ball(self.bounded_range), acb(tilt + arb(1) / 2, frequency)
         return upper_end((shifted.real * mu).cosh() / (2 * abs(shifted) * (mu / 2).sinh()))
+
+    @proved_by("T220-cells-of-transforms")
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """cosh((c+1/2) mu) / (2 sinh(mu/2)): there are no atoms."""
+        mu = ball(self.bounded_range)
+        return upper_end(((tilt + arb(1) / 2) * mu).cosh() / (2 * (mu / 2).sinh()))
 
     @proved_by("T161-next-to-the-end", "T43-bounded-range")
     def near_supremum(self) -> Top:

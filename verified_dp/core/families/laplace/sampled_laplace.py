@@ -61,12 +61,12 @@ class SampledLaplaceLoss(SampledLoss):
 
     @property
     def least_count(self) -> int:
-        """The number of steps whose atoms alone keep at most 2^-32 of the mass under P; at most 10^18."""
+        """The number of steps whose atoms alone keep at most 2^-20 of the mass under P; at most 10^18."""
         with ctx.workprec(BOUND_BITS):
             share = sum((mass for _, mass in self.enclose_loss_atoms()), arb(0))
             if not share < 1:  # all but 2^-BOUND_BITS of the mass: hardly anything is revealed
                 return 10**18
-            steps = (32 * arb(2).log() / -share.log()).min(arb(10**18)) if share > 0 else arb(0)
+            steps = (20 * arb(2).log() / -share.log()).min(arb(10**18)) if share > 0 else arb(0)
             return integer_above(steps) + 1
 
     def count_nodes(self, tilt: arb, frequency: arb) -> int:
@@ -157,14 +157,21 @@ class SampledLaplaceLoss(SampledLoss):
     @proved_by("T62-sampled-laplace-beyond")
     def _bound_far(self, tilt: arb, frequency: arb) -> arb:
         """The lesser of M(c) - (what uniform layers under the density lose) and atoms + variation / w."""
-        places = [ball(self._ratio * (2 * n - _PIECES) / _PIECES) for n in range(_PIECES + 1)]
-        losses = [self._log_size(place) for place in places]
-        heights = self._tilted_density(tilt, places)
-        floors = self._bound_pieces(tilt, places, heights)
-        lost = _layers(losses, floors, frequency)
+        places, heights, floors = self._shape(tilt)
+        lost = _layers([self._log_size(place) for place in places], floors, frequency)
         atoms = sum((mass * (tilt * loss).exp() for loss, mass in self.enclose_loss_atoms()), arb(0))
-        variation = 2 * (heights[0] + heights[-1] - smallest(floors))
-        return upper_end((self.enclose_moment(tilt) - lost).min(atoms + variation / frequency))
+        return upper_end((self.enclose_moment(tilt) - lost).min(atoms + _variation(heights, floors) / frequency))
+
+    @proved_by("T220-cells-of-transforms", "T62-sampled-laplace-beyond")
+    def bound_variation(self, tilt: arb) -> arb | None:
+        """Both end values of the tilted density, and its total variation."""
+        return upper_end(_variation(*self._shape(tilt)[1:]))
+
+    def _shape(self, tilt: arb) -> tuple[list[arb], list[arb], list[arb]]:
+        """Ends of pieces, the tilted density there, and bounds of it from below on each piece."""
+        places = [ball(self._ratio * (2 * n - _PIECES) / _PIECES) for n in range(_PIECES + 1)]
+        heights = self._tilted_density(tilt, places)
+        return places, heights, self._bound_pieces(tilt, places, heights)
 
     def _tilted_density(self, tilt: arb, places: Sequence[arb]) -> list[arb]:
         """Enclose e^{cL} times the density of L at each l: (g/q) e^{-3l/2} m^e, e = p + 1."""
@@ -221,6 +228,12 @@ def _layers(losses: Sequence[arb], floors: Sequence[arb], frequency: arb) -> arb
             length = abs(end - start)
             total += (height - below).max(arb(0)) * length * (1 - _sinc_beyond(frequency * length / 2))
     return lower_end(total).max(arb(0))
+
+
+@proved_by("T62-sampled-laplace-beyond")
+def _variation(heights: list[arb], floors: list[arb]) -> arb:
+    """Both end values and the total variation of a density that falls and then rises, or does one of both."""
+    return 2 * (heights[0] + heights[-1] - smallest(floors))
 
 
 def _sinc_beyond(x: arb) -> arb:
