@@ -14,7 +14,7 @@ from flint import arb, ctx
 
 from verified_dp.certificate import certify
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.listed import Tilted, bound_band
+from verified_dp.core.engines.listed import Tilted, bound_band, bound_by_angle
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
@@ -117,6 +117,12 @@ def test_cells_bound_the_transform(seed: int) -> None:
             assert bound < total + arb(2) ** -60
             missed += any(size > wrong for size in sizes)
         assert missed
+
+
+@pytest.mark.theorem("T189-angle")
+def test_a_mass_that_may_be_0_bounds_by_itself() -> None:
+    """A small size over a mass that is not known to be positive says nothing of the angle."""
+    assert all(bound >= 1 for bound in bound_by_angle([arb(2) ** -90, arb(1) / 4], arb(1, 1.5), arb(1), arb(1) / 8))
 
 
 def extremal(u: float, a: float, b: float, above: bool) -> float:

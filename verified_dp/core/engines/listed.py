@@ -32,7 +32,7 @@ def bound_by_angle(sizes: Sequence[arb], total: arb, deviation: arb, reach: arb)
     |M| <= M(c) cos(arccos(r) - v reach), r = |M|/M(c) <= cos(v reach) in the middle, v the tilted law's deviation.
     """
     most, least, turned, found = upper_end(total), lower_end(total), upper_end(deviation * reach), []
-    if not turned < arb.pi() / 2:
+    if not (turned < arb.pi() / 2 and least > 0):
         return [most] * len(sizes)
     cosine, sine = turned.cos(), turned.sin()
     for size in sizes:
