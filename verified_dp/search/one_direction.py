@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -37,6 +37,8 @@ ENOUGH = {1: COARSE, 2: COARSE, 3: 1.0}
 """Bits with which planners of these ranks are not asked."""
 FIRST, FIRST_BITS, SLOW, FIRST_SHARE = "lattice", 9.0, 1.0, 0.3
 """Before the first plan that takes so many seconds, this planner gives so many bits in a share of its time."""
+PLANNING = 0.5
+"""The most of what is left of a stated time that one plan takes."""
 SHARP = "closed", "halves", "epochs"
 """Planners, beside contours, whose cost hardly grows with the digits."""
 _MOST_SHORTFALL = 40.0
@@ -261,6 +263,11 @@ class Search:
             self._asks[planner] = replace(self.asked, bits=bits + spare)
         return self._asks[planner]
 
+    def _planning(self) -> AbstractContextManager[None]:
+        """A plan of the first ranks takes at most half of a stated time, so that later ones have the rest."""
+        stated = self.budget.end < math.inf and not self._rank
+        return ending_at(time.perf_counter() + PLANNING * self.budget.left) if stated else nullcontext()
+
     def _answer_first(self, planner: Planner, plan: Plan) -> None:
         """A coarse lattice before a first plan that takes long, so that a time which ends too soon has an answer."""
         one = next((one for one in self._candidates if one.row.file == FIRST), None)
@@ -280,7 +287,11 @@ class Search:
             if best is not None and width_bits(best.bounds) >= self._goals[planner]:
                 return None
             try:
-                self._plans[planner] = planner.plan(asked) if asked.misses < planner.tries else None
+                with self._planning():
+                    self._plans[planner] = planner.plan(asked) if asked.misses < planner.tries else None
+            except OutOfTime:  # of planning alone, unless the question's own is over
+                check_time()
+                self._plans[planner] = None
             except Unsupported as error:  # another may answer
                 self._plans[planner], self._failure = None, self._failure or error
             except (OverflowError, ZeroDivisionError, ValueError) as error:  # floats have no room for its choices

@@ -10,6 +10,7 @@ import numpy as np
 
 from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.engines.rays import Level, Ray, RaysWitness
+from verified_dp.search.deadline import check_time
 from verified_dp.search.line import dyadic, kept_window, node_rule
 from verified_dp.search.models import FloatLoss
 from verified_dp.search.saddle import Saddle
@@ -306,6 +307,7 @@ def _lengths(sums: Sums, c: float, slope: float, tried: np.ndarray, high: bool) 
 
 def _cut_ray(sums: Sums, c: float, slope: float, length: float, high: bool) -> RayShape | None:
     """Levels of panels whose length doubles, as few as the errors of each allow."""
+    check_time()
     turn = complex(math.cos(slope), math.sin(slope))
     start = np.array([c + 0j])
     need = float(sums.logs(start, high)[0, 0] + sums.gaussian(start, start.imag)[0])
