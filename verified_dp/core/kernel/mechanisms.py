@@ -91,6 +91,11 @@ _SHOWN = 8
 class Release(Stated):
     """A mechanism that is no plain Gaussian."""
 
+    @property
+    def assumption(self) -> str:
+        """What is taken for granted beside what its kind says, where a key is stated that changes it."""
+        return ""
+
 
 def read_flag(value: object, key: str) -> bool:
     """The value as true or false; false where it is left out."""

@@ -82,6 +82,8 @@ def assumptions(composition: Composition, relation: Relation) -> list[str]:
         (any(g.sigma is not None for g in gaussians), _SENSITIVITY),
         (bool(gaussians), _NOISE),
         *((True, words) for kind in kinds for words in kind.stated.assumptions),
+        *((bool(words), words) for words in dict.fromkeys(
+            one.assumption for one in bare if isinstance(one, Release))),
         (True, _RELEASED),
         (True, _PARAMETERS),
         (True, _REALS),

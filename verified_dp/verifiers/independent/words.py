@@ -18,6 +18,7 @@ def assumptions(run: Input) -> list[str]:
              (bool(schemes & _counted(run.relation)), _records(run.relation)),
              (multiplier, _CLIPPING), (sigma, _SENSITIVITY), (bool(gaussians), _NOISE),
              *((True, _KINDS[kind][1]) for kind in kinds),
+             *((True, words) for words in dict.fromkeys(_MORE[key] for step in bare for key in _MORE if step.get(key))),
              (True, _RELEASED), (True, _PARAMETERS), (True, _REALS)]
     return [words for applies, words in holds if applies]
 
@@ -149,6 +150,14 @@ _ON_SAMPLES = (
 _ON_SAMPLES_REPLACED = (
     "on a Poisson sample, stated sensitivities compare a batch with the record and without it: two records that "
     "replace each other may differ by twice that")
+_MORE = {
+    "selected":
+        "noisy-max: where `selected` is stated, the indices of so many of the largest are released in their order, all "
+        "from one draw of the noise, in place of the one",
+    "threshold_sigma":
+        "sparse-vector: where threshold_sigma is stated, the threshold's noise is Gaussian of that standard deviation "
+        "instead",
+}
 _KINDS = {
     "laplace-vector": (
         "laplace-vector: a vector, which neighbours change by at most the stated sensitivity in L1 norm",
@@ -233,15 +242,15 @@ _KINDS = {
     "noisy-max": (
         "noisy-max: sensitivity is the largest change of any one score between neighbours of this relation",
         "noisy-max: independent Laplace or exponential noise of the stated scale is added to every score, the "
-        "index of the largest (the indices of as many as `selected`, in their order) is released and nothing "
-        "else; where `monotone`, one record changes no two scores in opposite directions",
+        "index of the largest is released and nothing else; where `monotone`, one record changes no two "
+        "scores in opposite directions",
     ),
     "sparse-vector": (
         "sparse-vector: sensitivity is the largest change of any one query between neighbours of this "
         "relation",
-        "sparse-vector: Laplace noise of threshold_scale, or Gaussian noise of threshold_sigma, is added to "
-        "the threshold once, and fresh Laplace noise of query_scale to every query; only whether a noisy "
-        "query reaches the noisy threshold is released, never its value, and all ends after `answers` queries "
-        "that do; where `monotone`, one record changes no two queries in opposite directions",
+        "sparse-vector: Laplace noise of threshold_scale is added to the threshold once, and fresh Laplace "
+        "noise of query_scale to every query; only whether a noisy query reaches the noisy threshold is "
+        "released, never its value, and all ends after `answers` queries that do; where `monotone`, one "
+        "record changes no two queries in opposite directions",
     ),
 }

@@ -12,6 +12,13 @@ from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.mechanisms import Gaussian, Kind, Release, read_flag
 
+_SELECTED = (
+    "noisy-max: where `selected` is stated, the indices of so many of the largest are released in their order, all "
+    "from one draw of the noise, in place of the one")
+_GAUSSIAN_THRESHOLD = (
+    "sparse-vector: where threshold_sigma is stated, the threshold's noise is Gaussian of that standard deviation "
+    "instead")
+
 
 @dataclass(frozen=True)
 class NoisyMax(Release):
@@ -30,8 +37,8 @@ class NoisyMax(Release):
                       "selected": exact.count},
         "noisy-max: sensitivity is the largest change of any one score between neighbours of this relation",
         ("noisy-max: independent Laplace or exponential noise of the stated scale is added to every score, the index "
-         "of the largest (the indices of as many as `selected`, in their order) is released and nothing else; where "
-         "`monotone`, one record changes no two scores in opposite directions",),
+         "of the largest is released and nothing else; where `monotone`, one record changes no two scores in opposite "
+         "directions",),
         not_grouped="state the sensitivity of the group instead")
     scale: Fraction
     sensitivity: Fraction
@@ -42,6 +49,11 @@ class NoisyMax(Release):
                  selected: Number | None = None) -> None:
         self._read(scale=scale, sensitivity=sensitivity, monotone=monotone, selected=selected)
         self._set(monotone=self.monotone or None, selected=None if self.selected == 1 else self.selected)
+
+    @property
+    def assumption(self) -> str:
+        """What `selected` adds."""
+        return _SELECTED if self.selected else ""
 
     @property
     def epsilon(self) -> Fraction:
@@ -65,10 +77,10 @@ class SparseVector(Release):
         "sparse-vector", {"threshold_scale": exact.positive, "query_scale": exact.positive, "answers": exact.count,
                           "sensitivity": exact.positive, "monotone": read_flag, "threshold_sigma": exact.positive},
         "sparse-vector: sensitivity is the largest change of any one query between neighbours of this relation",
-        ("sparse-vector: Laplace noise of threshold_scale, or Gaussian noise of threshold_sigma, is added to the "
-         "threshold once, and fresh Laplace noise of query_scale to every query; only whether a noisy query reaches "
-         "the noisy threshold is released, never its value, and all ends after `answers` queries that do; where "
-         "`monotone`, one record changes no two queries in opposite directions",),
+        ("sparse-vector: Laplace noise of threshold_scale is added to the threshold once, and fresh Laplace noise of "
+         "query_scale to every query; only whether a noisy query reaches the noisy threshold is released, never its "
+         "value, and all ends after `answers` queries that do; where `monotone`, one record changes no two queries in "
+         "opposite directions",),
         not_grouped="state the sensitivity of the group instead")
     threshold_scale: Fraction | None = field(default=None, kw_only=True)
     query_scale: Fraction
@@ -86,6 +98,11 @@ class SparseVector(Release):
         self._read(threshold_scale=threshold_scale, query_scale=query_scale, answers=answers, sensitivity=sensitivity,
                    monotone=monotone, threshold_sigma=threshold_sigma)
         self._set(monotone=self.monotone or None)
+
+    @property
+    def assumption(self) -> str:
+        """What `threshold_sigma` changes."""
+        return _GAUSSIAN_THRESHOLD if self.threshold_sigma else ""
 
     @property
     def epsilon(self) -> Fraction:
