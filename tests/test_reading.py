@@ -124,11 +124,11 @@ def test_short_numbers_of_very_many_digits() -> None:
 WORDS: dict[str, tuple[tuple[str, ...], int]] = {
     "convert": (("convert", "FILE", "--from", "dp-accounting"), 2), "opacus": (("convert", "FILE"), 2),
     "tf-privacy": (("convert", "FILE", "--from", "tf-privacy"), 2),
-    "history": (("certify", "--history", "FILE", "--delta", "1e-5"), 2),
+    "history": (("convert", "FILE", "--from", "opacus", "--delta", "1e-5"), 2),
     "verify": (("verify", "FILE"), 1), "statement": (("statement", "FILE"), 1),
-    "report": (("report", "FILE", "--html", "page.html"), 1), "independent": (("verify", "--independent", "FILE"), 1),
+    "page": (("certify", "FILE", "--html", "page.html"), 1), "independent": (("verify", "--independent", "FILE"), 1),
     "records": (("ledger", "init", "x", "--kind", "individual-gdp", "--set", "budget=1", "--records", "FILE"), 2),
-    "delta": (("delta", "FILE", "--epsilon", "1"), 2), "certify": (("certify", "FILE"), 2),
+    "delta": (("delta", "FILE", "--epsilon", "1"), 2),
     "compare": (("compare", "FILE", "--epsilon", "1"), 2),
 }
 

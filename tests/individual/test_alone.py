@@ -195,7 +195,7 @@ def asked_alone(counts: Counts, answer: tuple[float, float]) -> list[list[Steps]
         return answer
 
     question = Question("epsilon", "", None, None, enclose_alone, Fraction(1, 100),  # type: ignore[arg-type]
-                        Fraction(1), True)
+                        True)
     Search(counts, question, nothing).run(1)
     return asked
 

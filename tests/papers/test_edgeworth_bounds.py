@@ -15,8 +15,7 @@ from flint import arb, ctx
 from mpmath import mp, mpf
 from scipy.stats import binom, norm
 
-from verified_dp.core.engines.expansion_forms import Smoothed
-from verified_dp.core.engines.smoothed import EdgeworthSum
+from verified_dp.core.engines.smoothed import EdgeworthSum, Smoothed
 from verified_dp.core.engines.tilted_moments import tabulate_moments
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
@@ -260,7 +259,7 @@ def test_the_expansion_is_the_inverse_transform() -> None:
         density = mpmath.quad(lambda w: mp.re(expanded(w)), places) / mp.pi
         below = mpf(1) / 2 - mpmath.quad(lambda w: mp.im(expanded(w)) / w, places) / mp.pi
         with ctx.workprec(PREC):
-            tail, slope = found._enclose_expansion(found.steps.cumulants[1] + arb(str(gap)), found.factors)
+            tail, slope = found.enclose_expansion(found.steps.cumulants[1] + arb(str(gap)), found.factors)
         assert abs(float(tail) - float(1 - below)) < 1e-9 and abs(float(slope) - float(density)) < 1e-9
 
 

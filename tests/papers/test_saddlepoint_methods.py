@@ -53,7 +53,7 @@ def test_the_papers_setting(composed: Composed) -> None:
     assert round(relative_error(answer.estimates["MSD1"], true), 4) == 0.0014
     assert abs(relative_error(answer.estimates["MSD2"], true)) < 4e-4
     assert round(relative_error(answer.estimates["SP-CLT"], true), 5) == -0.00095
-    assert "bounded with form=proved" in answer.reason and "warning" not in answer.reason
+    assert "a series cut off" in answer.reason and "warning" not in answer.reason
 
 
 def test_a_setting_where_the_estimates_are_far_off(composed: Composed) -> None:

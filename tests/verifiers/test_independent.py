@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from fractions import Fraction as F
 from pathlib import Path
@@ -32,7 +31,7 @@ from verified_dp.core.kernel.certificate.document import canonical
 from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
-from verified_dp.verifiers.independent import allocation_mellin, balls
+from verified_dp.verifiers.independent import balls
 from verified_dp.verifiers.independent import laws as independent_laws
 from verified_dp.verifiers.independent.allocation import approximate, put_and_below
 from verified_dp.verifiers.independent.atoms import DiscreteLaplaceLoss, FiniteLoss
@@ -652,54 +651,18 @@ def test_binomial_tails_are_those_of_the_other_checker(trials: int, least: int) 
 
 
 @pytest.mark.parametrize("text", [
-    allocation(100), allocation(2, noise="1/2"),
-    pytest.param(allocation(5, picks=2, count=2), marks=pytest.mark.long),
-    pytest.param(allocation(1000, noise="1", count=3), marks=pytest.mark.long)],
-    ids=["one epoch", "two rounds", "blocks", "three epochs"])
+    allocation(100), allocation(2, noise="1/2")], ids=["one epoch", "two rounds"])
 @pytest.mark.parametrize("relation", ["remove", "add"])
 def test_allocation_over_several_rounds(relation: str, text: str, certify_text: Callable[..., Document]) -> None:
     found = independent.verify(canonical(certify_text(relation, text, "1", "1e-3", digits=2)))
     assert found.valid, found
 
 
-@pytest.mark.parametrize(("rounds", "epsilon", "digits"), [(10, "2", 12), (1000, "1/4", 4)])
-@pytest.mark.parametrize("relation", ["remove", "add-or-remove"])
-def test_ten_epochs_of_allocation(
-        relation: str, rounds: int, epsilon: str, digits: int, certify_text: Callable[..., Document]) -> None:
-    """Confirmed; not with an enclosure that is too narrow, nor by a line of half the length."""
-    document = certify_text(relation, allocation(rounds, count=10), epsilon, "1e-5", digits=digits)
-    assert independent.verify(canonical(document)).valid
-    entry = next(e for e in document["evaluations"] if e["quantity"] == "epsilon" and e["order"] == "remove")
-    kept = copy.deepcopy(entry)
-    entry["enclosure"]["lower"] = entry["enclosure"]["upper"]
-    entry["enclosure"]["lower_decimal"] = decimals(*[read_end(entry["enclosure"]["upper"], "")] * 2, "")[0]
-    assert not independent.verify(canonical(sealed(document))).valid
-    entry.update(kept, witness={**kept["witness"], "count": max(kept["witness"]["count"] // 2, 1)})
-    assert not independent.verify(canonical(sealed(document))).valid
-
-
-@pytest.mark.theorem("T168-allocation-line")
-@pytest.mark.parametrize("b", [F(3, 2), F(-9, 4), F(-3)])
-@pytest.mark.parametrize("change", [{}, {"step": F(2, 5)}, {"last": 6}, {"first": -3, "terms": 5}],
-                         ids=["chosen", "wide", "short", "few moments"])
-def test_mellins_transform_is_a_quadrature(b: Fraction, change: dict[str, Any]) -> None:
-    """t = 2, s = 1: E (S/2)^-z by a rule, S/2 = e^{m - 1/2} cosh d, within the error of any plan, and not of less."""
-    with precision(160), mpmath.workprec(160):
-        point, wide = balls.ball(b), balls.ball(3)
-        plan = replace(allocation_mellin._plan(2, F(1), point, wide, 64), **change)
-        found = allocation_mellin.by_plan(plan, 2, F(1), point, balls.ball(1), 3,
-                                          allocation_mellin._whole_moment(2, F(1), point))
-        worst = mpmath.mpf(0)
-        for m, value in enumerate(found.values):
-            z = mpmath.mpc(b.numerator, 0) / b.denominator + mpmath.mpc(0, m)
-            places = (mpmath.mpf(n) / 32 for n in range(-480, 481))
-            rule = sum(mpmath.exp(-d * d) * mpmath.cosh(d) ** -z for d in places)
-            truth = mpmath.exp(z / 2 + z * z / 4) * rule / 32 / mpmath.sqrt(mpmath.pi)
-            real, imaginary, error = (mpmath.ldexp(part.m, part.e) for part in (*value, found.error))
-            worst = max(worst, abs(mpmath.mpc(real, imaginary) - truth))
-        room = max(mpmath.ldexp(part.r, part.e) for value in found.values for part in value)
-        assert worst <= error + 2 * room + mpmath.mpf(2) ** -120
-        assert worst > error / 100 or not change
+def test_epochs_of_allocation_are_not_covered(certify_text: Callable[..., Document]) -> None:
+    """Their line rests on a transform that is not replayed here."""
+    document = certify_text("remove", allocation(10, count=10), "2", "1e-5", digits=4)
+    with pytest.raises(independent.TooMuch, match="random allocation"):
+        independent.verify(canonical(document))
 
 
 @pytest.mark.parametrize(("rounds", "noise", "epsilon", "delta"), [
