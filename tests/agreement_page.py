@@ -36,7 +36,7 @@ claims that it can decide on a grid of integers. Seconds are processor time. *No
 is said.
 
 The independent checker decides the verdict by closed forms and lattices of its own, whatever the witness. It replays
-witnesses of the kinds `line` and `chernoff` (over nodes, or of random allocation), `closed-form`, `exact`, `renyi`,
+witnesses of the kinds `line` and `chernoff` (over nodes), `closed-form`, `exact`, `renyi`,
 `divergences` and `attack`; the enclosures of others it compares with its own numbers, which says nothing of their last
 digits.
 

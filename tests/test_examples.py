@@ -88,6 +88,7 @@ def test_an_opacus_training_without_its_noise_is_caught(printed: Any) -> None:
     assert right.split("epsilon = ")[1].split()[0] == wrong.split("epsilon = ")[1].split()[0]
 
 
+@pytest.mark.long
 def test_figures_of_all_papers_on_one_page(printed: Any, tmp_path: Path, load_example: Any) -> None:
     """Those of one paper are drawn; a second run draws nothing again."""
     pytest.importorskip("matplotlib")

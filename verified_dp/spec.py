@@ -44,8 +44,8 @@ number of runs of what the table states.
 
 group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 
-For `certify`, `delta` and `epsilon` numbers may be ranges (`ranges`): noise_multiplier = { rounded = "1.1" } or
-{ from = "1.05", to = "1.15" }.
+`certify`, `delta`, `epsilon` also take ranges (`ranges`): noise_multiplier = { rounded = "1.1" }
+or { from = "1.05", to = "1.15" }.
 
 Numbers may be quoted or not: TOML's own numbers are taken as the decimals that are written. Keys in messages
 count from 1: `mechanism[2].sampling.probability` belongs to the second [[mechanism]].

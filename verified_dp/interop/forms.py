@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from verified_dp.core.kernel.composition import Mechanism
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.losses import ORDERS
-from verified_dp.core.kernel.steps import expanded, step_of
+from verified_dp.core.kernel.steps import step_of
 from verified_dp.interop.reading import Parts, Reading
 
 
@@ -79,8 +79,7 @@ def step_parts(mechanism: Mechanism, reading: Reading, copies: int = 1) -> Parts
     """A mechanism, after a look whether a theorem covers it under the relation; on a sample that is seen later."""
     if not reading.on_sample:
         for order in ORDERS[reading.relation]:
-            for part, _ in expanded(mechanism, 1):
-                step_of(part, order, reading.relation)
+            step_of(mechanism, order, reading.relation)
     return ((mechanism, copies),) if copies else ()
 
 

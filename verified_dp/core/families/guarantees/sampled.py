@@ -8,17 +8,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import comb
 
 from flint import arb
 
 from verified_dp.core.engines.moment import bound_log_moments
 from verified_dp.core.families.guarantees.renyi import MomentBound
-from verified_dp.core.kernel.balls import ball, kept, smallest, upper_end
+from verified_dp.core.families.sampling.steps import Setting, mixed_pair
+from verified_dp.core.kernel.balls import ball, binomial_mass, kept, smallest, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.losses import compose_steps
+from verified_dp.core.kernel.steps import DominatingPair, Step, refuse
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import VALUE, words
 
@@ -90,9 +93,9 @@ def bound_of(loss: ComposedLoss, exponent: arb) -> arb:
 @proved_by("T217-sampled-moments")
 def bound_at(loss: ComposedLoss, probability: Fraction, n: int) -> arb:
     """Bound log E_Q (1 - q + q R)^{n+1}, an integer n >= 1."""
-    q = probability
-    terms = [ball(comb(n + 1, j) * (1 - q)**(n + 1 - j) * q**j) * (
-        bound_of(loss, arb(j - 1)).exp() if j > 1 else arb(1)) for j in range(n + 2)]
+    q, rest = ball(probability), ball(1 - probability)
+    terms = [binomial_mass(n + 1, j, q, rest) * (bound_of(loss, arb(j - 1)).exp() if j > 1 else arb(1))
+             for j in range(n + 2)]
     return upper_end(sum(terms, arb(0)).log())
 
 
@@ -101,3 +104,21 @@ def check_moments(*losses: ComposedLoss) -> None:
     if not all(type(loss) is ComposedLoss and loss.enclose_infinity_mass().is_zero() for loss in losses):
         raise Unsupported("a step with a positive delta at every epsilon, beside one that is known by its moments, on "
                           "one sample: its Renyi divergences are infinite, and no theorem is implemented", "sampling")
+
+
+@proved_by("T217-sampled-moments")
+def by_moments(base: DominatingPair, steps: Sequence[tuple[Step, int]], reversed_steps: Sequence[tuple[Step, int]],
+               setting: Setting) -> Step:
+    """Bounds on moments alone, from those without sampling in both directions."""
+    pair = replace(mixed_pair(base, setting, "T217-sampled-moments"), tight=False)
+    one, other = compose_steps("remove", steps), compose_steps("add", reversed_steps)
+    check_moments(one, other)
+    q, order = setting.probability, setting.order
+    if q == 0 or not (one.parts or one.mean_shift_squared):
+        return Step(pair)
+    if q == 1:
+        found = steps if order == "remove" else reversed_steps
+        if len(found) > 1 or found[0][1] > 1:
+            refuse("a composition on a sample of all records", setting.relation, "state its releases one by one")
+        return replace(found[0][0], pair=pair)
+    return Step(pair, SampledMomentsLoss(one, other, q, order))
