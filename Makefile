@@ -29,8 +29,8 @@ certify: $(VENV)/installed  ## certify the example claims; succeeds if each gets
 audit: $(VENV)/installed-report  ## the same claims anew: their record, docs/audit.md, pages in build/audit (minutes)
 	$(BIN)/python examples/certify_claims.py --record
 	$(BIN)/python examples/audit_page.py
-	$(BIN)/verified-dp report build/audit/certificates/*.json --html build/audit/index.html --methods contour \
-	    --no-peers --max-seconds 1 || test $$? -eq 1  # 1: some are refuted
+	$(BIN)/verified-dp certify build/audit/certificates/*.json --html build/audit/index.html --methods contour \
+	    --max-seconds 1 || test $$? -eq 1  # 1: some are refuted
 
 test: $(VENV)/installed-test  ## run the tests, in two processes
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_FLAGS)

@@ -13,6 +13,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 BESIDE = ("proofs/**/*.md", "proofs/coq/*.txt", "examples/*.py", "examples/claims/*.md", "examples/claims/*.toml",
+          "examples/claims/not-stated.json",
           "examples/notebooks/*.ipynb")
 OWN = ("mechanisms",)
 """Folders below docs/; other pages lie beside it."""

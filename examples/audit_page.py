@@ -1,25 +1,30 @@
-"""Which published claims hold, and in which reading? Writes docs/audit.md, from examples/claims and its record.
+"""Which published claims hold, and in which reading? Writes docs/audit.md and .csv from examples/claims.
 
 Computes nothing: verdicts and intervals are those of claims/expected.json, which `make audit` writes anew before. What
 such a verdict says of the source is in the file's first comment: `# Contradiction:`, `# Rounded:`, `# Hypothetical:`.
 """
 
+import csv
 import hashlib
+import io
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from verified_dp.core.kernel.composition import Claim, Spec
+from verified_dp.core.kernel.exact import decimal_text
 from verified_dp.report.sources import links, year
 from verified_dp.spec import load_spec
 
 CLAIMS = Path(__file__).parent / "claims"
+RANGES = Path(__file__).parent / "ranges"
 PAGE = Path(__file__).parents[1] / "docs" / "audit.md"
 KINDS = ("deployment", "paper", "documentation", "test")
 GROUPS = {"Deployments and papers": ("deployment", "paper"),
@@ -182,8 +187,8 @@ def table(head: str, rows: Iterable[Iterable[str]]) -> list[str]:
 def page(claims: list[Audited]) -> str:
     """The whole page."""
     stated, supposed = ([one for one in claims if bool(one.noted("Hypothetical")) == is_so] for is_so in (False, True))
-    lines = [*_summary(stated), *_all(stated), *_contradictions(stated), *_undecided(stated)]
-    return "\n".join([*lines, *_supposed(supposed), *_not_stated()]) + "\n"
+    lines = [*_summary(stated), *_all(stated), *_contradictions(stated)]
+    return "\n".join([*lines, *_ranged(), *_supposed(supposed), *_not_stated()]) + "\n"
 
 
 INTRODUCTION = """\
@@ -229,11 +234,6 @@ def _contradictions(claims: list[Audited]) -> Iterator[str]:
                for one in claims if one.verdict == CONTRADICTS)))
 
 
-def _undecided(claims: list[Audited]) -> Iterator[str]:
-    yield from _folded("Undecided, since a number is printed rounded", table(
-        "claim | why", ([one.link, one.noted("Rounded")] for one in claims if one.verdict == ROUNDED)))
-
-
 def _folded(title: str, lines: list[str]) -> Iterator[str]:
     """A part that is closed at first, on the site and on a forge."""
     yield from ["", '<details markdown="1">', f"<summary>{title}</summary>", "", *lines, "", "</details>"]
@@ -242,10 +242,64 @@ def _folded(title: str, lines: list[str]) -> Iterator[str]:
 def _all(claims: list[Audited]) -> Iterator[str]:
     worst = [FAILS, SHORT, FLOATING, CONTRADICTS, ROUNDED, ONE_SIDED, HOLDS]
     ordered = sorted(claims, key=lambda one: (KINDS.index(one.said("Kind")), worst.index(one.verdict), -one.missing))
-    yield from ["", "## All readings", ""]
+    shown = [one for one in ordered if one.verdict != HOLDS or one not in _of(claims, "Documentation and unit tests")]
+    yield from ["", "## Deployments, papers, and what is not proved", "",
+                f"All {len(ordered)} readings, with {len(ordered) - len(shown)} of documentation and unit tests that "
+                "are proved, are in [one file](audit.csv).", ""]
     yield from table("claim | verdict | kind | year | claimed | epsilon | excess | reading",
-                     ([f"{one.link}, {linked(one.claim.source)}", one.verdict, one.said("Kind"), one.year, one.claimed,
-                       one.interval, one.excess, one.said("Reading")] for one in ordered))
+                     ([f"{one.link}, {linked(one.claim.source)}", *cells(one)] for one in shown))
+
+
+def cells(one: Audited) -> list[str]:
+    """What stands of a reading beside its title and source."""
+    return [one.verdict, one.said("Kind"), one.year, one.claimed, one.interval, one.excess, one.said("Reading")]
+
+
+def rows(claims: list[Audited]) -> str:
+    """All readings as CSV."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([
+        ["file", "title", "source", "verdict", "kind", "year", "claimed", "epsilon", "excess", "reading"],
+        *([one.file.name, one.claim.title, one.claim.source, *cells(one)] for one in claims
+          if not one.noted("Hypothetical"))])
+    return stream.getvalue()
+
+
+def _ranged() -> Iterator[str]:
+    """Claims of which a number is printed rounded, judged for all values that round to it."""
+    record = json.loads((RANGES / "expected.json").read_text(encoding="utf-8"))
+    rows = []
+    for file in sorted(RANGES.glob("*.toml"), key=lambda file: (record[file.stem]["verdict"], file.stem)):
+        one = record[file.stem]
+        if one["sha256"] != hashlib.sha256(file.read_bytes()).hexdigest():
+            raise ValueError(f"the record is of another file than {file}: run `make audit`")
+        claim = load_spec(RANGES.parent / "claims" / file.name).claim
+        assert claim is not None
+        ends = [f"{key.removeprefix('mechanism[1].')} {_decimal(low)} to {_decimal(high)}"
+                for key, low, high in one["ranges"]]
+        rows.append([f"[{claim.title}](../examples/ranges/{file.name})", "; ".join(ends),
+                     f"({claim.epsilon_text}, {claim.delta_text})",
+                     f"{one['verdict']}{REASONS[one['reason']]}", _up_to(one["epsilon"])])
+    yield from _folded("Rounded numbers as ranges", [
+        RANGED, "", *table("claim | every value of | claimed | verdict | epsilon", rows)])
+
+
+RANGED = """\
+A number that is printed rounded is any that rounds to it. Claims with such numbers, judged for all of these
+([T196](../proofs/ranges/T196-ranges.md)): proved of the worst value, refuted of the best, else undecided."""
+REASONS = {"": "", "range": ": some values meet it", "one-sided": ": a guarantee alone", "width": ": wide bounds"}
+
+
+def _decimal(number: str) -> str:
+    """An exact ratio as a decimal."""
+    return decimal_text(Fraction(number))
+
+
+def _up_to(ends: list[str]) -> str:
+    """An enclosure, six digits, rounded outward."""
+    low, high = (text if text in ("0", "inf") else plain(Context(prec=6, rounding=way).create_decimal(text))
+                 for text, way in zip(ends, (ROUND_DOWN, ROUND_CEILING), strict=True))
+    return "no bound" if high == "inf" else f"at most {high}" if low == "0" else f"{low} to {high}"
 
 
 def _supposed(claims: list[Audited]) -> Iterator[str]:
@@ -257,9 +311,8 @@ def _supposed(claims: list[Audited]) -> Iterator[str]:
 
 def _not_stated() -> Iterator[str]:
     entries = json.loads((CLAIMS / "not-stated.json").read_text(encoding="utf-8"))
-    yield from _folded("Not stated: claims that were looked at and have no file", table(
-        "claim | published at | claimed | why there is no file",
-        ([one["title"], linked(one["source"]), one["claimed"], one["reason"]] for one in entries)))
+    yield from ["", f"[{len(entries)} more](../examples/claims/not-stated.json) were looked at and have no file: "
+                "what was run is not stated."]
 
 
 def main() -> None:
@@ -268,6 +321,7 @@ def main() -> None:
     if stale := [one.file.stem for one in claims if not one.is_current]:
         raise ValueError(f"the record is of other files than {', '.join(stale)}: run `make audit`")
     PAGE.write_text(page(claims), encoding="utf-8")
+    PAGE.with_suffix(".csv").write_text(rows(claims), encoding="utf-8")
     print(f"{PAGE}: {len(claims)} readings")
 
 

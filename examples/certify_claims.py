@@ -6,7 +6,8 @@ enclosures of one number are apart: an expected refutation is a success. `make c
 
 With --record the record is written anew, certificates stay in build/audit/certificates, and claims that have a valid
 one there are not computed again; `make audit` runs this, then audit_page.py. The record maps a file's stem to
-{"verdict": ..., "short_by_rounding": ..., "epsilon": [lower, upper], "tight": ..., "sha256": of the file}.
+{"verdict": ..., "short_by_rounding": ..., "epsilon": [lower, upper], "tight": ..., "sha256": of the file}; that of
+examples/ranges, whose numbers are ranges, has "reason" and "ranges" too, and is written anew with it.
 """
 
 import hashlib
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 CLAIMS = Path(__file__).parent / "claims"
+RANGES = Path(__file__).parent / "ranges"
 CERTIFICATES = Path(__file__).parents[1] / "build" / "audit" / "certificates"
 DIGITS = 10
 ROW = "{:<34}{:>20}{:>22}   {:<28}{:<24}{}"
@@ -94,6 +96,18 @@ def write_record(files: list[Path], results: dict[str, dict[str, Any]]) -> None:
     (CLAIMS / "expected.json").write_text("{\n  " + ",\n  ".join(lines) + "\n}\n", encoding="utf-8")
 
 
+def write_ranges() -> None:
+    """The record of claims whose numbers are ranges."""
+    files, lines = sorted(RANGES.glob("*.toml")), []
+    for file, found in zip(files, verdicts(files, "--max-seconds", "30"), strict=True):
+        kept = {"verdict": found["verdict"], "reason": found.get("reason", ""),
+                "epsilon": [found["epsilon"]["lower"], found["epsilon"]["upper"]],
+                "ranges": [[one["key"], one["from"], one["to"]] for one in found["range"]["ranges"]],
+                "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+        lines.append(f"{json.dumps(file.stem)}: {json.dumps(kept)}")
+    (RANGES / "expected.json").write_text("{\n  " + ",\n  ".join(lines) + "\n}\n", encoding="utf-8")
+
+
 def main(*, record: bool = False) -> int:
     """Print the table and the count of each verdict; return the exit code."""
     recorded = json.loads((CLAIMS / "expected.json").read_text(encoding="utf-8"))
@@ -109,6 +123,7 @@ def main(*, record: bool = False) -> int:
     differ = sorted(stem for stem in stems if not agrees(results.get(stem, {}), recorded.get(stem)))
     if record and results and all("verdict" in result for result in results.values()):
         write_record(files, results)
+        write_ranges()
         print(f"new, gone or changed: {', '.join(differ) or 'none'}")
         return 0
     print(f"not as recorded: {', '.join(differ)}" if differ else "every verdict is the recorded one")

@@ -62,16 +62,16 @@ def row(panel: Panel, count: int, probability: str) -> dict[str, str]:
     """Every column at one number of steps."""
     profile = privacy_profile(compose((PoissonSampled(Gaussian(panel.noise), probability), count)), "add-or-remove")
     truth = profile.epsilon(panel.delta, 7)
-    first, published = (accountant(profile, "edgeworth", order=n, form="proved").epsilon(panel.delta, 3)
+    first, published = (accountant(profile, "edgeworth", order=n).epsilon(panel.delta, 3)
                         for n in (1, 2))
-    tilted = accountant(profile, "edgeworth", order=2).epsilon(panel.delta, 5)
+    tilted = accountant(profile, "saddlepoint", order=2).epsilon(panel.delta, 5)
     renyi = accountant(profile, "renyi").epsilon(panel.delta, 3)
     return {
         "truth": f"{float(truth.upper):.5f}",
         "GDP": central_limit(probability, panel.noise, count, panel.delta),
         "RDP": f"{float(renyi.enclosure.upper):.4f}",
         "AEA2": f"{float(published.estimates['AEA2']):.5f}",
-        "uniform2": f"{float(tilted.estimates['uniform']):.5f}",
+        "uniform2": f"{float(tilted.estimates.get('uniform', 'nan')):.5f}",
         "EEAI": interval(first.enclosure),
         "EEAI2": interval(published.enclosure),
         "tilted": interval(tilted.enclosure),

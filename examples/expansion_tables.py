@@ -3,9 +3,10 @@
     python examples/expansion_tables.py                    the tables, as text
     python examples/expansion_tables.py --record PAGE      writes them into the page (docs/expansions.md; half an hour)
 
-1. Relative widths of the intervals of order 0 to 4 over the number k of steps, q proportional to 1/sqrt k.
+1. Relative widths of the intervals of order 0 to 6 over the number k of steps, q proportional to 1/sqrt k.
 2. The plain Berry-Esseen bound beside that of the tilted loss.
 3. Random compositions: every method's interval against 12 digits of the contour.
+4. The claims of examples/claims: how many an expansion alone decides, and how narrow delta at the claimed eps is.
 """
 
 from __future__ import annotations
@@ -19,21 +20,32 @@ from math import isqrt, log10
 from pathlib import Path
 from random import Random
 
-from verified_dp import Enclosure, Gaussian, PoissonSampled, PrivacyProfile, Unsupported, compose, privacy_profile
+from verified_dp import (
+    Enclosure,
+    Gaussian,
+    InvalidInput,
+    PoissonSampled,
+    PrivacyProfile,
+    Unsupported,
+    compose,
+    load_spec,
+    privacy_profile,
+)
+from verified_dp.core.kernel.errors import OutOfRange
 from verified_dp.papers import accountant
 
-DELTAS, COUNTS, ORDERS = ("1e-3", "1e-5", "1e-10"), (10**2, 10**3, 10**4, 10**5, 10**6), range(5)
+DELTAS, COUNTS, ORDERS = ("1e-3", "1e-5", "1e-10"), (10**2, 10**3, 10**4, 10**5, 10**6), range(7)
 FAMILIES = {"equal steps": ((1, "1.5"),), "two laws": ((1, "1.5"), (2, "2"))}
 """Name -> (q sqrt k, noise) of each half of the steps."""
 METHODS: dict[str, tuple[str, dict[str, object], Sequence[int | None]]] = {
-    "uniform expansion (T141)": ("saddlepoint", {}, (0, 1, 2, 3, 4)),
-    "MSD (T171)": ("saddlepoint", {"form": "proved"}, (0, 1, 2, 3)),
-    "EEAI (T105, T170)": ("edgeworth", {"form": "proved"}, (1, 2, 3, 4)),
+    "tilted expansion (T141)": ("saddlepoint", {}, (0, 1, 2, 3, 4)),
+    "EEAI (T105, T170)": ("edgeworth", {}, (1, 2, 3, 4)),
     "SP-CLT (T99)": ("berry-esseen", {}, (None,)),
     "plain CLT (T172)": ("berry-esseen", {"form": "plain"}, (None,)),
 }
 """Name -> method, parameters, orders that are asked in turn."""
 CASES = 300
+CLAIMS, EXPANSIONS = Path(__file__).parent / "claims", ("saddlepoint", "edgeworth", "berry-esseen")
 Table = list[list[str]]
 
 
@@ -127,6 +139,34 @@ def containment(cases: Iterable[int] = range(CASES)) -> Iterator[list[str]]:
                str(len(found) - len(widths))]
 
 
+def decide(file: Path, method: str, seconds: float = 20) -> tuple[str, float]:
+    """What the method alone says of a claim, and the relative width of delta at its epsilon."""
+    spec = load_spec(file)
+    assert spec.claim is not None
+    try:
+        found = privacy_profile(spec).delta(spec.claim.epsilon, method=method, max_seconds=seconds)
+    except (Unsupported, InvalidInput):
+        return "refused", 1.0
+    claimed = spec.claim.delta
+    verdict = "decided" if found.upper <= claimed or found.lower > claimed else "undecided"
+    try:
+        low, high = found.lower.as_fraction(), found.upper.as_fraction()
+    except OutOfRange:  # a delta like 2^-1500000
+        return verdict, 1.0
+    return verdict, float((high - low) / high) if high else 0.0
+
+
+def corpus(methods: Sequence[str] = EXPANSIONS) -> Iterator[list[str]]:
+    """Rows: method, claims it decides alone, leaves open, refuses; those 1 % and 1e-6 wide at most; median width."""
+    files = sorted(CLAIMS.glob("*.toml"))
+    for method in methods:
+        found = [decide(file, method) for file in files]
+        widths = sorted(width for verdict, width in found if verdict != "refused")
+        counts = [sum(verdict == word for verdict, _ in found) for word in ("decided", "undecided", "refused")]
+        yield [method, *(str(count) for count in counts), *(str(sum(size <= most for size in widths))
+               for most in (1e-2, 1e-6)), f"{widths[len(widths) // 2]:.1e}"]
+
+
 def markdown(head: Sequence[str], rows: Table) -> str:
     """A table."""
     return "\n".join("| " + " | ".join(row) + " |" for row in ([*head], ["---"] * len(head), *rows))
@@ -142,6 +182,8 @@ def sections() -> dict[str, str]:
         "normal": markdown(["k", "plain", "tilted", "tilted / plain"], list(normal_bounds())),
         "containment": markdown(["method", "contain it", "median width", "narrower than 10 %", "refused"],
                                 list(containment())),
+        "corpus": markdown(["method", "decides", "leaves open", "refuses", "1 % wide", "1e-6 wide", "median width"],
+                           list(corpus())),
     }
 
 

@@ -30,11 +30,9 @@ METHODS: dict[str, tuple[str, dict[str, object]]] = {
     "`prv` (001), as published": ("prv", {"bound": "hoeffding", "tilt": "0"}),
     "`renyi` (002, 003)": ("renyi", {}),
     "`saddlepoint` (003)": ("saddlepoint", {}),
-    "`saddlepoint` (003), MSD proved": ("saddlepoint", {"form": "proved"}),
     "`berry-esseen` (003), tilted": ("berry-esseen", {}),
     "`berry-esseen` (003), plain": ("berry-esseen", {"form": "plain"}),
     "`edgeworth` (004)": ("edgeworth", {}),
-    "`edgeworth` (004), EEAI proved": ("edgeworth", {"form": "proved"}),
 }
 """What the table says -> method and parameters."""
 CASES = {"equal steps": [("3/2", 10**4)], "100 laws": [(Fraction(100 + i, 100), 100) for i in range(100)]}

@@ -158,6 +158,8 @@ def plot(tables: dict[str, dict[float, Row]], path: str) -> None:
                 axis.plot(list(rows), [row[column] for row in rows.values()], marker=".", label=column)
         axis.set(title=title.split(":")[0], xlabel=title.split(" over ")[1], xscale="log",
                  yscale="linear" if "epsilon at" in title else "log")
+        axis.set_xticks(list(rows), [f"{place:g}" for place in rows])
+        axis.minorticks_off()
         axis.legend()
     figure.savefig(path, bbox_inches="tight")
 

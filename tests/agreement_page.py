@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,11 +17,13 @@ import browser_check
 import list_check
 import own_check
 import regime_check
-from cross_check import ROOT, VERIFIERS, Row, corpus, counts, disagrees, reached, rows_of
+from cross_check import ROOT, VERIFIERS, Row, counts, disagrees, rows_of
 from mutant_check import ENGINES, is_unsound, report
 
 PAGE = ROOT / "docs" / "cross-check.md"
-_ROW = re.compile(r"^\| ([^|]+) \| (proved|refuted|undecided) \| ([a-z, -]+) \|(.*)\|$", re.MULTILINE)
+ROWS = PAGE.with_suffix(".csv")
+"""What each verifier says of each example claim."""
+_NAMES = ("claim", "verdict", "witnesses", *VERIFIERS)
 _CELL = re.compile(r"^(.*) \(([\d.]+) s\)$")
 
 HEAD = """\
@@ -27,12 +31,12 @@ HEAD = """\
 
 Written by `python tests/agreement_page.py` from the rows of `make cross-check`, `mutant-check`, `regime-check` and
 `tests/browser_check.py`. Three programs check a certificate: the **trusted** checker, the **independent** one (its own
-arithmetic on Python's integers, nothing of the first one's code), and the **formal** one, extracted from Coq, where a
-part in integers can be written for the claim. Seconds are processor time. *Not covered* is no disagreement: nothing is
-said; of the formal one, mostly, that no grid it can compose decides the claim, or that none was found in time.
+arithmetic on Python's integers, nothing of the first one's code), and the **formal** one, extracted from Coq, for
+claims that it can decide on a grid of integers. Seconds are processor time. *Not covered* is no disagreement: nothing
+is said.
 
 The independent checker decides the verdict by closed forms and lattices of its own, whatever the witness. It replays
-witnesses of the kinds `line` and `chernoff` (over nodes, or of random allocation), `closed-form`, `exact`, `renyi`,
+witnesses of the kinds `line` and `chernoff` (over nodes), `closed-form`, `exact`, `renyi`,
 `divergences` and `attack`; the enclosures of others it compares with its own numbers, which says nothing of their last
 digits.
 
@@ -44,33 +48,26 @@ names the kinds as they are called now. Of 0.4.0 are *Without any witness* and t
 OWN = """\
 ## Without any witness
 
-What the independent checker of version 0.4.0 decides by itself (`python tests/own_check.py`): the example claims as
-they are stated, and random specifications as in the next table, with a claim of their own: delta found to 9 digits and
-moved by so much of it, up where it is to be proved, in one half, down where it is to be refuted, in the other. What
-takes more than 5 s of processor time counts as not decided: such verdicts rest on replayed witnesses. Only that of
-`tfp-ex-pld-mb`, true by 10^-7 of delta, has a witness that is replayed no more; its own lattices take minutes there.
+What the independent checker of version 0.4.0 decides by itself (`python tests/own_check.py`): the example claims, and
+random specifications as in the next table with a claim just above or just below delta. What takes more than 5 s counts
+as not decided: such verdicts rest on replayed witnesses. `tfp-ex-pld-mb`, true by 10^-7 of delta, takes minutes.
 """
 
 RANDOM = """\
 ## Random specifications
 
-Each is drawn until this package has a theorem for it. Where writing a certificate takes more than a second or two,
-there is none. The formal checker is asked about one in four. Rows are kept from run to run, so these may be of earlier
-code: where the newest kinds of witness are not among them, the hard regimes below have them.
+Each is drawn until this package has a theorem for it; some certificates take too long to be written, and are not. The
+formal checker is asked about one in four. Rows are kept from run to run, so some are of earlier code.
 """
 
 REGIMES = """\
 ## Hard regimes
 
-For each of the newest kinds of witness a family of random specifications that chance alone seldom draws, in all
-relations: 1, 2, 3 and many steps, `q = 1`, ties of losses, mass at infinity, epsilon 0 and next to the largest loss,
-delta down to 1e-300. Every delta of a certificate is asked of all kinds of witness that can be chosen for it in little
-time, and of sums over all outcomes and quadrature of densities where these are short: each two enclosures must meet,
-the certificate's own among them. Where the search chose another kind, a newer one is put in its place, and both
-checkers read that too; several epochs of random allocation are asked of a line of each order. No enclosure excluded
-another's. The independent checker refused nine valid certificates when these families were first run, for bounds that
-it had too wide, nodes that the search had put in no order, or too few bits for an epoch's tiny deltas: mended, and
-tests.
+For each of the newest kinds of witness a family of random specifications that chance seldom draws: 1, 2, 3 and many
+steps, `q = 1`, ties of losses, mass at infinity, epsilon 0 and next to the largest loss, delta down to 1e-300. Every
+delta is asked of all kinds of witness that can be chosen in little time, of sums over all outcomes and of quadrature:
+each two enclosures must meet. The independent checker refused nine valid certificates when these families were first
+run: mended, and tests.
 """
 
 LISTS = """\
@@ -84,24 +81,15 @@ MUTANTS = """\
 ## Altered certificates
 
 A small certificate of every kind of witness is altered at random: its witness, its enclosure (moved beside the true
-delta: *false*; of *end* and *endless* the place, or a mass where there is none), its input; result, verdict, theorems
-and seals are written anew. Altered formal parts are false where their bound lies below the
-true delta. What is accepted is true all the same: the witness still proves the enclosure. The checkers need not accept
-the same ones: where `prec` was altered to few bits, the trusted one evaluates with these and again with 64 more, the
-independent one with 64 more, and each has its own roundings. So it is with those of *moment* below: with few bits one
-of them decides that two tangents cross below `e^epsilon`, by 2^-64 of it, and the other does not.
-
-Half of the later rows alter what is near: the ends by a few widths or a part of one, inward too, the count of a
-mechanism, or the order. False is then what delta to 50 bits, found anew for what is altered, says: beside the truth. An
-end moved inward that is accepted is where the witness proves more than was recorded.
+delta: *false*) or its input; result, verdict, theorems and seals are written anew. What is accepted is true all the
+same: the witness still proves the enclosure. The checkers need not accept the same ones, as they round differently.
 """
 
 BROWSER = """\
 ## In the browser page
 
-The page of `make verify-page`, opened as a file in Chromium without a network: one certificate of every kind of
-witness, of every scheme and of the vector kinds. What the page says and the seconds that it shows, beside the native
-checkers.
+The page of `make verify-page`, opened as a file in Chromium without a network, beside the native checkers: certificates
+of every kind of witness, of every scheme and of the vector kinds.
 """
 
 
@@ -120,11 +108,11 @@ def page(claims: Sequence[Row], others: Sequence[Row], mutants: list[Row], brows
          regimes: Sequence[Row], lists: Sequence[Row], own: Sequence[Row]) -> Iterator[str]:
     """The lines of the page."""
     written = [row for row in others if "results" in row]
-    yield from (HEAD, "## The example claims", "", total(claims), "", *corpus(claims), "")
+    yield from (HEAD, "## The example claims", "", f"{total(claims)} [Each of them]({ROWS.name}), with seconds.", "",
+                *counts(claims), "")
     yield from (OWN, *own_check.report(own), "")
     yield from (RANDOM, f"{len(others)} specifications, {len(written)} certificates. "
-                f"Disagreements: {', '.join(_wrong(others)) or 'none'}.", "", *counts(written), "", *reached(written),
-                "")
+                f"Disagreements: {', '.join(_wrong(others)) or 'none'}.", "", *counts(written), "")
     wrong = [row["key"] for row in regimes if regime_check.is_wrong(row)]
     yield from (REGIMES, f"{len(regimes)} specifications, {sum('results' in row for row in regimes)} certificates. "
                 f"Disagreements: {', '.join(wrong) or 'none'}.", "", *regime_check.report(regimes), "")
@@ -136,9 +124,19 @@ def page(claims: Sequence[Row], others: Sequence[Row], mutants: list[Row], brows
 
 
 def claims_of(text: str) -> list[Row]:
-    """The rows of the example claims on the page."""
-    return [{"key": f"claim:{name}", "verdict": verdict, "witnesses": kinds.split(", "), **_results(cells.split(" | "))}
-            for name, verdict, kinds, cells in _ROW.findall(text)]
+    """The rows of the example claims, from the text of ROWS."""
+    return [{"key": f"claim:{row['claim']}", "verdict": row["verdict"], "witnesses": row["witnesses"].split(", "),
+             **_results([row[name] for name in VERIFIERS])} for row in csv.DictReader(io.StringIO(text))]
+
+
+def corpus(rows: Sequence[Row]) -> str:
+    """The text of ROWS: certificates and verifiers, with seconds of processor time."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([_NAMES, *((
+        row["key"].partition(":")[2], row["verdict"], ", ".join(row["witnesses"]),
+        *(f"{row['results'][name].partition(':')[0]} ({row['seconds'][name]:.2f} s)" if name in row["results"] else ""
+          for name in VERIFIERS)) for row in rows)])
+    return stream.getvalue()
 
 
 def _results(cells: Sequence[str]) -> Row:
@@ -155,6 +153,7 @@ def main(arguments: Sequence[str]) -> int:
     others = [row for key, row in rows.items() if not key.startswith("claim:")]
     lines = page(claims, others, list(mutants.values()), *(list(known.values()) for known in more))
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ROWS.write_text(corpus(claims), encoding="utf-8")
     return 0
 
 

@@ -77,11 +77,20 @@ def _shown(tab: Any, name: str, data: bytes) -> list[list[str]]:
     return found
 
 
+_SLOW = 4.0
+"""Seconds in the browser from which a certificate is named."""
+
+
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of a table: certificates x checkers, in the browser and natively."""
+    """How many agree, and lines of a table: the slow certificates x checkers, in the browser and natively."""
+    agree = sum(all(status == row["results"][name] for name, (status, _) in zip(
+        ("trusted", "independent"), row["browser"], strict=True)) for row in rows)
+    slow = [row for row in rows if max(float(there.split()[0]) for _, there in row["browser"]) > _SLOW]
+    yield f"{agree} of {len(rows)} certificates have the same answers; these take more than {_SLOW:g} s:"
+    yield ""
     yield "| certificate | witnesses | trusted: browser / native | independent: browser / native |"
     yield "|---|---|---|---|"
-    for row in rows:
+    for row in slow:
         cells = (f"{status}, {there} / {row['results'][name]}, {row['seconds'][name]:.2f} s"
                  for name, (status, there) in zip(("trusted", "independent"), row["browser"], strict=True))
         yield f"| {row['key']} | {', '.join(row['witnesses'])} | " + " | ".join(cells) + " |"

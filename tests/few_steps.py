@@ -1,161 +1,19 @@
-"""delta of a few steps from their densities and masses, in mpmath and scipy: none of the package's own numerics.
+"""delta of a few steps of Gaussian mixtures from their densities, in scipy: none of the package's own numerics.
 
 All but the last step are averaged over, the last one has a closed form: the masses of both laws where dP/dQ is large.
-`Laplace` and `Outcomes` have kinks, between which panels lie; Gaussian mixtures are smooth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import pairwise
 
-import mpmath
 import numpy as np
-from mpmath import mp, mpf
 from scipy.special import ndtr
 
-ERROR = 1e-12
-"""Relative, of `delta`, where eps is at least 1e-4 of a loss's range below the largest loss."""
 MIXTURE_ERROR = 1e-8
 """Relative, of `mixtures_delta`, for deltas above 1e-8."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-
-
-def real(value: Fraction | int) -> mpf:
-    """An exact number in 30 digits."""
-    return mpf(Fraction(value).numerator) / Fraction(value).denominator
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """Finitely many outcomes of masses (p, q)."""
-
-    masses: tuple[tuple[Fraction, Fraction], ...]
-
-    def sampled(self, chance: Fraction, order: str) -> Outcomes:
-        """On a Poisson sample: (1 - chance) Q + chance P against Q, or the other way round."""
-        mixed = tuple(((1 - chance) * q + chance * p, q) for p, q in self.masses)
-        return Outcomes(mixed if order == "remove" else tuple((q, p) for p, q in mixed))
-
-    @property
-    def places(self) -> list[mpf]:
-        """The finite losses."""
-        return [mp.log(real(p) / real(q)) for p, q in self.masses if p and q]
-
-    @property
-    def never(self) -> mpf:
-        """The mass that Q never gives."""
-        return real(sum((p for p, q in self.masses if not q), Fraction(0)))
-
-    def atoms(self) -> list[tuple[mpf, mpf]]:
-        """(mass under P, loss)."""
-        return [(real(p), mp.log(real(p) / real(q))) for p, q in self.masses if p and q]
-
-    def curve(self, epsilon: mpf) -> mpf:
-        """sum (p - e^eps q)_+."""
-        return sum((max(real(p) - mp.exp(epsilon) * real(q), mpf(0)) for p, q in self.masses), mpf(0))
-
-
-@dataclass(frozen=True)
-class Laplace:
-    """Laplace noise of scale 1 on 0 or mu, mu with the probability q: the mixture against the noise alone, or (add)
-    the other way round. Losses are constant left of 0 and right of mu, and monotone between.
-    """
-
-    mu: Fraction
-    q: Fraction
-    order: str
-
-    never = mpf(0)
-
-    @property
-    def sign(self) -> int:
-        return 1 if self.order == "remove" else -1
-
-    def loss(self, x: mpf) -> mpf:
-        q, mu = real(self.q), real(self.mu)
-        return self.sign * mp.log(1 - q + q * mp.exp(abs(x) - abs(x - mu)))
-
-    def density(self, x: mpf) -> mpf:
-        """Of P."""
-        plain = mp.exp(-abs(x)) / 2
-        return plain * mp.exp(self.loss(x)) if self.order == "remove" else plain
-
-    @property
-    def places(self) -> list[mpf]:
-        return [self.loss(mpf(0)), self.loss(real(self.mu))]
-
-    def atoms(self) -> list[tuple[mpf, mpf]]:
-        """Beyond 0 and mu e^-|x| has the integral 1."""
-        return [(self.density(x), self.loss(x)) for x in (mpf(0), real(self.mu))]
-
-    def where(self, loss: mpf) -> mpf | None:
-        """The x between 0 and mu with that loss."""
-        q, odds = real(self.q), mp.exp(self.sign * loss)
-        if odds <= 1 - q:
-            return None
-        x = (mp.log((odds - 1 + q) / q) + real(self.mu)) / 2
-        return x if 0 < x < real(self.mu) else None
-
-    def curve(self, epsilon: mpf) -> mpf:
-        """P - e^eps Q of a half-line: right of where the loss is eps in the remove order, left of it in the other."""
-        places, mu = self.places, real(self.mu)
-        if epsilon >= max(places):
-            return mpf(0)
-        if epsilon <= min(places):
-            return 1 - mp.exp(epsilon)
-        x = self.where(epsilon)
-        assert x is not None
-        near, far = mp.exp(-x) / 2, mp.exp(x - mu) / 2
-        q, alpha = real(self.q), mp.exp(epsilon)
-        if self.order == "remove":
-            return (1 - q) * near + q * (1 - far) - alpha * near
-        return 1 - near - alpha * ((1 - q) * (1 - near) + q * far)
-
-
-Step = Outcomes | Laplace
-
-
-def delta(steps: Sequence[Step], epsilon: mpf) -> mpf:
-    """The mean over the first step's outcome, under P, of the others' delta at eps less its loss."""
-    first, *rest = steps
-    if not rest:
-        return first.curve(epsilon)
-    total = first.never + sum((mass * delta(rest, epsilon - loss) for mass, loss in first.atoms()), mpf(0))
-    if isinstance(first, Outcomes):
-        return total
-    kinks = [mpf(0)]
-    for step in rest:
-        kinks = [kink + place for kink in kinks for place in step.places]
-    inner = (first.where(epsilon - kink) for kink in kinks)
-    ends = sorted({mpf(0), real(first.mu), *(x for x in inner if x is not None)})
-    for low, high in pairwise(ends):
-        half, middle = (high - low) / 2, (high + low) / 2
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            x = middle + half * mpf(float(node))
-            total += half * mpf(float(weight)) * first.density(x) * delta(rest, epsilon - first.loss(x))
-    return total
-
-
-def largest_loss(steps: Sequence[Step]) -> mpf:
-    """The sum of the largest finite losses."""
-    return mp.fsum(max(step.places) for step in steps)
-
-
-def exact(value: mpf) -> Fraction:
-    """The rational that an mpf is."""
-    sign, mantissa, exponent, _ = value._mpf_
-    return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent
-
-
-def number(value: object) -> mpf:
-    """The midpoint of an exact ball, to 40 digits."""
-    return mpmath.mpf(value.str(40, radius=False))  # type: ignore[attr-defined]
-
-
-# Steps of Gaussian noise: mixtures of N(0, s^2), N(1, s^2), N(2, s^2) in doubles.
 
 
 @dataclass(frozen=True)

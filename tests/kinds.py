@@ -28,7 +28,7 @@ _SELECTION = {"selection": {"$ref": "#/$defs/selection"}}
 _EITHER: dict[str, tuple[tuple[str, ...], ...]] = {
     "gaussian": (("noise_multiplier",), ("sigma", "sensitivity")),
     "randomized-response": (("noise_probability",), ("epsilon",)), "shuffled-local": (("epsilon0",), ("odds",)),
-    "partition-selection": (("sigma",), ("scale",))}
+    "partition-selection": (("sigma",), ("scale",)), "sparse-vector": (("threshold_scale",), ("threshold_sigma",))}
 """Of the keys that may be left out, those of one form each."""
 
 

@@ -99,8 +99,6 @@ ENGINES: dict[str, tuple[str, str, str, str]] = {
                + _step('kind = "approximate-dp"\nepsilon = "1/7"\ndelta = "1e-7"\ncount = 20'), "0.5", "1e-3"),
     "shortened": ("remove", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 20', (
         'scheme = "with-replacement", draws = 10, population = 200')), "0.5", "1e-3"),
-    "deficits": ("remove", _step('kind = "laplace"\nscale = "2"\nsensitivity = "1"\ncount = 3', (
-        'scheme = "poisson", probability = "1/3"')), "0.58", "1e-6"),
     "attack": ("zero-out", _step('kind = "gaussian"\nnoise_multiplier = "2"\ncount = 1', _SHUFFLED), "0.5", "1e-3"),
 }
 METHODS = {"lattice": "lattice", "sparse": "lattice"}

@@ -37,7 +37,7 @@ from verified_dp.core.kernel.ends import read_end
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.losses import pairs_and_losses
 
-NEWEST = ("rays", "marked", "outcomes", "halves", "shortened", "deficits")
+NEWEST = ("rays", "marked", "outcomes", "halves", "shortened")
 WRITE_SECONDS, ROUTE_SECONDS, CHECK_SECONDS, DIGITS = 4.0, 0.8, 20.0, 3
 """Of processor time, for a certificate, for one route and for one checker; digits asked."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -101,31 +100,6 @@ def _long_mixtures(rng: random.Random) -> Drawn:
     return [{**step, "count": rng.choice([1, 2, 3, 20, 300, 1000])}], ["2", "6"]
 
 
-def _top(step: Table) -> Decimal:
-    """The largest loss of one step in the remove order."""
-    ratio = Decimal(Fraction(step.get("sensitivity", 1)).numerator) / Fraction(step.get("sensitivity", 1)).denominator
-    scale = Fraction(step["scale"])
-    largest, chance = ratio * scale.denominator / scale.numerator, Fraction(step["sampling"]["probability"])
-    share = Decimal(chance.numerator) / chance.denominator
-    return (1 + share * (largest.exp() - 1)).ln()
-
-
-def _next_to_the_end(rng: random.Random) -> Drawn:
-    """Laplace noise on samples and without, few and many steps: eps below the largest loss by a small share of it."""
-    kind = rng.choice(["laplace", "laplace", "discrete-laplace"])
-    apart, chances = "1" if kind == "laplace" else 1, ["1/100", "1/3", "1/3", "1"]
-    steps = [{"kind": kind, "scale": rng.choice(["1/3", "1", "2", "20"]), "sensitivity": apart,
-              "count": rng.choice([1, 2, 3, 3, 10, 1000]), "sampling": _poisson(rng.choice(chances))}
-             for _ in range(rng.choice([1, 1, 2]))]
-    with localcontext() as context:
-        context.prec = 40
-        end = sum((step["count"] * _top(step) for step in steps), Decimal(0))
-        near = [f"{end * (1 - Decimal(10) ** -gap):.{gap + 4}f}" for gap in (2, 3, 5, 9)]
-    if rng.random() < 0.25:
-        steps.append({"kind": "exponential", "bounded_range": rng.choice(["1/10", "1"]), "count": rng.randint(1, 3)})
-    return steps, near * 2
-
-
 def _allocated(rng: random.Random) -> Drawn:
     """One epoch of random allocation, one pick."""
     return [{"kind": "gaussian", "noise_multiplier": rng.choice(["3/10", "1/2", "1", "2", "10"]), "count": 1,
@@ -147,7 +121,7 @@ def _epochs(rng: random.Random) -> Drawn:
 
 FAMILIES: dict[str, Callable[[random.Random], Drawn]] = {
     "rays": _sampled_gaussians, "marked": _little_noise, "outcomes": _listed, "halves": _few_outcomes,
-    "shortened": _long_mixtures, "deficits": _next_to_the_end, "allocation": _allocated, "epochs": _epochs}
+    "shortened": _long_mixtures, "allocation": _allocated, "epochs": _epochs}
 
 
 def regime(rng: random.Random, family: str) -> tuple[str, list[Table], Table]:

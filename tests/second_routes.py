@@ -114,12 +114,8 @@ def _outcomes(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
     return None if plan is None else OneDirection(loss).evaluate(epsilon, plan.witness)
 
 
-def _end(loss: ComposedLoss, epsilon: Fraction) -> Answer | None:
-    return OneDirection(loss).enclose_by("deficits", epsilon, BITS, Budget(SECONDS))
-
-
 ROUTES: tuple[Callable[[ComposedLoss, Fraction], Answer | None], ...] = (
-    _end, _sums, _outcomes, *map(_by_contour, (_rays, _marked, _line)), *map(_by_method, ("closed-form", "contour")))
+    _sums, _outcomes, *map(_by_contour, (_rays, _marked, _line)), *map(_by_method, ("closed-form", "contour")))
 
 
 def enumerated(loss: ComposedLoss, epsilon: Fraction) -> Route | None:

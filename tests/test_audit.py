@@ -1,4 +1,4 @@
-"""docs/audit.md is what the claims and their record say: nothing is certified again here."""
+"""docs/audit.md and .csv are what the claims and their record say: nothing is certified again here."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def test_no_record_is_left_over() -> None:
 
 def test_the_page_is_current(program: ModuleType, claims: list[Any]) -> None:
     assert (ROOT / "docs" / "audit.md").read_text(encoding="utf-8") == program.page(claims), ADVICE
+    assert (ROOT / "docs" / "audit.csv").read_text(encoding="utf-8") == program.rows(claims), ADVICE
 
 
 def test_there_are_as_many_claims_as_promised(claims: list[Any]) -> None:

@@ -21,11 +21,10 @@ def tool(load: Callable[..., ModuleType]) -> ModuleType:
 
 
 def test_specifications_are_random_and_repeatable(tool: ModuleType) -> None:
-    texts = [tool.specification(1, n) for n in range(400)]
-    assert texts == [tool.specification(1, n) for n in range(400)] and len(set(texts)) == 400
+    texts = [tool.specification(1, n) for n in range(200)]
+    assert texts == [tool.specification(1, n) for n in range(200)] and len(set(texts)) == 200
     everything = "\n".join(texts)
-    selections = {"noisy-max", "sparse-vector", "partition-selection"}  # which the second checker does not cover
-    assert {*tool.KINDS} == {"gaussian", *ALL_RELEASES} - selections
+    assert {*tool.KINDS} == {"gaussian", *ALL_RELEASES} - {"partition-selection"}  # not covered by the second checker
     assert all(f'kind = "{kind}"' in everything for kind in (*tool.KINDS, "composition"))
     assert all(f'scheme = "{scheme}"' in everything for scheme, kind in SCHEMES.items() if kind.key == "sampling")
     assert all(f'relation = "{relation}"' in everything for relation in tool.RELATIONS)

@@ -80,6 +80,15 @@ def test_an_opacus_training_is_certified(printed: Any, tmp_path: Path) -> None:
     assert "<html" in (tmp_path / "training.html").read_text(encoding="utf-8")
 
 
+def test_an_opacus_training_without_its_noise_is_caught(printed: Any) -> None:
+    pytest.importorskip("opacus", reason="the extra opacus is not installed")
+    right, wrong = printed("attack_on_opacus").splitlines()
+    assert right.startswith("with noise: ") and right.endswith(": consistent at confidence 0.99")
+    assert wrong.startswith("noise left out: ") and wrong.endswith(": contradicted at confidence 0.99")
+    assert right.split("epsilon = ")[1].split()[0] == wrong.split("epsilon = ")[1].split()[0]
+
+
+@pytest.mark.long
 def test_figures_of_all_papers_on_one_page(printed: Any, tmp_path: Path, load_example: Any) -> None:
     """Those of one paper are drawn; a second run draws nothing again."""
     pytest.importorskip("matplotlib")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from typing import Any
 
 import jsonschema
 import pytest
@@ -14,6 +15,15 @@ from verified_dp.core.families.allocation.mechanism import read_flag
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.mechanisms import read_numbers, up_to
+
+
+def form(value: Any) -> Any:
+    """The keys of a step and of what is in it, with its words; no numbers."""
+    if isinstance(value, dict):
+        return {key: form(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [form(one) for one in value[:1]]
+    return value if isinstance(value, str) and value.replace("-", "").isalpha() else type(value).__name__
 
 
 def test_the_schema_follows_from_the_kinds() -> None:
@@ -35,12 +45,12 @@ def test_values_are_recorded_as_their_readers_say() -> None:
 
 
 def test_what_is_recorded_fits_and_bites() -> None:
-    """The input of every golden certificate; one key more, one less."""
+    """The inputs of the golden certificates, one of each form; one key more, one less."""
     rules = {**json.loads(SCHEMA.read_text(encoding="utf-8")), **steps_schema()}
     fits = jsonschema.Draft202012Validator({key: rules[key] for key in ("$defs", "type", "items")})
     steps = [line["certificate"]["input"]["mechanisms"] for line in golden()]
     assert {step["kind"] for parts in steps for step in parts} >= set(ALL_RELEASES)
-    for parts in steps:
+    for parts in {str([form(step) for step in parts[:9]]): parts for parts in steps}.values():
         assert fits.is_valid(parts)
         first = parts[0]
         assert not fits.is_valid([{**first, "more": 1}])

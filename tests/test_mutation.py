@@ -84,7 +84,7 @@ def test_a_change_of_the_same_size_in_the_same_second_is_seen(mutation: ModuleTy
 
 def test_a_test_that_never_ends_is_stopped(mutation: ModuleType, project: Path) -> None:
     (project / "tests" / "test_small.py").write_text("def test_on() -> None:\n    while True:\n        pass\n")
-    assert mutation.run_tests(project, ["tests/test_small.py"], seconds=3)[0] == "timeout"
+    assert mutation.run_tests(project, ["tests/test_small.py"], seconds=1)[0] == "timeout"
 
 
 def test_results_are_read_again(mutation: ModuleType, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_the_source_distribution_holds_what_the_page_and_the_proofs_need() -> No
 
 def test_all_is_every_extra_of_users_but_spark_and_opacus() -> None:
     extras = PROJECT["optional-dependencies"]
-    users = set(extras) & {"individual", "plot", "report", "dp-accounting"}
+    users = set(extras) & {"individual", "plot", "report", "registry", "dp-accounting"}
     assert set(extras["all"]) == {requirement for extra in users for requirement in extras[extra]}
 
 

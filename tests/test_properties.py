@@ -49,7 +49,7 @@ factors = st.sampled_from([1 + TINY, Fraction(11, 10), Fraction(2)])
 
 def often(function: Callable[..., None]) -> Callable[..., None]:
     """A few examples of the property in every run, with a marked twin that tries many more."""
-    return settings(max_examples=12)(function)
+    return settings(max_examples=7)(function)
 
 
 def steps(q: Fraction, s: Fraction, k: int) -> tuple[PoissonSampled, int]:

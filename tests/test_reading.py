@@ -76,7 +76,7 @@ def test_no_parser_sees_what_nests_or_holds_too_much(name: str, monkeypatch: pyt
 
 
 @given(st.text(alphabet='[]{}",:\\a1 ', max_size=40))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_measure_refuses_nothing_that_json_reads(text: str) -> None:
     """Small and shallow texts: whatever the parser reads passes, and nothing else is read."""
     try:
@@ -104,11 +104,11 @@ def test_nested_events() -> None:
 
 
 def test_many_events_take_time_with_their_number_alone() -> None:
-    events = [{**EVENT, "noise_multiplier": f"{n}/100"} for n in range(100, 20_100)]
+    events = [{**EVENT, "noise_multiplier": f"{n}/100"} for n in range(100, 4_100)]
     found = from_dp_event(json.dumps({"class_name": "ComposedDpEvent", "events": events}))
-    assert len(found.composition.parts) == 20_000
+    assert len(found.composition.parts) == 4_000
     with pytest.raises(InvalidInput, match="more than 262144 items"):
-        from_dp_event(json.dumps({"class_name": "ComposedDpEvent", "events": events * 5}))
+        from_dp_event(json.dumps({"class_name": "ComposedDpEvent", "events": events * 25}))
 
 
 def test_short_numbers_of_very_many_digits() -> None:
@@ -124,11 +124,11 @@ def test_short_numbers_of_very_many_digits() -> None:
 WORDS: dict[str, tuple[tuple[str, ...], int]] = {
     "convert": (("convert", "FILE", "--from", "dp-accounting"), 2), "opacus": (("convert", "FILE"), 2),
     "tf-privacy": (("convert", "FILE", "--from", "tf-privacy"), 2),
-    "history": (("certify", "--history", "FILE", "--delta", "1e-5"), 2),
+    "history": (("convert", "FILE", "--from", "opacus", "--delta", "1e-5"), 2),
     "verify": (("verify", "FILE"), 1), "statement": (("statement", "FILE"), 1),
-    "report": (("report", "FILE", "--html", "page.html"), 1), "independent": (("verify", "--independent", "FILE"), 1),
+    "page": (("certify", "FILE", "--html", "page.html"), 1), "independent": (("verify", "--independent", "FILE"), 1),
     "records": (("ledger", "init", "x", "--kind", "individual-gdp", "--set", "budget=1", "--records", "FILE"), 2),
-    "delta": (("delta", "FILE", "--epsilon", "1"), 2), "certify": (("certify", "FILE"), 2),
+    "delta": (("delta", "FILE", "--epsilon", "1"), 2),
     "compare": (("compare", "FILE", "--epsilon", "1"), 2),
 }
 
@@ -208,7 +208,7 @@ READERS: tuple[Callable[[bytes], object], ...] = (
 
 def test_random_bytes_end_in_an_answer_or_in_one_line() -> None:
     rng = random.Random(28)
-    for _ in range(1500):
+    for _ in range(500):
         data = altered(rng)
         for read in READERS:
             before = time.process_time()

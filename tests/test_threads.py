@@ -76,7 +76,7 @@ def in_threads(todo: list[Callable[[], object]]) -> list[object]:
 
 def test_threads_get_the_answers_of_one_thread() -> None:
     alone_in_turn = {name: task() for name, task in tasks().items()}
-    before, names = ctx.prec, list(alone_in_turn) * 4
+    before, names = ctx.prec, list(alone_in_turn) * 2
     random.Random(1).shuffle(names)
     asked = tasks()
     together = in_threads([asked[name] for name in names])
@@ -87,7 +87,7 @@ def test_threads_get_the_answers_of_one_thread() -> None:
 
 def test_threads_share_a_profile() -> None:
     """Whatever the others ask of it, a thread gets the digits that it asked for."""
-    profile, digits = fresh(), [4, 8, 16, 25, 40, 60] * 4
+    profile, digits = fresh(), [4, 8, 16, 25, 40, 60] * 2
     before = ctx.prec
     found = in_threads([lambda d=d: profile.delta("1/2", d) for d in digits])  # type: ignore[misc]
     assert ctx.prec == before

@@ -81,6 +81,7 @@ def complaints(tmp_path: Path) -> list[str]:
     return [line for line in done.stdout.splitlines() if "error:" in line]
 
 
+@pytest.mark.long
 def test_what_is_no_number_is_refused_and_nothing_else(complaints: list[str]) -> None:
     lines = [match[1] for line in complaints if (match := re.match(r"refused\.py:(\d+): ", line))]
     assert len(lines) == len(complaints), complaints

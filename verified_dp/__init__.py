@@ -2,6 +2,7 @@
 
     from verified_dp import Gaussian, PoissonSampled, compose, privacy_profile
 
+`verified_dp.mechanisms` has every kind of mechanism and of sampling, `verified_dp.papers` the papers' methods.
 Names are loaded when they are first used, so that `import verified_dp` costs nothing by itself. Their types stand in
 `__init__.pyi`.
 """
@@ -58,7 +59,11 @@ _NAMES, __getattr__ = lazy(__name__, {
     "verified_dp.spec": "load_spec",
     "verified_dp.training": "dpsgd",
 })
-__all__ = ["__version__", *_NAMES]
+_ELSEWHERE = frozenset((
+    "DiscreteGaussianVector", "DiscreteLaplaceVector", "LaplaceVector", "MixtureOfGaussians", "NegativeBinomialRuns",
+    "NoisyMax", "Number", "PartitionSelection", "PoissonRuns", "SparseVector", "Training"))
+"""Names that load here too, and are listed in `verified_dp.mechanisms` or beside what uses them."""
+__all__ = ["__version__", *(name for name in _NAMES if name not in _ELSEWHERE)]
 
 
 def __dir__() -> list[str]:

@@ -27,7 +27,7 @@ from verified_dp.core.kernel.certificate.check import Check, check_work, current
 from verified_dp.core.kernel.certificate.check import verify as check_certificate
 from verified_dp.core.kernel.certificate.document import MAX_BYTES, SCHEMA, Document, canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import budget_text, evaluation_record
-from verified_dp.core.kernel.certificate.statement import claim_record, input_record
+from verified_dp.core.kernel.certificate.statement import claim_record, input_record, read_claim, read_spec
 from verified_dp.core.kernel.certificate.theorems import pairs_record, theorems_record
 from verified_dp.core.kernel.certificate.verdict import judge
 from verified_dp.core.kernel.composed import ComposedLoss
@@ -36,6 +36,7 @@ from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.ends import End
 from verified_dp.core.kernel.errors import Disagreement, InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.kernel.evaluation import Ends, Evaluation
+from verified_dp.core.kernel.exact import exact
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import ORDERS, pairs_and_losses
 from verified_dp.core.kernel.steps import DominatingPair
@@ -45,10 +46,12 @@ from verified_dp.enclosure import Solution, html_table
 from verified_dp.files import write_atomically
 from verified_dp.profile import privacy_profile
 from verified_dp.questions.statement import statement
+from verified_dp.reading import optional
 
 _WIDTH_SHARE = 30  # bits
 _ROUNDINGS = 8
 _SPARE_DIGITS = 3
+_POINTS = 20
 
 
 @alone
@@ -196,6 +199,25 @@ class Certificate(Mapping[str, Any]):
     def verdict(self) -> str:
         """proved, refuted or undecided."""
         return str(self["verdict"])
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame of epsilon and delta: claimed, and the ends as decimals rounded outward."""
+        claim, found, quantities = self["claim"], self["result"], ["epsilon", "delta"]
+        return optional("pandas", "pandas").DataFrame(
+            {"claimed": [claim[one] for one in quantities], **{
+                end: [found[one][end] for one in quantities] for end in ("lower", "upper")}}, index=quantities)
+
+    def plot(self, ax: Any = None, *, seconds: float = 2.0) -> Any:
+        """Draw delta over epsilon, enclosed anew, and the claim, on matplotlib's axes or new ones; returns them.
+
+        seconds: for the curve.
+        """
+        spec = read_spec(self.document)
+        claim = read_claim(self["claim"])
+        farthest = 2 * max(claim.epsilon, exact(self["result"]["epsilon"]["upper"].replace("inf", "1"))) or 1
+        curve = privacy_profile(spec).curve(epsilons=[farthest * i / _POINTS for i in range(_POINTS + 1)], digits=4,
+                                            max_seconds=seconds)
+        return curve.plot(ax, title=claim.title, claim=(claim.epsilon_text, claim.delta_text))
 
     def to_bytes(self) -> bytes:
         """The canonical form, as it is stored."""

@@ -21,9 +21,10 @@ from typing import Any
 from verified_dp.certificate import Certificate, certify
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
-from verified_dp.core.kernel.composition import Claim, Spec
+from verified_dp.core.kernel.composition import SCHEME_KEYS, Claim, Spec
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
 from verified_dp.core.kernel.theorems import proved_by
+from verified_dp.enclosure import Enclosure
 from verified_dp.spec import Releases, read_tables, spec_of
 
 WORSE_UP, WORSE_DOWN = 1, -1
@@ -31,14 +32,26 @@ BY_KIND = {
     "gaussian": {"noise_multiplier": WORSE_DOWN, "sigma": WORSE_DOWN, "sensitivity": WORSE_UP},
     "laplace": {"scale": WORSE_DOWN, "sensitivity": WORSE_UP},
     "laplace-vector": {"scale": WORSE_DOWN, "sensitivity": WORSE_UP},
+    "discrete-laplace": {"scale": WORSE_DOWN},
+    "discrete-laplace-vector": {"scale": WORSE_DOWN},
     "tree-aggregation": {"noise_multiplier": WORSE_DOWN},
     "matrix-gaussian": {"noise_multiplier": WORSE_DOWN},
+    "mixture-of-gaussians": {"sigma": WORSE_DOWN},
+    "randomized-response": {"noise_probability": WORSE_DOWN, "epsilon": WORSE_UP},
+    "noisy-max": {"scale": WORSE_DOWN, "sensitivity": WORSE_UP},
+    "sparse-vector": {"threshold_scale": WORSE_DOWN, "threshold_sigma": WORSE_DOWN, "query_scale": WORSE_DOWN,
+                      "sensitivity": WORSE_UP},
+    "partition-selection": {"threshold": WORSE_DOWN},
     "gaussian-dp": {"mu": WORSE_UP},
     "approximate-dp": {"epsilon": WORSE_UP, "delta": WORSE_UP},
     "zcdp": {"rho": WORSE_UP, "xi": WORSE_UP},
     "exponential": {"bounded_range": WORSE_UP},
 }
-"""Which way each number of a kind makes the profile larger; `count` does it upward for all of them."""
+"""Which way each number of a kind makes the profile larger; `count` does it upward for all of them.
+
+Not there: discrete Gaussians (scaled, or with noise of its own added, one is no other), the noise of partitions (less
+of it moves counts by more and lets fewer new keys through).
+"""
 _ROUNDED = re.compile(r"[0-9]+(?:\.(?P<places>[0-9]+))?(?:[eE](?P<power>[+-]?[0-9]{1,4}))?")
 _FORMS = 'a number, { rounded = "1.1" } or { from = "1.05", to = "1.15" }'
 
@@ -100,6 +113,13 @@ def joined(worst: str, best: Callable[[], str]) -> str:
     if worst == "proved":
         return worst
     return "refuted" if best() == "refuted" else "undecided"
+
+
+@proved_by("T196-ranges")
+def spanned(best: Enclosure, worst: Enclosure) -> Enclosure:
+    """Enclose delta at an epsilon >= 0, or epsilon, of every value of the ranges, from those of both ends."""
+    return replace(worst, lower=min(best.lower, worst.lower), upper=max(best.upper, worst.upper),
+                   tight=best.tight and worst.tight, proven=best.proven and worst.proven)
 
 
 def certify_ranged(ranged: Ranged, **options: Any) -> tuple[str, tuple[Certificate, ...]]:
@@ -164,7 +184,7 @@ def _of_mechanism(table: object, prefix: str) -> Iterator[Place]:
     if not isinstance(table, dict):
         return
     for key, value in table.items():
-        if key in ("sampling", "selection") and isinstance(value, dict):
+        if key in SCHEME_KEYS and isinstance(value, dict):
             yield from (Place(value, inner, f"{prefix}{key}.", table.get("kind"), value.get("scheme"))
                         for inner, number in value.items() if isinstance(number, dict))
         elif key == "releases" and isinstance(value, list):

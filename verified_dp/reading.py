@@ -10,13 +10,32 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from os import PathLike, fsdecode
+from shlex import quote
 from typing import Any
 
 from verified_dp.core.kernel.certificate.document import MAX_BYTES, MAX_ITEMS, check_json, nesting
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput
 
 STDIN = "-"
+
+
+class NotInstalled(InvalidInput):
+    """A package that is needed and is not there; `expected` is the command that installs it."""
+
+    def __str__(self) -> str:
+        return f"{self.key} is not installed: run {self.expected}"
+
+
+def optional(module: str, package: str) -> Any:
+    """An optional package's module. Raises NotInstalled."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise NotInstalled(package, None, f"{quote(sys.executable)} -m pip install {package}") from None
+
+
 MAX_SPECIFICATION = 2**22
 """4 MiB of TOML; real ones have some hundred bytes, ten thousand mechanisms one or two million."""
 MAX_TABLES = 20_000

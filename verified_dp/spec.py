@@ -19,7 +19,7 @@ Other kinds, with their keys:
     gaussian-dp               mu                                                      (sampling)
     mixture-of-gaussians      sigma, sensitivities = [..], probabilities = [..]       (sampling)
     exponential               bounded_range                                           (sampling)
-    zcdp                      rho, [xi]
+    zcdp                      rho, [xi]                                               (sampling)
     renyi                     renyi_orders = [..], epsilons = [..]
     laplace-vector            scale, sensitivity                                      (sampling)
     discrete-laplace-vector   scale, sensitivity                                      (sampling)
@@ -27,8 +27,8 @@ Other kinds, with their keys:
     tree-aggregation          noise_multiplier, steps
     matrix-gaussian           noise_multiplier, column = [..], rounds, [separation], [participations]
     shuffled-local            users, [epsilon0], [odds]
-    noisy-max                 scale, sensitivity, [monotone]
-    sparse-vector             threshold_scale, query_scale, answers, sensitivity, [monotone]
+    noisy-max                 scale, sensitivity, [monotone], [selected]
+    sparse-vector             [threshold_scale], query_scale, answers, sensitivity, [monotone], [threshold_sigma]
     partition-selection       threshold, partitions, [sigma], [scale]
     composition               releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample,
                               or selection
@@ -44,7 +44,8 @@ number of runs of what the table states.
 
 group_size = 3 at the top, before the tables: neighbours differ in that many records instead of one.
 
-`certify` also takes ranges: noise_multiplier = { rounded = "1.1" } or { from = "1.05", to = "1.15" } (`ranges`).
+`certify`, `delta`, `epsilon` also take ranges (`ranges`): noise_multiplier = { rounded = "1.1" }
+or { from = "1.05", to = "1.15" }.
 
 Numbers may be quoted or not: TOML's own numbers are taken as the decimals that are written. Keys in messages
 count from 1: `mechanism[2].sampling.probability` belongs to the second [[mechanism]].

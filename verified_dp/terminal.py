@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import suppress
 from types import TracebackType
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 PATIENCE = 2.0
 """Seconds of silence before progress is shown on a terminal, then every second."""
@@ -36,9 +36,11 @@ def paint(words: str, verdict: str) -> str:
 class Progress:
     """Shows on standard error, where that is a terminal, what runs: one line that is written over.
 
-    A context manager; call it with a short text before each long step.
+    A context manager; call it with a short text before each long step. Inside of another one it takes the line over.
     limit: the seconds that were stated, of which the share that is over is shown.
     """
+
+    _entered: ClassVar[list[Progress]] = []
 
     def __init__(self, title: str, limit: float | None = None) -> None:
         self._title, self._text, self._limit = title, "working", limit
@@ -49,7 +51,9 @@ class Progress:
         self._text = text
 
     def __enter__(self) -> Progress:
-        if is_terminal(sys.stderr):
+        self._start = time.monotonic()
+        self._entered.append(self)
+        if self._entered == [self] and is_terminal(sys.stderr):
             self._thread = threading.Thread(target=self._show, daemon=True)
             self._thread.start()
         return self
@@ -57,6 +61,7 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._done.set()
+        self._entered.remove(self)
         if self._thread is not None:
             self._thread.join()
 
@@ -65,9 +70,10 @@ class Progress:
         known = "so far" if self._limit is None else f"of {self._limit:.3g} s, {seconds / self._limit:.0%}"
         return escaped(f"{self._title}: {self._text} ({seconds:.0f} s {known})")
 
-    def clear(self) -> None:
-        """Wipe the line before a result is written below it."""
-        if self._thread is not None and is_terminal(sys.stderr):
+    @classmethod
+    def clear(cls) -> None:
+        """Wipe the line, if there is one, before a result is written below it."""
+        if any(one._thread is not None for one in cls._entered) and is_terminal(sys.stderr):
             with suppress(OSError, ValueError):
                 _put("\r\x1b[K")
 
@@ -80,7 +86,8 @@ class Progress:
         """One line, written over every second and wiped at the end."""
         wait, shown = PATIENCE, False
         while not self._done.wait(wait):
-            _put(f"\r\x1b[K{self.line(time.monotonic() - self._start)[:_columns()]}")
+            inner = (self._entered or [self])[-1]
+            _put(f"\r\x1b[K{inner.line(time.monotonic() - inner._start)[:_columns()]}")
             wait, shown = 1.0, True
         if shown:
             _put("\r\x1b[K")

@@ -8,7 +8,7 @@
    What is trusted when the program says "accepted": Coq's extraction, these files of directives, zarith, the OCaml
    compiler, and that checker_main.ml prints what `answer` gives. *)
 Require Import String Reals ZArith List Lia Bool.
-From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian.
+From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events.
 Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNativeString.
 Import ListNotations.
 Open Scope Z_scope.
@@ -65,25 +65,48 @@ Proof. intros HP HQ HK HD HA Hd Hb n H. apply HS_dp in H. rewrite pow_exact in H
   assert (NK : (0 < n)%nat) by apply Pos2Nat.is_pos. destruct n; [lia|]. now inversion N. Qed.
 
 (* ---------- the whole program ---------- *)
-(* For each kind: nothing more (its law is given), or a sampled Gaussian step that its law must be found above. *)
+(* For each kind: nothing more (its law is given), or a sampled Gaussian step that its law must be found above (below). *)
 Definition same_order (o : option order) (g : gaussian_step) : bool :=
   match o, in_order g with Some Remove, Remove | Some Add, Add => true | _, _ => false end.
 Definition found (o : option order) (p : problem) (k : kind) (g : gaussian_step) : bool :=
   match direction p with Above => true | Below => false end && same_order o g
   && covers g (h_num p) (h_den p) (bits p) (step_law k).
-Fixpoint all_found (o : option order) (p : problem) (ks : list kind) (gs : list (option gaussian_step)) : bool :=
+Definition found_below (o : option order) (p : problem) (k : kind) (g : gaussian_step) : bool :=
+  match direction p with Above => false | Below => true end && same_order o g
+  && covers_below g (h_num p) (h_den p) (bits p) (step_law k).
+Fixpoint all_found (f : kind -> gaussian_step -> bool) (ks : list kind) (gs : list (option gaussian_step)) : bool :=
   match ks, gs with
   | [], [] => true
-  | _ :: ks, None :: gs => all_found o p ks gs
-  | k :: ks, Some g :: gs => found o p k g && all_found o p ks gs
+  | _ :: ks, None :: gs => all_found f ks gs
+  | k :: ks, Some g :: gs => f k g && all_found f ks gs
   | _, _ => false
   end.
 Definition decide (o : option order) (p : problem) (gs : list (option gaussian_step)) : bool :=
-  accept_N p && all_found o p (kinds p) gs.
+  accept_N p && all_found (found o p) (kinds p) gs.
+Definition decide_below (o : option order) (p : problem) (gs : list (option gaussian_step)) : bool :=
+  accept_N p && all_found (found_below o p) (kinds p) gs.
+(* With no kinds: one Gaussian step at eps, by one event. *)
+Definition decide_event (o : option order) (p : problem) (g : gaussian_step) : bool := same_order o g && by_event g p.
+Definition judge (o : option order) (p : problem) (gs : list (option gaussian_step)) : bool :=
+  match kinds p, gs with
+  | [], [Some g] => decide_event o p g
+  | [], _ => false
+  | _, _ => match direction p with Above => decide o p gs | Below => decide_below o p gs end
+  end.
+Lemma judge_above o p gs : kinds p <> [] -> direction p = Above -> judge o p gs = decide o p gs.
+Proof. unfold judge. intros N D. rewrite D. now destruct (kinds p), gs as [|[]]. Qed.
+Lemma judge_below o p gs : kinds p <> [] -> direction p = Below -> judge o p gs = decide_below o p gs.
+Proof. unfold judge. intros N D. rewrite D. now destruct (kinds p), gs as [|[]]. Qed.
+Lemma same_order_ok o g : same_order (Some o) g = true -> in_order g = o.
+Proof. unfold same_order. destruct o, (in_order g); auto; discriminate. Qed.
 Lemma found_ok o p k g : found (Some o) p k g = true -> direction p = Above /\ in_order g = o
   /\ covers g (h_num p) (h_den p) (bits p) (step_law k) = true.
-Proof. unfold found, same_order. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
-  destruct (direction p), o, (in_order g); auto; discriminate. Qed.
+Proof. unfold found. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
+  apply same_order_ok in O. destruct (direction p); auto; discriminate. Qed.
+Lemma found_below_ok o p k g : found_below (Some o) p k g = true -> direction p = Below /\ in_order g = o
+  /\ covers_below g (h_num p) (h_den p) (bits p) (step_law k) = true.
+Proof. unfold found_below. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
+  apply same_order_ok in O. destruct (direction p); auto; discriminate. Qed.
 
 (* ---------- which problem was decided ---------- *)
 Definition told_kind (k : kind) : string * list Z :=
@@ -130,8 +153,8 @@ Proof. destruct p as [s B en ed hn hd ks hs b], p' as [s' B' en' ed' hn' hd' ks'
   subst; auto. Qed.
 
 (* What the program prints: which problem it decided, and how. *)
-Definition answer (o : option order) (p : problem) (gs : list (option gaussian_step)) := (told o p gs, decide o p gs).
-Theorem answer_ok o p gs o' p' gs' : answer o p gs = (told o' p' gs', true) -> decide o' p' gs' = true.
+Definition answer (o : option order) (p : problem) (gs : list (option gaussian_step)) := (told o p gs, judge o p gs).
+Theorem answer_ok o p gs o' p' gs' : answer o p gs = (told o' p' gs', true) -> judge o' p' gs' = true.
 Proof. unfold answer. intros E. assert (E1 := f_equal fst E). assert (E2 := f_equal snd E). cbn [fst snd] in E1, E2.
   destruct (told_all _ _ _ _ _ _ E1) as [-> [-> ->]]. exact E2. Qed.
 

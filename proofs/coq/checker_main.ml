@@ -4,7 +4,7 @@
    The input is words: "above" or "below"; bits, eps_num, eps_den, h_num, h_den; the number of kinds of steps, and for
    each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
    last, sum, infinity; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
-   found above in that order: "sampled", q_num, q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the
+   found above (below) in that order; with no kinds at all, one such step, and its test is the event: "sampled", q_num, q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the
    tests. *)
 let next () = Scanf.scanf " %s" (fun w -> w)
 let word () = match next () with "" -> failwith "less input than a problem" | w -> w
@@ -63,7 +63,7 @@ let read () =
   let hints = list hint in
   let bound = number () in
   let order = order () in
-  let sources = List.init (List.length kinds) (fun _ -> source order) in
+  let sources = List.init (max 1 (List.length kinds)) (fun _ -> source order) in
   if next () <> "" then failwith "more input than a problem";
   (order, { Checker.direction; bits; eps_num; eps_den; h_num; h_den; kinds; hints; bound }, sources)
 

@@ -90,7 +90,7 @@ def kill_and_finish(folder: Path, charges: int, kills: int, seed: int) -> None:
 
 @pytest.mark.theorem("T114-safe-rounding")
 def test_killed_writers_lose_and_double_nothing(tmp_path: Path) -> None:
-    kill_and_finish(tmp_path, charges=120, kills=3, seed=1)
+    kill_and_finish(tmp_path, charges=60, kills=2, seed=1)
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import math
 import statistics
@@ -21,20 +22,17 @@ PAGE_TEXT = """# Beside other accountants
 Written by `python tests/benchmarks/tables.py build/bench.json docs/benchmark.md` from one run of `make bench`:
 {versions}. {note}
 
-Each case and accountant has a process of its own, pinned to one core. Times are milliseconds of processor time, the
-least of a few calls, from the constructor to the answer, with all caches of this package cleared. Ours is asked for
-certified enclosures of 6, 12 and 50 digits, both orders of add-or-remove; the others for what they give with the
-setting that is named. In brackets stands the *certified error*: how far, relative to the truth, the answer lies outside
-of the narrowest certified interval, with its sign; below the truth is negative. An accountant that has no such
-mechanism or question has no entry; a dash is an error or more than the time limit.
+Each case and accountant has a process of its own, pinned to one core. Times are processor time, the least of a few
+calls, from the constructor to the answer, with all caches of this package cleared. Ours is asked for certified
+enclosures of 6, 12 and 50 digits, both orders of add-or-remove; the others for what they give with the setting that is
+named. [Case by case](benchmark.csv): milliseconds and *certified error*, how far, relative to the truth, the answer
+lies outside of the narrowest certified interval; below the truth is negative.
 
 ## In sum
 
-The other's time over ours: above 1 we are faster. *Worst* is the case with the least ratio.
+The other's time over ours: above 1 we are faster.
 
 {summary}
-
-{axes}
 
 ## Memory
 
@@ -143,45 +141,42 @@ def markdown(result: Record) -> str:
 
 def page(result: Record, note: str) -> str:
     """docs/benchmark.md."""
-    rows = with_errors(result["records"])
+    rows = of_others(with_errors(result["records"]))
     return PAGE_TEXT.format(
         versions=", ".join(f"{name} {number}" for name, number in result["versions"].items()), note=note,
-        summary="\n".join(_summary_lines(result["summary"])), memory="\n".join(_memory_lines(rows)),
-        axes="\n\n".join(_axis_lines(rows)), wrong="\n".join(_wrong_lines(rows)) or "None.",
+        summary="\n".join(_summary_lines(of_others(result["summary"], "peer"))), memory="\n".join(_memory_lines(rows)),
+        wrong="\n".join(_wrong_lines(rows)) or "None.",
         failed="\n".join(_failed_lines(rows)) or "Nothing.")
 
 
+def of_others(rows: Iterable[Record], key: str = "accountant") -> list[Record]:
+    """Without another version of this package, which is of no interest to others."""
+    return [row for row in rows if not row[key].startswith("before")]
+
+
 def _summary_lines(summary: list[Record]) -> Iterable[str]:
-    yield "| asked | ours | other | cases | geometric mean | worst | where we lose |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| asked | ours | other | cases | geometric mean | where we lose |"
+    yield "|---|---|---|---|---|---|"
     for row in summary:
-        lose = "; ".join(row["we_lose"]) or "nowhere"
+        lose = "; ".join(row["we_lose"][:_NAMED]) or "nowhere"
+        more = f"; {len(row['we_lose']) - _NAMED} more" if len(row["we_lose"]) > _NAMED else ""
         yield (f"| {row['quantity']} | {row['ours'].split()[-1]} digits | {row['peer']} | {row['cases']} | "
-               f"{row['geometric_mean']:.3g} | {row['worst']:.3g}: {row['worst_case']} | {lose} |")
+               f"{row['geometric_mean']:.3g} | {lose}{more} |")
 
 
-def _axis_lines(rows: list[Record]) -> Iterable[str]:
-    """One table for each axis and quantity: a line for each case, a column for each accountant that answers there."""
-    for axis in dict.fromkeys(row["axis"] for row in rows):
-        for quantity in ("delta", "epsilon"):
-            chosen = [row for row in rows if row["axis"] == axis and row["quantity"] == quantity]
-            names = list(dict.fromkeys(row["accountant"] for row in chosen))
-            lines = [f"## By {axis}: {quantity}", "", f"| case | {' | '.join(names)} |"]
-            lines.append("|---" * (len(names) + 1) + "|")
-            for case in dict.fromkeys(row["case"] for row in chosen):
-                cells = {row["accountant"]: _cell(row) for row in chosen if row["case"] == case}
-                lines.append(f"| {case} | " + " | ".join(cells.get(name, "") for name in names) + " |")
-            yield "\n".join(lines)
+_NAMED = 2
+"""Cases that are named where we lose."""
 
 
-def _cell(row: Record) -> str:
-    if "seconds" not in row:
-        return "-"
-    time = f"{1000 * row['seconds']:.3g}"
-    if row["accountant"] in OURS:
-        return time
-    error = row["certified_error"]
-    return time if error is None else f"{time} ({error:.0e})" if error else f"{time} (0)"
+def cases(rows: list[Record]) -> str:
+    """Case by case, as CSV."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([
+        ["axis", "quantity", "case", "accountant", "milliseconds", "certified_error"],
+        *([row["axis"], row["quantity"], row["case"], row["accountant"],
+           f"{1000 * row['seconds']:.3g}" if "seconds" in row else "",
+           "" if row["certified_error"] is None else f"{row['certified_error']:.0e}"] for row in of_others(rows))])
+    return stream.getvalue()
 
 
 def _memory_lines(rows: list[Record]) -> Iterable[str]:
@@ -208,7 +203,8 @@ def _failed_lines(rows: list[Record]) -> Iterable[str]:
         if "error" in row:
             found.setdefault((row["accountant"], row["error"]), []).append(f"{row['case']} ({row['quantity']})")
     for (name, error), cases in found.items():
-        yield f"* {name}: {error}: {'; '.join(cases)}"
+        yield f"* {name}: {error}: {'; '.join(cases[:_NAMED])}" + (
+            f"; {len(cases) - _NAMED} more" if len(cases) > _NAMED else "")
 
 
 def draw(path: Path, records: list[Record]) -> None:
@@ -258,6 +254,7 @@ def main() -> None:
     options = parser.parse_args()
     result = json.loads(options.result.read_text(encoding="utf-8"))
     options.page.write_text(page(result, options.note), encoding="utf-8")
+    options.page.with_suffix(".csv").write_text(cases(with_errors(result["records"])), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ TYPED = [
                                        "truncated-poisson", "without-replacement", "with-replacement"}),
     (("ledger", "ch"), {"charge"}),
     (("ledger", "init", "--kind", "approx"), {"approximate-dp"}), (("ledger", "status", "--eps"), {"--epsilon"}),
-    (("certify", "--relation", "re"), {"remove", "replace"}), (("completion", "f"), {"fish"}),
+    (("convert", "--relation", "re"), {"remove", "replace"}), (("completion", "f"), {"fish"}),
     (("curve", "--table", "mark"), {"markdown"}), (("--vers",), {"--version"})]
 
 

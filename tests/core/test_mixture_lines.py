@@ -13,7 +13,6 @@ import pytest
 from flint import acb, arb, ctx
 
 from verified_dp.core.engines.mixture_lines import mirrored
-from verified_dp.core.engines.tilted_moments import _strip_factor
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
 
 SEEDS = range(40)
@@ -143,7 +142,7 @@ def check_growth_anywhere(one: Random) -> None:
     tau = np.arange(-reach, reach, step)
     most = log_integral(one.log_size(x, tau, 0.0), step) + abs(y) * one.far * half / s**2
     with ctx.workprec(64):
-        most += float(_strip_factor(one.law, arb(x), arb(half)).log())
+        most += float(one.law.enclose_strip_factor(arb(x), arb(0), arb(half)).log())
     for line in (half, -half):
         assert log_integral(one.log_size(complex(x, y), tau, line), step) <= most + 1e-9, (one.law, x, y, line)
 

@@ -78,7 +78,7 @@ def some_norms(records: int, readings: int, seed: int = 1, spread: float = 0.3) 
 
 
 @pytest.mark.theorem("T115-squared-sensitivity")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(norm=NORMS, clipping=st.sampled_from([1.0, 0.1, 3.3, 1e-20]), parts=st.sampled_from([2, 64, 1024]))
 def test_squares_are_above_and_close(norm: float, clipping: float, parts: int) -> None:
     training = Training(1, Fraction(clipping), Fraction(1, 2))
@@ -192,7 +192,7 @@ def test_bound_beyond_holds_inside_the_bucket(order: str) -> None:
         shares = shares_on(q, order, tilt, hull)
         at_low = arb(str(on_line(0.5))) * (1 + arb("1e-12"))
         start, share = bound_beyond(hull, shares, at_low, arb(theta), acb(tilt, omega))
-        for v in (0.5, 0.56, 0.625):
+        for v in (0.5, 0.625):
             bound = float(start + share * (v - 0.5) * 8)
             assert float(mpmath.log(on_line(v))) < bound
             for w in (30, 41):
@@ -249,14 +249,14 @@ def test_epsilons_between_two_doubles(epsilon: Fraction | str) -> None:
 def test_shared_tables_enclose_each_record_alike() -> None:
     """To the bit, whichever records stand beside it; with what the records' own tables find; all others are wide."""
     counts = replace(count_array(some_norms(600, 6), TRAINING, "raw", 32, repeats=50), readings=None)
-    tables = pickle.loads(pickle.dumps(shared_epsilons(counts.take(np.arange(0, 600, 5)), "1e-5", width="1/5")))
+    tables = pickle.loads(pickle.dumps(shared_epsilons(counts.take(np.arange(0, 600, 10)), "1e-5", width="1/5")))
     lower, upper = tables.enclose(counts)
     mixed = np.random.default_rng(5).permutation(600)
     for some in (mixed, mixed[:7], mixed[:513]):
         again = tables.enclose(counts.take(some))
         assert np.array_equal(again[0], lower[some]) and np.array_equal(again[1], upper[some])
-    own = individual_epsilons(counts.take(np.arange(40)), "1e-5", width="1/5", alone=0)
-    assert (own.lower <= upper[:40]).all() and (lower[:40] <= own.upper).all()
+    own = individual_epsilons(counts.take(np.arange(10)), "1e-5", width="1/5", alone=0)
+    assert (own.lower <= upper[:10]).all() and (lower[:10] <= own.upper).all()
     assert tables.narrow(lower, upper).mean() > 0.9
     with pytest.raises(InvalidInput, match="as the tables are"):
         tables.enclose(counts.coarser(16))

@@ -1,4 +1,4 @@
-"""The command line's `convert` and `certify --history`."""
+"""The command line's `convert`, with and without a claim."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from verified_dp import Gaussian, Laplace, PoissonSampled, Shuffled
+from verified_dp import Gaussian, Laplace, PoissonSampled, Shuffled, certify
 from verified_dp.cli import main
 from verified_dp.core.kernel.certificate.check import verify
 from verified_dp.spec import parse_spec
@@ -41,8 +41,10 @@ def test_files_become_specifications(
 
 @pytest.mark.parametrize("source", FILES)
 def test_histories_are_certified(source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["certify", "--history", stored(tmp_path, source), "--from", source, "--delta", "1e-5"]
-    assert main([*words, "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert main(["convert", stored(tmp_path, source), "--from", source, "--delta", "1e-5"]) == 0
+    spec = tmp_path / f"{source}.toml"
+    spec.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert main(["certify", str(spec), "--out", str(tmp_path / "out"), "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert row["verdict"] == "proved" and row["claimed"]["delta"] == "1e-5"
     found = verify(Path(row["certificate"]).read_bytes())
@@ -54,13 +56,12 @@ def test_histories_are_certified(source: str, tmp_path: Path, capsys: pytest.Cap
 
 def test_shuffled_histories_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     history = stored(tmp_path, "opacus")
-    words = ["certify", "--history", history, "--delta", "1e-5", "--out", str(tmp_path / "out")]
-    assert main([*words, "--sampling", "shuffled"]) == 0
+    assert main(["convert", history, "--from", "opacus", "--sampling", "shuffled", "--delta", "1e-5"]) == 0
     told = capsys.readouterr().out
-    assert "- Epochs were shuffled" in told and "issues 571 and 819" in " ".join(told.split())
-    assert verify((tmp_path / "out" / "opacus.json").read_bytes()).verdict == "proved"
-    assert main(["convert", history, "--from", "opacus", "--sampling", "shuffled"]) == 0
-    assert parse_spec(capsys.readouterr().out).composition.parts[0] == (Shuffled(Gaussian("1.1"), 4), 5)
+    assert "# Epochs were shuffled" in told and "issues 571 and 819" in " ".join(told.replace("#", "").split())
+    found = parse_spec(told)
+    assert found.composition.parts[0] == (Shuffled(Gaussian("1.1"), 4), 5)
+    assert found.claim is not None and certify(found).verdict == "proved"
 
 
 @pytest.mark.parametrize(("words", "code", "message"), [
@@ -69,12 +70,10 @@ def test_shuffled_histories_on_the_command_line(tmp_path: Path, capsys: pytest.C
     (["convert", "FILE", "--from", "dp-accounting", "--relation", "nearby"], 2, "relation must be one of"),
     (["convert", "FILE", "--from", "dp-accounting", "--sampling", "shuffled"], 2, "sampling must be left out"),
     (["certify"], 2, "required: CLAIM"),
-    (["certify", "a.toml", "--delta", "1e-5"], 2, "history must be given"),
-    (["certify", "a.toml", "--history", "FILE", "--delta", "1e-5"], 2, "left out"),
-    (["certify", "--history", "FILE"], 2, "delta must be given"),
-    (["certify", "--history", "FILE", "--delta", "1e-5", "--from", "dp-accounting", "--relation", "replace"], 3,
+    (["convert", "FILE", "--from", "dp-accounting", "--delta", "0"], 2, "delta must be in (0, 1)"),
+    (["convert", "FILE", "--from", "dp-accounting", "--relation", "replace"], 3,
      "PoissonSampledDpEvent.LaplaceDpEvent: on a sample under replace"),
-    (["certify", "--history", "FILE", "--delta", "1e-5", "--from", "dp-accounting"], 0, ""),
+    (["convert", "FILE", "--from", "dp-accounting", "--delta", "1e-5"], 0, ""),
 ])
 def test_mistakes_are_told_in_one_line(
         words: list[str], code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,12 +11,12 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpf
 
-from verified_dp.core.engines.expansion_forms import enclose_exponent_derivatives
 from verified_dp.core.engines.tilted_moments import tabulate_moments
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.papers.saddlepoint.bounds import bound_distance, enclose_saddle, enclose_state
 from verified_dp.papers.saddlepoint.method import SaddleCurve, enclose_composed_cgf, estimate_series
+from verified_dp.papers.symbolic.series import enclose_exponent_derivatives
 from verified_dp.search.deadline import Budget
 from verified_dp.search.expansion import choose_moment_rules
 from verified_dp.search.one_direction import OneDirection

@@ -14,7 +14,7 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpc, mpf
 
-from verified_dp.core.engines.expansion import ExpansionWitness, bound_rays, enclose_expansion
+from verified_dp.core.engines.expansion import ExpansionWitness, Poles, enclose_expansion
 from verified_dp.core.engines.expansion_cells import (
     Cover,
     Ray,
@@ -22,11 +22,11 @@ from verified_dp.core.engines.expansion_cells import (
     bound_beyond,
     bound_cells,
     bound_derivative,
-    bound_far_expansion,
+    bound_expansion_integral,
     bound_modulus,
+    bound_rays,
     enclose_steps,
 )
-from verified_dp.core.engines.expansion_forms import ExpandedPoles, KeptPoles
 from verified_dp.core.engines.polynomials import hermite_coefficients
 from verified_dp.core.engines.tilted_moments import NO_NODES, MomentRule, tabulate_moments
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
@@ -43,7 +43,7 @@ from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.saddle import choose_saddle
 
 THEOREM = pytest.mark.theorem("T141-certified-expansions")
-ORDERS = range(5)
+ORDERS = range(7)
 MASSES = ((Fraction(1, 2), Fraction(3, 10)), (Fraction(3, 10), Fraction(3, 10)), (Fraction(1, 5), Fraction(2, 5)))
 """Three outcomes with losses log(5/3), 0, -log 2: skew, no lattice."""
 COUNT, TILT = 60, Fraction(3, 4)
@@ -85,7 +85,7 @@ def test_intervals_contain_the_contours_digits(loss: ComposedLoss, target: float
     epsilon = epsilon_at(loss, target)
     true = truth(loss, epsilon)
     assert true.upper - true.lower < true.lower * arb("1e-11")
-    for order in ORDERS:
+    for order in (0, 3, 6):
         bounds, _, _ = ExpansionCurve(loss, order).delta(epsilon)
         assert holds(bounds, true), order
     assert bounds.upper - bounds.lower < true.upper / 10
@@ -145,7 +145,7 @@ def three() -> ComposedLoss:
 @pytest.fixture
 def steps() -> Iterator[Steps]:
     with ctx.workprec(256):
-        yield enclose_steps(tabulate_moments(three(), [MomentRule(Fraction(1, 4))], 256), ball(TILT), 4)
+        yield enclose_steps(tabulate_moments(three(), [MomentRule(Fraction(1, 4))], 256), ball(TILT), 6)
 
 
 def transform(oracle: ModuleType, z: mpc) -> mpc:
@@ -204,9 +204,9 @@ def test_cells_cover_what_is_left_out(steps: Steps, oracle: ModuleType, order: i
     for reach in (1, 5):
         ends = [ball(Fraction(i, 32) * Fraction(str(mp.nstr(unit, 8)))) for i in range(1, 32 * reach + 1)]
         with ctx.workprec(256):
-            found = bound_cells(steps, KeptPoles(steps.tilt), order, factors, ends)
+            found = bound_cells(steps, Poles(steps.tilt), order, factors, ends)
         true = mpmath.quad(integrand, mpmath.linspace(0, number(ends[-1]), 4 * reach), maxdegree=3)
-        assert true <= number(found) < (1.5, 5, 8, 20, 45)[order] * true, (reach, number(found) / true)
+        assert true <= number(found) < (1.5, 5, 8, 20, 45, 100, 250)[order] * true, (reach, number(found) / true)
 
 
 @THEOREM
@@ -222,10 +222,12 @@ def test_modulus_and_rays(steps: Steps, oracle: ModuleType) -> None:
     assert all(abs(normalised(oracle, steps, mpf(w))) <= beyond for w in (2, 3, 7, 40))
     true = mpmath.quad(lambda w: abs(normalised(oracle, steps, w)) / poles(oracle, w), mpmath.linspace(2, 40, 60),
                        maxdegree=3)
-    assert true <= number(bound_rays(table, steps, rays))
+    assert true <= number(bound_rays(table, steps, Poles(steps.tilt), Cover((Fraction(2),), rays)))
     factors = hermite_coefficients(steps.cumulants, 4)
     far = mpmath.quad(lambda w: abs(expanded(steps, 4, w)) / poles(oracle, w), mpmath.linspace(0.9, 9, 40), maxdegree=3)
-    assert far <= number(bound_far_expansion(steps, KeptPoles(steps.tilt), factors, arb("0.9"))) < 4 * far
+    poles_at, start = Poles(steps.tilt), arb("0.9")
+    found = poles_at.bound_beyond(start) * bound_expansion_integral(steps.cumulants[2], factors, start)
+    assert far <= number(found) < 4 * far
 
 
 @THEOREM
@@ -241,7 +243,7 @@ def test_the_ladder(power: int, gap: str, oracle: ModuleType) -> None:
 
     true = mpmath.quad(integrand, mpmath.linspace(0, 16, 33))
     with ctx.workprec(200):
-        found = KeptPoles(arb("1.25")).enclose_series(ball(Fraction(gap)), arb("1.5"), {power: arb(1)})
+        found = Poles(arb("1.25")).enclose_series(ball(Fraction(gap)), arb("1.5"), {power: arb(1)})
     assert abs(number(found) - true) < mpf("1e-14") * (1 + abs(true)) and found.rad() < arb("1e-30")
 
 
@@ -260,84 +262,11 @@ def test_the_interval_moves_with_what_it_rests_on(composed: Callable[..., Compos
     assert not holds(wrong.enclose_delta(epsilon)[0], true)
 
 
-STEEPEST = pytest.mark.theorem("T171-steepest-descent")
-
-
-@STEEPEST
-@pytest.mark.parametrize(("loss", "target"), list(random_cases(6)), ids=lambda x: x if isinstance(x, float) else "")
-def test_intervals_of_the_published_series_contain_the_contours_digits(loss: ComposedLoss, target: float) -> None:
-    """MSD0 to MSD3, each inside its own interval; the series is the one that is estimated."""
-    epsilon = epsilon_at(loss, target)
-    true = truth(loss, epsilon)
-    answer = paper_method("saddlepoint", {"order": "3"}).curve(loss, epsilon, 8, Budget(20)).delta(epsilon)
-    for n in range(4):
-        bounds, series, used = ExpansionCurve(loss, 2 * n, expanded=1).delta(epsilon)
-        assert holds(bounds, true) and used["expansion_order"] == str(2 * n)
-        with ctx.workprec(128):
-            assert abs(series / arb(answer.estimates[f"MSD{n}"]) - 1) < arb("1e-14")
-        assert not holds(Bounds(series.lower(), series.upper(), {}), true)
-
-
-@STEEPEST
-def test_the_published_series_is_proved_narrow_at_tiny_delta(composed: Callable[..., ComposedLoss]) -> None:
-    """s = 2, q = .01, k = 3000: relative widths at delta 1e-12, and where the poles are near."""
-    loss, widths = composed("remove", "1/100", "2", 3000), {}
-    for epsilon in (Fraction(7, 10), Fraction(2)):
-        for n in range(4):
-            bounds, series, _ = ExpansionCurve(loss, 2 * n, expanded=1).delta(epsilon)
-            widths[epsilon, n] = float((bounds.upper - bounds.lower) / series)
-    assert widths[2, 0] > 20 * widths[2, 1] > 100 * widths[2, 2] > 400 * widths[2, 3]
-    assert widths[2, 3] < 1e-5 and min(widths[Fraction(7, 10), n] for n in range(4)) > 1e-2
-
-
-@STEEPEST
-def test_the_poles_count_in_the_derivative(steps: Steps, oracle: ModuleType) -> None:
-    """F^(j) at t and what the poles add along t + iv, by mpmath; the damping is |t(1+t)/((t+iv)(1+t+iv))|."""
-    form, t = ExpandedPoles(ball(TILT)), oracle.real(TILT)
-
-    def poles_alone(z: mpc) -> mpc:
-        return -mp.log(z) - mp.log(1 + z)
-
-    found = form.enclose_cumulants(steps.cumulants)
-    for j in range(1, 7):
-        true = mpmath.diff(poles_alone, t, j)
-        assert abs(number(found[j] - steps.cumulants[j]) - true) < mpf("1e-12") * (1 + abs(true))
-        for v in ("0", "0.4", "3"):
-            size = abs(mpmath.diff(poles_alone, t + 1j * mpf(v), j))
-            assert size <= float(form.bound_more(j)) * (1 + 1e-9)
-        assert j == 1 or float(form.bound_more(j)) < 1.001 * abs(true)
-    for v in ("0.4", "3"):
-        true = t * (1 + t) / poles(oracle, mpf(v))
-        assert true <= float(form.bound_damping(arb(v))) * (1 + 1e-12) < 1.001 * true
-
-
-@STEEPEST
-@pytest.mark.parametrize("order", [0, 2, 4])
-def test_cells_cover_what_the_series_leaves_out(steps: Steps, oracle: ModuleType, order: int) -> None:
-    """The integral of |Psi - Psi_N| / (t(1+t)) by quadrature: below the bound."""
-    form, t = ExpandedPoles(ball(TILT)), oracle.real(TILT)
-    whole = replace(steps, cumulants=form.enclose_cumulants(steps.cumulants))
-    factors = hermite_coefficients(whole.cumulants, order)
-    slope = number(whole.cumulants[1] - steps.cumulants[1])
-
-    def integrand(w: mpf) -> mpf:
-        damped = normalised(oracle, steps, w) * t * (1 + t) / ((t + 1j * w) * (1 + t + 1j * w))
-        return abs(damped * mp.exp(-1j * w * slope) - expanded(whole, order, w)) / (t * (1 + t))
-
-    unit = 1 / mp.sqrt(number(whole.cumulants[2]))
-    ends = [ball(Fraction(i, 32) * Fraction(str(mp.nstr(unit, 8)))) for i in range(1, 161)]
-    with ctx.workprec(256):
-        found = bound_cells(whole, form, order, factors, ends)
-    true = mpmath.quad(integrand, mpmath.linspace(0, number(ends[-1]), 20), maxdegree=3)
-    assert true <= number(found) < 60 * true, number(found) / true
-
-
-@pytest.mark.parametrize("name", ["saddlepoint", "edgeworth"])
-def test_both_methods_return_the_interval_of_the_asked_order(composed: Callable[..., ComposedLoss], name: str) -> None:
+def test_the_method_returns_the_interval_of_the_asked_order(composed: Callable[..., ComposedLoss]) -> None:
     loss, epsilon = composed("add", "1/100", "2", 3000, "1/30"), Fraction(1)
     true, widths = truth(loss, epsilon), []
     for order in (1, 3):
-        answer = paper_method(name, {"order": str(order)}).curve(loss, epsilon, 8, Budget(20)).delta(epsilon)
+        answer = paper_method("saddlepoint", {"order": str(order)}).curve(loss, epsilon, 8, Budget(20)).delta(epsilon)
         bounds, series, _ = ExpansionCurve(loss, order).delta(epsilon)
         assert answer.bounds is not None and holds(answer.bounds, true)
         assert answer.parameters["expansion_order"] == str(order)
@@ -351,17 +280,17 @@ def test_the_narrowest_order_is_taken_where_none_is_asked(composed: Callable[...
     loss, epsilon = composed("remove", "1/100", "2", 3000), Fraction(1)
     bounds, _, used = ExpansionCurve(loss).delta(epsilon)
     each = [ExpansionCurve(loss, order).delta(epsilon)[0] for order in ORDERS]
-    assert used["expansion_order"] == "4" and holds(bounds, each[0])
+    assert used["expansion_order"] == "6" and holds(bounds, each[0])
     assert float(bounds.upper - bounds.lower) <= 1.001 * min(float(one.upper - one.lower) for one in each)
 
 
 @THEOREM
 @pytest.mark.parametrize("change", [
-    {"order": 5}, {"order": -1}, {"tilt": Fraction(-1)}, {"tilt": Fraction(0)}, {"expanded": 1, "order": 3},
-    {"expanded": 2}, {"rules": ()}, {"covers": ()}, {"covers": (WHOLE, WHOLE)}], ids=str)
+    {"order": 7}, {"order": -1}, {"tilt": Fraction(-1)}, {"tilt": Fraction(0)}, {"rules": ()}, {"covers": ()},
+    {"covers": (WHOLE, WHOLE)}], ids=str)
 def test_a_witness_that_meets_no_side_condition(change: dict[str, object]) -> None:
     loss, rule = three(), MomentRule(Fraction(1, 4))
-    witness = ExpansionWitness(Fraction(1), 2, 0, (rule,), (WHOLE,), 128)
+    witness = ExpansionWitness(Fraction(1), 2, (rule,), (WHOLE,), 128)
     assert witness.applies(loss) and not replace(witness, **change).applies(loss)  # type: ignore[arg-type]
 
 
@@ -375,12 +304,3 @@ def test_cells_and_rays_leave_no_gap(change: dict[str, object]) -> None:
     assert WHOLE.joins(0, False) and not replace(WHOLE, **change).joins(0, False)  # type: ignore[arg-type]
     assert not WHOLE.joins(0, True) and replace(WHOLE, top=Fraction(2)).joins(0, True)
     assert not replace(WHOLE, top=Fraction(1)).joins(0, True)
-
-
-@pytest.mark.theorem("T171-steepest-descent")
-@pytest.mark.parametrize("count", [2, 20])
-def test_a_tilt_far_beyond_the_loss_has_an_answer(count: int) -> None:
-    """There the loss hardly varies: its variance is known to be nothing but small."""
-    loss = ComposedLoss("symmetric", ((OddsLoss(Fraction(4), Fraction(1, 10**4), 0), count),), Fraction(0))
-    bounds = ExpansionCurve(loss, 2, Fraction(100), 1).delta(Fraction(1, 10))[0]
-    assert holds(bounds, truth(loss, Fraction(1, 10)))

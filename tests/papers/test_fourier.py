@@ -272,10 +272,10 @@ def test_where_it_does_not_apply(composition: Composition, parameters: dict[str,
 def test_what_runs_is_said_and_the_table_has_its_rows() -> None:
     said: list[str] = []
     profile = privacy_profile(PAPER, "remove", said.append)
-    rows = compare(profile, "delta", "1", ["auto", "fourier"], {"fourier": {"n": 100_000, "L": 12}}).rows
+    rows = compare(profile, "delta", "1", ["auto", "fourier"], {"fourier": {"n": 20_000, "L": 12}}).rows
     assert [row.method for row in rows] == ["auto", "fourier", "fourier"]
-    assert rows[2].outside and "7.3" in rows[2].note and rows[2].parameters["n"] == "100000"
-    assert any("transform of 100000 points" in text for text in said)
+    assert rows[2].outside and "7.3" in rows[2].note and rows[2].parameters["n"] == "20000"
+    assert any("transform of 20000 points" in text for text in said)
 
 
 @pytest.mark.long

@@ -129,7 +129,7 @@ def test_zcdp_covers_its_gaussian(count: int) -> None:
     orders = ["1.5", "2", "4", "8", "16"]
     listed = privacy_profile(compose((Renyi(orders, [Fraction(order) * 2 / 25 for order in orders]), count)), "replace")
     added = privacy_profile(ZCDP(Fraction(2 * count, 25)), "replace")
-    for epsilon in ("-1", "0", "1", "3"):
+    for epsilon in ("-1", "1"):
         truth, above, loose = (p.delta(epsilon, digits=6) for p in (gaussian, known, listed))
         assert truth.upper <= above.upper and above.upper <= loose.upper.as_fraction() * Fraction(1000001, 1000000)
         assert float(above.upper) == pytest.approx(float(added.delta(epsilon).upper), rel=1e-5)

@@ -109,6 +109,13 @@ def test_error_of_coarse_rules_is_covered(oracle: ModuleType, order: str, q: str
     assert seen
 
 
+@pytest.mark.parametrize("tilt", [1.0, 1024.0, 2048.0])
+def test_rules_far_out_keep_the_side_conditions(tilt: float) -> None:
+    """In the add order the nodes of a large tilt lie left of 0; the window must hold 0 all the same."""
+    law = SampledGaussianLoss(Fraction(1, 2), Fraction(1), "add")
+    assert choose_moment_rules(one(law), tilt, 80, 14)[0].is_central(law)
+
+
 def test_rules_that_break_a_side_condition_are_refused() -> None:
     law = SampledGaussianLoss(Fraction(1, 100), Fraction(1), "remove")
     rule = NodeRule(Fraction(0), Fraction(1), Fraction(1, 4), -40, 60)

@@ -53,9 +53,8 @@ Written by `python tests/peers/conformance.py` from `tests/peers/cases.jsonl`. `
 again (dp-accounting 0.6.0, Opacus 1.6.0, prv-accountant 0.2.0, autodp 0.2.3.1, riskcal 1.5.1, OpenDP 0.16.0), runs the
 suites that dp-accounting and Opacus ship, and fails where a question is missing from the table or its outcome changes.
 The other numbers are those of dp_accounting's head (b5b0286), TensorFlow Privacy (03035d5), fourier-accountant and
-saddlepoint_accountant. Questions are those of privacy: deltas, epsilons, Renyi divergences, true positive rates, and
-parameters for a budget; of dp-accounting's 1220 tests in those files 372 put one, of Opacus's 15 ten. The others test
-grids, errors, tails of one implementation's distributions.
+saddlepoint_accountant. Questions are those of privacy; of dp-accounting's 1220 tests in those files 372 put one, of
+Opacus's 15 ten. The others test grids, errors, tails of one implementation's distributions.
 
 {counts}
 
@@ -70,8 +69,8 @@ A number that a test compares with nothing is taken as it is, without tolerance.
 
 ## Numbers below the truth
 
-Each is a finding with its reason, reported in the scripts of `examples/peers`. All of these libraries are useful and
-careful; floating point and bookkeeping are hard. A row has all numbers of a kind, and the one farthest below.
+Each is a finding with its reason, reported in the scripts of `examples/peers`. A row has all numbers of a kind, and the
+one farthest below.
 
 | library | numbers | farthest in the test | of | asked | stated | the truth is at least | why |
 |---|---|---|---|---|---|---|---|

@@ -88,7 +88,7 @@ def test_a_statement_is_not_steered_by_a_title(certificate: Certificate) -> None
 
 
 @pytest.mark.parametrize(("mechanism", "words"), [
-    ('kind = "gaussian"\nsigma = 3\nsensitivity = 2', "One step of the gaussian mechanism (sensitivity 2, sigma 3)"),
+    ('kind = "gaussian"\nsigma = 3\nsensitivity = 2', "One step of the Gaussian mechanism (sensitivity 2, sigma 3)"),
     ('kind = "laplace"\nscale = "10/3"\nsensitivity = 1\ncount = 2', "scale 10/3 (about 3.33333)"),
     ('kind = "finite"\nP = ["1/2", "1/2"]\nQ = ["1/3", "2/3"]', "finite mechanism")])
 def test_other_mechanisms(mechanism: str, words: str) -> None:
@@ -134,4 +134,4 @@ def test_statement_of_random_allocation_counts_its_rounds() -> None:
 
     sampling = {"scheme": "random-allocation", "rounds": 100, "picks": 1, "fixed": False}
     words = _step({"kind": "gaussian", "noise_multiplier": "1", "sampling": sampling, "count": 3})
-    assert "3 steps" in words and "each 100 rounds of random-allocation sampling (fixed False, picks 1)" in words
+    assert "3 steps" in words and "each 100 rounds of random allocation sampling (fixed False, picks 1)" in words

@@ -218,7 +218,7 @@ def test_pictures(tmp_path: Path, suffix: str) -> None:
     profile = privacy_profile(Gaussian("1"), "add")
     for number, curve in enumerate((profile.curve(epsilons=[1, 40, 60]), profile.curve(deltas=["1e-3", "1e-400"]))):
         path = tmp_path / f"{number}.{suffix}"
-        axes = curve.plot(path, title="One release", claim=("1/3", "1e-350"))
+        axes = curve.plot(path=path, title="One release", claim=("1/3", "1e-350"))
         assert path.stat().st_size > 1000 and axes.get_ylim()[0] < -300
         assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == ("One release", "ε", "δ")
         assert [text.get_text() for text in axes.get_legend().get_texts()] == ["proved bound", "claim (1/3, 1e-350)"]

@@ -18,7 +18,7 @@ def test_it_answers_as_its_specification() -> None:
     profile = privacy_profile(Training("1.1", "poisson", "1/50", steps=100).spec())
     assert dpsgd(**SMALL, delta=1e-5) == profile.epsilon("1e-5")
     assert dpsgd(**SMALL, epsilon=0.5, digits=6) .intersect(profile.delta("0.5", digits=6)).lower > 0
-    assert dpsgd(**{**SMALL, "sampling": "without-replacement"}, relation="replace", delta=1e-5).upper > 0
+    assert dpsgd(**{**SMALL, "sampling": "without-replacement"}, relation="replace", delta=1e-5, digits=2).upper > 0
 
 
 @pytest.mark.parametrize(("solve", "stated", "step"), [

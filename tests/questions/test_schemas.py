@@ -12,6 +12,7 @@ import pytest
 from verified_dp.cli import main
 
 jsonschema = pytest.importorskip("jsonschema")
+pytest.importorskip("yaml")
 SCHEMAS = {json.loads(path.read_text())["properties"]["schema"]["const"]: json.loads(path.read_text())
            for path in files("verified_dp").joinpath("schemas").iterdir()
            if path.name.endswith(".json") and not path.name.startswith("certificate.")}
@@ -23,7 +24,7 @@ COMMANDS = [
     ["verify", "a.toml"],
     ["delta", "b.toml", "--epsilon", "1"],
     ["certify", "a.toml", "--html", "a.html", "--max-seconds", "1"],
-    ["report", "a.toml", "--html", "a.html", "--methods", "closed-form", "--no-peers"],
+    ["certify", "kept/a.json", "--html", "a.html", "--methods", "closed-form"],
     ["compare", "a.toml", "--epsilon", "1", "--methods", "auto,berry-esseen,fourier,lattice"],
     ["compare", "a.toml", "--delta", "1e-5", "--methods", "closed-form"],
     ["curve", "a.toml", "--epsilon", "-1:1:3"], ["curve", "a.toml", "--delta", "1e-5,1/3"],
@@ -31,7 +32,7 @@ COMMANDS = [
     ["tradeoff", "a.toml", "--fpr", "0.01", "--max-seconds", "1e-6"],
     ["calibrate", "a.toml", "--solve", "count", "--epsilon", "3", "--delta", "1e-5", "--max-seconds", "1e-6"],
     ["calibrate", "a.toml", "--solve", "count", "--epsilon", "3", "--delta", "1e-5", "--out", "kept"],
-    ["certify", "d.toml"],
+    ["certify", "d.toml"], ["certify", "e.yaml", "--html", "e.html"],
     ["attack", "--delta=0", "--true-positives", "9", "--positives", "9", "--false-positives", "0", "--negatives", "9"],
     ["attack", "c.toml", "--delta=1e-5", "--one-run", "--fdp", "--canaries", "9", "--guesses", "9", "--correct", "9"],
     ["statement", "kept/a.json"], ["dpsgd", *TRAINING, "--delta", "1e-5"], ["dpsgd", *TRAINING, "--claim", "3,1e-5"],
@@ -45,6 +46,7 @@ def test_commands_answer_by_their_schemas(capsys: pytest.CaptureFixture[str], tm
     Path("a.toml").write_text(text + '[claim]\nepsilon = 3\ndelta = "1e-5"\n', encoding="utf-8")
     Path("d.toml").write_text(Path("a.toml").read_text().replace('"9"', '{ rounded = "9" }'), encoding="utf-8")
     Path("c.toml").write_text(text.replace('"add"', '"replace"'), encoding="utf-8")
+    Path("e.yaml").write_text("url_slug: a\nstatus: Draft\ntier: 1\ndeployment: {basic: {name: B}}\n", encoding="utf-8")
     seen = set()
     for command in COMMANDS:
         main([*command, "--json"])

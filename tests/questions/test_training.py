@@ -87,7 +87,7 @@ def test_a_wide_answer_says_which_sampling_has_a_narrow_one(run: Any) -> None:
     code, out, _ = run(*asked)
     words = " ".join(out.split())
     assert code == 0 and "instead --sampling poisson: epsilon = " in words
-    assert "--sampling random-allocation: epsilon" in words
+    assert "--sampling random-allocation: epsilon = " in words
     stated = re.search(r"poisson: epsilon = (\S+)", words)
     again = run(*asked[:-4], "--sampling", "poisson", "--delta", "1e-5")[1]
     assert stated and again.startswith(f"epsilon = {stated[1]} at delta = 1e-5, proved\n")

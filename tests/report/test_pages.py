@@ -27,8 +27,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A page of each claim, and their index."""
     folder = tmp_path_factory.mktemp("pages")
     methods = "closed-form,contour,berry-esseen,edgeworth,renyi,saddlepoint"
-    options = ["--max-seconds", "4", "--no-peers", "--methods", methods]
-    assert main(["report", str(FOLDER), "--html", str(folder / "all.html"), *options]) == 1  # one claim is refuted
+    options = ["--max-seconds", "4", "--methods", methods]
+    assert main(["certify", str(FOLDER), "--html", str(folder / "all.html"), *options]) == 1  # one claim is refuted
     return {path.stem: path for path in (folder / "all.html", *sorted((folder / "all").glob("*.html")))}
 
 

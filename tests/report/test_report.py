@@ -1,4 +1,4 @@
-"""`verified-dp report`: what stands on a page is what the certificate says, and nothing is left to fetch."""
+"""`certify --html`: what stands on a page is what the certificate says, and nothing is left to fetch."""
 
 from __future__ import annotations
 
@@ -96,11 +96,14 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec, out = tmp_path / "a.toml", tmp_path / "a.html"
     spec.write_text(CLAIMS["refuted"], encoding="utf-8")
     assert main(["certify", str(spec), "--out", str(tmp_path)]) == 1
-    options = ["--methods", "contour", "--no-peers", "--json"]
-    assert main(["report", str(tmp_path / "a.json"), "--html", str(out), *options]) == 1
+    told = capsys.readouterr().out
+    options = ["--methods", "contour", "--json"]
+    assert main(["certify", str(tmp_path / "a.json"), "--html", str(out), *options]) == 1
     row = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert row == {"schema": "verified-dp/report/1", "file": str(tmp_path / "a.json"), "verdict": "refuted",
-                   "page": str(out)}
+    assert (row["verdict"], row["page"], row["certificate"]) == ("refuted", str(out), str(tmp_path / "a.json"))
+    assert main(["certify", str(tmp_path / "a.json")]) == 1
+    again = capsys.readouterr().out
+    assert again.replace(" (kept: it verifies)", "") == told
     certificate = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert certificate["sha256"] in out.read_text(encoding="utf-8")
 
@@ -125,7 +128,7 @@ def test_every_way_to_a_page_is_the_same(tmp_path: Path, capsys: pytest.CaptureF
     Path("dpsgd.toml").write_text(capsys.readouterr().out, encoding="utf-8")
     assert main(["certify", "dpsgd.toml", "--html", "second.html"]) == 0
     assert "  page        second.html\n" in capsys.readouterr().out
-    assert main(["report", "dpsgd.json", "--html", "third.html"]) == 0
+    assert main(["certify", "dpsgd.json", "--html", "third.html"]) == 0
     fourth = certify(parse_spec(Path("dpsgd.toml").read_text(encoding="utf-8"))).html("dpsgd")
     found = {without_times(text) for text in (
         *(Path(f"{name}.html").read_text(encoding="utf-8") for name in ("first", "second", "third")), fourth)}
@@ -151,7 +154,8 @@ def test_certify_writes_an_index_of_several(tmp_path: Path, capsys: pytest.Captu
       "--delta", "1e-5", "--html", "x.html"], "html"),
     (["certify", "a.toml", "--html", "."], "html"), (["certify", "a.toml", "a.toml", "--html", "all"], "html"),
     (["certify", "a.toml", "--html", "a.toml/x.html"], "html"),
-    (["report", "a.toml", "--html", "x.html", "--methods", "fast"], "methods")])
+    (["certify", "a.toml", "--html", "x.html", "--methods", "fast"], "methods"),
+    (["certify", "a.toml", "--methods", "contour"], "methods"), (["report", "a.toml"], "certify FILE... --html")])
 def test_wrong_places_are_one_line(arguments: list[str], key: str, tmp_path: Path,
                                    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -159,7 +163,7 @@ def test_wrong_places_are_one_line(arguments: list[str], key: str, tmp_path: Pat
     Path("a.toml").write_text(CLAIMS["pure"], encoding="utf-8")
     assert main(arguments) == 2
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1) and f"{key} must be" in err
+    assert (out, err.count("\n")) == ("", 1) and (key if arguments[0] == "report" else f"{key} must be") in err
 
 
 def test_altered_certificates_get_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,7 +172,7 @@ def test_altered_certificates_get_no_page(tmp_path: Path, capsys: pytest.Capture
     main(["certify", str(spec), "--out", str(tmp_path)])
     text = (tmp_path / "a.json").read_text(encoding="utf-8")
     (tmp_path / "a.json").write_text(text.replace("4.37", "4.38"), encoding="utf-8")
-    assert main(["report", str(tmp_path / "a.json"), "--html", str(out)]) == 1
+    assert main(["certify", str(tmp_path / "a.json"), "--html", str(out)]) == 1
     assert not out.exists()
     assert "claim" in capsys.readouterr().err
 
@@ -176,7 +180,7 @@ def test_altered_certificates_get_no_page(tmp_path: Path, capsys: pytest.Capture
 def test_without_a_claim_there_is_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "a.toml"
     spec.write_text(CLAIMS["refuted"].partition("[claim]")[0], encoding="utf-8")
-    assert main(["report", str(spec), "--html", str(tmp_path / "a.html")]) == 2
+    assert main(["certify", str(spec), "--html", str(tmp_path / "a.html")]) == 2
     assert "claim must be" in capsys.readouterr().err
 
 

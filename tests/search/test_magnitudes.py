@@ -131,7 +131,7 @@ def test_estimates_of_any_exponent_are_compared_and_reversed() -> None:
     ("fourier", "n", "1e400"), ("fourier", "L", "1e400"), ("fourier", "L", "1e-400"), ("fourier", "tilt", "1e400"),
     ("prv", "mesh", "1e-400"), ("prv", "eps_error", "1e400"), ("prv", "delta_error", "1e-99999"),
     ("berry-esseen", "tilt", "1e-400"),
-    ("berry-esseen", "constant", "1e99999"), ("edgeworth", "tilt", "1e400"), ("renyi", "renyi_order", "1e400")])
+    ("berry-esseen", "constant", "1e99999"), ("renyi", "renyi_order", "1e400")])
 def test_parameters_of_methods_have_a_range(method: str, key: str, value: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         accountant(privacy_profile(SAMPLED, "remove"), method, **{key: value})

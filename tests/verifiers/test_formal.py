@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -35,9 +36,10 @@ from verified_dp import (
 )
 from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
+from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
-from verified_dp.core.kernel.certificate.check import verify
+from verified_dp.core.kernel.certificate.check import Check, verify
 from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
 from verified_dp.core.kernel.gaussian import GaussianLoss
@@ -60,7 +62,7 @@ from verified_dp.verifiers.formal import (
     verify_formal,
 )
 from verified_dp.verifiers.formal_steps import GaussianStep
-from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, with_formal
+from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, event_part, propose, with_formal
 
 ROOT = Path(__file__).resolve().parents[2]
 COQ = ROOT / "proofs" / "coq"
@@ -178,22 +180,148 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
     for steps, relation, known in (
         ([(plain, 3), (Gaussian(noise_multiplier="3"), 1)], Relation.ADD_OR_REMOVE, "gaussian_private"),
         ([(sampled, 3)], Relation.ZERO_OUT, "gaussian_private"), ([(sampled, 3), (plain, 1)], Relation.REMOVE, "T15"),
-        ([(plain, 3)], Relation.REPLACE, "T15"), ([(fixed, 3)], Relation.REMOVE, "T15")):
-        claim = Claim("a test", "none", Fraction(1), Fraction("0.2"), "1", "0.2")
-        spec = Spec(relation, Composition(tuple(steps)), claim)
-        found = with_formal(build_certificate(spec, *privacy_profile(spec).solve_claim(claim, 6, "auto", None)))
-        check = verify_formal(found)
+        ([(plain, 3)], Relation.REPLACE, "gaussian_replace_private"), ([(fixed, 3)], Relation.REMOVE, "T15")):
+        check = checked(steps, relation, "0.2")
         assert check.valid and known in str(check.reason), (steps, relation)
+    for steps, relation, known in (
+            ([(plain, 3), (Gaussian(noise_multiplier="3"), 1)], Relation.ADD_OR_REMOVE, "gaussian_not_private"),
+            ([(plain, 3)], Relation.REPLACE, "gaussian_replace_not_private"),
+            ([(sampled, 3)], Relation.ZERO_OUT, "T15"),
+            ([(sampled, 3)], Relation.ADD_OR_REMOVE, "sampled_gaussian_not_private"),
+            ([(sampled, 3), (plain, 1)], Relation.REMOVE, "T15"), ([(fixed, 3)], Relation.REMOVE, "T15")):
+        check = checked(steps, relation, "1e-20")
+        assert (check.valid, check.verdict) == (True, "refuted") and known in str(check.reason), (steps, relation)
+
+
+def checked(steps: list[tuple[Any, int]], relation: Relation, delta: str) -> Check:
+    """What verify --formal says of the claim that these steps have this delta at epsilon 1."""
+    claim = Claim("a test", "none", Fraction(1), Fraction(delta), "1", delta)
+    spec = Spec(relation, Composition(tuple(steps)), claim)
+    found = build_certificate(spec, *privacy_profile(spec).solve_claim(claim, 6, "auto", None))
+    return verify_formal(with_formal(found))
 
 
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
-def test_the_program_compares_in_one_order_and_from_above_only() -> None:
-    """What the theorem speaks of: every sampled Gaussian in the order of the whole, never below."""
+@pytest.mark.parametrize("order", ["remove", "add"])
+@pytest.mark.parametrize(("q", "sigma", "step"), [("1/10", "2", "1/32"), ("1/2", "3/5", "1/4"), ("1/8", "1", "1/32")])
+def test_the_program_finds_a_law_below_the_sampled_gaussian(order: str, q: str, sigma: str, step: str) -> None:
+    """One step, no products: only `covers_below` can notice a law that is too high, at any point."""
+    law = SampledGaussianLoss(Fraction(q), Fraction(sigma), order)
+    part = build_part([(law, 1)], order, "below", EPSILON, TARGET, Fraction(step))
+
+    def accepted(high: FormalPart, law: Any = law) -> bool:
+        kind, arithmetic = high.kinds[0], Arithmetic("below", high.bits, 0)
+        bound = arithmetic.delta(Composed(kind.low, list(kind.masses), kind.infinity), high.epsilon, high.step)
+        return is_accepted(replace(high, bound=bound), [law])
+
+    assert accepted(part) and accepted(changed_mass(part, largest(part), -1))
+    masses = part.kinds[0].masses
+    for index in range(1, len(masses) - 1, len(masses) // 7):
+        moved = changed_mass(changed_mass(part, index, -(masses[index] >> 3)), index + 1, masses[index] >> 3)
+        assert accepted(moved) == (masses[index] < 8) and accepted(moved, OTHER)
+    assert not accepted(with_kind(part, infinity=1))
+    assert not accepted(changed_mass(part, largest(part), 1 << part.bits - 20))
+    assert not accepted(part, replace(law, sampling_probability=law.sampling_probability * Fraction(9, 10)))
+    assert not accepted(part, replace(law, noise_multiplier=Fraction(sigma) * Fraction(11, 10)))
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("order", ["remove", "add", "symmetric"])
+@pytest.mark.parametrize(("shift", "epsilon"), [("1/4", "1"), ("3", "0"), ("1/10", "1"), ("50", "30")])
+def test_one_event_bounds_plain_steps_on_both_sides(order: str, shift: str, epsilon: str) -> None:
+    law, at = GaussianLoss(Fraction(shift), order), Fraction(epsilon)
+    high, low = (event_part([(law, 1)], order, side, at, TARGET) for side in ("above", "below"))
+    assert high is not None and low is not None and 0 < high.bound - low.bound < 8
+    assert is_accepted(high, [law]) and is_accepted(low, [law])
+    for part, by in ((high, -8), (low, 8)):
+        assert not is_accepted(replace(part, bound=part.bound + by), [law])
+        assert read_parts(json.loads(json.dumps([part_record(part)]))) == [part]
+        worse = GaussianLoss(law.mean_shift_squared * (1 - Fraction(by, 10**6)), order)
+        assert not is_accepted(part, [worse])
+    with pytest.raises(InvalidCertificate):
+        read_parts([part_record(replace(high, step=STEP))])
+
+
+@needs_checker
+@pytest.mark.theorem("T120-integer-law-above", "T121-integer-law-below", "T122-formal-checker")
+def test_losses_with_a_largest_value_end_on_the_grid() -> None:
+    """Pure DP to the last: delta is 0 where the largest losses add up to epsilon, and no sooner."""
+    laws: list[tuple[Any, int]] = [(OddsLoss(Fraction(1, 2), Fraction(0), 0), 2), (LaplaceLoss(Fraction(1, 3)), 3)]
+    part = propose(laws, "remove", "above", Fraction(2), Fraction(0), lambda part: part.delta <= 0)
+    assert part.bound == 0 and is_accepted(part, [law for law, _ in laws])
+    assert all(is_above(part, kind, law) for kind, (law, _) in zip(part.kinds, laws, strict=True))
+    assert not is_accepted(replace(part, epsilon=Fraction(1999, 1000)), [law for law, _ in laws])
+    shorter = replace(part.kinds[0], masses=part.kinds[0].masses[:-1])
+    assert not is_above(part, shorter, laws[0][0])
+    assert build_part(laws, "remove", "above", Fraction(1999, 1000), Fraction(0), part.step).bound > 0
+    (one, _), below = laws[0], Fraction(1, 10**9)
+    high = propose([(one, 1)], "remove", "above", Fraction(1, 2) - below, below, lambda part: part.delta <= below)
+    low = propose([(one, 1)], "remove", "below", Fraction(1, 2) - below, below, lambda part: part.delta > below / 2)
+    assert low.delta < high.delta < below and is_accepted(high, [one]) and is_accepted(low, [one])
+
+
+def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
+    """A part that was altered in one place and composed again, the law that it is compared with, and its count."""
+    order, side = rng.choice(["remove", "add"]), rng.choice(["above", "below"])
+    epsilon, count = Fraction(rng.randint(0, 12), 8), rng.choice([1, 2, 3])
+    law = SampledGaussianLoss(Fraction(rng.randint(1, 9), 10), Fraction(rng.randint(6, 20), 10), order)
+    if rng.random() < 0.4:
+        plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
+        event = event_part([(plain, 1)], order, side, epsilon, TARGET)
+        assert event is not None
+        moved = event.bound + rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, 140))
+        return replace(event, bound=max(0, moved)), plain, 1
+    part = build_part([(law, count)], order, side, epsilon, TARGET, Fraction(1, 8))
+    kind, what = part.kinds[0], rng.randrange(4)
+    index, by = rng.randrange(len(kind.masses)), rng.choice([-1, 1]) * rng.getrandbits(rng.randint(1, part.bits))
+    if what == 0:
+        part = changed_mass(part, index, max(by, -kind.masses[index]))
+    elif what == 1:
+        part = with_kind(part, infinity=max(0, kind.infinity + by))
+    elif what == 2:
+        part = with_kind(part, low=kind.low + rng.choice([-1, 1]))
+    else:
+        law = replace(law, noise_multiplier=law.noise_multiplier * (1 + Fraction(by, 1 << part.bits + 3)))
+    kind, arithmetic = part.kinds[0], Arithmetic(side, part.bits, 1 << part.bits)
+    composed, products = arithmetic.power(Composed(kind.low, list(kind.masses), kind.infinity), count)
+    return replace(part, products=tuple(products), bound=arithmetic.delta(composed, epsilon, part.step)), law, count
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 500), marks=pytest.mark.long)])
+def test_no_false_problem_is_accepted(seeds: range) -> None:
+    """Altered problems, each composed again so that only the comparison with the step's own loss can refuse it."""
+    verdicts = []
+    for seed in seeds:
+        part, law, count = random_problem(random.Random(seed))
+        if not is_accepted(part, [law]):
+            verdicts.append(False)
+            continue
+        verdicts.append(True)
+        if isinstance(law, GaussianLoss):
+            true = law.enclose_hockey_stick(arb(part.epsilon.numerator) / part.epsilon.denominator)
+            low, high = true.lower(), true.upper()
+        else:
+            steps = ((PoissonSampled(Gaussian(law.noise_multiplier), law.sampling_probability), count),)
+            found = privacy_profile(Spec(Relation.of(part.order), Composition(steps))).delta(part.epsilon, 10)
+            ends = (found.lower.as_fraction(), found.upper.as_fraction())
+            low, high = (arb(end.numerator) / end.denominator for end in ends)
+        bound = arb(part.bound) / (1 << part.bits)
+        assert not (bound < low if part.side == "above" else bound > high), seed
+    assert any(verdicts) and not all(verdicts)
+
+
+@needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+def test_the_program_compares_in_one_order() -> None:
+    """What the theorem speaks of: every sampled Gaussian in the order of the whole."""
     other = replace(LAW, order="add")
     part = build_part([(LAW, 1)], "remove", "above", EPSILON, TARGET, STEP)
     assert compared_step(part, LAW) == GaussianStep("remove", Fraction(1, 10), Fraction(2))
-    assert compared_step(part, other) is None is compared_step(replace(part, side="below"), LAW)
+    assert compared_step(part, other) is None
     words = [str(word) for word in problem_words(part, [LAW])]
     place = words.index("sampled")
     assert words[place - 1] == "remove"
@@ -208,8 +336,10 @@ def test_the_program_compares_in_one_order_and_from_above_only() -> None:
     assert answer(place - 1, "none") == (2, "") and answer(place, "given") == (2, "") == answer(len(words) - 1, "")
     assert all(answer(1, text) == (2, "") for text in ("-", "0x28", f"0{part.bits}", f"+{part.bits}", f"{part.bits}_"))
     below = build_part([(LAW, 1)], "remove", "below", EPSILON, TARGET, STEP)
-    words = [str(word) for word in problem_words(below, [LAW])][:-2] + words[place - 1:]
-    assert answer(len(words), "") == (1, "rejected")
+    words = [str(word) for word in problem_words(below, [LAW])]
+    place = words.index("sampled")
+    assert answer(place - 1, "remove") == (0, "accepted")
+    assert answer(place - 1, "add") == (1, "rejected") == answer(0, "above")
 
 
 @pytest.mark.theorem("T120-integer-law-above", "T121-integer-law-below")
@@ -382,7 +512,7 @@ def test_a_certificate_of_two_kinds_is_verified() -> None:
     found = with_formal(build_certificate(spec, *privacy_profile(spec).solve_claim(claim, 6, "auto", None)))
     assert sorted(kind["count"] for kind in found["formal"][0]["kinds"]) == [10, COUNT]
     check = verify_formal(found)
-    assert check.valid and "sampled Gaussian's own" in str(check.reason)
+    assert check.valid and "Gaussian step's own" in str(check.reason)
     content = json.loads(json.dumps(found))
     content["formal"][0]["kinds"].reverse()
     with pytest.raises(InvalidCertificate):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from fractions import Fraction as F
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 import mpmath
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verified_dp.certificate import certify as certify_spec
@@ -32,7 +31,7 @@ from verified_dp.core.kernel.certificate.document import canonical
 from verified_dp.core.kernel.composition import Claim, Relation, Spec, compose
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
-from verified_dp.verifiers.independent import allocation_mellin, balls
+from verified_dp.verifiers.independent import balls
 from verified_dp.verifiers.independent import laws as independent_laws
 from verified_dp.verifiers.independent.allocation import approximate, put_and_below
 from verified_dp.verifiers.independent.atoms import DiscreteLaplaceLoss, FiniteLoss
@@ -430,7 +429,7 @@ def test_both_checkers_agree_on_mutants(name: str, certificates: Callable[[str],
     rng, document = random.Random(name), certificates(name)
     text = canonical({key: value for key, value in document.items() if key not in ("hashes", "sha256")}).decode()
     digits = [n for n, c in enumerate(text) if c.isdigit()]
-    for _ in range(50):
+    for _ in range(20):
         at = rng.choice(digits)
         changed = json.loads(text[:at] + rng.choice("0123456789") + text[at + 1:])
         changed = {**changed, "theorems": document["theorems"]}
@@ -564,6 +563,7 @@ def test_powers_enclose(x: Fraction, y: Fraction, radius: Fraction, count: int) 
             assert holds(found[0], true.real) and holds(found[1], true.imag)
 
 
+@settings(max_examples=30)
 @given(terms=st.lists(st.tuples(st.fractions(-9, 9, max_denominator=99), st.fractions(0, 9, max_denominator=99),
                                 st.fractions(-9, 9, max_denominator=99)), min_size=1, max_size=6),
        count=st.integers(1, 40))
@@ -651,54 +651,18 @@ def test_binomial_tails_are_those_of_the_other_checker(trials: int, least: int) 
 
 
 @pytest.mark.parametrize("text", [
-    allocation(100), allocation(2, noise="1/2"),
-    pytest.param(allocation(5, picks=2, count=2), marks=pytest.mark.long),
-    pytest.param(allocation(1000, noise="1", count=3), marks=pytest.mark.long)],
-    ids=["one epoch", "two rounds", "blocks", "three epochs"])
+    allocation(100), allocation(2, noise="1/2")], ids=["one epoch", "two rounds"])
 @pytest.mark.parametrize("relation", ["remove", "add"])
 def test_allocation_over_several_rounds(relation: str, text: str, certify_text: Callable[..., Document]) -> None:
     found = independent.verify(canonical(certify_text(relation, text, "1", "1e-3", digits=2)))
     assert found.valid, found
 
 
-@pytest.mark.parametrize(("rounds", "epsilon", "digits"), [(10, "2", 12), (1000, "1/4", 4)])
-@pytest.mark.parametrize("relation", ["remove", "add-or-remove"])
-def test_ten_epochs_of_allocation(
-        relation: str, rounds: int, epsilon: str, digits: int, certify_text: Callable[..., Document]) -> None:
-    """Confirmed; not with an enclosure that is too narrow, nor by a line of half the length."""
-    document = certify_text(relation, allocation(rounds, count=10), epsilon, "1e-5", digits=digits)
-    assert independent.verify(canonical(document)).valid
-    entry = next(e for e in document["evaluations"] if e["quantity"] == "epsilon" and e["order"] == "remove")
-    kept = copy.deepcopy(entry)
-    entry["enclosure"]["lower"] = entry["enclosure"]["upper"]
-    entry["enclosure"]["lower_decimal"] = decimals(*[read_end(entry["enclosure"]["upper"], "")] * 2, "")[0]
-    assert not independent.verify(canonical(sealed(document))).valid
-    entry.update(kept, witness={**kept["witness"], "count": max(kept["witness"]["count"] // 2, 1)})
-    assert not independent.verify(canonical(sealed(document))).valid
-
-
-@pytest.mark.theorem("T168-allocation-line")
-@pytest.mark.parametrize("b", [F(3, 2), F(-9, 4), F(-3)])
-@pytest.mark.parametrize("change", [{}, {"step": F(2, 5)}, {"last": 6}, {"first": -3, "terms": 5}],
-                         ids=["chosen", "wide", "short", "few moments"])
-def test_mellins_transform_is_a_quadrature(b: Fraction, change: dict[str, Any]) -> None:
-    """t = 2, s = 1: E (S/2)^-z by a rule, S/2 = e^{m - 1/2} cosh d, within the error of any plan, and not of less."""
-    with precision(160), mpmath.workprec(160):
-        point, wide = balls.ball(b), balls.ball(3)
-        plan = replace(allocation_mellin._plan(2, F(1), point, wide, 64), **change)
-        found = allocation_mellin.by_plan(plan, 2, F(1), point, balls.ball(1), 3,
-                                          allocation_mellin._whole_moment(2, F(1), point))
-        worst = mpmath.mpf(0)
-        for m, value in enumerate(found.values):
-            z = mpmath.mpc(b.numerator, 0) / b.denominator + mpmath.mpc(0, m)
-            places = (mpmath.mpf(n) / 32 for n in range(-480, 481))
-            rule = sum(mpmath.exp(-d * d) * mpmath.cosh(d) ** -z for d in places)
-            truth = mpmath.exp(z / 2 + z * z / 4) * rule / 32 / mpmath.sqrt(mpmath.pi)
-            real, imaginary, error = (mpmath.ldexp(part.m, part.e) for part in (*value, found.error))
-            worst = max(worst, abs(mpmath.mpc(real, imaginary) - truth))
-        room = max(mpmath.ldexp(part.r, part.e) for value in found.values for part in value)
-        assert worst <= error + 2 * room + mpmath.mpf(2) ** -120
-        assert worst > error / 100 or not change
+def test_epochs_of_allocation_are_not_covered(certify_text: Callable[..., Document]) -> None:
+    """Their line rests on a transform that is not replayed here."""
+    document = certify_text("remove", allocation(10, count=10), "2", "1e-5", digits=4)
+    with pytest.raises(independent.TooMuch, match="random allocation"):
+        independent.verify(canonical(document))
 
 
 @pytest.mark.parametrize(("rounds", "noise", "epsilon", "delta"), [
@@ -718,7 +682,7 @@ def test_little_noise_by_one_large_round(
 def test_more_bits_where_the_sum_cancels() -> None:
     """delta is 10^-5 of put(K), which one contour for two strikes gives to 64 bits: more of them are asked for."""
     found = certify_spec(parse_spec(
-        f'relation = "remove"\n{allocation(100, noise="1")}[claim]\nepsilon = "0.9"\ndelta = "1e-5"\n'), digits=4)
+        f'relation = "remove"\n{allocation(100, noise="1")}[claim]\nepsilon = "0.9"\ndelta = "1e-5"\n'), digits=2)
     assert independent.verify(found.to_bytes()).valid
     document = json.loads(found.to_bytes())
     entry = next(e for e in document["evaluations"] if e["quantity"] == "epsilon")
@@ -744,11 +708,12 @@ def test_curves_of_allocation_are_those_of_the_other_checker(
             assert a.r << 40 < a.m
 
 
-def test_tiny_deltas_of_one_epoch_keep_their_digits() -> None:
-    """1e-68: nearly all bits of put(K) + t - K cancel; more of them than a witness has."""
-    with precision(343), ctx.workprec(800):
-        found = independent_laws.RandomAllocationLoss(3, F(10), "remove").stick(balls.ball(1))
-        known = RandomAllocationLoss(3, F(10), "remove").enclose_hockey_stick(arb(1))
+@pytest.mark.parametrize(("noise", "bits"), [("4", 120), pytest.param("10", 343, marks=pytest.mark.long)])
+def test_tiny_deltas_of_one_epoch_keep_their_digits(noise: str, bits: int) -> None:
+    """3e-13, and 1e-68, where more bits of put(K) + t - K cancel than a witness has."""
+    with precision(bits), ctx.workprec(800):
+        found = independent_laws.RandomAllocationLoss(3, F(noise), "remove").stick(balls.ball(1))
+        known = RandomAllocationLoss(3, F(noise), "remove").enclose_hockey_stick(arb(1))
         assert arb(arb((found.m, found.e)), arb((found.r, found.e))).overlaps(known)
         assert found.r << 40 < found.m and known.rad() < known * arb(2) ** -40
 
@@ -858,6 +823,7 @@ def test_coarser_grids_are_above_and_below(
     assert found.step == 2 * step_size and len(found.weights) <= len(weights) // 2 + 3
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=6), st.integers(1, 9),
        st.fractions(0, 3, max_denominator=20))
 def test_steps_on_grids_are_above_and_below(

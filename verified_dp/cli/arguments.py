@@ -12,15 +12,13 @@ from verified_dp.cli.attacking import EXAMPLES as _ATTACK
 from verified_dp.cli.attacking import add_attack
 from verified_dp.cli.calibrating import EXAMPLES as _CALIBRATE
 from verified_dp.cli.calibrating import add_calibrate
-from verified_dp.cli.commands import run_delta, run_epsilon, run_verify
+from verified_dp.cli.commands import run_certify, run_delta, run_epsilon, run_verify
 from verified_dp.cli.comparing import run_compare
-from verified_dp.cli.converting import SOURCES, run_claims, run_convert
+from verified_dp.cli.converting import REGISTRY, SOURCES, run_convert
 from verified_dp.cli.curves import EXAMPLES as _CURVE
 from verified_dp.cli.curves import add_curve
 from verified_dp.cli.ledger import EXAMPLES as _LEDGER
 from verified_dp.cli.ledger import add_ledger
-from verified_dp.cli.reporting import EXAMPLES as _REPORT
-from verified_dp.cli.reporting import add_report
 from verified_dp.cli.shells import EXAMPLES as _COMPLETION
 from verified_dp.cli.shells import add_completion
 from verified_dp.cli.stating import EXAMPLES as _STATEMENT
@@ -33,8 +31,7 @@ from verified_dp.cli.training import add_dpsgd
 PROGRAM = "verified-dp"
 
 _MORE = """\
-more commands: report (pages about claims, as certify --html), ledger (a privacy filter or odometer in a file),
-completion (what a shell needs to complete these words)."""
+more commands: ledger (a privacy filter or odometer in a file), completion (for a shell)."""
 _EXIT_CODES = """\
 exit codes:
   0  answered, proved, or valid; 1  refuted, or an invalid certificate;
@@ -60,7 +57,7 @@ _CERTIFY = """\
 examples:
   verified-dp certify claim.toml
   verified-dp certify claims/*.toml --out certificates --json
-  verified-dp certify --history history.json --from opacus --delta 1e-5 --out certificates"""
+  verified-dp certify certificates/*.json --html audit.html"""
 
 _VERIFY = """\
 examples:
@@ -70,7 +67,10 @@ examples:
 _CONVERT = """\
 examples:
   verified-dp convert history.json --from opacus > training.toml
-  verified-dp convert event.json --from dp-accounting --relation replace --floats shortest-decimal"""
+  verified-dp convert history.json --from opacus --delta 1e-5 | verified-dp certify - --out certificates
+  verified-dp convert event.json --from dp-accounting --relation replace
+  verified-dp convert entry.yaml --from registry > claim.toml
+  verified-dp convert claim.toml --to registry > entry.yaml"""
 
 
 class UsageError(Exception):
@@ -132,6 +132,8 @@ def check_options(arguments: list[str], top: ArgumentParser) -> None:
 
     commands = next(one.choices for one in top._actions if isinstance(one.choices, dict))
     command = commands.get(arguments[0]) if arguments else None
+    if arguments[:1] == ["report"]:
+        raise UsageError("report is a part of certify: write certify FILE... --html PAGE", PROGRAM)
     if command is None or arguments[0] == "ledger":
         return
     known = command._option_string_actions
@@ -173,7 +175,7 @@ def parser() -> ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, summary: str, examples: str, *options: Callable[[ArgumentParser], None]) -> ArgumentParser:
-        listed: dict[str, Any] = {} if name in _UNLISTED else {"help": summary}
+        listed: dict[str, Any] = {} if name == "completion" else {"help": summary}
         made = commands.add_parser(
             name, **listed, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
             formatter_class=RawDescriptionHelpFormatter, epilog=f"{examples}\n\n{_EXIT_CODES}")
@@ -194,19 +196,15 @@ def parser() -> ArgumentParser:
     command("compare", "put one question to every method that applies", _COMPARE, _files, _compare)
     command("certify", "prove or refute claims, and write certificates", _CERTIFY, _certify, _numeric, _verbose)
     command("verify", "check certificates", _VERIFY, _verify, _json)
-    command("report", "write pages about claims, for people", _REPORT, add_report)
     command("attack", "bound epsilon from below by an attack on what was run", _ATTACK, add_attack, _json)
-    command("convert", "write another library's history as a specification", _CONVERT, _convert, _json)
+    command("convert", "write another library's history, or a registry's entry, as a specification", _CONVERT, _convert,
+            _json)
     command("statement", "write the paragraph that a certificate supports", _STATEMENT, add_statement, _json)
     add_ledger(commands.add_parser("ledger", allow_abbrev=False,
                                    description="Keep a privacy filter or odometer in a file.",
                                    formatter_class=RawDescriptionHelpFormatter, epilog=_LEDGER))
     add_completion(command("completion", "write what a shell needs to complete this program's words", _COMPLETION), top)
     return top
-
-
-_UNLISTED = ("report", "completion")
-"""Commands that the first list leaves out."""
 
 
 def _files(command: ArgumentParser) -> None:
@@ -239,15 +237,15 @@ def _compare(command: ArgumentParser) -> None:
 
 
 def _certify(command: ArgumentParser) -> None:
-    command.set_defaults(run=run_claims, refuse=command.error, suffix=".toml")
-    command.add_argument("files", nargs="*", metavar="CLAIM",
-                         help="specification with a [claim] (TOML), a folder of them, or -")
-    command.add_argument("--history", metavar="FILE", help="instead of claims: a file that convert reads, with --delta")
-    command.add_argument("--delta", metavar="D", help="with --history: claim and certify the epsilon at this delta")
-    _source(command, default="opacus")
+    command.set_defaults(run=run_certify, suffix=".toml")
+    command.add_argument("files", nargs="+", metavar="CLAIM", help="specification with a [claim] (TOML), a folder of "
+                         "them, or -; a certificate (.json), which is checked and told again; or entries of the "
+                         "registry of deployments (.yaml)")
     command.add_argument("--out", metavar="DIR", help="write the certificate of NAME.toml to DIR/NAME.json")
     command.add_argument("--html", metavar="FILE", help="write a page there; of several claims an index, and "
                          "their pages in a folder beside it")
+    command.add_argument("--methods", metavar="M,...", help="on the page, compare these only, with commas between "
+                         "them (all, and other accountants that are installed)")
     command.add_argument("--formal", action="store_true",
                          help="add a part that a checker extracted from Coq can check (verify --formal)")
     command.add_argument("--table", metavar="FORM", help="one table of all claims: text, markdown, latex or csv")
@@ -271,17 +269,15 @@ def _verify(command: ArgumentParser) -> None:
 
 def _convert(command: ArgumentParser) -> None:
     command.set_defaults(run=run_convert)
-    command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON)")
-    _source(command, required=True)
-
-
-def _source(command: ArgumentParser, **settings: Any) -> None:
-    command.add_argument("--from", dest="source", choices=SOURCES, help="the library whose file it is", **settings)
-    command.add_argument("--floats", choices=("exact-binary", "shortest-decimal"), default="shortest-decimal",
-                         help="read a float as the decimal it prints as, or as the number it is (shortest-decimal)")
+    command.add_argument("file", metavar="FILE", help="history, event or arguments (JSON), an entry of the registry of "
+                         "deployments (YAML); with --to a specification (TOML)")
+    ways = command.add_mutually_exclusive_group(required=True)
+    ways.add_argument("--to", dest="target", choices=(REGISTRY,), help="write a specification as an entry instead")
+    ways.add_argument("--from", dest="source", choices=(*SOURCES, REGISTRY), help="the library whose file it is")
     command.add_argument("--relation", default="add-or-remove", metavar="R", help="of the neighbours (add-or-remove)")
     command.add_argument("--sampling", choices=("poisson", "shuffled"), help="how an Opacus training drew its batches, "
                          "which its history does not say (Poisson samples are taken for granted)")
+    command.add_argument("--delta", metavar="D", help="claim the epsilon that is proved at this delta, rounded up")
 
 
 def _numeric(command: ArgumentParser) -> None:

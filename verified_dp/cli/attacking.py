@@ -48,6 +48,13 @@ def add_attack(command: ArgumentParser) -> None:
 
 def run_attack(args: Namespace, out: Output) -> int:
     """verified-dp attack [SPEC] (counts | scores | --one-run ...) --delta D [--confidence C] [--claim E,D]"""
+    from verified_dp.terminal import Progress
+
+    with Progress("attack"):
+        return _run(args, out)
+
+
+def _run(args: Namespace, out: Output) -> int:
     from verified_dp.attack.result import read_delta
     from verified_dp.cli.inputs import load_spec
     from verified_dp.profile import privacy_profile

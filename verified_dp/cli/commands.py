@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from verified_dp.cli.answers import ends, result_row
 from verified_dp.cli.inputs import distinct_names, read_input
 from verified_dp.cli.interrupts import best_so_far
-from verified_dp.cli.output import ANSWERED, REFUTED, UNDECIDED, Output, Row, for_each, schema, store
-from verified_dp.core.kernel.errors import InvalidInput, Unsupported
+from verified_dp.cli.output import ANSWERED, REFUTED, VERDICTS, Output, Row, for_each, schema, store
+from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.reading import reason
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def run_epsilon(args: Namespace, out: Output) -> int:
 
 def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fraction) -> int:
     """Enclose the quantity for each specification, `given` the other one."""
-    from verified_dp.cli.inputs import load_spec
+    from verified_dp.cli.inputs import load_ranged
     from verified_dp.cli.limits import Limits
+    from verified_dp.cli.ranging import enclose_ranged, range_lines, range_record
     from verified_dp.papers.paper import PAPER_METHODS
 
     limits, typed = Limits.of(args), getattr(args, given)
@@ -53,10 +54,11 @@ def _answers(args: Namespace, out: Output, quantity: str, given: str, at: Fracti
     def work(file: str) -> int:
         if limits.method in PAPER_METHODS:
             return _paper(file, quantity, given, at, typed, limits, out)
-        spec = load_spec(file)
-        enclosure = enclose(spec, file, quantity, at, limits)
-        out.result(result_row(enclosure, given, typed), lambda: headed(
-            answer_text(enclosure, f"{given} = {typed}", spec, limits), file if several else None))
+        ranged = load_ranged(file)
+        enclosure = enclose_ranged(ranged, at, quantity, lambda spec: enclose(spec, file, quantity, at, limits))
+        row = result_row(enclosure, given, typed) | ({"range": range_record(ranged)} if ranged.ranges else {})
+        out.result(row, lambda: headed(answer_text(enclosure, f"{given} = {typed}", ranged.worst, limits,
+                                                   range_lines(row)), file if several else None))
         return ANSWERED
 
     return for_each(args.files, work, out)
@@ -109,26 +111,29 @@ def headed(lines: list[str], file: str | None) -> list[str]:
     return lines if file is None else [f"{escaped(file)}:", *lines, ""]
 
 
-VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
-"""verdict -> exit code."""
-
-
 def run_certify(args: Namespace, out: Output) -> int:
-    """verified-dp certify CLAIM... [--out DIR] [--html FILE] [--formal] [--jobs N] [--table FORM]"""
+    """verified-dp certify CLAIM|CERT... [--out DIR] [--html FILE] [--formal] [--jobs N] [--table FORM]"""
+    from verified_dp.cli.entries import are_entries, certify_entries
     from verified_dp.cli.jobs import judging, read_jobs
     from verified_dp.cli.limits import Limits
     from verified_dp.cli.pages import pages_or_none
 
     limits, jobs = Limits.of(args), read_jobs(args.jobs, args.files)
-    pages = pages_or_none(args.html, args.files, limits)
+    pages = pages_or_none(args.html, args.files, limits, args.methods)
+    if are_entries(args.files):
+        return certify_entries(args, limits, pages, out)
     table = Table(out, len(args.files), args.table) if len(args.files) > 1 or args.table else None
     places = certificate_paths(args.files, args.out)
 
     with judging(certify, args.files, places, limits, args.formal, jobs) as judge:
         def work(file: str) -> int:
-            with nullcontext() if pages is None else pages.noting(file):
-                judged = judge(file)
-                page = None if pages is None else pages.add(file, _of_one_end(judged, file))
+            try:
+                with nullcontext() if pages is None else pages.noting(file):
+                    judged = judge(file)
+                    page = None if pages is None else pages.add(file, judged.document)
+            except InvalidCertificate as error:
+                out.error(error, file)
+                return REFUTED
             out.result(verdict_row(judged, page), lambda: table.row(judged) if table else (
                 verdict_text(judged, limits, page)))
             return VERDICTS[judged.verdict]
@@ -158,11 +163,16 @@ def certificate_paths(files: Sequence[str], folder: str | None) -> Iterator[str 
 def certify(file: str, limits: Limits, place: str | None, formal: bool = False) -> Judged:
     """Judge the claim in a file, and write its certificate, with a formal part if asked, if there is a place for it.
 
-    A certificate of the same claim that is there already and verifies is kept.
+    A certificate of the same claim that is there already and verifies is kept. A file that is a certificate is checked,
+    and nothing is written: InvalidCertificate where it is refused.
     """
     from verified_dp.cli.inputs import load_ranged
+    from verified_dp.cli.kept import read_given
     from verified_dp.cli.ranging import certify_ranged
 
+    if file.lower().endswith(".json"):
+        claim, given = read_given(file, limits)
+        return as_judged(file, claim, file, given.certificate, given.delta, given.epsilon, kept=True)
     ranged = load_ranged(file)
     if ranged.ranges:
         return certify_ranged(ranged, place, lambda spec: certify_spec(spec, file, limits, None, formal))
@@ -240,25 +250,14 @@ def verdict_row(judged: Judged, page: str | None = None) -> Row:
     }
 
 
-def _of_one_end(judged: Judged, file: str) -> Document:
-    """The certificate that a page is about. Raises Unsupported where two ends of a range differ."""
-    noted = judged.document.get("range", {})
-    if noted.get("end") == "both":
-        raise Unsupported("no page shows both ends of a range: certify each of them", "html", file)
-    return {key: value for key, value in judged.document.items() if key != "range"}
-
-
 def verdict_text(judged: Judged, limits: Limits, page: str | None = None) -> list[str]:
     """The verdict for people."""
+    from verified_dp.cli.ranging import range_lines
     from verified_dp.cli.text import field, verdict_lines
     from verified_dp.terminal import paint
 
-    noted = judged.document.get("range")
-    words = {"worst": "proved for all values, of the worst", "best": "refuted for all values, of the best",
-             "both": "of the best and of the worst"}
-    ranges = [] if noted is None else field("ranges", "; ".join(
-        f"{one['key']} from {one['from']} to {one['to']}" for one in noted["ranges"]) + f" ({words[noted['end']]})")
-    return verdict_lines(judged, paint, limits) + ranges + (field("page", page) if page is not None else [])
+    return (verdict_lines(judged, paint, limits) + range_lines(judged.document)
+            + (field("page", page) if page is not None else []))
 
 
 class Table:

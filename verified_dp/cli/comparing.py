@@ -56,14 +56,10 @@ def _compared(file: str, quantity: str, at: Fraction, args: Namespace, limits: L
     from verified_dp.terminal import Progress
 
     methods = tuple(name.strip() for name in args.methods.split(",")) if args.methods else None
-    def shown(row: Compared) -> None:
-        progress.clear()
-        show(row)
-
     with Progress(file) as progress, best_so_far():
         profile = published_profile(load_spec(file), progress=progress)
         return compare(profile, quantity, at, methods, _by_method(limits.parameters), limits.digits,
-                       limits.max_seconds, shown)
+                       limits.max_seconds, show)
 
 
 def _by_method(parameters: dict[str, str]) -> dict[str, dict[str, Number]]:

@@ -75,7 +75,7 @@ def draw(curve: Curve, place: str, claim: Claim | None) -> None:
 
     title, stated = (claim.title, (claim.epsilon_text, claim.delta_text)) if claim is not None else ("", None)
     try:
-        curve.plot(place, title=escaped(title), claim=stated)
+        curve.plot(path=place, title=escaped(title), claim=stated)
     except OSError as error:
         raise InvalidInput("plot", place, f"a file that can be written ({reason(error)})") from None
 

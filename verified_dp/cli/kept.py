@@ -1,4 +1,4 @@
-"""A certificate that an earlier run left: where it answers the same question and verifies, nothing is done again."""
+"""A certificate that is there: where it verifies, and answers the question that is asked, nothing is done again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Uns
 if TYPE_CHECKING:
     from verified_dp.cli.limits import Limits
     from verified_dp.core.kernel.certificate.document import Document
-    from verified_dp.core.kernel.composition import Spec
+    from verified_dp.core.kernel.composition import Claim, Spec
     from verified_dp.core.kernel.evaluation import Ends
     from verified_dp.enclosure import Enclosure
 
@@ -43,6 +43,21 @@ def read_kept(place: str, spec: Spec, limits: Limits, *, formal: bool) -> Kept |
         return None
     found = _enclosures(document, spec, limits)
     return Kept(document, *found) if all(map(_is_narrow, found)) else None
+
+
+def read_given(file: str, limits: Limits) -> tuple[Claim, Kept]:
+    """A certificate that is given instead of a claim, and its claim. Raises InvalidCertificate if it is refused."""
+    from verified_dp.cli.inputs import read_input
+    from verified_dp.core.kernel.certificate.document import MAX_BYTES, read_document
+    from verified_dp.core.kernel.certificate.statement import read_claim, read_spec
+    from verified_dp.verifiers.bounded import MEGABYTES, SECONDS, verify_bounded
+
+    data = read_input(file, MAX_BYTES, "a certificate")
+    found = verify_bounded(data, seconds=max(SECONDS, limits.max_seconds or 0), megabytes=MEGABYTES)
+    if not found.valid:
+        raise InvalidCertificate(found.field or "certificate", found.reason)
+    document = read_document(data)
+    return read_claim(document["claim"]), Kept(document, *_enclosures(document, read_spec(document), limits))
 
 
 def _document(place: str) -> Document | None:

@@ -9,9 +9,12 @@ from typing import Any
 
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported, VerifiedDPError
 from verified_dp.search.deadline import is_stopped
-from verified_dp.terminal import escaped
+from verified_dp.terminal import Progress, escaped
 
 ANSWERED, REFUTED, WRONG, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
+
+VERDICTS = {"proved": ANSWERED, "refuted": REFUTED, "undecided": UNDECIDED}
+"""verdict -> exit code."""
 
 Row = dict[str, Any]
 
@@ -42,6 +45,7 @@ class Output:
         text = "".join(f"{line}\n" for line in lines)
         if sys.stdout is None:
             raise OSError("standard output is closed")
+        Progress.clear()
         sys.stdout.write(text)
         sys.stdout.flush()
 
@@ -106,7 +110,8 @@ def for_each(files: Sequence[str], work: Callable[[str], int], out: Output) -> i
 
 def _one(file: str, work: Callable[[str], int], out: Output) -> int:
     try:
-        return work(file)
+        with Progress(file):
+            return work(file)
     except VerifiedDPError as error:
         return out.error(error, file)
     except OSError:  # of the output: what cannot be read is an InvalidInput

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from verified_dp.cli.output import ANSWERED, Output, Row
+from verified_dp.cli.output import ANSWERED, VERDICTS, Output, Row
 from verified_dp.core.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _answered(training: Training, args: Namespace, limits: Limits, out: Output) 
 
 def _certified(training: Training, claim: Claim, limits: Limits, folder: str | None, pages: Pages | None,
                out: Output) -> int:
-    from verified_dp.cli.commands import VERDICTS, certificate_paths, certify_spec, verdict_row, verdict_text
+    from verified_dp.cli.commands import certificate_paths, certify_spec, verdict_row, verdict_text
     from verified_dp.cli.text import field
 
     spec, (place,) = training.spec(claim), certificate_paths([NAME], folder)
@@ -162,7 +162,7 @@ def _certified(training: Training, claim: Claim, limits: Limits, folder: str | N
     return VERDICTS[judged.verdict] if pages is None else pages.code(VERDICTS[judged.verdict])
 
 
-SECONDS_INSTEAD = 8.0
+SECONDS_INSTEAD = 20.0
 """For each way to draw batches that would have a narrow answer."""
 
 
@@ -172,7 +172,7 @@ def _instead(training: Training, found: Enclosure, quantity: str, at: Fraction) 
 
     from verified_dp.cli.commands import enclose
     from verified_dp.cli.limits import Limits
-    from verified_dp.cli.text import field, number_words
+    from verified_dp.cli.text import SHOWN, field, number_words
     from verified_dp.core.kernel.errors import VerifiedDPError
 
     if training.sampling != "shuffled" or found.status != "wide":
@@ -185,7 +185,7 @@ def _instead(training: Training, found: Enclosure, quantity: str, at: Fraction) 
     for scheme, (other, words) in drawn.items():
         try:
             spec = replace(other, sampling=scheme).spec()
-            answer = enclose(spec, scheme, quantity, at, Limits(None, "auto", SECONDS_INSTEAD, {}))
+            answer = enclose(spec, scheme, quantity, at, Limits(SHOWN + 1, "auto", SECONDS_INSTEAD, {}))
         except VerifiedDPError:
             continue
         head, tail = number_words(answer)

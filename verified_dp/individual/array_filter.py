@@ -34,7 +34,6 @@ from verified_dp.individual.training import UNIT_BITS, checked_clipping
 LEFT_BITS = 62
 """What is left is below 2^62: an int64 then holds every number here."""
 WEIGHT_BITS = 30
-MAX_WEIGHT = 2**32
 """(noise multiplier of the filter / that of a step)^2 is a multiple of 2^-30, at most 4."""
 SPARE = 16
 """So many units stay unused by `last_norms`, for its roundings."""

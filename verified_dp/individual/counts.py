@@ -32,10 +32,6 @@ class Readings(Protocol):
         """The record's norms, and for how many steps each of them stands."""
         ...
 
-    def norms_of(self, records: np.ndarray) -> np.ndarray:
-        """The norms of records of equally many steps: (records, steps)."""
-        ...
-
 
 @dataclass(frozen=True, eq=False)
 class Counts:

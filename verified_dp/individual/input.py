@@ -35,6 +35,7 @@ from verified_dp.individual.statements import (
     steps_sql,
 )
 from verified_dp.individual.training import SPLIT_BITS, Training, bucket_count, checked_parts
+from verified_dp.reading import optional
 
 PARTS = 64
 """Parts of (0, 1] where the caller states none: eps_i then is known to a few parts in a thousand."""
@@ -140,11 +141,6 @@ class ArrayReadings:
             found[float(self.array[i][record])] += times
         return found
 
-    def norms_of(self, records: np.ndarray) -> np.ndarray:
-        """See Readings."""
-        times = [times for _, times in zip(range(len(self.array)), _one_each(self.repeats), strict=False)]
-        return np.repeat([_as_doubles(np.asarray(row)[records]) for row in self.array], times, axis=0).T
-
 
 def count_parquet(paths: str | Path | Sequence[str | Path], training: Training, norms: str, parts: int = PARTS,
                   memory: str = "4GB", threads: int | None = None, progress: Progress = nothing) -> Counts:
@@ -205,18 +201,6 @@ class SqlReadings:
             rows = connection.execute("SELECT CAST(norm AS DOUBLE), SUM(repeats) FROM readings GROUP BY 1").fetchall()
         return {norm: int(count) for norm, count in rows}
 
-    def norms_of(self, records: np.ndarray) -> np.ndarray:
-        """See Readings."""
-        order = np.argsort(records)
-        with self._opened(records.tolist()) as connection:
-            rows = connection.execute("SELECT CAST(norm AS DOUBLE) AS norm, CAST(repeats AS BIGINT) AS repeats "
-                                      "FROM readings ORDER BY record").fetchnumpy()
-        found = np.repeat(rows["norm"], rows["repeats"])
-        if len(found) % max(len(records), 1):
-            raise InvalidInput("readings", f"{len(found)} of {len(records)} records when they were read again",
-                               "left as they are until this is done")
-        return found.reshape(len(records), -1)[np.argsort(order)]
-
     @contextmanager
     def _opened(self, records: list[Any]) -> Iterator[Any]:
         """A connection whose view `readings` has only these records."""
@@ -241,10 +225,7 @@ def _existing(paths: Sequence[str | Path]) -> list[str]:
 @contextmanager
 def _connected(memory: str, threads: int | None) -> Iterator[Any]:
     """A connection to DuckDB, whose errors become this package's."""
-    try:
-        import duckdb
-    except ImportError:
-        raise InvalidInput("duckdb", None, "installed: pip install duckdb") from None
+    duckdb = optional("duckdb", "duckdb")
     options: dict[str, Any] = {"memory_limit": memory, "preserve_insertion_order": False}
     options |= {} if threads is None else {"threads": threads}
     try:

@@ -102,7 +102,7 @@ def individual_epsilons(counts: Counts, delta: Number, width: Number = WIDTH,
         return enclose_epsilon(steps, training, target, digits)
 
     question = Question("epsilon", str(delta), choose, enclose, enclose_alone, checked_width(width),
-                        target, target < LEAST_DELTA)
+                        target < LEAST_DELTA)
     return _solve(counts, question, alone, progress)
 
 
@@ -130,7 +130,7 @@ def individual_deltas(counts: Counts, epsilon: Number, width: Number = WIDTH,
     def enclose_alone(steps: list[Steps], training: Training, digits: int) -> tuple[float, float]:
         return enclose_delta(steps, training, value, digits)
 
-    question = Question("delta", str(epsilon), choose, enclose, enclose_alone, checked_width(width), value)
+    question = Question("delta", str(epsilon), choose, enclose, enclose_alone, checked_width(width))
     return _solve(counts, question, alone, progress)
 
 

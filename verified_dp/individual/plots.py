@@ -171,10 +171,6 @@ def _label(losses: IndividualLosses) -> str:
 
 
 def _axes(axes: Any) -> Any:
-    if axes is not None:
-        return axes
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InvalidInput("matplotlib", None, "installed: pip install matplotlib") from None
-    return Figure(figsize=(6, 4), layout="constrained").subplots()
+    from verified_dp.questions.curve import new_axes
+
+    return new_axes() if axes is None else axes

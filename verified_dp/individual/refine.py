@@ -15,26 +15,21 @@ from fractions import Fraction
 import numpy as np
 
 from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput
-from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.individual.alone import Steps, steps_of_counts, steps_of_readings
-from verified_dp.individual.boxes import SLACK, UNIT, Corner, enclose_boxes, few_squares
 from verified_dp.individual.counts import Counts, Onward, Progress
 from verified_dp.individual.evaluate import Rows, evaluate_rows
 from verified_dp.individual.input import count_steps
 from verified_dp.individual.lines import COARSE, Choice, LineSearch, LogMasses
-from verified_dp.individual.squares import square_units
 from verified_dp.individual.tables import build_table
-from verified_dp.individual.training import MAX_PARTS, SPLIT_BITS, Training, bucket_count
-from verified_dp.individual.two_steps import TwoSteps
+from verified_dp.individual.training import MAX_PARTS, Training, bucket_count
 from verified_dp.individual.widths import narrow
 
 FINER, CHUNK, CELLS, SPLIT = 4, 4096, 2**25, 4.0
 """The next grid has so many times the parts. Records evaluated at once; counts held at once on a finer grid; and the
 records of a line are split where the cut-offs they need differ by more than this factor."""
-FEW, FEW_BUCKETS, ALONE, MOST = 20, 6, 50, 100_000
+FEW, FEW_BUCKETS, ALONE = 20, 6, 50
 """So few wide records with steps in so few buckets, where their readings can be read, are enclosed one by one without a
-finer grid; and so many altogether if no other number is given (each takes from 0.1 second to several). At most so many
-single steps are solved, whose closed form takes from 0.3 to 20 ms."""
+finer grid; and so many altogether if no other number is given (each takes from 0.1 second to several)."""
 LEAST_WIDTH = Fraction(1, 10**17)
 """Less than the distance of two doubles: records alone are not solved beyond."""
 BITS = 20.0
@@ -45,7 +40,7 @@ BITS = 20.0
 class Question:
     """What is asked of every record, and how: the choice of its line, the interval on that line, one record alone.
 
-    value: `given`. tiny: the deltas asked are too small for doubles.
+    tiny: the deltas asked are too small for doubles.
     """
 
     quantity: str
@@ -54,7 +49,6 @@ class Question:
     enclose: Callable[[Rows, np.ndarray], tuple[np.ndarray, np.ndarray]]
     enclose_alone: Callable[[list[Steps], Training, int], tuple[float, float]]
     width: Fraction
-    value: Fraction
     tiny: bool = False
 
     def narrow(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -89,8 +83,7 @@ class Search:
 
     def run(self, alone: int) -> None:
         """On finer and finer grids, the wide ones again, and what then is wide one by one, at most `alone` records."""
-        rows, parts = self._enclose_few(np.flatnonzero(np.isinf(self.upper)), 1, MOST), min(self.counts.parts, COARSE)
-        rows = self._enclose_two(rows)
+        rows, parts = np.flatnonzero(np.isinf(self.upper)), min(self.counts.parts, COARSE)
         while len(rows) and not self.question.tiny:
             masses = LogMasses(self.counts.training, parts)
             again = -(-len(rows) * bucket_count(parts) // CELLS) if parts > self.counts.parts else 1
@@ -104,7 +97,7 @@ class Search:
             if parts == self.finest:
                 break
             parts = min(FINER * parts, self.finest)
-        rows = self._enclose_few(rows[~self._tried[rows]], 2, alone)
+        rows = rows[~self._tried[rows]]
         self._enclose_alone(rows[np.argsort(self.lower[rows] - self.upper[rows], kind="stable")][:alone])
         if (self.lower > self.upper).any():
             raise InconsistentEnclosures(f"two enclosures of record {self.counts.records[self.lower > self.upper][0]}")
@@ -125,40 +118,6 @@ class Search:
     def _digits(self) -> int:
         """Asked of a record by itself."""
         return 2 - math.floor(math.log10(max(self.question.width, LEAST_WIDTH)))
-
-    def _enclose_few(self, rows: np.ndarray, steps: int, limit: int) -> np.ndarray:
-        """Many records of one or two steps by boxes with at most `limit` corners (T148); which of `rows` are left."""
-        some = rows[self._totals[rows] == steps]
-        places, least, most = few_squares(self.counts.take(some), steps)
-        if len(places) <= FEW:
-            return rows
-
-        def solve(corner: Corner) -> tuple[float, float]:
-            squares = [Fraction(unit, UNIT) for unit in corner]
-            own = [Steps(square, square, 1) for square in squares]
-            return self.question.enclose_alone(own, self.counts.training, self._digits)
-
-        def enough(low: float, high: float) -> bool:
-            return bool(self.question.narrow(np.array(low), np.array(high)))
-
-        found, (lower, upper) = some[places], enclose_boxes(least, most, solve, enough, limit)
-        self.lower[found] = np.maximum(self.lower[found], lower)
-        self.upper[found] = np.minimum(self.upper[found], upper)
-        return rows[self._wide(rows)]
-
-    def _enclose_two(self, rows: np.ndarray) -> np.ndarray:
-        """Many records of two steps in doubles (T164); which of `rows` are left."""
-        some = rows[self._totals[rows] == 2]
-        if len(some) <= FEW or self.question.tiny:
-            return rows
-        counts = self.counts.take(some)
-        places, least, most = few_squares(counts, 2) if counts.readings is None else _squares_again(counts)
-        found, question = some[places], self.question
-        two = TwoSteps(counts.training, question.quantity, question.value, float(question.width))
-        lower, upper = two.enclose(least, most)
-        self.lower[found] = np.maximum(self.lower[found], lower)
-        self.upper[found] = np.minimum(self.upper[found], upper)
-        return rows[self._wide(rows)]
 
     def _enclose_alone(self, rows: np.ndarray) -> None:
         """These records one by one, from their readings where they can be read again, else from the counts."""
@@ -240,18 +199,6 @@ class Search:
                     self._onward(done / len(lower), f"{self.question.quantity} of {done} of {len(lower)} kinds of "
                                                      f"records, {kinds.parts} parts")
         return lower, upper
-
-
-@proved_by("T164-two-steps")
-def _squares_again(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What `few_squares` returns for two steps, of all records whatever their buckets, from their readings."""
-    assert counts.readings is not None
-    units = square_units(counts.readings.norms_of(counts.records), counts.training.clipping_double)
-    values = (counts.high * 2**SPLIT_BITS + counts.low).sum(axis=1)
-    if units.shape != (len(values), 2) or not np.array_equal(units.sum(axis=1), values):
-        raise _changed()
-    most = np.sort(units, axis=1)
-    return np.arange(len(most)), np.maximum(most - SLACK, 0), most
 
 
 def _check_same(again: Counts, before: Counts) -> None:

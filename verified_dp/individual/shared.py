@@ -18,7 +18,6 @@ import numpy as np
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number, non_negative, open_unit
 from verified_dp.core.kernel.locks import alone
-from verified_dp.individual.boxes import few_squares
 from verified_dp.individual.brackets import bracket_deltas, bracket_epsilons
 from verified_dp.individual.counts import Counts, checked_counts, square_ends
 from verified_dp.individual.evaluate import evaluate_rows
@@ -27,7 +26,6 @@ from verified_dp.individual.losses import LARGEST_EPSILON, WIDTH
 from verified_dp.individual.refine import BITS
 from verified_dp.individual.tables import Table, build_table
 from verified_dp.individual.training import Training, bucket_count
-from verified_dp.individual.two_steps import TwoSteps
 from verified_dp.individual.widths import LEAST_DELTA, checked_width, narrow
 
 BLOCK = 512
@@ -62,9 +60,6 @@ class SharedTables:
                 ends = (bracket_epsilons(found, self.given, guess) if self.quantity == "epsilon" else
                         bracket_deltas(found, self.given))
                 lower[rows], upper[rows] = (end[: len(rows)] for end in ends)
-        two, *squares = few_squares(counts, 2)
-        ends = TwoSteps(self.training, self.quantity, self.given, self.width).enclose(*squares)
-        lower[two], upper[two] = np.maximum(lower[two], ends[0]), np.minimum(upper[two], ends[1])
         idle = ~counts.steps.any(axis=1)
         return np.where(idle, 0.0, lower), np.where(idle, 0.0, upper)
 

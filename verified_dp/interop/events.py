@@ -13,18 +13,18 @@ from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.composition import Composition
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.interop.forms import fields_of, name_of
-from verified_dp.interop.reading import Converted, Parts, Reading, converted, relation_of
+from verified_dp.interop.reading import FLOATS, Converted, Parts, Reading, converted, relation_of
 from verified_dp.interop.samples import parts_of
 from verified_dp.reading import parse_history
 
 
-def from_dp_event(event: object, *, relation: object = "add-or-remove", floats: str = "exact-binary") -> Converted:
+def from_dp_event(event: object, *, relation: object = "add-or-remove", floats: str = FLOATS[0]) -> Converted:
     """The specification of a dp_accounting event with its assumptions, ready for `privacy_profile` and `certify`.
 
     Args:
         event: a DpEvent, its named tuple, a mapping with `class_name` and the event's fields, or that as JSON text.
         relation: ours by name, or dp_accounting's NeighboringRelation.
-        floats: "exact-binary" reads a float as the number it is, "shortest-decimal" as the decimal that is printed.
+        floats: "shortest-decimal", the decimal that prints it, or "exact-binary", the number it is.
     Raises:
         Unsupported: for an event without a theorem here; the message has its name and the reason.
         InvalidInput: for a parameter outside its domain.

@@ -14,25 +14,25 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.interop.batches import POISSON, SHUFFLED, Drawn, checked, opacus_assumptions, read_state, settle
-from verified_dp.interop.reading import Converted, Parts, Reading, converted, relation_of, times
+from verified_dp.interop.reading import FLOATS, Converted, Parts, Reading, converted, relation_of, times
 from verified_dp.interop.releases import revealed_parts
 
 History = Mapping[str, Any] | Iterable[tuple[object, object, object]]
 
 
-def from_opacus(history: History, *, floats: str = "exact-binary", relation: object = "add-or-remove",
+def from_opacus(history: History, *, floats: str = FLOATS[0], relation: object = "add-or-remove",
                 sampling: str | None = None) -> Converted:
     """The specification of an Opacus training, with its assumptions: sampled Gaussian steps, or shuffled epochs.
 
     Args:
         history: an accountant's `history`, [(noise multiplier, sample rate, steps), ...], or its `state_dict()`.
-        floats: "exact-binary" reads a float as the number it is, "shortest-decimal" as the decimal that is printed.
+        floats: "shortest-decimal", the decimal that prints it, or "exact-binary", the number it is.
         sampling: how batches were drawn, which a history does not say: "poisson" (Opacus's `poisson_sampling=True`),
             or "shuffled" (`poisson_sampling=False` over a DataLoader that shuffles) where every epoch ran to its end.
             If left out, what the state of `OpacusAccountant` has seen counts, and otherwise Poisson samples are taken
             for granted, which `assumptions` and `words` then say.
 
-    >>> spec = from_opacus([(1.1, 0.5, 20)], floats="shortest-decimal", sampling="poisson")
+    >>> spec = from_opacus([(1.1, 0.5, 20)], sampling="poisson")
     >>> spec.composition.parts[0][0].mechanism.noise_multiplier
     Fraction(11, 10)
     >>> spec.assumptions[0].endswith("with the recorded rate (stated by the caller, not seen).")
@@ -100,7 +100,7 @@ _TF_NAMES = {
 }
 
 
-def from_tf_privacy(arguments: Mapping[str, Any], *, floats: str = "exact-binary") -> Converted:
+def from_tf_privacy(arguments: Mapping[str, Any], *, floats: str = FLOATS[0]) -> Converted:
     """The specification of what TensorFlow Privacy's DP-SGD statements are asked with: Poisson samples of rate B / N.
 
     Args:

@@ -13,8 +13,8 @@ from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import Composition, Mechanism, Relation, Spec
 from verified_dp.core.kernel.errors import InvalidInput
 
-FLOATS = ("exact-binary", "shortest-decimal")
-"""How a binary float is read: the number it is, or the shortest decimal that is printed for it."""
+FLOATS = ("shortest-decimal", "exact-binary")
+"""How a float is read: the shortest decimal that prints it, as everywhere else, or the binary number it is."""
 
 RELATIONS: Mapping[str, Relation] = {
     "ADD_OR_REMOVE_ONE": Relation.ADD_OR_REMOVE,
@@ -71,7 +71,7 @@ class Reading:
         """The exact number; floats as `floats` says. InvalidInput for nan, inf and what is no number."""
         if isinstance(value, Rational) or not isinstance(value, Real) or not math.isfinite(value):
             return exact.exact(value, key)
-        return Fraction(float(value)) if self.floats == FLOATS[0] else exact.exact(str(value), key)
+        return Fraction(float(value)) if self.floats == "exact-binary" else exact.exact(value, key)
 
     def non_negative(self, value: object, key: str) -> Fraction:
         """A number >= 0."""

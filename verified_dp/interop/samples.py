@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
+from verified_dp.core.families.allocation.mechanism import RandomAllocation
 from verified_dp.core.families.batches.mechanism import (
     TruncatedPoisson,
     WithoutReplacement,
@@ -17,7 +19,9 @@ from verified_dp.core.families.selection.mechanism import NegativeBinomialRuns, 
 from verified_dp.core.kernel.composition import MAX_DRAWS, Composition, Mechanism
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, count, square_root
+from verified_dp.core.kernel.losses import ORDERS
 from verified_dp.core.kernel.mechanisms import Gaussian, Release, up_to
+from verified_dp.core.kernel.steps import expanded, step_of
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.interop.forms import CONVERTERS, View, converts, inside, name_of, refuse, step_parts
 from verified_dp.interop.reading import Parts, Reading, reveals_all, times
@@ -61,6 +65,23 @@ def _truncated(event: View, reading: Reading) -> Parts:
     if limit >= records or reveals_all(parts):
         return _on_poisson_sample(parts, q, reading)
     return step_parts(TruncatedPoisson(_one_gaussian(parts), q, records, limit), reading)
+
+
+@converts("RandomAllocationDpEvent")
+def _random_allocation(event: View, reading: Reading) -> Parts:
+    """One epoch of num_steps steps; every record is on num_selected of them, uniformly."""
+    if reading.on_sample:
+        refuse("random allocation on a sample: no theorem is implemented")
+    rounds, picks = (reading.whole(event[key], key) for key in ("num_steps", "num_selected"))
+    if picks > rounds:
+        raise InvalidInput("num_selected", picks, f"at most num_steps = {rounds}")
+    parts = parts_of(event["event"], reading) if picks else ()
+    if not parts or reveals_all(parts) or picks == rounds:
+        return times(parts, rounds) if parts else ()
+    found = RandomAllocation(_one_gaussian(parts), rounds, picks)
+    for order, (part, _) in product(ORDERS[reading.relation], expanded(found, 1)):
+        step_of(part, order, reading.relation)
+    return ((found, 1),)
 
 
 @converts("RepeatAndSelectDpEvent")

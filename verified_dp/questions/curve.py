@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -22,6 +21,7 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.enclosure import Enclosure, table_html
+from verified_dp.reading import optional
 
 MAX_POINTS = 10**5
 PICTURES = (".svg", ".pdf", ".png")
@@ -96,23 +96,23 @@ class Curve(Sequence[Enclosure]):
         for at, one in zip(self.points, self, strict=True):
             yield (one.lower, one.upper) if self.quantity == "delta" else (at, at)
 
-    def plot(self, path: str | Path | None = None, axes: Any = None, *, title: str = "",
+    def plot(self, ax: Any = None, path: str | Path | None = None, *, title: str = "",
              claim: tuple[Number, Number] | None = None) -> Any:
-        """Draw delta over epsilon on a scale of decades, both ends and what lies between, on `axes` of matplotlib.
+        """Draw delta over epsilon on a scale of decades, both ends and what lies between, on matplotlib's axes `ax`.
 
         path: also written there, as .svg, .pdf or .png. claim: (epsilon, delta), drawn as a point.
-        Returns the axes.
+        Returns the axes, new ones where none are given.
         """
         if path is not None and Path(path).suffix.lower() not in PICTURES:
             raise InvalidInput("plot", str(path), "a file name that ends with " + ", ".join(PICTURES))
-        axes = new_axes() if axes is None else axes
-        self._draw(axes)
+        ax = new_axes() if ax is None else ax
+        self._draw(ax)
         if claim is not None:
-            _draw_claim(axes, *claim)
-        _dress(axes, title or f"\u03b4 over \u03b5, {self.relation}")
+            _draw_claim(ax, *claim)
+        _dress(ax, title or f"\u03b4 over \u03b5, {self.relation}")
         if path is not None:
-            axes.figure.savefig(path)
-        return axes
+            ax.figure.savefig(path)
+        return ax
 
     def _draw(self, axes: Any) -> None:
         ends = [log10_ends(one) for one in self._deltas()]
@@ -179,14 +179,6 @@ def new_axes() -> Any:
     """Axes on a figure of their own, outside of pyplot's state."""
     figure = optional("matplotlib.figure", "matplotlib").Figure(figsize=(6.4, 4), layout="constrained")
     return figure.subplots()
-
-
-def optional(module: str, package: str) -> Any:
-    """An optional package's module. Raises InvalidInput, saying how to get it."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise InvalidInput(package, None, f"installed: pip install {package}") from None
 
 
 def read_points(text: str, key: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -143,12 +144,24 @@ def _step(mechanism: Mapping[str, Any]) -> str:
     words = ", ".join(f"{key.replace('_', ' ')} {_number(value)}" for key, value in own.items() if value is not None)
     count, sampling = mechanism.get("count", 1), mechanism.get("sampling")
     steps = "One step" if count in (1, "1") else f"{count} steps"
-    return f"{steps} of the {mechanism['kind']} mechanism ({words})" + (f", {_sampling(sampling, count)}." if sampling
-                                                                     else ", on all records.")
+    records = _sampling(sampling, count) if sampling else "on all records"
+    return f"{steps} of the {_named(mechanism['kind'])} mechanism ({words}), {records}."
+
+
+_NAMES = re.compile("gaussian|laplace|poisson")
+
+
+def _named(kind: str) -> str:
+    """A kind or a scheme with people's names as they are written.
+
+    >>> _named("discrete-gaussian")
+    'discrete Gaussian'
+    """
+    return _NAMES.sub(lambda name: name[0].capitalize(), kind.replace("-", " "))
 
 
 def _sampling(sampling: Mapping[str, Any], count: object) -> str:
-    scheme, probability = sampling["scheme"], sampling.get("probability")
+    scheme, probability = _named(sampling["scheme"]), sampling.get("probability")
     if "rounds" in sampling:
         rest = _stated(sampling, "rounds")
         return f"each {sampling['rounds']} rounds of {scheme} sampling" + (f" ({rest})" if rest else "")

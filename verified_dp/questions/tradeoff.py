@@ -26,7 +26,8 @@ from verified_dp.core.kernel.exact import Number
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure, table_html
-from verified_dp.questions.curve import new_axes, optional, text_of
+from verified_dp.questions.curve import new_axes, text_of
+from verified_dp.reading import optional
 from verified_dp.search.deadline import OutOfTime
 
 DIGITS = 6

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from verified_dp.core.kernel.certificate.document import Document, canonical, parse_json
 from verified_dp.core.kernel.certificate.statement import read_claim, read_spec
@@ -13,11 +15,15 @@ from verified_dp.profile import PrivacyProfile, privacy_profile
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict. name: of the file it came from, without folder and suffix."""
+    """A claim with its verdict. name: of the file it came from, without folder and suffix.
+
+    noted: of a claim whose numbers are ranges, what `certify` tells of them.
+    """
 
     name: str
     certificate: Document
     profile: PrivacyProfile
+    noted: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def claim(self) -> Claim:
@@ -49,10 +55,11 @@ class Judged:
 
 
 def read_certificate(document: Document, name: str) -> Judged:
-    """What a certificate states, which the caller has verified, or written. Raises Unsupported."""
-    spec = read_spec(document)
-    in_order: Document = parse_json(canonical(document))  # of keys, as in a file
-    return Judged(name, in_order, privacy_profile(spec.composition, spec.relation))
+    """What a certificate states, which the caller has verified or written, and ranges beside it. Raises Unsupported."""
+    noted, stated = document.get("range", {}), {key: value for key, value in document.items() if key != "range"}
+    spec = read_spec(stated)
+    in_order: Document = parse_json(canonical(stated))  # of keys, as in a file
+    return Judged(name, in_order, privacy_profile(spec.composition, spec.relation), noted)
 
 
 def rounded(text: str, significant: int, *, up: bool) -> str:

@@ -16,6 +16,7 @@ from verified_dp.core.kernel.dyadic import decimal_down, decimal_up
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.papers.comparison import ALL, Comparison, compare
 from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
+from verified_dp.reading import optional
 from verified_dp.report import plots
 from verified_dp.report.curves import Point, delta_curve, step_curve, tradeoff_curve
 from verified_dp.report.facts import Judged, as_decimal, round_step, rounded
@@ -43,12 +44,11 @@ _LARGEST = 150_000
 
 def environment() -> Environment:
     """The templates, escaping all that is put in, and what does not print as on a terminal."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ModuleNotFoundError:
-        raise InvalidInput("jinja2", None, "installed: pip install jinja2") from None
-    return Environment(loader=PackageLoader("verified_dp.report"), autoescape=True, undefined=StrictUndefined,
-                       finalize=_shown, trim_blocks=True, lstrip_blocks=True)
+    jinja2 = optional("jinja2", "jinja2")
+    made: Environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("verified_dp.report"), autoescape=True, undefined=jinja2.StrictUndefined,
+        finalize=_shown, trim_blocks=True, lstrip_blocks=True)
+    return made
 
 
 def _shown(value: Any) -> Any:
@@ -91,9 +91,24 @@ def _summary(judged: Judged) -> dict[str, Any]:
     certificate, claim = judged.certificate, judged.claim
     ends = {name: _readable(certificate["result"][name]) for name in ("epsilon", "delta")}
     return {"title": judged.title, "name": judged.name, "source": claim.source, "verdict": certificate["verdict"],
-            "sentence": _sentence(judged), "epsilon": claim.epsilon_text, "delta": claim.delta_text,
+            "sentence": _sentence(judged), **_ranged(judged), "epsilon": claim.epsilon_text, "delta": claim.delta_text,
             "ends": ends, "tight": judged.tight,
             "by_rounding": certificate["short_by_rounding"], "relation": certificate["input"]["relation"]}
+
+
+def _ranged(judged: Judged) -> dict[str, str]:
+    """The verdict on all values of the ranges, where the claim has some; numbers are of the end that decides."""
+    if not judged.noted:
+        return {}
+    end, verdicts = judged.noted["end"], judged.noted["verdicts"]
+    ranges = "; ".join(f"{one['key']} from {_number(one['from'])} to {_number(one['to'])}"
+                       for one in judged.noted["ranges"])
+    if end != "both":
+        return {"sentence": f"{_sentence(judged)}, whatever the values are: {ranges}. "
+                            f"Numbers here are of the {end} ones"}
+    return {"verdict": "undecided", "sentence": (
+        f"The claim is {verdicts['best']} for the best values and {verdicts['worst']} for the worst: {ranges}. "
+        "Numbers here are of the best ones")}
 
 
 def _listed(judged: Judged) -> dict[str, Any]:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.engines.expansion import FORMS, ORDERS, ExpansionWitness, TiltedExpansion, enclose_expansion
-from verified_dp.core.engines.expansion_cells import Cover, Ray, Steps, bound_beyond, enclose_steps, moment_count
+from verified_dp.core.engines.expansion import ExpansionWitness, TiltedExpansion, enclose_expansion
+from verified_dp.core.engines.expansion_cells import (
+    HIGHEST,
+    Cover,
+    Ray,
+    Steps,
+    at_rest,
+    bound_beyond,
+    enclose_steps,
+    moment_count,
+)
 from verified_dp.core.engines.lines import has_nodes, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule, count_nodes
-from verified_dp.core.engines.smoothed import at_rest
 from verified_dp.core.engines.tilted_moments import (
     NO_NODES,
     MomentRule,
@@ -96,7 +104,7 @@ def _node_rule(law: FloatLaw, tilt: float, bits: float, order: int) -> MomentRul
             best = 1 / step, half, step
     _, half, step = best
     ends = [kept_window(law, x, law.cumulants(x)[0] - want, 0.0) for x in (tilt / 2, far)]
-    low, high = min(a for a, _ in ends), max(b for _, b in ends)
+    low, high = min(0.0, *(a for a, _ in ends)), max(step, *(b for _, b in ends))  # 0 is inside, as T94 asks
     if high - low > MOST_NODES * step:
         raise Unsupported("the saddle point is so far out that its moments have too many nodes: use the contour")
     return MomentRule(dyadic(radius), node_rule(0.0, half, step, low, high))
@@ -175,18 +183,16 @@ def choose_table(loss: ComposedLoss, model: FloatLoss, tilt: float, order: int) 
     return tabulate_moments(loss, choose_moment_rules(loss, tilt, bits, size), choose_prec(loss, bits, size, tilt))
 
 
-def choose_witness(table: MomentTable, tilt: Fraction, order: int, expanded: int = 0,
-                   split: float = 1.0) -> ExpansionWitness:
+def choose_witness(table: MomentTable, tilt: Fraction, order: int, split: float = 1.0) -> ExpansionWitness:
     """Choose W, split times where the moments' bound of |psi| is least, cells and rays. Raises Unsupported."""
     with ctx.workprec(table.prec):
         steps = enclose_steps(table, ball(tilt), order, between=check_time)
-        steps = replace(steps, cumulants=FORMS[expanded](ball(tilt)).enclose_cumulants(steps.cumulants))
         check_moments(steps)
         ends, options = choose_ends(steps, split), far_options(table.loss, tilt)
         rays = [choose_ray(table, steps, ends[-1], options)]
         while len(rays) < MOST_RAYS and bound_beyond(table, steps, rays[-1]) > SMALL:
             rays.append(choose_ray(table, steps, 2 * rays[-1].start, options))
-    return ExpansionWitness(tilt, order, expanded, table.rules, (Cover(ends, tuple(rays)),), table.prec)
+    return ExpansionWitness(tilt, order, table.rules, (Cover(ends, tuple(rays)),), table.prec)
 
 
 def check_moments(steps: Steps) -> None:
@@ -201,7 +207,7 @@ def choose_tails(loss: ComposedLoss, order: int) -> ExpansionWitness:
     table = tabulate_moments(loss, rules, PREC, check_time)
     with ctx.workprec(PREC):
         covers = [choose_cover(table, enclose_steps(table, arb(tilt), order, between=check_time)) for tilt in (0, -1)]
-    return ExpansionWitness(Fraction(0), order, 0, table.rules, tuple(covers), PREC)
+    return ExpansionWitness(Fraction(0), order, table.rules, tuple(covers), PREC)
 
 
 def choose_cover(table: MomentTable, steps: Steps) -> Cover:
@@ -308,13 +314,11 @@ class Choice:
 class ExpansionCurve:
     """delta at any eps >= 0 by the expansion of one order, or of the order with the least error where none is asked.
 
-    loss: with a transform of every step. tilt: any t > 0 (None: where the error is least, with the poles expanded the
-    saddle point).
+    loss: with a transform of every step. tilt: any t > 0 (None: where the error is least).
     """
 
-    def __init__(self, loss: ComposedLoss, order: int | None = None, tilt: Fraction | None = None,
-                 expanded: int = 0) -> None:
-        self.loss, self.order, self.tilt, self.expanded = loss, order, tilt, expanded
+    def __init__(self, loss: ComposedLoss, order: int | None = None, tilt: Fraction | None = None) -> None:
+        self.loss, self.order, self.tilt = loss, order, tilt
         self.model = float_loss(loss)
         self._choice: Choice | None = None
         self._kept: dict[tuple[int, Fraction, float], tuple[ExpansionWitness, TiltedExpansion]] = {}
@@ -334,15 +338,20 @@ class ExpansionCurve:
         return self.expansion(self._choice.order, tilt, self._choice.split)
 
     def choose(self, epsilon: Fraction) -> Choice:
-        """Choose the order unless it was asked, by how much the tilt is lowered (while the error falls), the split."""
-        orders = ORDERS[self.expanded] if self.order is None else (self.order,)
-        best = min((self._choose_share(epsilon, order) for order in orders), key=lambda choice: choice.log_error)
+        """Choose the order unless it was asked, downwards while the error falls, then how far the cells reach."""
+        orders = range(HIGHEST, -1, -1) if self.order is None else (self.order,)
+        best = self._choose_share(epsilon, orders[0])
+        for order in orders[1:]:
+            lower = self._choose_share(epsilon, order)
+            if lower.log_error > best.log_error:
+                break
+            best = lower
         splits = (self._try(epsilon, best.order, best.share, split) for split in SPLITS)
         return min((best, *splits), key=lambda choice: choice.log_error)
 
     def _choose_share(self, epsilon: Fraction, order: int) -> Choice:
         best = self._try(epsilon, order, 1.0)
-        while best.share > LEAST_SHARE and self.tilt is None and not self.expanded:
+        while best.share > LEAST_SHARE and self.tilt is None:
             lower = self._try(epsilon, order, best.share * LOWERED)
             if lower.log_error >= best.log_error:
                 break
@@ -360,8 +369,6 @@ class ExpansionCurve:
         eps = as_float(epsilon)
         start = asymptotic_saddle(self.model, eps)
         saddle = refine_saddle(self.model, eps, choose_saddle(self.model, eps, start))
-        if self.expanded:
-            return dyadic(saddle, 52)
         return dyadic(share * choose_tilt(self.model, eps, saddle), TILT_BITS)
 
     def expansion(self, order: int, tilt: Fraction, split: float) -> tuple[ExpansionWitness, TiltedExpansion]:
@@ -370,6 +377,6 @@ class ExpansionCurve:
         key = order, tilt, split
         if key not in self._kept:
             table = choose_table(self.loss, self.model, float(tilt), order)
-            witness = choose_witness(table, tilt, order, self.expanded, split)
+            witness = choose_witness(table, tilt, order, split)
             self._kept[key] = witness, enclose_expansion(table, witness, check_time)
         return self._kept[key]

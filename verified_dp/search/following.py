@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verified_dp.core.engines.closed import ClosedFormValues, ClosedFormWitness, has_closed_form, is_quick
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
@@ -27,7 +27,6 @@ from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer, is_narrow, width_bits
 from verified_dp.search.between import interpolate
-from verified_dp.search.cells import has_cells, share_powers
 from verified_dp.search.deadline import Budget, OutOfTime
 from verified_dp.search.estimates import LARGEST_TILT, ROUGH
 from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
@@ -50,8 +49,6 @@ LOST, SPARE, TRIES = 96.0, 4.0, 4
 """Bits that a sum may lose before the stretch is halved, bits asked beyond those needed, and evaluations of one."""
 MOMENTS, NEARLY = 48, 1e-3
 """Tilts tried for moments; by how much they have to be below, in logarithms."""
-MANY_EPSILONS = 24
-"""So many eps take longer than the powers they share."""
 PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
 MOST_LOST, OUTCOMES_SHARE, OUTCOMES_SECONDS = 1.0, 0.25, 10.0
@@ -178,9 +175,7 @@ class Following(OneDirection):
             return
         if has_closed_form(self.loss):
             several = method == "auto" and len(epsilons) >= LEAST
-            if several and has_cells(self.loss) and not self._is_easy_line(epsilons[len(epsilons) // 2], bits):
-                self._serve_cells(epsilons, bits)
-            elif several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
+            if several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
                 self._serve_closed(epsilons, bits)
             return
         if not self.has_contour and (self.is_sharp or not has_listed(self.loss)):
@@ -198,13 +193,6 @@ class Following(OneDirection):
         """One that computes each eps on its own."""
         answer = self.evaluate(epsilons[0], ClosedFormWitness(math.ceil(2 * bits) + 40))
         self._served.append(Served(as_float(epsilons[0]), as_float(epsilons[-1]), answer))
-
-    def _serve_cells(self, epsilons: Sequence[Fraction], bits: float) -> None:
-        """One whose powers all eps share, if they are so many that this takes less time."""
-        own = ClosedFormValues(ClosedFormWitness(math.ceil(2 * bits) + 40), self.loss)
-        low, high, many = epsilons[0], epsilons[-1], len(epsilons) >= MANY_EPSILONS
-        values = share_powers(own, low, high, bits + SPARE) if many else own
-        self._served.append(Served(as_float(low), as_float(high), Answer(low, own.witness, values, values.delta(low))))
 
     def _groups(self, epsilons: Sequence[Fraction]) -> list[Sequence[Fraction]]:
         """Few steps apart by the size of eps, from the sum of the least losses on: one pair of rays for each."""

@@ -321,13 +321,16 @@ class Outcomes(LawModel):
 
 
 def shift_of(law: LawModel, step: Fraction) -> Fraction:
-    """Where the grid must lie for the law's first atom to be 2^-50 of a step right of a place of it, to 60 bits.
+    """Where the grid must lie for all atoms to be on it, or the first one 2^-50 of a step right of a place, to 60 bits.
 
     A place right of the largest atom, by however little, would leave the lower law nothing of that atom.
     """
     if not law.anchors:
         return Fraction(0)
-    place = law.anchors[0] / step - Fraction(1, 2**50)
+    place = law.anchors[0] / step
+    if law.law.enclose_masses(law.anchors[0], step, 1) is not None:
+        return place - math.floor(place)
+    place -= Fraction(1, 2**50)
     return Fraction(math.floor((place - math.floor(place)) * 2**60), 2**60)
 
 

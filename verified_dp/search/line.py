@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -34,14 +34,6 @@ def as_float(epsilon: Fraction) -> float:
         return min(max(float(epsilon), -1e300), 1e300)
     except OverflowError:
         return 1e300 if epsilon > 0 else -1e300
-
-
-def _smallest(accept: Callable[[float], bool], low: float, high: float, ratio: float = 1.02) -> float:
-    """The smallest argument, within a few percent, that a monotone test accepts."""
-    while high / low > ratio:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if accept(middle) else (middle, high)
-    return high
 
 
 _SHARES = np.array([0.03, 0.05, 0.08, 0.13, 0.2, 0.28, 0.37, 0.46, 0.55, 0.65, 0.75, 0.82, 0.88, 0.94, 1.0])

@@ -25,7 +25,7 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.answer import Answer, intersect, width_bits
-from verified_dp.search.deadline import Budget, OutOfTime, check_time, hurrying
+from verified_dp.search.deadline import Budget, OutOfTime, check_time, ending_at, hurrying
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import as_float
 from verified_dp.search.planners.plan import Asked, Plan, Planner
@@ -35,6 +35,8 @@ COARSE = 14.0
 """Where sharp methods give fewer bits than this, the lattice is asked for as many."""
 ENOUGH = {1: COARSE, 2: COARSE, 3: 1.0}
 """Bits with which planners of these ranks are not asked."""
+FIRST, FIRST_BITS, SLOW, FIRST_SHARE = "lattice", 9.0, 1.0, 0.3
+"""Before the first plan that takes so many seconds, this planner gives so many bits in a share of its time."""
 SHARP = "closed", "halves", "epochs"
 """Planners, beside contours, whose cost hardly grows with the digits."""
 _MOST_SHORTFALL = 40.0
@@ -183,6 +185,7 @@ class Search:
                 chosen = self._choose()
                 if chosen is None:
                     break
+                self._answer_first(*chosen)
                 self._try(*chosen)
         except OutOfTime:
             if not self._best:
@@ -257,6 +260,18 @@ class Search:
             spare = planner.spare + (0.0 if self._rank else self.direction.shortfall)
             self._asks[planner] = replace(self.asked, bits=bits + spare)
         return self._asks[planner]
+
+    def _answer_first(self, planner: Planner, plan: Plan) -> None:
+        """A coarse lattice before a first plan that takes long, so that a time which ends too soon has an answer."""
+        one = next((one for one in self._candidates if one.row.file == FIRST), None)
+        if plan.seconds < SLOW or self._best or one is None or one.planner in (None, planner):
+            return
+        with suppress(Unsupported, Undecided, OverflowError, ZeroDivisionError, ValueError, OutOfTime), ending_at(
+                time.perf_counter() + FIRST_SHARE * plan.seconds):
+            first = one.planner.plan(replace(self.asked, bits=FIRST_BITS, seconds=FIRST_SHARE * plan.seconds))
+            if first is not None and first.seconds < FIRST_SHARE * plan.seconds:
+                self._best[one.planner] = self.direction.evaluate(self.asked.epsilon, first.witness())
+                self._ranks[one.planner] = one.row.rank
 
     def _planned(self, planner: Planner) -> Plan | None:
         """Its plan for what is asked of it, made once; None where it has no more."""

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from flint import arb, ctx
 
@@ -27,8 +26,6 @@ from verified_dp.search.planners.table import EXPANSIONS
 
 _STEEPEST = 8.0
 """Where log delta falls fast in log eps, delta is needed to fewer digits than eps; by no more than this factor."""
-_ROUGHLY = 8.0
-"""Bits beyond the digits next to the largest loss."""
 _CLEARLY = 4.0
 """Where the tilt times eps is more, eps is not 0."""
 FARTHEST = 10**250
@@ -103,7 +100,7 @@ def bracket_epsilon(order: OneDirection, target: Fraction, digits: int, method: 
         if known is not None:
             return known
         try:
-            found = _bracket_at_end(asked) or _bracket(asked)
+            found = _bracket(asked)
         except OutOfTime:
             found = Bracket(None, None)
         except Unsupported:
@@ -133,32 +130,6 @@ def _bracket_exactly(asked: Question) -> Bracket | None:
     if pair is not None:
         return Bracket(*pair, never=pair[1] is None)
     return Bracket(None, None) if asked.target == 0 else None
-
-
-def _bracket_at_end(asked: Question) -> Bracket | None:
-    """Where the target is met next to the largest loss: values that tell delta up to there, bisected."""
-    past = asked.past if asked.method in ("auto", "closed-form") else None
-    if past is None or not asked.met(past):
-        return None
-    room = ball(asked.target) - asked.order.loss.enclose_infinity_mass()
-    if not room > 0:
-        return None
-    first = _find_next_to_end(asked, float(room.log()))
-    return None if first is None else _bisect_bracket(asked, Bracket(first, past), first.at)
-
-
-def _find_next_to_end(asked: Question, log_target: float) -> Answer | None:
-    """An answer whose values tell delta from where it exceeds the target up to the largest loss, and that eps.
-
-    None where the target is met farther from the largest loss than power series there reach.
-    """
-    planner: Any = asked.order.offered("deficits")
-    for gap, end in () if planner is None else planner.gaps(log_target, asked.digits):
-        found = asked.order.enclose_by("deficits", max(end - gap, Fraction(0)), asked.digits * math.log2(10) + _ROUGHLY,
-                                       asked.budget)
-        if found is None or asked.exceeded(found):
-            return found
-    return None
 
 
 def _bisect_bracket(asked: Question, bracket: Bracket, ask: Callable[[Fraction], Answer]) -> Bracket:

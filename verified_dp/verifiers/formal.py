@@ -2,7 +2,8 @@
 
 The part says, for one order of the composition and one side: these integer laws, one for each kind of steps, are
 above (below) those kinds' own; their composition has a delta(eps) of at most (at least) the bound. The first is proved
-here in ball arithmetic (T120, T121) and, above a sampled Gaussian, by the program, as is the second (T122).
+here in ball arithmetic (T120, T121) and, for a sampled Gaussian, by the program, as is the second (T122). Plain
+Gaussian steps alone need no law: the part has no kinds, and the program bounds delta(eps) by one event.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from typing import Any
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.grid import LawGrid, enclose_step
+from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.check import Check
 from verified_dp.core.kernel.certificate.document import Document, check_equal, check_keys
 from verified_dp.core.kernel.certificate.statement import read_spec
@@ -27,7 +29,8 @@ from verified_dp.core.kernel.certificate.witness import number_text, read_number
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Claim, Relation, Spec
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
-from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import Law, has_rational_end
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
@@ -60,18 +63,25 @@ TRUST = (
 )
 """What remains trusted after a formal check."""
 TRUST_LOSSES = (
-    "Every integer law was found above its step's own loss by the program (covers_ok in proofs/coq). Trusted: that "
-    f"these losses are the mechanism's and compose (T15, T21 to T25); {PROGRAM}"
+    "Every law was found above (below) its step's own loss by the program (covers_ok, covers_below_ok and by_event_ok "
+    f"in proofs/coq). Trusted: that these losses are the mechanism's and compose (T15, T21 to T25); {PROGRAM}"
 )
-"""... where every kind of steps is a Gaussian or a sampled one, bounded from above."""
+"""... where every kind of steps is a Gaussian or a sampled one."""
 TRUST_SAMPLED = (
-    "Every integer law was found above the sampled Gaussian's own by the program (sampled_gaussian_private and "
-    "gaussian_private in proofs/coq: queries of norm at most 1 in any dimension, a record more or less). Their "
+    "Every law was found above the Gaussian step's own by the program (sampled_gaussian_private, gaussian_private and "
+    "gaussian_replace_private in proofs/coq: queries of norm at most 1 in any dimension, one record). Their "
     "hypothesis `expect`, that the means of a test exist as iterated Riemann integrals, is proved of continuous tests "
     "and of boxes where queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""
+TRUST_REFUTED = (
+    "There are two data sets that differ in one record, a query of norm at most 1 in any dimension and an event of all "
+    "outputs, whose probabilities exist as iterated Riemann integrals and differ by what the program found, so that "
+    "what is stated of the steps does not make them private as claimed (sampled_gaussian_not_private, "
+    f"gaussian_not_private and gaussian_replace_not_private in proofs/coq). Trusted: {PROGRAM}"
+)
+"""... and bounded from below."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,7 @@ class FormalPart:
     """The kinds of steps in the order of the composition's laws, and what their composition comes to.
 
     side: above says delta(epsilon) <= bound 2^-bits, below says >=. prec: bits of the ball arithmetic that compares.
+    No kinds and no products: one Gaussian loss, bounded by an event; step is 1.
     """
 
     order: str
@@ -167,8 +178,8 @@ _KIND_KEYS = ("count", "low", "infinity", "masses")
 def _read_part(table: Any, path: str) -> FormalPart:
     check_keys(table, _KEYS, path)
     kinds, products = table["kinds"], table["products"]
-    if type(kinds) is not list or not 0 < len(kinds) <= MAX_KINDS or type(products) is not list:
-        raise InvalidCertificate(f"{path}.kinds", f"kinds and products must be lists, of 1 to {MAX_KINDS} kinds")
+    if type(kinds) is not list or len(kinds) > MAX_KINDS or type(products) is not list:
+        raise InvalidCertificate(f"{path}.kinds", f"kinds and products must be lists, of at most {MAX_KINDS} kinds")
     part = FormalPart(
         table["order"], table["side"], read_number(table["epsilon"], f"{path}.epsilon"),
         read_number(table["step"], f"{path}.step"),
@@ -178,6 +189,8 @@ def _read_part(table: Any, path: str) -> FormalPart:
         _natural(table["bound"], f"{path}.bound"))
     if type(part.order) is not str or part.side not in SIDES:
         raise InvalidCertificate(path, "order must be text, and side above or below")
+    if not part.kinds and (part.products or part.step != 1):
+        raise InvalidCertificate(f"{path}.kinds", "must not be empty, unless products are, and step is 1")
     if part.step <= 0 or abs(part.epsilon / part.step) > MAX_INDEX:
         raise InvalidCertificate(path, "step must be positive, and epsilon not too many steps")
     if part.points * part.prec > MAX_WORK:
@@ -227,7 +240,15 @@ def is_above(part: FormalPart, kind: Kind, law: Law) -> bool:
     with ctx.workprec(part.prec):
         found, scale = enclose_step(law, kind.grid, part.step, part.bits), arb((1, part.bits))
         masses = all(mass >= scale * least for mass, least in zip(map(arb, kind.masses), found.above, strict=True))
-        return masses and bool(arb(kind.infinity) >= scale * found.infinity_above)
+        return masses and bool(arb(kind.infinity) >= scale * infinity_above(law, kind.grid, part.step, found))
+
+
+@proved_by("T120-integer-law-above")
+def infinity_above(law: Law, grid: LawGrid, step: Fraction, found: StepMasses) -> arb:
+    """Bound the dominating law's mass at infinity: exactly the law's own where the grid reaches its largest loss."""
+    mass = law.infinity_fraction()
+    ended = has_rational_end(law) and law.largest_loss() <= grid.vertices()[-1] * step
+    return ball(mass) if ended and mass is not None else found.infinity_above
 
 
 @proved_by("T121-integer-law-below")
@@ -271,8 +292,13 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
     yield part.bound
     steps = [compared_step(part, law) for law in laws]
     yield next((step.order for step in steps if step), "none")
-    for kind, step in zip(part.kinds, steps, strict=True):
-        yield from step.words(kind.low, len(kind.masses), part.step, part.bits) if step else ["given"]
+    if not part.kinds:
+        yield from (word for step in steps if step for word in step.event_words(part.epsilon, part.bits))
+    for kind, step in zip(part.kinds, steps if part.kinds else [], strict=True):
+        if step is None:
+            yield "given"
+        else:
+            yield from step.words(part.side, kind.low, len(kind.masses), part.step, part.bits)
 
 
 def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
@@ -303,8 +329,8 @@ def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> No
 
 
 def compared_step(part: FormalPart, law: Law) -> GaussianStep | None:
-    """The step that the program itself finds a kind's integer law above."""
-    return gaussian_step(law, part.order, part.bits) if part.side == "above" else None
+    """The step that the program itself finds a kind's integer law above (below)."""
+    return gaussian_step(law, part.order, part.side, part.bits)
 
 
 _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"'
@@ -349,16 +375,25 @@ def verify_formal(document: Document, checker: str | None = None) -> Check:
     points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
     program = "the checker extracted from Coq" if checker is None else f"the program {checker_path(checker)}"
     compared = all(compared_step(part, law) for part in parts for law, _ in losses[part.order].laws)
-    trust = TRUST if not compared else TRUST_SAMPLED if is_covered(spec, losses) else TRUST_LOSSES
+    refuted = document["verdict"] == "refuted"
+    known = is_covered(spec, losses, parts, refuted=refuted)
+    trust = TRUST if not compared else TRUST_LOSSES if not known else TRUST_REFUTED if refuted else TRUST_SAMPLED
     return Check(True, document["verdict"], None, f"composition in integers accepted by {program} ({points}). {trust}")
 
 
-def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss]) -> bool:
-    """Whether the Coq theorems speak of the mechanism: Gaussians, all sampled (Poisson) or none, one record."""
-    known = all(isinstance(part.mechanism if isinstance(part, PoissonSampled) else part, Gaussian)
-                for part, _ in spec.composition.parts)
-    mixed = any(loss.parts and loss.mean_shift_squared for loss in losses.values())
-    return known and not mixed and spec.relation is not Relation.REPLACE
+def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[FormalPart], *, refuted: bool) -> bool:
+    """Whether the Coq theorems speak of the mechanism: Gaussians, none sampled, or all and one record more or less.
+
+    Sampled ones where a record's contribution is lost (zero-out) are covered from above alone, plain ones from below by
+    one event alone.
+    """
+    steps = [step for step, _ in spec.composition.parts]
+    if all(isinstance(step, Gaussian) for step in steps):
+        return not refuted or not any(part.kinds for part in parts)
+    sampled = all(isinstance(step, PoissonSampled) and isinstance(step.mechanism, Gaussian) for step in steps)
+    merged = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
+    zeroed = spec.relation is Relation.ZERO_OUT and refuted
+    return sampled and not merged and spec.relation is not Relation.REPLACE and not zeroed
 
 
 @proved_by("T122-formal-checker")
@@ -374,9 +409,10 @@ def check_purpose(verdict: str, claim: Claim, parts: list[FormalPart], losses: M
 
 
 def _check_part(part: FormalPart, loss: ComposedLoss, path: str, checker: str | None) -> None:
-    if [kind.count for kind in part.kinds] != [count for _, count in loss.laws]:
+    alone = not part.kinds and len(loss.laws) == 1 and isinstance(loss.laws[0][0], GaussianLoss)
+    if [kind.count for kind in part.kinds] != [count for _, count in loss.laws] and not alone:
         raise InvalidCertificate(f"{path}.kinds", f"counts must be {', '.join(str(count) for _, count in loss.laws)}")
-    for index, (kind, (law, _)) in enumerate(zip(part.kinds, loss.laws, strict=True)):
+    for index, (kind, (law, _)) in enumerate(zip(part.kinds, [] if alone else loss.laws, strict=True)):
         _check_kind(part, kind, law, f"{path}.kinds[{index}].masses")
     if not is_accepted(part, [law for law, _ in loss.laws], checker):
         raise InvalidCertificate(path, "rejected by the formal checker")

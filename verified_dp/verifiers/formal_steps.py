@@ -1,4 +1,4 @@
-"""The steps that the program extracted from Coq compares an integer law with by itself: Gaussian, sampled or not."""
+"""The steps that the program extracted from Coq compares with by itself: Gaussian, sampled or not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from math import isqrt
 from flint import arb, ctx
 
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
-from verified_dp.core.kernel.balls import ball, integer_above
+from verified_dp.core.kernel.balls import ball, integer_above, normal_tail
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import Law
 
@@ -28,16 +28,33 @@ class GaussianStep:
     probability: Fraction
     noise: Fraction
 
-    def words(self, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
-        """What the program reads of it, and hints: bits, terms of a series, where the line ends, tests."""
+    def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
+        """What the program reads of it, and hints: bits, terms of a series, where the line ends, tests.
+
+        Above, a test at each grid point; below, an event for what is before the grid, and one from each point on.
+        """
+        places = [index * step for index in range(low, low + count)]
         largest = ball((low + count) * step).max(arb(0)) / arb.const_log2()
         bits += _SPARE_BITS + integer_above(largest)  # as e^loss is a factor
+        yield from self._header(bits, count if side == "above" else count + 1)
+        with ctx.workprec(bits + 64):
+            if side == "above":
+                yield from (self.best_test(ball(place), bits) for place in places)
+            else:
+                yield self.best_test(ball(places[0]), bits)
+                yield from (self._event(place, place + step, bits) for place in places)
+
+    def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
+        """The same for one event at epsilon: a divergence at one point, without a grid."""
+        bits += _SPARE_BITS + integer_above(ball(epsilon) / arb.const_log2())
+        yield from self._header(bits, 1)
+        with ctx.workprec(bits + 64):
+            yield self.best_test(ball(epsilon), bits)
+
+    def _header(self, bits: int, tests: int) -> Iterator[int | str]:
         yield "sampled"
         yield from [*self.probability.as_integer_ratio(), *self.noise.as_integer_ratio()]
-        yield from [bits, bits // 2, isqrt(2 * bits) + 1, count]
-        with ctx.workprec(bits + 64):
-            for index in range(low, low + count):
-                yield self.best_test(ball(index * step), bits)
+        yield from [bits, bits // 2, _end(bits), tests]
 
     def told(self) -> str:
         """What the program prints of it, before the hints."""
@@ -45,23 +62,43 @@ class GaussianStep:
         return f"sampled-{self.order} {q.numerator} {q.denominator} {sigma.numerator} {sigma.denominator}"
 
     def best_test(self, loss: arb, bits: int) -> int:
-        """About 2^bits t, where the loss at t is this one; 0 where there is none. Any t is sound (covers_ok)."""
+        """About 2^bits t, where the loss at t is this one; far to the left where there is none. Any t is sound."""
         q, sigma = ball(self.probability), ball(self.noise)
         ratio = ((loss if self.order == "remove" else -loss).expm1() + q) / q
         if not ratio > 0:
-            return 0
+            return -_end(bits) << bits
         place = (sigma * ratio.log() + 1 / (2 * sigma)).mid() * arb((1, bits))
         return int(place.floor().unique_fmpz() or 0)
 
+    def _event(self, start: Fraction, end: Fraction, bits: int) -> int:
+        """The event whose line is to be above the lower law from start to end: as T27 chooses it."""
+        for share in (Fraction(1, 2), 1 - Fraction(1, 2**40)):
+            test = self.best_test(ball(start + share * (end - start)), bits)
+            if self._gain(arb((test, -bits)), ball(end)) >= 0:
+                return test
+        return self.best_test(ball(end), bits)
+
+    def _gain(self, place: arb, loss: arb) -> arb:
+        """Enclose P - e^loss Q of the event {x > place} (add: {x <= place})."""
+        q, shift = ball(self.probability), 1 / ball(self.noise)
+        if self.order == "remove":
+            return q * normal_tail(place - shift) - (loss.expm1() + q) * normal_tail(place)
+        return (1 - loss.exp() * (1 - q)) * normal_tail(-place) - loss.exp() * q * normal_tail(shift - place)
+
+
+def _end(bits: int) -> int:
+    """Beyond it the normal law has less than 2^-bits."""
+    return isqrt(2 * bits) + 1
+
 
 @singledispatch
-def gaussian_step(law: Law, order: str, bits: int) -> GaussianStep | None:
+def gaussian_step(law: Law, order: str, side: str, bits: int) -> GaussianStep | None:
     """The step with this loss, in an order of a composition, where the program knows it."""
     return None
 
 
 @gaussian_step.register
-def _sampled_step(law: SampledGaussianLoss, order: str, bits: int) -> GaussianStep | None:
+def _sampled_step(law: SampledGaussianLoss, order: str, side: str, bits: int) -> GaussianStep | None:
     known = order in DIRECTIONS and law.order == order
     if known and isinstance(law.noise_multiplier, Fraction):
         return GaussianStep(order, law.sampling_probability, law.noise_multiplier)
@@ -69,8 +106,10 @@ def _sampled_step(law: SampledGaussianLoss, order: str, bits: int) -> GaussianSt
 
 
 @gaussian_step.register
-def _plain_step(law: GaussianLoss, order: str, bits: int) -> GaussianStep | None:
-    """All plain steps in one: noise 1/mu, rounded down to the bits of the comparison; both orders have its loss."""
+def _plain_step(law: GaussianLoss, order: str, side: str, bits: int) -> GaussianStep | None:
+    """All plain steps in one: noise 1/mu, rounded down (below: up) to the comparison's bits; the same in any order."""
     shift, places = law.mean_shift_squared, bits + _SPARE_BITS
-    noise = Fraction(isqrt((shift.denominator << 2 * places) // shift.numerator), 1 << places) if shift else None
-    return GaussianStep(order if order in DIRECTIONS else DIRECTIONS[0], Fraction(1), noise) if noise else None
+    if not shift:
+        return None
+    root = isqrt((shift.denominator << 2 * places) // shift.numerator) + (side == "below")
+    return GaussianStep(order if order in DIRECTIONS else DIRECTIONS[0], Fraction(1), Fraction(root, 1 << places))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import gcd, lcm
 
 from flint import arb, ctx, fmpz_poly
 
@@ -18,16 +19,22 @@ from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.certificate.statement import read_spec
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
-from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.gaussian import GaussianLoss
+from verified_dp.core.kernel.law import Law, has_rational_end
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
-from verified_dp.verifiers.formal import FormalPart, Kind, Product, part_record, read_parts
+from verified_dp.verifiers.formal import FormalPart, Kind, Product, infinity_above, part_record, read_parts
+from verified_dp.verifiers.formal_steps import gaussian_step
 
 _SHARE_BITS = 16
 """All that is cut costs about 2^-16 of the claimed delta."""
 _FINEST, _COARSEST = 14, 4
 """Grid steps from 2^-4 to 2^-14."""
+_EVENT_BITS = 128
+"""Of a bound by one event, beside those of the claimed delta."""
 _MAX_WINDOW = 2**16
+_MAX_ENDS = 2**12
+"""Grid points up to the largest loss of a step."""
 _TAYLOR = {"above": 39, "below": 40}
 
 
@@ -133,16 +140,54 @@ def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fract
 
     Raises Unsupported where no grid is fine enough.
     """
+    part = event_part(laws, order, side, epsilon, target)
+    if part is not None and enough(part):
+        return part
     part = None
-    for power in range(_COARSEST, _FINEST + 1):
+    special = _special_steps(laws, side, epsilon)
+    for step in [*special, *(Fraction(1, 1 << power) for power in range(_COARSEST, _FINEST + 1))]:
         try:
-            part = build_part(laws, order, side, epsilon, target, Fraction(1, 1 << power))
+            part = build_part(laws, order, side, epsilon, target, step)
         except Unsupported:
+            if step in special:
+                continue
             break
         if enough(part):
             return part
     reached = f"; the finest one shows {part.delta.numerator / part.delta.denominator:.6g}" if part else ""
     raise Unsupported(f"no grid of the formal checker decides this claim{reached}", "formal")
+
+
+def event_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction) -> FormalPart | None:
+    """The part without a grid, for plain Gaussian steps alone."""
+    (law, _), *others = laws
+    step = gaussian_step(law, order, side, _EVENT_BITS)
+    if others or step is None or not isinstance(law, GaussianLoss):
+        return None
+    bits = _EVENT_BITS + target.denominator.bit_length()
+    with ctx.workprec(2 * bits + 64):
+        found = law.enclose_hockey_stick(ball(epsilon)) * arb((1, bits))
+        bound = int((found.upper() + 2).ceil().unique_fmpz() or 0) if side == "above" else max(
+            0, int((found.lower() - 2).floor().unique_fmpz() or 0))
+    return FormalPart(order, side, epsilon, Fraction(1), bits, 2 * bits + 64, (), (), bound)
+
+
+def _special_steps(laws: Kinds, side: str, epsilon: Fraction) -> list[Fraction]:
+    """Above one step, such that epsilon is on the grid: the bound is its curve there. Else the sum's end, where known.
+
+    Of these steps all largest losses are multiples; below, of a little less: a law's line is 0 at its end, and balls
+    cannot tell that from less than 0.
+    """
+    if side == "above" and epsilon > 0 and [count for _, count in laws] == [1]:
+        return [epsilon / (1 << power) for power in range(_COARSEST)]
+    ends = [law.largest_loss() if has_rational_end(law) else Fraction(0) for law, _ in laws]
+    if not all(ends):
+        return []
+    whole = lcm(*(end.denominator for end in ends))
+    step = Fraction(gcd(*(int(end * whole) for end in ends)), whole)
+    share = 1 if side == "above" else 1 - Fraction(1, 1 << _EVENT_BITS)
+    few = max(ends) / step < _MAX_ENDS  # exact: fractions
+    return [share * step / (1 << power) for power in range(_COARSEST)] if few else []
 
 
 def build_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction,
@@ -151,7 +196,7 @@ def build_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fr
     size, count = target.denominator.bit_length() - target.numerator.bit_length() + _SHARE_BITS, sum(k for _, k in laws)
     bits = size + count.bit_length() + 40
     prec = 2 * bits + 64
-    arithmetic = Arithmetic(side, bits, (1 << 2 * bits - size) // count)
+    arithmetic = Arithmetic(side, bits, (1 << 2 * bits - size) // count if target else 0)
     with ctx.workprec(prec):
         steps = [one_step(law, side, bits, step, grid or choose_grid(law, step, arb((1, -size)) / count))
                  for law, _ in laws]
@@ -166,8 +211,8 @@ def one_step(law: Law, side: str, bits: int, step: Fraction, grid: LawGrid) -> C
     found = enclose_step(law, grid, step, bits)
     rounded, scale = (Above if side == "above" else Below).integer, arb((1, bits))
     masses = [rounded(scale * mass) for mass in (found.above if side == "above" else found.below)]
-    return Composed(grid.first, masses,
-                    rounded(scale * (found.infinity_above if side == "above" else found.infinity)))
+    mass = infinity_above(law, grid, step, found) if side == "above" else found.infinity
+    return Composed(grid.first, masses, rounded(scale * mass))
 
 
 def choose_grid(law: Law, step: Fraction, loss: arb) -> LawGrid:
@@ -180,6 +225,8 @@ def choose_grid(law: Law, step: Fraction, loss: arb) -> LawGrid:
         return bool(law.enclose_hockey_stick(ball(index * step)) - law.enclose_infinity_mass() <= loss)
 
     first, last = -_least(left_is_small), _least(right_is_small)
+    if has_rational_end(law) and (end := law.largest_loss() / step).denominator == 1 and end > 0:
+        last = int(end)
     return LawGrid(first, ((last - first, 1),))
 
 

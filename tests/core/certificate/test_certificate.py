@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from verified_dp.certificate import build_certificate, certificate_bytes, widened
 from verified_dp.core.engines.closed import ClosedFormWitness
 from verified_dp.core.engines.contour import LineWitness
-from verified_dp.core.engines.deficits import DeficitsWitness
 from verified_dp.core.engines.exact import ExactWitness
 from verified_dp.core.engines.expansion import ExpansionWitness
 from verified_dp.core.engines.expansion_cells import Cover, Ray
@@ -371,8 +370,8 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
         HalvesWitness(Fraction(1, 2), ((Window(0, 0, 9), Window(1, 2, 5)), (Window(1, 1, 1),)), 80),
         MarkedWitness(Fraction(1, 8), Fraction(1, 7), 9, (rule,), (rule,), (rule,),
                       (Mark(Fraction(1), Fraction(1, 4), 3),), Fraction(1), Fraction(0), Fraction(-2), 80),
-        ShortenedWitness((0, 3), ExactWitness(80)), DeficitsWitness(Fraction(1, 100), 30, 60, 80),
-        ExpansionWitness(Fraction(1), 2, 0, (MomentRule(Fraction(1), rule), MomentRule(Fraction(1), points=30)),
+        ShortenedWitness((0, 3), ExactWitness(80)),
+        ExpansionWitness(Fraction(1), 2, (MomentRule(Fraction(1), rule), MomentRule(Fraction(1), points=30)),
                          (Cover((Fraction(1, 2),), (Ray(Fraction(1, 2), (rule,)), Ray(Fraction(1), ()))),), 80),
         AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), ExactWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:

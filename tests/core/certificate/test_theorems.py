@@ -98,6 +98,8 @@ def coarse(loss: ComposedLoss) -> Iterator[Witness]:
         rules = (NodeRule(Fraction(1), Fraction(1), Fraction(1, 4), -60, 90),) * len(lines(loss).node_parts)
         yield LineWitness(Fraction(1), Fraction(1, 3), 20, rules, rules, Fraction(2), Fraction(1, 2), 80)
         yield EarlierChernoff(Fraction(1), rules, 64).now()
+    if all(law.lists(40) for law, _ in loss.parts):
+        yield LineWitness(Fraction(1, 2), Fraction(1, 8), 60, (), (), Fraction(2), Fraction(1, 9), 80, (40,), ((3, 2),))
 
 
 @pytest.mark.parametrize("law", OTHER_LAWS, ids=lambda law: type(law).__name__)

@@ -9,9 +9,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from flint import arb, ctx
+from flint import arb
 
-from verified_dp.certificate import build_certificate, certificate_bytes, certify
+from verified_dp.certificate import certificate_bytes, certify
 from verified_dp.core.engines.expansion import ExpansionWitness
 from verified_dp.core.engines.expansion_cells import Cover, Ray
 from verified_dp.core.engines.tilted_moments import MomentRule
@@ -27,9 +27,7 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.witnesses import evaluate
-from verified_dp.enclosure import Solution
 from verified_dp.profile import privacy_profile
-from verified_dp.search.answer import Answer
 from verified_dp.search.deadline import Budget
 from verified_dp.search.expansion import ExpansionCurve, choose_tails
 from verified_dp.search.one_direction import OneDirection
@@ -68,27 +66,6 @@ def test_a_certificate_of_each_method_is_valid_for_both_checkers(method: str) ->
     assert found.valid and found.verdict == "proved"
 
 
-@pytest.mark.theorem("T171-steepest-descent")
-def test_a_certificate_of_the_published_series() -> None:
-    """With the poles expanded: wider, and as valid."""
-    spec = parse_spec(SPEC.replace("EPS", "1.8"))
-    profile, solution = privacy_profile(spec), []
-    delta, epsilon = profile.solve_claim(spec.claim, 4, "saddlepoint")
-    for known in (delta, epsilon):
-        evaluations = []
-        for one in known.evaluations:
-            loss = next(loss for loss in profile.losses if loss.order == one.order)
-            witness, values = ExpansionCurve(loss, 2, expanded=1).chosen(one.at)
-            at = one.at * Fraction(9 if one.side == "lower" else 11, 10) if one.quantity == "epsilon" else one.at
-            with ctx.workprec(64):
-                answer: Any = Answer(at, witness, values, values.delta(at))
-                evaluations.append(answer.evaluation(one.quantity, one.order, one.side))
-        solution.append(Solution(known.enclosure, tuple(evaluations)))
-    document = build_certificate(spec, *solution)
-    assert {entry["witness"]["expanded"] for entry in document["evaluations"]} == {1}
-    assert verify(document).verdict == "proved"
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_narrowed_enclosures_are_refused(method: str) -> None:
     """Of the upper end where the lower one alone is used, so that all else still follows."""
@@ -118,7 +95,7 @@ def truth() -> Bounds:
 @cache
 def witnesses() -> tuple[ExpansionWitness, ...]:
     return (ExpansionCurve(LOSS, 2, Fraction(2)).chosen(AT)[0], ExpansionCurve(LOSS, 0).chosen(AT)[0],
-            ExpansionCurve(LOSS, 2, expanded=1).chosen(AT)[0], choose_tails(LOSS, 3))
+            ExpansionCurve(LOSS, 6).chosen(AT)[0], choose_tails(LOSS, 3))
 
 
 def altered(witness: ExpansionWitness, rng: Random) -> ExpansionWitness:
@@ -144,25 +121,22 @@ def altered(witness: ExpansionWitness, rng: Random) -> ExpansionWitness:
         nodes = replace(rule.nodes, last=rule.nodes.last - rng.randrange(3) * max(rule.nodes.last // 3, 1))
         return replace(rule, radius=moved(rule.radius), nodes=replace(nodes, step=moved(nodes.step)))
 
-    kind = rng.randrange(6)
+    kind = rng.randrange(5)
     if kind == 0:
         return replace(witness, tilt=moved(witness.tilt))
     if kind == 1:
-        return replace(witness, order=rng.choice([-1, 0, 1, 3, 4, 5, 6]))
+        return replace(witness, order=rng.choice([-1, 0, 1, 3, 4, 5, 6, 7]))
     if kind == 2:
-        return replace(witness, expanded=rng.choice([0, 1, 2]))
-    if kind == 3:
         return replace(witness, rules=tuple(map(of_rule, witness.rules)))
-    if kind == 4:
+    if kind == 3:
         return replace(witness, prec=rng.choice([2, 30, 60, 500]))
     return replace(witness, covers=tuple(map(of_cover, witness.covers)))
 
 
-@pytest.mark.theorem("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent",
-                     "T94-tilted-moments")
+@pytest.mark.theorem("T141-certified-expansions", "T170-edgeworth-smoothing", "T94-tilted-moments")
 def test_altered_witnesses_hold_the_truth_or_are_refused() -> None:
     rng, kept = Random(7), 0
-    for number in range(60):
+    for number in range(28):
         witness: Any = altered(altered(witnesses()[number % 4], rng), rng)
         try:
             bounds = evaluate(LOSS, witness).delta(AT)
@@ -170,7 +144,7 @@ def test_altered_witnesses_hold_the_truth_or_are_refused() -> None:
             continue
         kept += 1
         assert bounds.lower <= truth().upper and truth().lower <= bounds.upper, witness
-    assert kept > 15
+    assert kept > 7
 
 
 @pytest.mark.parametrize("index", range(4))

@@ -211,8 +211,8 @@ def test_good_witnesses_are_good(cases: list[Case]) -> None:
 @pytest.mark.theorem("T26-connect-the-dots", "T27-convex-minorant", "T28-tilted-rounding", "T29-window-cut",
                      "T30-lattice-composition", "T31-lattice-delta")
 def test_altered_witnesses_prove_nothing_false(mutants: ModuleType, cases: list[Case]) -> None:
-    narrow = attack(mutants, cases, 5, 450)
-    assert narrow["LatticeWitness"] > 10 and narrow["SparseWitness"] > 5 and narrow["LineWitness"] > 5
+    narrow = attack(mutants, cases, 5, 225)
+    assert narrow["LatticeWitness"] > 5 and narrow["SparseWitness"] > 2 and narrow["LineWitness"] > 2
 
 
 @pytest.mark.long
@@ -252,7 +252,7 @@ def test_short_circles_and_few_frequencies_are_paid_for(cases: list[Case]) -> No
     """Few frequencies alias, and cut the sum short: the enclosure is wide, and holds delta."""
     widths = []
     for case in [case for case in cases if isinstance(case.witness, SparseWitness)]:
-        for half in (0, 1, 3, 10, 40):
+        for half in (0, 3, 40):
             for count in {0, half // 3, half}:
                 cover = ((half - count, 1),) if half > count else ()
                 witness = replace(case.witness, period=2 * half + 1, count=count, cover=cover)

@@ -70,8 +70,8 @@ def test_mixed_budget() -> None:
     known = Fraction("1.4422147059741257e-6")
     profile = privacy_profile(MIXED, "remove")
     assert profile.delta("2", digits=12).contains(known)
-    rough = lattice(privacy_losses(MIXED, Relation.REMOVE)[0], 2, 3e-2)
-    assert rough.lower < ball(known) < rough.upper and relative(rough) < arb("0.03")
+    rough = lattice(privacy_losses(MIXED, Relation.REMOVE)[0], 2, 1e-1)
+    assert rough.lower < ball(known) < rough.upper and relative(rough) < arb("0.1")
 
 
 @pytest.mark.theorem("T52-without-replacement", "T79-sparse-delta")
@@ -103,10 +103,10 @@ def test_gap_shrinks_like_the_squared_step_with_atoms(part: tuple[Law, int]) -> 
 @pytest.mark.theorem("T28-tilted-rounding", "T31-lattice-delta")
 def test_a_delta_of_1e_300_has_relative_accuracy() -> None:
     loss = ComposedLoss("remove", (), Fraction(1))
-    found = lattice(loss, "377/10", 1e-3)
+    found = lattice(loss, "377/10", 1e-2)
     exact = evaluate(loss, ClosedFormWitness(1500)).delta(Fraction(377, 10))
     assert arb("1e-305") < exact.lower and exact.upper < arb("1e-300")
-    assert found.lower <= exact.lower and exact.upper <= found.upper and relative(found) < arb("0.0011")
+    assert found.lower <= exact.lower and exact.upper <= found.upper and relative(found) < arb("0.011")
 
 
 @pytest.mark.theorem("T30-lattice-composition", "T44-infinity-mass")

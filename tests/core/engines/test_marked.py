@@ -87,12 +87,12 @@ def test_different_laws_a_group_and_a_gaussian_step() -> None:
 
 @pytest.mark.theorem("T149-marked-losses")
 @pytest.mark.parametrize(("order", "times", "bits"), [
-    ("remove", 20, 24), pytest.param("remove", 60, 40, marks=pytest.mark.long),
+    ("remove", 10, 24), pytest.param("remove", 60, 40, marks=pytest.mark.long),
     pytest.param("add", 30, 40, marks=pytest.mark.long)])
 def test_altered_witnesses_still_enclose(composed: Composed, order: str, times: int, bits: int) -> None:
     """Other marks, tilts, exponents, windows, steps: wider, never beside delta, at other eps too."""
     loss, draw, wide = composed(order, "1/100", "4/5", 100), random.Random(3), 0
-    places = [Fraction(1, 5), Fraction(1, 2), Fraction(2) if order == "remove" else Fraction(1, 4)]
+    places = [Fraction(1, 2), Fraction(2) if order == "remove" else Fraction(1, 4)]
     truths = {at: enclosed(loss, chosen(loss, at, bits + 10.0), at) for at in places}
     assert all(truth.rad() < truth * arb(2) ** -15 for truth in truths.values())
     witness = chosen(loss, Fraction(1, 2), bits)

@@ -125,7 +125,7 @@ def test_altered_witnesses_still_enclose(composed: Composed, mean_shift_squared:
     witness, draw = chosen(loss, at), random.Random(7)
     truth = evaluate(loss, chosen(loss, at, 60.0)).delta(at).lower
     wide = 0
-    for _ in range(40):
+    for _ in range(20):
         altered = altered_witness(witness, draw)
         if not altered.applies(loss):
             continue
@@ -133,7 +133,7 @@ def test_altered_witnesses_still_enclose(composed: Composed, mean_shift_squared:
         assert bounds.lower <= truth * (1 + arb(2) ** -55)
         assert truth * (1 - arb(2) ** -55) <= bounds.upper
         wide += bool(bounds.upper > bounds.lower * (1 + arb(2) ** -30))
-    assert wide > 10
+    assert wide > 5
 
 
 def altered_witness(witness: RaysWitness, draw: random.Random) -> RaysWitness:

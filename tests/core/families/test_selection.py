@@ -6,14 +6,14 @@ import math
 import random
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise, permutations, product
 
 import mpmath as mp
 import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verified_dp import ApproximateDP, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
+from verified_dp import ZCDP, ApproximateDP, Finite, Gaussian, Laplace, PoissonSampled, compose, privacy_profile
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss, log_moment_at
 from verified_dp.core.families.selection.mechanism import (
     NegativeBinomialRuns,
@@ -74,11 +74,41 @@ def test_noisy_maxima_on_three_scores(kind: str, monotone: bool) -> None:
     assert epsilon / 2 < largest <= epsilon + 1e-9
 
 
-def outcome(queries: tuple[int, ...], scales: tuple[float, float], seen: tuple[bool, ...]) -> float:
+@pytest.mark.theorem("T215-top-k")
+@pytest.mark.parametrize("kind", ["laplace", "exponential"])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_two_largest_of_three_scores(kind: str, monotone: bool) -> None:
+    """Ordered pairs, from one draw: the second lies at y, the first above, the third below.
+
+    Laplace noise on the third alone may be low, in place of two that are high: it is half as bad on three scores.
+    """
+    scale, moves = 2.0, (0, 1) if monotone else (-1, 0, 1)
+    mechanism = NoisyMax(2, 1, monotone, 2)
+    epsilon, largest = float(mechanism.epsilon), 0.0
+    assert mechanism.epsilon == 2 * NoisyMax(2, 1, monotone).epsilon and NoisyMax(2, 1, selected=1) == NoisyMax(2, 1)
+
+    def pairs(scores: tuple[float, ...]) -> list[float]:
+        u = [score / scale for score in scores]
+        return [integral(lambda y, i=i, j=j, k=k: density(kind, y - u[j]) * survival(kind, y - u[i])
+                         * (1 - survival(kind, y - u[k])), u) for i, j, k in permutations(range(3))]
+
+    for before in ((0, 0, 0), (0, 1, 9)):
+        first = pairs(before)
+        assert abs(sum(first) - 1) < 1e-6
+        for move in product(moves, repeat=3):
+            after = pairs(tuple(s + m for s, m in zip(before, move, strict=True)))
+            largest = max(largest, *(abs(math.log(a / b)) for a, b in zip(first, after, strict=True)))
+    assert (0.9 if kind == "exponential" else 0.45) * epsilon < largest <= epsilon + 1e-9
+
+
+def outcome(queries: tuple[float, ...], scales: tuple[float, float], seen: tuple[bool, ...],
+            threshold: str = "laplace") -> float:
     """P(these answers of AboveThreshold), threshold 0, by quadrature over the threshold's noise."""
     def value(rho: np.ndarray) -> np.ndarray:
-        above = [survival("laplace", (rho - q) / scales[1]) for q in queries]
-        return density("laplace", rho / scales[0]) / scales[0] * np.prod(
+        above = [survival("laplace", (rho - q) / scales[1]) if scales[1] else 1.0 * (rho <= q) for q in queries]
+        at = rho / scales[0]
+        law = density("laplace", at) if threshold == "laplace" else np.exp(-at * at / 2) / math.sqrt(2 * math.pi)
+        return law / scales[0] * np.prod(
             [part if yes else 1 - part for part, yes in zip(above, seen, strict=True)], axis=0)
     return integral(value, [0.0, *map(float, queries)])
 
@@ -99,6 +129,59 @@ def test_sparse_vectors_of_three_queries(monotone: bool) -> None:
             assert largest > bound / 2
 
 
+@pytest.mark.theorem("T216-gaussian-threshold")
+@pytest.mark.parametrize("monotone", [False, True])
+def test_sparse_vectors_with_a_gaussian_threshold(monotone: bool) -> None:
+    """Renyi divergences over all sequences of three queries, which end with the first yes."""
+    moves = (0, 1) if monotone else (-1, 0, 1)
+    mechanism = SparseVector(None, 2, 1, 1, monotone, threshold_sigma="3/2")
+    sequences = [(True,), (False, True), (False, False, True), (False, False, False)]
+    largest = dict.fromkeys((1.5, 2.0, 8.0, 30.0), 0.0)
+    for queries in ((0, 0, 0), (-3, 4, -4)):
+        first = [outcome(queries[: len(seen)], (1.5, 2.0), seen, "gaussian") for seen in sequences]
+        assert abs(sum(first) - 1) < 1e-6
+        for move in product(moves, repeat=3):
+            after = [outcome(tuple(q + m for q, m in zip(queries, move, strict=True))[: len(seen)], (1.5, 2.0), seen,
+                             "gaussian") for seen in sequences]
+            for order in largest:
+                for p, q in ((first, after), (after, first)):
+                    moment = sum(a**order * b ** (1 - order) for a, b in zip(p, q, strict=True))
+                    largest[order] = max(largest[order], math.log(moment) / (order - 1))
+    for order, found in largest.items():
+        assert found <= float(mechanism.epsilon) + order / (2 * 1.5**2) + 1e-9
+    assert largest[30.0] > float(mechanism.epsilon) / 2
+    with pytest.raises(InvalidInput, match="not both"):
+        SparseVector(1, 2, 1, 1, threshold_sigma=1)
+    with pytest.raises(InvalidInput, match="not both"):
+        SparseVector(None, 2, 1, 1)
+    found = privacy_profile(mechanism, "replace").epsilon("1e-6", digits=3)
+    assert float(mechanism.epsilon) < float(found.upper.as_fraction()) < 6
+
+
+def test_variants_of_lyu_su_and_li_beside_brute_force() -> None:
+    """Their six algorithms, epsilon = 1: what two neighbouring lists of queries show of those that are not private.
+
+    1 and 2 are private: answers = c; and answers = 1, count = c, where the threshold is drawn anew. 3 releases noisy
+    values, which no key states. 4 forgets c in the noise of queries, 5 has no such noise, 6 no end.
+    """
+    assert SparseVector(2, 20, 5, 1).epsilon == 1
+    assert 5 * SparseVector(10, 20, 1, 1).epsilon == 1
+
+    def ratio(scales: tuple[float, float], no: int, yes: int) -> float:
+        seen = (False,) * no + (True,) * yes
+        p = outcome((0.0,) * no + (1.0,) * yes, scales, seen)
+        q = outcome((1.0,) * no + (0.0,) * yes, scales, seen)
+        return math.inf if q < 1e-300 < p else math.log(p / q)
+
+    forgets = SparseVector(4, "4/3", 5, 1)
+    assert 1 < ratio((4, 4 / 3), 5, 5) <= float(forgets.epsilon) == 31 / 4
+    assert ratio((2, 0), 1, 1) == math.inf
+    endless = [ratio((2, 2), n, n) for n in (1, 4, 16)]
+    assert endless[0] < endless[1] < endless[2] and endless[1] > 1
+    claim = privacy_profile(forgets, "replace").delta("1", digits=4)
+    assert claim.upper > 0 and not claim.tight  # epsilon = 1 is not proved of it
+
+
 def test_wrong_variants_of_the_sparse_vector_are_refused() -> None:
     """No noise on queries, none on the threshold, no end; a scale that forgets the number of answers costs it."""
     for scales in ((1, 0), (0, 1)):
@@ -106,8 +189,8 @@ def test_wrong_variants_of_the_sparse_vector_are_refused() -> None:
             SparseVector(*scales, 1, 1)
     with pytest.raises(InvalidInput):
         SparseVector(1, 1, 0, 1)
-    with pytest.raises(TypeError):
-        SparseVector(1, 1, sensitivity=1)  # type: ignore[call-arg]
+    with pytest.raises(InvalidInput, match="answers"):
+        SparseVector(1, 1, sensitivity=1)
     assert SparseVector(4, Fraction(4, 3), 5, 1).epsilon == Fraction(1 + 6 * 5, 4)  # of "epsilon = 1", c = 5
 
 
@@ -233,7 +316,7 @@ def test_best_of_many_runs_on_few_outcomes(shape: Fraction | None) -> None:
 @pytest.mark.theorem("T213-private-selection")
 def test_published_bounds_of_the_best_of_many_runs() -> None:
     """Pure epsilon (2 + shape) eps; a Gaussian run and a training against Renyi bounds in floating point."""
-    for shape in (0, "1/2", 1, 5):
+    for shape in (0, "1/2"):
         pure = float(2 + Fraction(shape))
         runs_of_one = NegativeBinomialRuns(Laplace(1, 1), 1000, shape)
         found = privacy_profile(runs_of_one, "add-or-remove").epsilon("1e-10", digits=4)
@@ -298,3 +381,42 @@ def test_a_training_inside_of_a_selection_and_beside_other_steps() -> None:
     one, alone, beside = (privacy_profile(what, "add-or-remove").epsilon("1e-6", digits=3).upper
                           for what in (run, best, compose(best, Gaussian(10))))
     assert one < alone < beside and float(alone.as_fraction()) < 3 * float(one.as_fraction())
+
+
+@pytest.mark.theorem("T217-sampled-moments")
+@pytest.mark.parametrize("q", ["1/100", "1/4", "9/10"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_moments_of_steps_on_samples(q: str, beside: bool) -> None:
+    """A Gaussian as zCDP, and beside a release of two outcomes on one batch, by quadrature."""
+    s, share = 1.5, float(Fraction(q))
+    pair = [(Fraction(7, 10), Fraction(2, 5)), (Fraction(3, 10), Fraction(3, 5))] if beside else [(1, 1)]
+    step = compose(Gaussian("1.5"), Finite(*zip(*pair, strict=True))) if beside else ZCDP(1 / Fraction(9, 2))
+
+    def ratio(x: np.ndarray, odds: float) -> np.ndarray:
+        return 1 - share + share * odds * np.exp((2 * x - 1) / (2 * s * s))
+
+    def normal(x: np.ndarray) -> np.ndarray:
+        return np.exp(-x * x / (2 * s * s)) / (s * math.sqrt(2 * math.pi))
+
+    laws = {order: step_of(PoissonSampled(step, q), order, Relation.ADD_OR_REMOVE).law for order in ("remove", "add")}
+    for exponent in (0.5, 1.0, 2.5, 6.0, 20.0):
+        for order, power in (("remove", exponent + 1), ("add", -exponent)):
+            moment = sum(float(b) * integral(lambda x, p=power, o=float(a / b): normal(x) * ratio(x, o) ** p, [])
+                         for a, b in pair)
+            with ctx.workprec(80):
+                bound = float(laws[order].bound_log_moment(arb(exponent)))  # type: ignore[union-attr]
+            assert math.log(moment) <= bound * (1 + 1e-9) + 1e-12, (order, exponent)
+            if order == "remove" and exponent == int(exponent) and exponent < 20:
+                assert bound <= math.log(moment) * (1 + 1e-9) + 1e-12
+            if order == "add" and q == "1/100" and exponent <= 6:
+                assert bound <= 3 * math.log(moment)
+
+
+def test_steps_on_samples_that_no_theorem_covers() -> None:
+    with pytest.raises(Unsupported, match="positive delta"):
+        privacy_profile(PoissonSampled(compose(Gaussian(2), ApproximateDP("0.1", "1e-9")), "0.1"), "add-or-remove")
+    with pytest.raises(Unsupported, match="replace"):
+        privacy_profile(PoissonSampled(ZCDP("0.1"), "0.1"), "replace")
+    whole, part = (privacy_profile(compose((step, 20)), "add-or-remove").epsilon("1e-6", digits=3).upper
+                   for step in (ZCDP("0.01"), PoissonSampled(ZCDP("0.01"), "0.01")))
+    assert 10 * part.as_fraction() < whole.as_fraction()

@@ -158,10 +158,10 @@ def test_two_epochs_by_the_lattice_against_monte_carlo() -> None:
     import numpy as np
 
     rng = np.random.default_rng(5)
-    ratio = np.exp(rng.standard_normal((2, 400_000, 5)) - 0.5).mean(axis=2).prod(axis=0)
+    ratio = np.exp(rng.standard_normal((2, 100_000, 5)) - 0.5).mean(axis=2).prod(axis=0)
     sample = np.maximum(ratio - np.exp(1.0), 0)
     found = privacy_profile(compose((RandomAllocation(ONE, 5), 2)), relation="remove").delta("1", digits=3)
-    assert abs(sample.mean() - float(found.upper)) < 5 * sample.std() / np.sqrt(400_000)
+    assert abs(sample.mean() - float(found.upper)) < 5 * sample.std() / np.sqrt(100_000)
     assert found.upper < found.lower * F(1001, 1000)
 
 
@@ -261,6 +261,7 @@ def test_the_search_for_epsilon_starts_near(order: str, rounds: int, noise: str,
     assert 0.9 < model.start(math.log(1e-6))[0] / known < 1.1
 
 
+@pytest.mark.long
 @one_round
 def test_epochs_with_little_noise_are_about_gaussian() -> None:
     """Noise 1/20: the placed rounds' product alone is a lower bound, and nearly all of it."""
@@ -279,7 +280,7 @@ def test_epochs_with_little_noise_against_samples() -> None:
     rounds, s, epsilon = 20, 8.0, 44.0
     found = privacy_profile(compose((RandomAllocation(Gaussian(F(1, 8)), rounds), 2)), relation="add").delta(
         F(44), digits=2)
-    u = np.random.default_rng(7).normal(size=(2, 200_000, rounds))
+    u = np.random.default_rng(7).normal(size=(2, 50_000, rounds))
     loss = (math.log(rounds) - np.logaddexp.reduce(s * u - s * s / 2, axis=2)).sum(axis=0)
     shares = -np.expm1(np.minimum(epsilon - loss, 0.0))
     room = 5 * shares.std() / math.sqrt(len(shares))

@@ -357,9 +357,11 @@ REFUSED = [
     (TOP + INNER.replace("poisson", "without-replacement") + ONE, "mechanism[1].sampling.scheme", "Gaussian only"),
     (TOP + '[[mechanism]]\nkind = "randomized-response"\ncategories = 2\nepsilon = 1\n'
      'sampling = { scheme = "poisson", probability = "1/2" }', "mechanism[1].sampling", "leave sampling out"),
-    (TOP + '[[mechanism]]\nkind = "zcdp"\nrho = 1\nsampling = { scheme = "poisson", probability = "1/2" }',
-     "mechanism[1].sampling", "no theorem"),
-    (TOP + INNER + ONE.replace("gaussian", "zcdp").replace("noise_multiplier", "rho"), "mechanism[1].sampling", "zcdp"),
+    (TOP + '[[mechanism]]\nkind = "tree-aggregation"\nnoise_multiplier = 1\nsteps = 2\n'
+     'sampling = { scheme = "poisson", probability = "1/2" }', "mechanism[1].sampling", "no theorem"),
+    (TOP + INNER + ONE.replace("gaussian", "renyi").replace(
+        "noise_multiplier = ", 'epsilons = ["1"]\nrenyi_orders = ["2"] #'),
+     "mechanism[1].sampling", "renyi"),
 ]
 
 

@@ -79,11 +79,6 @@ def _enclose_exponents(loss: ComposedLoss, node_sets: Sequence[tuple[AnyNodes, i
     return [loss.enclose_gaussian_exponent(z) + acb(0, z.imag * shift) for z in points]
 
 
-def enclose_direct_transforms(loss: ComposedLoss, z: acb) -> list[Column]:
-    """Enclose the transforms at z that need no nodes: their only error is rounding."""
-    return [Column([law.enclose_transform(z)], arb(0), arb(0), count) for law, count in loss.direct_parts]
-
-
 @proved_by("T11-tail-for-free")
 def bound_composed_beyond(loss: ComposedLoss, rules: Sequence[NodeRule], tilt: arb, frequency: arb,
                           between: Callable[[], None] = nothing) -> arb:
@@ -302,6 +297,15 @@ def _outcomes(reached: Sequence[tuple[Law, int, int]], between: Callable[[], Non
     from verified_dp.core.engines.listed import Outcomes  # where atoms are listed
 
     return Outcomes.of(reached, between)
+
+
+def more_files(witness: LineWitness) -> tuple[str, ...]:
+    """What runs besides this module: the sums over listed atoms and the bounds on cells, where there are some."""
+    if not (witness.reaches or witness.cover):
+        return ()
+    from verified_dp.core.engines import listed
+
+    return (listed.__name__,)
 
 
 @dataclass(frozen=True)

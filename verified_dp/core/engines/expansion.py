@@ -1,24 +1,19 @@
-"""delta by an expansion around a normal law, of order 0 to 4, with a bound of all that is left out: T141, T170, T171.
+"""delta by an expansion around a normal law, of order 0 to 6, with a bound of all that is left out: T141, T170.
 
     D(eps) = e^{K(t) - t eps} (1/2 pi) int psi(w) e^{iwx} / ((t+iw)(1+t+iw)) dw
     psi(w) = e^{K(t+iw) - K(t) - iw K'(t)}
     psi_n(w) = e^{-tau w^2/2} sum_l q_l (iw)^l,   x = K'(t) - eps,   tau = K''(t)
 
-With the poles expanded F = K - eps z - log z - log(1+z) stands in the place of K - eps z: at the saddle point the
-expansion of order 2n is the published series MSD_n. Without a tilt both tails of
-
-    delta(eps) = P(S = inf) + p P(Y > eps) - e^eps r P(X > eps)
-
-are expanded, Y and X the sum S where it is finite, under P and under Q (`smoothed`). The derivatives of K and the q_l
-are the polynomials that sympy derived, evaluated on balls.
+Without a tilt both tails of delta(eps) = P(S = inf) + p P(Y > eps) - e^eps r P(X > eps) are expanded, Y and X the sum S
+where it is finite, under P and under Q (`smoothed`). The derivatives of K and the q_l are the polynomials that sympy
+derived, evaluated on balls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import ClassVar
 
 from flint import arb, ctx
@@ -26,44 +21,36 @@ from flint import arb, ctx
 from verified_dp.core.engines.expansion_cells import (
     HIGHEST,
     Cover,
-    Ray,
     Steps,
-    bound_beyond,
-    bound_cells,
-    bound_far_expansion,
+    bound_remainder,
     enclose_steps,
     moment_count,
 )
-from verified_dp.core.engines.expansion_forms import ExpandedPoles, KeptPoles
 from verified_dp.core.engines.lines import has_nodes, lines
 from verified_dp.core.engines.nodes import count_nodes
-from verified_dp.core.engines.polynomials import hermite_coefficients
+from verified_dp.core.engines.polynomials import hermite_coefficients, hermite_polynomials
 from verified_dp.core.engines.smoothed import TwoTails, enclose_tails
 from verified_dp.core.engines.tilted_moments import MomentRule, MomentTable, tabulate_moments
-from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.balls import ball, lower_end, normal_density, normal_tail, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import is_atomic, is_direct
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, paced, words
+from verified_dp.core.kernel.work import EXPONENTIAL, Work, entry_bytes, nothing, words
 
-FORMS: tuple[type[KeptPoles | ExpandedPoles], ...] = (KeptPoles, ExpandedPoles)
-ORDERS = range(HIGHEST + 1), range(0, 7, 2)
-"""With the poles expanded the odd orders add nothing at the saddle point: order 2n is MSD_n."""
 CELL, DERIVATIVE = 40 * EXPONENTIAL, 2000
 """Units of one cell, and of one law's derivatives on a group of them."""
 
 
 @dataclass(frozen=True)
 class ExpansionWitness:
-    """tilt: t > 0, or 0 for both tails. order: n. expanded: 1 where the poles are. rules: of each law's moments.
+    """tilt: t > 0, or 0 for both tails. order: n. rules: of each law's moments.
 
     covers: of the frequencies; without a tilt two, for the sums under P and under Q. prec: bits. Any are admissible.
     """
 
     tilt: Fraction
     order: int
-    expanded: int
     rules: tuple[MomentRule, ...]
     covers: tuple[Cover, ...]
     prec: int
@@ -75,14 +62,13 @@ class ExpansionWitness:
         """Whose question it answers."""
         return "berry-esseen" if not self.order else "saddlepoint" if self.tilt else "edgeworth"
 
-    @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent", "T94-tilted-moments")
+    @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T94-tilted-moments")
     def applies(self, loss: ComposedLoss) -> bool:
         """The side conditions; transforms by closed form need a tilt."""
         known = len(self.rules) == len(loss.parts) and self.tilt >= 0 and lines(loss).has_transform
-        ordered = self.expanded in (0, 1)[: 2 if self.tilt else 1] and self.order in ORDERS[self.expanded]
         covers = len(self.covers) == (1 if self.tilt else 2) and all(
             cover.joins(len(lines(loss).node_parts), not self.tilt) for cover in self.covers)
-        return known and ordered and covers and all(
+        return known and self.order in range(HIGHEST + 1) and covers and all(
             rule.is_central(law) if has_nodes(law) else is_atomic(law) or self.tilt > 0
             for (law, _), rule in zip(loss.parts, self.rules, strict=True))
 
@@ -110,17 +96,48 @@ class ExpansionWitness:
         return Work(len(self.covers) * made * words(self.prec), 4 * nodes * entry_bytes(self.prec))
 
 
-@proved_by("T141-certified-expansions")
-def bound_rays(table: MomentTable, steps: Steps, rays: Sequence[Ray], between: Callable[[], None] = nothing) -> arb:
-    """Bound the integral of |psi| / (|t+iw| |1+t+iw|) over w > W.
+@dataclass(frozen=True)
+class Poles:
+    """1 / ((t+iw)(1+t+iw)), whose modulus falls."""
 
-    From w_0 to w_1 it is at most sup |psi| (atan(t/w_0) - atan(t/w_1)) / t; the last ray has no end.
+    tilt: arb
+
+    @proved_by("T141-certified-expansions")
+    def bound_beyond(self, start: arb) -> arb:
+        """1 / (|t+iw| |1+t+iw|) at the start."""
+        square = start * start
+        return upper_end(1 / ((self.tilt * self.tilt + square) * ((1 + self.tilt) * (1 + self.tilt) + square)).sqrt())
+
+    @proved_by("T141-certified-expansions")
+    def bound_weights(self, low: arb, high: arb) -> tuple[arb, arb]:
+        """The same for every error."""
+        return self.bound_beyond(low), self.bound_beyond(low)
+
+    @proved_by("T141-certified-expansions")
+    def bound_integral(self, low: arb, high: arb) -> arb:
+        """(atan(t/u) - atan(t/v)) / t."""
+        return ((self.tilt / low).atan() - (self.tilt / high).atan()) / self.tilt
+
+    @proved_by("T141-certified-expansions")
+    def enclose_series(self, gap: arb, variance: arb, factors: Mapping[int, arb]) -> arb:
+        """Enclose sum_l q_l (J_l(t) - J_l(1+t)), gap x = K'(t) - eps."""
+        highest = max(factors)  # exact: whole numbers
+        near, far = _ladder(self.tilt, gap, variance, highest), _ladder(1 + self.tilt, gap, variance, highest)
+        return sum((factor * (near[power] - far[power]) for power, factor in factors.items()), arb(0))
+
+
+@proved_by("T141-certified-expansions")
+def _ladder(rate: arb, gap: arb, variance: arb, highest: int) -> list[arb]:
+    """Enclose J_0(a), ..., J_highest(a) at a = rate: J_l = N^(l-1)(x; tau) - a J_{l-1}.
+
+    J_0 = e^{-ax + a^2 tau/2} P(Z > (a tau - x)/sqrt tau), N^(m) = (-1)^m He_m(x/sqrt tau) N / tau^{m/2}.
     """
-    tilt = steps.tilt
-    angles = [*((tilt / ball(ray.start)).atan() for ray in rays), arb(0)]
-    total = sum((bound_beyond(table, steps, ray) * (wide - narrow)
-                 for ray, (wide, narrow) in paced(zip(rays, pairwise(angles), strict=True), between)), arb(0))
-    return upper_end(total / tilt)
+    root, density = variance.sqrt(), normal_density(gap, variance)
+    found = [(rate * (rate * variance / 2 - gap)).exp() * normal_tail((rate * variance - gap) / root)]
+    for polynomial in hermite_polynomials(gap / root, highest)[:highest]:
+        found.append(density * polynomial - rate * found[-1])
+        density = -density / root
+    return found
 
 
 @dataclass(frozen=True)
@@ -131,7 +148,6 @@ class TiltedExpansion:
     """
 
     steps: Steps
-    form: KeptPoles | ExpandedPoles
     factors: dict[int, arb]
     errors: dict[str, arb]
     mass: arb
@@ -141,7 +157,7 @@ class TiltedExpansion:
         """Enclose delta(eps)."""
         return self.enclose_delta(epsilon)[0]
 
-    @proved_by("T141-certified-expansions", "T171-steepest-descent", "T03-chernoff", "T44-infinity-mass")
+    @proved_by("T141-certified-expansions", "T03-chernoff", "T44-infinity-mass")
     def enclose_delta(self, epsilon: Fraction) -> tuple[Bounds, arb]:
         """Enclose delta(eps) by e^{K - t eps} (series +- error) + P(S = inf), and the series' part alone (no bound).
 
@@ -150,35 +166,20 @@ class TiltedExpansion:
         with ctx.workprec(self.prec):
             scale = (self.steps.log_mass - ball(epsilon) * self.steps.tilt).exp()
             gap, variance = self.steps.cumulants[1] - ball(epsilon), self.steps.cumulants[2]
-            series = scale * self.form.enclose_series(gap, variance, self.factors) + self.mass
+            series = scale * Poles(self.steps.tilt).enclose_series(gap, variance, self.factors) + self.mass
             bounds = bounds_from_sum(series, {name: upper_end(scale * size) for name, size in self.errors.items()}, {})
             peak = upper_end(scale * bound_chernoff_factor(self.steps.tilt) + self.mass)
             lower = bounds.lower.max(lower_end(self.mass))
             return Bounds(lower, bounds.upper.min(peak), bounds.budget), series
 
 
-@proved_by("T141-certified-expansions", "T171-steepest-descent")
+@proved_by("T141-certified-expansions")
 def enclose_expansion(table: MomentTable, witness: ExpansionWitness,
                       between: Callable[[], None] = nothing) -> TiltedExpansion:
-    """Enclose the expansion of the witness's order and bound what it leaves out."""
+    """Enclose the expansion of the witness's order, and bound what cells, rays and its own tail leave out."""
     with ctx.workprec(table.prec):
-        tilt, mass = ball(witness.tilt), table.loss.enclose_infinity_mass()
-        form = FORMS[witness.expanded](tilt)
-        steps = enclose_steps(table, tilt, witness.order, between=between)
-        steps = replace(steps, cumulants=form.enclose_cumulants(steps.cumulants))
-        factors, cover = hermite_coefficients(steps.cumulants, witness.order), witness.covers[0]
-        errors = _errors(table, steps, form, witness.order, factors, cover, between)
-        return TiltedExpansion(steps, form, factors, errors, mass, table.prec)
-
-
-@proved_by("T141-certified-expansions", "T171-steepest-descent")
-def _errors(table: MomentTable, steps: Steps, form: KeptPoles | ExpandedPoles, order: int, factors: Mapping[int, arb],
-            cover: Cover, between: Callable[[], None]) -> dict[str, arb]:
-    """What the cells, the rays and the expansion's own tail leave out."""
-    if not steps.cumulants[2] > 0:
-        return {name: arb.pos_inf() for name in ("cells", "rays", "expansion_tail")}
-    ends = [ball(end) for end in cover.ends]
-    parts = {"cells": bound_cells(steps, form, order, factors, ends, cover.together, between),
-             "rays": bound_rays(table, steps, cover.rays, between),
-             "expansion_tail": bound_far_expansion(steps, form, factors, ends[-1])}
-    return {name: upper_end(size / arb.pi()) for name, size in parts.items()}
+        steps = enclose_steps(table, ball(witness.tilt), witness.order, between=between)
+        factors = hermite_coefficients(steps.cumulants, witness.order)
+        parts = bound_remainder(table, steps, Poles(steps.tilt), factors, witness.covers[0], witness.order, between)
+        errors = {name: upper_end(size / arb.pi()) for name, size in parts.items()}
+        return TiltedExpansion(steps, factors, errors, table.loss.enclose_infinity_mass(), table.prec)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import Protocol
 
 from flint import acb, arb
 
-from verified_dp.core.engines.expansion_forms import Form
 from verified_dp.core.engines.expansion_tables import CUMULANTS
 from verified_dp.core.engines.lines import has_nodes
 from verified_dp.core.engines.nodes import NodeRule, bound_transform_beyond, enclose_nodes
 from verified_dp.core.engines.polynomials import enclose_cumulants, evaluate, hermite_coefficients
 from verified_dp.core.engines.tilted_moments import MomentTable, TiltedMoments, enclose_moments
 from verified_dp.core.kernel.balls import ball, disc, upper_end
-from verified_dp.core.kernel.law import Law, is_direct
+from verified_dp.core.kernel.law import SWAPPED, Law, is_direct
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, paced
 
@@ -74,12 +74,22 @@ class Spread:
         return (self.cumulants[4] + 6 * self.cumulants[2] * self.cumulants[2]) / 12
 
 
+class Kernel(Protocol):
+    """What an expansion is integrated against: the poles of delta (T141), or Prawitz's kernel (T170)."""
+
+    def bound_weights(self, low: arb, high: arb) -> tuple[arb, arb]:
+        """Bound it on [low, high]: for an error that grows at least like w and is known at high, for any."""
+
+    def bound_beyond(self, start: arb) -> arb:
+        """Bound what multiplies |psi_n(w)| for every w >= start."""
+
+    def bound_integral(self, low: arb, high: arb) -> arb:
+        """Bound its integral over low <= w <= high; with a tilt up to +inf."""
+
+
 @dataclass(frozen=True)
 class Steps:
-    """A composition tilted by t: K(t), the variance of its Gaussian steps, kappa_0 = 0, kappa_1, ..., its laws.
-
-    cumulants: of what is expanded, the loss's own or those of its form.
-    """
+    """A composition tilted by t: K(t), the variance of its Gaussian steps, kappa_0 = 0, kappa_1, ..., its laws."""
 
     tilt: arb
     log_mass: arb
@@ -96,8 +106,9 @@ class Steps:
 
 Moments = Callable[[MomentTable, int, arb, int], TiltedMoments]
 """(table, index of the law, tilt, how many) -> its moments."""
-HIGHEST, TERMS, MANY = 4, 4, 3
-"""Of the orders; of the Taylor polynomials of g^(i); more laws than this are bounded together."""
+HIGHEST, LEAST, TERMS, MANY = 6, 4, 4, 3
+"""Of the orders, and up to which cumulants are always made; of the Taylor polynomials of g^(i); more laws than this
+are bounded together."""
 
 
 def moment_count(order: int) -> int:
@@ -110,7 +121,7 @@ def enclose_steps(table: MomentTable, tilt: arb, order: int, moments_of: Moments
                   between: Callable[[], None] = nothing) -> Steps:
     """Enclose K(t) and the cumulants kappa_0 = 0, kappa_1 = K', ... of the composition, its infinity mass left out."""
     shift, size = ball(table.loss.mean_shift_squared), moment_count(order)
-    last = 2 + max(order, HIGHEST)  # exact: whole numbers
+    last = 2 + max(order, LEAST)  # exact: whole numbers
     total = [(2 * tilt + 1) * shift / 2, shift, *(arb(0) for _ in range(last - 2))]
     log_mass, spreads = tilt * (tilt + 1) * shift / 2, []
     for index, (_, count) in paced(enumerate(table.loss.parts), between):
@@ -121,6 +132,15 @@ def enclose_steps(table: MomentTable, tilt: arb, order: int, moments_of: Moments
         total = [sum_ + count * one for sum_, one in zip(total, own, strict=True)]
         total[0] += count * moments.centre
     return Steps(tilt, log_mass, shift, [arb(0), *total], spreads)
+
+
+@proved_by("T170-edgeworth-smoothing")
+def at_rest(table: MomentTable, steps: Steps) -> tuple[MomentTable, Steps]:
+    """The composition whose transform has the modulus of the steps': at tilt -1 the swapped order's at tilt 0."""
+    if steps.tilt == -1:
+        table = replace(table, loss=table.loss.in_order(SWAPPED[table.loss.order]))
+        steps = replace(steps, tilt=arb(0))
+    return table, steps
 
 
 @proved_by("T141-certified-expansions")
@@ -204,16 +224,25 @@ def _sum_of_powers(factors: Mapping[int, arb], base: arb) -> arb:
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """What is the same in every cell: A(w) and sum |q|_l w^l at |kappa_j|, Re a(w), |q_l|."""
+class _Cells:
+    """What is the same in every cell, as polynomials of w: A(w), Re a(w), sum |q|_l w^l at |kappa_j|, sum |q_l| w^l."""
 
     steps: Steps
-    form: Form
+    kernel: Kernel
     order: int
     exponent: dict[int, arb]
     even: dict[int, arb]
     positive: dict[int, arb]
     sizes: dict[int, arb]
+
+    @classmethod
+    def of(cls, steps: Steps, kernel: Kernel, order: int, factors: Mapping[int, arb]) -> _Cells:
+        """factors: l -> q_l."""
+        terms = {j: steps.cumulants[j] / arb.fac_ui(j) for j in range(3, order + 3)}
+        return cls(steps, kernel, order, {0: arb(0)} | {j: abs(term) for j, term in terms.items()},
+                   {0: arb(0)} | {j: (-1) ** (j // 2) * term for j, term in terms.items() if j % 2 == 0},
+                   hermite_coefficients([abs(value) for value in steps.cumulants], order),
+                   {power: abs(factor) for power, factor in factors.items()})
 
     @proved_by("T141-certified-expansions")
     def bound_structured(self, low: arb, high: arb, worst: arb, modulus: arb, normal: arb) -> arb:
@@ -230,50 +259,44 @@ class _Cell:
         beyond = _sum_of_powers(self.exponent, high).exp() - _sum_of_powers(self.positive, high)
         return upper_end(first + normal * beyond)
 
-    @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
+    @proved_by("T141-certified-expansions", "T170-edgeworth-smoothing")
     def bound(self, low: arb, high: arb, worst: arb) -> arb:
         """Bound the integral over low <= w <= high; |psi - psi_n| is also at most |psi| + |psi_n|."""
         normal = upper_end((-self.steps.cumulants[2] * low * low / 2).exp())
-        modulus = upper_end(bound_modulus(self.steps, low, high) * self.form.bound_damping(low))
-        growing, any_error = self.form.bound_weights(low, high)
+        modulus = bound_modulus(self.steps, low, high)
+        growing, any_error = self.kernel.bound_weights(low, high)
         apart = upper_end(any_error * (modulus + normal * _sum_of_powers(self.sizes, high)))
         if worst.is_finite():
             apart = apart.min(upper_end(growing * self.bound_structured(low, high, worst, modulus, normal)))
         return upper_end(apart * (high - low))
 
 
-@proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
-def bound_cells(steps: Steps, form: Form, order: int, factors: Mapping[int, arb], ends: Sequence[arb],
+@proved_by("T141-certified-expansions", "T170-edgeworth-smoothing")
+def bound_cells(steps: Steps, kernel: Kernel, order: int, factors: Mapping[int, arb], ends: Sequence[arb],
                 together: int = 3, between: Callable[[], None] = nothing) -> arb:
     """Bound the integral over 0 < w < W, cut at the ends; factors: l -> q_l.
 
     together: so many neighbouring cells share one bound of the derivatives.
     """
-    cell, total, worst = _cell(steps, form, order, factors), arb(0), arb(0)
-    more = form.bound_more(order + 3)
-    cells = list(zip([arb(0), *ends], ends, strict=False))
+    same, total, worst = _Cells.of(steps, kernel, order, factors), arb(0), arb(0)
+    cells = list(pairwise([arb(0), *ends]))
     for group in paced([cells[i:i + together] for i in range(0, len(cells), together)], between):
         if worst.is_finite():
             span = group[0][0].union(group[-1][1])
-            here = sum((law.count * bound_derivative(law, order + 3, span) for law in paced(steps.laws, between)), more)
+            here = sum((law.count * bound_derivative(law, order + 3, span) for law in paced(steps.laws, between)),
+                       arb(0))
             worst = worst.max(upper_end(here))
-        total += sum((cell.bound(low, high, worst) for low, high in group), arb(0))
+        total += sum((same.bound(low, high, worst) for low, high in group), arb(0))
     return upper_end(total)
 
 
-def _cell(steps: Steps, form: Form, order: int, factors: Mapping[int, arb]) -> _Cell:
-    used = range(3, order + 3)
-    sizes = [arb(0), arb(0), arb(0), *(abs(steps.cumulants[j]) for j in used)]
-    exponent = {0: arb(0)} | {j: sizes[j] / arb.fac_ui(j) for j in used}
-    even = {0: arb(0)} | {j: (-1) ** (j // 2) * steps.cumulants[j] / arb.fac_ui(j) for j in used if j % 2 == 0}
-    return _Cell(steps, form, order, exponent, even, hermite_coefficients(sizes, order),
-                 {power: abs(factor) for power, factor in factors.items()})
-
-
-@proved_by("T141-certified-expansions", "T170-edgeworth-smoothing", "T171-steepest-descent")
-def bound_far_expansion(steps: Steps, form: Form, factors: Mapping[int, arb], start: arb) -> arb:
-    """Bound the integral of |psi_n| times the form's kernel over w > W."""
-    return upper_end(form.bound_beyond(start) * bound_expansion_integral(steps.cumulants[2], factors, start))
+@proved_by("T141-certified-expansions", "T170-edgeworth-smoothing")
+def bound_rays(table: MomentTable, steps: Steps, kernel: Kernel, cover: Cover,
+               between: Callable[[], None] = nothing) -> arb:
+    """Bound the integral of |psi| times the kernel beyond the cells, up to its end; from ray to ray |psi| falls."""
+    places = [*(ball(ray.start) for ray in cover.rays), ball(cover.top) if cover.top else arb.pos_inf()]
+    return upper_end(sum((bound_beyond(table, steps, ray) * kernel.bound_integral(low, high) for ray, (low, high)
+                          in paced(zip(cover.rays, pairwise(places), strict=True), between)), arb(0)))
 
 
 @proved_by("T141-certified-expansions")
@@ -287,3 +310,15 @@ def bound_expansion_integral(variance: arb, factors: Mapping[int, arb], start: a
         half = arb(degree + power + 1) / 2
         total += abs(factor) * (half * twice.log()).exp() * (start * start / twice).gamma_upper(half) / 2
     return upper_end(total)
+
+
+@proved_by("T141-certified-expansions", "T170-edgeworth-smoothing")
+def bound_remainder(table: MomentTable, steps: Steps, kernel: Kernel, factors: Mapping[int, arb], cover: Cover,
+                    order: int, between: Callable[[], None] = nothing) -> dict[str, arb]:
+    """Bound the integral of |psi - psi_n| times the kernel: on cells, on rays, and of psi_n beyond the cells."""
+    if not steps.cumulants[2] > 0:
+        return dict.fromkeys(("cells", "rays", "expansion_tail"), arb.pos_inf())
+    ends = [ball(end) for end in cover.ends]
+    tail = kernel.bound_beyond(ends[-1]) * bound_expansion_integral(steps.cumulants[2], factors, ends[-1])
+    return {"cells": bound_cells(steps, kernel, order, factors, ends, cover.together, between),
+            "rays": bound_rays(*at_rest(table, steps), kernel, cover, between), "expansion_tail": upper_end(tail)}

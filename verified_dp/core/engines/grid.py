@@ -104,6 +104,9 @@ def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int,
 def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int, pace: Pace) -> StepMasses:
     vertices = grid.vertices()
     places = [step * (i + grid.shift) for i in vertices]
+    masses = law.enclose_masses(places[0], places[1] - places[0], len(places)) if len(grid.blocks) == 1 else None
+    if masses is not None:
+        return keep_atoms(law, vertices, places, masses)
     alphas = [ball(x).exp() for x in places]
     sticks = [law.enclose_hockey_stick(ball(x)) for x in paced(places, pace.between)]
     infinity = law.enclose_infinity_mass()
@@ -114,6 +117,19 @@ def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int, pace: Pace
     if not is_below(alphas, below, values, at_zero):
         raise InvalidInput("witness.prec", ctx.prec, "enough bits for the lower lattice law")
     return StepMasses(vertices, connect_the_dots(alphas, sticks), below, upper_end(sticks[-1]), infinity)
+
+
+@proved_by("T221-atoms-on-a-grid")
+def keep_atoms(law: Law, vertices: list[int], places: Sequence[Fraction], masses: Sequence[arb]) -> StepMasses:
+    """Both laws where all atoms from the first place to the last lie on the grid: these, and above what is outside.
+
+    The rest on the left joins the first atom, alpha_n Q(L > x_n) the last one; tails are taken half a step inside.
+    """
+    last, half = ball(places[-1]), (places[1] - places[0]) / 2
+    left, right = 1 - law.enclose_tails(ball(places[0] + half))[0], law.enclose_tails(ball(places[-1] - half))[1]
+    above = [upper_end(mass) for mass in [left, *masses[1:-1], last.exp() * right]]
+    below = [lower_end(mass).max(arb(0)) for mass in masses]
+    return StepMasses(vertices, above, below, upper_end(law.enclose_hockey_stick(last)), law.enclose_infinity_mass())
 
 
 @proved_by("T26-connect-the-dots", "T27-convex-minorant")

@@ -13,29 +13,49 @@ bounds what lies beyond. X is the sum under Q where it is finite: the loss under
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 from flint import arb, ctx
 
 from verified_dp.core.engines.expansion_cells import (
     Cover,
     Steps,
-    bound_beyond,
-    bound_cells,
     bound_expansion_integral,
-    bound_far_expansion,
+    bound_remainder,
     enclose_steps,
 )
-from verified_dp.core.engines.expansion_forms import Smoothed
 from verified_dp.core.engines.polynomials import hermite_coefficients, hermite_polynomials
 from verified_dp.core.engines.tilted_moments import MomentTable
 from verified_dp.core.kernel.balls import ball, lower_end, normal_density, normal_tail, plus_minus, upper_end
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.law import SWAPPED
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.core.kernel.work import nothing, paced
+from verified_dp.core.kernel.work import nothing
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """Prawitz's kernel on [0, T]; top: T."""
+
+    top: arb
+
+    @proved_by("T170-edgeworth-smoothing", "T100-prawitz")
+    def bound_weights(self, low: arb, high: arb) -> tuple[arb, arb]:
+        """|kernel| <= sqrt((1/(pi w))^2 + (1/T)^2), which falls, as w times it grows."""
+        along = 1 / (arb.pi() * low) if low > 0 else arb.pos_inf()
+        growing = (1 / (arb.pi() * arb.pi()) + (high / self.top) * (high / self.top)).sqrt() / high
+        return upper_end(growing), upper_end((along * along + 1 / (self.top * self.top)).sqrt())
+
+    @proved_by("T170-edgeworth-smoothing")
+    def bound_beyond(self, start: arb) -> arb:
+        """2/(pi w) + 2/T: what the kernel, the inversion and the density leave beyond."""
+        return upper_end(2 / (arb.pi() * start) + 2 / self.top)
+
+    @proved_by("T170-edgeworth-smoothing")
+    def bound_integral(self, low: arb, high: arb) -> arb:
+        """log(v/u)/pi + (v - u)/T."""
+        return (high / low).log() / arb.pi() + (high - low) / self.top
 
 
 @dataclass(frozen=True)
@@ -51,13 +71,8 @@ class EdgeworthSum:
     slope: arb
     turned: bool = False
 
-    def enclose_estimate(self, x: arb, order: int) -> arb:
-        """Enclose the expansion of some order of P(Y > x)."""
-        found = self._enclose_expansion(-x if self.turned else x, hermite_coefficients(self.steps.cumulants, order))[0]
-        return 1 - found if self.turned else found
-
     @proved_by("T170-edgeworth-smoothing")
-    def _enclose_expansion(self, x: arb, factors: Mapping[int, arb]) -> tuple[arb, arb]:
+    def enclose_expansion(self, x: arb, factors: Mapping[int, arb]) -> tuple[arb, arb]:
         """Enclose 1 - G(x) and G'(x)."""
         root = self.steps.cumulants[2].sqrt()
         z = (x - self.steps.cumulants[1]) / root
@@ -73,7 +88,7 @@ class EdgeworthSum:
     @proved_by("T170-edgeworth-smoothing", "T105-edgeworth-interval")
     def enclose_tail(self, x: arb) -> tuple[arb, arb]:
         """Enclose P(Y > x), of a turned sum P(Y < -x), and bound its error."""
-        tail, density = self._enclose_expansion(-x if self.turned else x, self.factors)
+        tail, density = self.enclose_expansion(-x if self.turned else x, self.factors)
         error = upper_end(sum(self.errors.values(), arb(0)) + self.slope * abs(density))
         return _cut((1 - tail if self.turned else tail) + plus_minus(error)), error.min(arb(1))
 
@@ -83,37 +98,12 @@ def enclose_sum(table: MomentTable, steps: Steps, order: int, cover: Cover,
                 between: Callable[[], None] = nothing) -> EdgeworthSum:
     """Enclose the expansion of this order and bound what it leaves out; steps: the table's at tilt 0 or -1."""
     with ctx.workprec(table.prec):
-        top = ball(cover.top)
-        factors = hermite_coefficients(steps.cumulants, order)
-        variance = steps.cumulants[2]
-        if not variance > 0:
-            return EdgeworthSum(steps, factors, {"cells": arb.pos_inf()}, arb(0))
-        form, ends = Smoothed(top), [ball(end) for end in cover.ends]
-        first = bound_expansion_integral(variance, factors, arb(0), 1) * (1 + 7 / (2 * arb.pi())) / (top * top)
-        parts = {"cells": bound_cells(steps, form, order, factors, ends, cover.together, between),
-                 "rays": _bound_rays(*at_rest(table, steps), cover, between),
-                 "expansion_tail": bound_far_expansion(steps, form, factors, ends[-1]), "smoothing": first}
-        return EdgeworthSum(steps, factors, {name: upper_end(size) for name, size in parts.items()}, arb.pi() / top)
-
-
-@proved_by("T170-edgeworth-smoothing")
-def at_rest(table: MomentTable, steps: Steps) -> tuple[MomentTable, Steps]:
-    """The composition whose loss at tilt 0 has the transform's modulus: at tilt -1 the swapped order's."""
-    if steps.tilt.is_zero():
-        return table, steps
-    swapped = replace(table, loss=table.loss.in_order(SWAPPED[table.loss.order]))
-    return swapped, replace(steps, tilt=arb(0))
-
-
-@proved_by("T170-edgeworth-smoothing")
-def _bound_rays(table: MomentTable, steps: Steps, cover: Cover, between: Callable[[], None]) -> arb:
-    """Bound the integral of |psi| times the kernel over W < w < T: log(v/u)/pi + (v - u)/T on each ray [u, v]."""
-    total, top = arb(0), ball(cover.top)
-    ends = [*(ray.start for ray in cover.rays), cover.top]
-    for ray, (start, end) in paced(zip(cover.rays, pairwise(ends), strict=True), between):
-        low, high = ball(start), ball(end)
-        total += bound_beyond(table, steps, ray) * ((high / low).log() / arb.pi() + (high - low) / top)
-    return upper_end(total)
+        factors, top = hermite_coefficients(steps.cumulants, order), ball(cover.top)
+        errors = bound_remainder(table, steps, Smoothed(top), factors, cover, order, between)
+        if steps.cumulants[2] > 0:
+            first = bound_expansion_integral(steps.cumulants[2], factors, arb(0), 1)
+            errors["smoothing"] = upper_end(first * (1 + 7 / (2 * arb.pi())) / (top * top))
+        return EdgeworthSum(steps, factors, errors, arb.pi() / top)
 
 
 @dataclass(frozen=True)
@@ -135,7 +125,7 @@ class TwoTails:
             value = mass + (1 - mass) * first - amplified * second
             budget = {"remainder": error, "amplified_remainder": upper_end(amplified * other_error).min(arb(1))}
             rounding = upper_end((value.rad() - sum(budget.values(), arb(0))).max(arb(0))).min(arb(1))
-            lower, upper = lower_end(value.max(mass)).max(arb(0)), upper_end(value).min(arb(1))
+            lower, upper = lower_end(value).max(lower_end(mass)).max(arb(0)), upper_end(value).min(arb(1))
             return Bounds(lower, upper, {**budget, "rounding": rounding})
 
 

@@ -63,7 +63,7 @@ def _tilted(vertices: Sequence[int], masses: Sequence[arb], witness: SparseWitne
 def _evaluate_side(laws: Sequence[Atoms], counts: Sequence[int], witness: SparseWitness,
                    between: Callable[[], None]) -> SparseSide:
     between()
-    columns = [enclose_sums(law.indices, law.weights, 0, 1, witness.count, witness.period) for law in laws]
+    columns = [enclose_sums(law.indices, [law.weights], 0, 1, witness.count, witness.period)[0] for law in laws]
     terms = []
     for row in zip(*columns, strict=True):
         product = acb(1)
@@ -75,13 +75,29 @@ def _evaluate_side(laws: Sequence[Atoms], counts: Sequence[int], witness: Sparse
     return SparseSide(terms, bound_beyond(laws, counts, witness, between), right, left)
 
 
-def enclose_sums(indices: Sequence[int], weights: Sequence[arb], first: int, stride: int, count: int,
-                 period: int) -> list[acb]:
-    """Enclose sum_n w_n e^{2 pi i n m / N} at m = first + j stride, j = 0..count."""
-    starts = [weight * _root(n * first, period) for n, weight in zip(indices, weights, strict=True)]
+def enclose_sums(indices: Sequence[int], rows: Sequence[Sequence[arb]], first: int, stride: int, count: int,
+                 period: int) -> list[list[acb]]:
+    """Enclose sum_n w_n e^{2 pi i n m / N} at m = first + j stride, j = 0..count, for each row of weights."""
+    starts = [list(map(acb, row)) for row in rows]
+    if first:
+        turns = _roots(indices, first, period)
+        starts = [[weight * turn for weight, turn in zip(row, turns, strict=True)] for row in rows]
     if count == 0 or not indices:
-        return [sum(starts, acb(0))] * (count + 1)
-    return turn_sums([starts], [_root(n * stride, period) for n in indices], count)[0]
+        return [[sum(row, acb(0))] * (count + 1) for row in starts]
+    return turn_sums(starts, _roots(indices, stride, period), count)
+
+
+def _roots(indices: Sequence[int], multiple: int, period: int) -> list[acb]:
+    """Enclose e^{2 pi i n multiple / N} for each n, a product of two of few roots."""
+    if not indices:
+        return []
+    low, high = min(indices), max(indices)  # exact: integers
+    side = root_above(high - low + 1)
+    if 2 * side > len(indices):
+        return [_root(n * multiple, period) for n in indices]
+    near = [_root(n * multiple, period) for n in range(side)]
+    far = [_root(n * multiple, period) for n in range(low, high + 1, side)]
+    return [far[(n - low) // side] * near[(n - low) % side] for n in indices]
 
 
 def _root(numerator: int, period: int) -> acb:
@@ -148,8 +164,7 @@ def bound_cells(law: Atoms, first: int, stride: int, cells: int, period: int, pa
     total, mean = sum(law.weights, arb(0)), sum(moments, arb(0))
     square = sum((moment * (n - centre) for n, moment in zip(law.indices, moments, strict=True)), arb(0))
     bend = (total * square - mean * mean) * (stride * angle) ** 2
-    values = enclose_sums(law.indices, law.weights, first, stride, cells - 1, period)
-    slopes = enclose_sums(law.indices, moments, first, stride, cells - 1, period)
+    values, slopes = enclose_sums(law.indices, [law.weights, moments], first, stride, cells - 1, period)
     found = []
     for j, (value, slope) in enumerate(zip(values, slopes, strict=True)):
         size = value.real * value.real + value.imag * value.imag

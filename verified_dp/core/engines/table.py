@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,6 @@ HOMES = {
     "marked": "engines.marked:MarkedWitness",
     "halves": "families.finite.halves:HalvesWitness",
     "shortened": "families.gaussian.shortened:ShortenedWitness",
-    "deficits": "engines.deficits:DeficitsWitness",
     "attack": "families.batches.attack:AttackWitness",
     "expansion": "engines.expansion:ExpansionWitness",
 }
@@ -38,6 +36,7 @@ EARLIER: dict[str, str] = {
     "renyi": "engines.node_moment:EarlierRenyi",
     "divergences": "engines.moment:EarlierDivergences",
     "panels": "0.3.0",
+    "deficits": "0.3.0",
 }
 """Kinds that only earlier certificates have -> what reads them: a file below `core` and a class there (`Earlier`), or
 the version of the package that checks them where no kind of today makes the same statement."""
@@ -68,8 +67,3 @@ def only_in(version: str, kind: str) -> Unsupported:
 def _loaded(home: str) -> Any:
     file, name = home.split(":")
     return getattr(import_module(f"verified_dp.core.{file}"), name)
-
-
-def all_witnesses() -> Iterator[type[Witness]]:
-    """The class of every kind; loads them all."""
-    return map(witness_class, HOMES)

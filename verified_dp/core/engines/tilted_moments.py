@@ -23,7 +23,7 @@ from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, plus_minu
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Unsupported
 from verified_dp.core.kernel.exact import square
-from verified_dp.core.kernel.law import DirectLaw, HasAtoms, Law, is_atomic, is_direct
+from verified_dp.core.kernel.law import DirectLaw, Law, is_atomic, is_direct
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import nothing, paced
 
@@ -72,11 +72,10 @@ class MomentRule:
 
 @dataclass(frozen=True)
 class NodeTable:
-    """Real nodes of one law: log(h phi_s) + u, v, and e^{r v}, at one precision."""
+    """Real nodes or atoms of one law, log(h phi_s) + u or log p, and v, at one precision."""
 
     bases: list[arb]
     losses: list[arb]
-    turns: list[arb]
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class MomentTable:
 
 def tabulate_moments(loss: ComposedLoss, rules: Sequence[MomentRule], prec: int,
                      between: Callable[[], None] = nothing) -> MomentTable:
-    """Enclose the nodes of every law that has them at the given precision. Raises InvalidInput for a wrong rule."""
+    """Enclose the nodes or atoms of every law that has them. Raises InvalidInput for a wrong rule."""
     with ctx.workprec(prec):
         nodes = tuple(_tabulate(law, rule) for (law, _), rule in paced(zip(loss.parts, rules, strict=True), between))
     return MomentTable(loss, tuple(rules), nodes, prec)
@@ -100,14 +99,13 @@ def tabulate_moments(loss: ComposedLoss, rules: Sequence[MomentRule], prec: int,
 @proved_by("T94-tilted-moments")
 def _tabulate(law: Law, rule: MomentRule) -> NodeTable | None:
     if not has_nodes(law):
-        return None
+        atoms = law.enclose_finite_atoms() if is_atomic(law) else ()
+        return NodeTable([p.log() for p, _ in atoms], [(p / q).log() for p, q in atoms]) if atoms else None
     if not rule.is_central(law):
         raise InvalidInput("rules", rule.nodes.half_width, "of height 0 and inside of the strip of a law with nodes")
     step, log_step = ball(rule.nodes.step), ball(rule.nodes.step).log()
     pairs = law.exponents([acb(step * j) for j in range(rule.nodes.first, rule.nodes.last + 1)])
-    losses = [loss.real for _, loss in pairs]
-    return NodeTable([base.real + log_step for base, _ in pairs], losses,
-                     [(ball(rule.radius) * loss).exp() for loss in losses])
+    return NodeTable([base.real + log_step for base, _ in pairs], [loss.real for _, loss in pairs])
 
 
 def enclose_moments(table: MomentTable, index: int, tilt: arb, order: int) -> TiltedMoments:
@@ -118,29 +116,28 @@ def enclose_moments(table: MomentTable, index: int, tilt: arb, order: int) -> Ti
     """
     law, rule, nodes = table.loss.parts[index][0], table.rules[index], table.nodes[index]
     with ctx.workprec(table.prec):
-        if nodes is not None and has_nodes(law):
+        if nodes is not None:
             return _moments_of_nodes(law, rule, nodes, tilt, order)
-        if is_atomic(law):
-            return _moments_of_atoms(law, tilt, order)
         if is_direct(law):
             return _moments_on_circle(law, rule, tilt, order)
         raise Unsupported(f"no transform of {type(law).__name__} is known: its moments cannot be enclosed")
 
 
 @proved_by("T94-tilted-moments")
-def _moments_of_nodes(law: MixtureLines, rule: MomentRule, nodes: NodeTable, tilt: arb,
-                      order: int) -> TiltedMoments:
-    """m_i M = sum_j W_j (v_j - c)^i + error_i, |error_i| <= i! e^{r|c|} E / r^i, E a bound of |error| on the disc."""
+def _moments_of_nodes(law: Law, rule: MomentRule, nodes: NodeTable, tilt: arb, order: int) -> TiltedMoments:
+    """m_i M = sum_j W_j (v_j - c)^i + error_i, |error_i| <= i! e^{r|c|} E / r^i, E a bound of |error| on the disc.
+
+    Atoms leave no error.
+    """
     weights = [(base + tilt * loss).exp() for base, loss in zip(nodes.bases, nodes.losses, strict=True)]
-    error = _bound_disc_error(law, rule, nodes, tilt, weights)
+    error = _bound_disc_error(law, rule, nodes, tilt, weights) if has_nodes(law) else arb(0)
     centre = _exact(sum((w * v for w, v in zip(weights, nodes.losses, strict=True)), arb(0)) / sum(weights, arb(0)))
-    with ctx.workprec(BOUND_BITS):
-        spread = upper_end(error * (ball(rule.radius) * abs(centre)).exp())
-    mass = sum(weights, arb(0)) + plus_minus(error)
-    offsets, terms, values = [loss - centre for loss in nodes.losses], weights, []
+    mass, offsets, values = sum(weights, arb(0)) + plus_minus(error), [loss - centre for loss in nodes.losses], []
+    spread = upper_end(error * (ball(rule.radius) * abs(centre)).exp())
     for i in range(1, order + 1):
-        terms = [term * offset for term, offset in zip(terms, offsets, strict=True)]
-        values.append((sum(terms, arb(0)) + plus_minus(_cauchy(spread, rule.radius, i))) / mass)
+        weights = [weight * offset for weight, offset in zip(weights, offsets, strict=True)]
+        spread = upper_end(spread * i / ball(rule.radius)) if has_nodes(law) else spread
+        values.append((sum(weights, arb(0)) + plus_minus(spread)) / mass)
     return TiltedMoments(mass, centre, values)
 
 
@@ -150,19 +147,13 @@ def _exact(near: arb) -> arb:
     return end if end.is_finite() else arb(0)
 
 
-@proved_by("T94-tilted-moments")
-def _cauchy(bound: arb, radius: Fraction, i: int) -> arb:
-    """i! bound / radius^i."""
-    return upper_end(bound * arb.fac_ui(i) / ball(radius) ** i)
-
-
-@proved_by("T94-tilted-moments")
+@proved_by("T94-tilted-moments", "T19-line-integral")
 def _bound_disc_error(law: MixtureLines, rule: MomentRule, nodes: NodeTable, tilt: arb,
                       weights: Sequence[arb]) -> arb:
     """Bound |M(z) - sum_j W_j(z)| for |z - t| <= r by its size at the two real ends x = t +- r.
 
-    2 N(x) e^{r Theta} / (e^{2 pi b/h} - 1) + tails(x), N = e^{b^2/(2s^2)} cos(d_P b/(2s^2))^{-(-1-x)_+}
-    cos(d_Q b/(2s^2))^{-x_+} M(x), Theta = (a_max - b_min) b/s^2, of the means of P and Q and their spreads.
+    2 N(x) e^{r Theta} / (e^{2 pi b/h} - 1) + tails(x), N of the lines at heights +-b, Theta = (a_max - b_min) b/s^2 of
+    the means of P and Q.
     """
     node_rule = rule.nodes
     with ctx.workprec(BOUND_BITS):
@@ -172,37 +163,15 @@ def _bound_disc_error(law: MixtureLines, rule: MomentRule, nodes: NodeTable, til
         swing = (radius * ball(reach) * half_width / ball(law.sigma) ** 2).exp()
         ends = arb(0), ball(node_rule.step * node_rule.first), ball(node_rule.step * node_rule.last)
         bound = arb(0)
-        for x, sign in ((tilt - radius, -1), (tilt + radius, 1)):
-            turned = (w * turn if sign == 1 else w / turn for w, turn in zip(weights, nodes.turns, strict=True))
+        for x in (tilt - radius, tilt + radius):
+            turned = (w * ((x - tilt) * loss).exp() for w, loss in zip(weights, nodes.losses, strict=True))
             tails = upper_end(law.bound_tails(acb(x), *ends))
-            kappa = upper_end(2 * _strip_factor(law, x, half_width) / geometric)
+            kappa = upper_end(2 * law.enclose_strip_factor(x, arb(0), half_width) / geometric)
             if not kappa < 1:
                 return arb.pos_inf()
             mass = (upper_end(sum(turned, arb(0))) + tails) / (1 - kappa)
             bound = bound.max(upper_end(kappa * mass * swing + tails))
         return bound
-
-
-@proved_by("T94-tilted-moments", "T19-line-integral")
-def _strip_factor(law: MixtureLines, x: arb, half_width: arb) -> arb:
-    """N(x) / M(x) at any real x."""
-    twice = 2 * ball(law.sigma) ** 2
-    cosines = [(half_width * ball(side[-1][0] - side[0][0]) / twice).cos() for side in (law.above, law.below)]
-    lift = (-1 - x).max(arb(0)) * cosines[0].log() + x.max(arb(0)) * cosines[1].log()
-    return (half_width * half_width / twice - lift).exp()
-
-
-@proved_by("T94-tilted-moments")
-def _moments_of_atoms(law: HasAtoms, tilt: arb, order: int) -> TiltedMoments:
-    """Sums over the atoms with finite loss."""
-    atoms = [(p, (p / q).log()) for p, q in law.enclose_finite_atoms()]
-    terms = [p * (tilt * loss).exp() for p, loss in atoms]
-    mass, values = sum(terms, arb(0)), []
-    centre = _exact(sum((term * loss for term, (_, loss) in zip(terms, atoms, strict=True)), arb(0)) / mass)
-    for _ in range(order):
-        terms = [term * (loss - centre) for term, (_, loss) in zip(terms, atoms, strict=True)]
-        values.append(sum(terms, arb(0)) / mass)
-    return TiltedMoments(mass, centre, values)
 
 
 @proved_by("T94-tilted-moments")

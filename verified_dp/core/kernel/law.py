@@ -82,7 +82,7 @@ class Law(Protocol):
     def atom_exponent(self) -> Fraction | None:
         """See there."""
 
-    def near_supremum(self) -> Top | None:
+    def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
         """See there."""
 
     def bound_variation(self, tilt: arb) -> arb | None:
@@ -99,21 +99,6 @@ class Law(Protocol):
 
     def rational_masses(self) -> Sequence[tuple[Fraction, Fraction]] | None:
         """See there."""
-
-
-@dataclass(frozen=True)
-class Top:
-    """The finite loss under P by its deficit, which is `largest` minus the loss (T161).
-
-    places: of deficits, the first exactly 0, rising where there are densities. atoms: the mass at each of them.
-    densities: between each place and the next, as functions of the deficit, not finite at a box on which they are not
-    known to be analytic; None where there is none.
-    """
-
-    largest: arb
-    places: list[arb]
-    atoms: list[arb]
-    densities: list[Callable[[acb], acb] | None]
 
 
 @dataclass(frozen=True)
@@ -144,8 +129,8 @@ class PlainLaw:
         """(mu, atom, density): sqrt(PQ)-weights of two atoms at +-mu, and a uniform density between (T45)."""
         return None
 
-    def near_supremum(self) -> Top | None:
-        """The loss next to its largest finite value (T161)."""
+    def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
+        """P masses at first, first + gap, ..., where no other losses lie between the first and the last (T221)."""
         return None
 
     def bound_variation(self, tilt: arb) -> arb | None:

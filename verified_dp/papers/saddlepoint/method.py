@@ -13,8 +13,7 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from verified_dp.core.engines.exact import enclose_past_support
-from verified_dp.core.engines.expansion import ORDERS
-from verified_dp.core.engines.expansion_forms import enclose_exponent_derivatives
+from verified_dp.core.engines.expansion_cells import HIGHEST
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moments
 from verified_dp.core.families.finite.atomic import OddsLoss
@@ -42,6 +41,7 @@ from verified_dp.papers.symbolic.series import (
     bounded_range_cgf,
     enclose_corrections,
     enclose_cumulants,
+    enclose_exponent_derivatives,
     gaussian_cgf,
     laplace_cgf,
     randomized_response_cgf,
@@ -59,7 +59,6 @@ from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.models import float_loss
 from verified_dp.search.saddle import choose_saddle
 
-FORMS = EXPANSION, PROVED = "expansion", "proved"
 NORMAL_FORMS = TILTED, PLAIN, CITED, PLAIN_CITED = "tilted", "plain", "cited", "plain-cited"
 CITATION = "a citation: Shevtsova 2010, 2013"
 """For the constant of the Berry-Esseen theorem in the forms that have it; the others rest on T202 alone."""
@@ -190,7 +189,7 @@ class SeriesCurve:
             estimates["SP-CLT"] = decimal(normal + mass)
             remainder = bound_remainder(table, state, scale) / abs(series[-1])
         bounds, uniform, used = self.expansion.delta(epsilon)
-        estimates["series" if self.expansion.expanded else "uniform"] = decimal(uniform)
+        estimates["uniform"] = decimal(uniform)
         parameters = {"order": str(self.order), **used, "saddle": saddle.str(17, radius=False),
                       "remainder_over_estimate": f"{float(remainder):.3g}"}
         return PaperAnswer(bounds, estimates[f"MSD{self.order}"], _reason(remainder), parameters, estimates)
@@ -226,35 +225,30 @@ def _reason(remainder: arb) -> str:
     """Why the estimate is no bound, and a warning where the remainder of Theorem 5 exceeds it."""
     size = f"{float(remainder):.2g}"
     if remainder < 1:
-        return f"a series cut off, bounded with form=proved; Theorem 5 bounds SP-CLT's error by {size} of it"
-    return ("warning: not to be relied on here: a series cut off, bounded with form=proved, and Theorem 5 bounds "
-            f"SP-CLT's error only by {size} times the estimate")
+        return f"a series cut off; Theorem 5 bounds SP-CLT's error by {size} of it"
+    return ("warning: not to be relied on here: a series cut off, and Theorem 5 bounds SP-CLT's error only by "
+            f"{size} times the estimate")
 
 
 @dataclass(frozen=True)
 class SaddlePointAccountant:
-    """order: n >= 0 of the series MSDn (0: equation (7), 1: equation (61) of the paper) and of the interval, up to 4.
+    """order: n >= 0 of the series MSDn (0: equation (7), 1: equation (61) of the paper) and of the interval, up to 6.
 
-    None: MSD1, and the interval of whichever order is proved the narrowest. form: of the interval, expansion (the poles
-    kept) or proved: that of MSDn itself, n up to 3.
+    None: MSD1, and the interval of whichever order is proved the narrowest. The interval is that of the expansion that
+    keeps the poles (T141).
     """
 
     order: int | None = None
-    form: str = EXPANSION
     name: ClassVar[str] = "saddlepoint"
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise InvalidInput("saddlepoint.form", self.form, "one of " + ", ".join(FORMS))
         if self.order is not None and (type(self.order) is not int or not 0 <= self.order <= MAX_ORDER):
             raise InvalidInput("saddlepoint.order", self.order, f"a whole number from 0 to {MAX_ORDER}")
 
     def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> SeriesCurve:
         """The series near eps; its cost does not depend on the counts. Raises Unsupported."""
         order = 1 if self.order is None else self.order
-        expanded = int(self.form == PROVED)
-        interval = None if self.order is None else min((1 + expanded) * self.order, ORDERS[expanded][-1])
-        expansion = ExpansionCurve(loss, interval, expanded=expanded)
+        expansion = ExpansionCurve(loss, None if self.order is None else min(self.order, HIGHEST))
         return SeriesCurve(SaddleCurve(loss, max(4, 2 * order + 2)), order, expansion)
 
 

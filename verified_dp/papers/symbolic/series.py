@@ -27,6 +27,19 @@ def _cumulant(n: int) -> Polynomial:
     return CUMULANTS.get(n) or derive.derive_cumulant(n)
 
 
+def enclose_exponent_derivatives(cumulants: Sequence[arb], tilt: arb) -> dict[int, arb]:
+    """Enclose F^(j), j >= 2, of F(z) = K(z) - eps z - log z - log(1+z): K^(j) + (-1)^j (j-1)! (t^-j + (1+t)^-j).
+
+    cumulants: [K', K'', ...] at the tilt t.
+    """
+    derivatives, near, far = {}, 1 / tilt, 1 / (1 + tilt)
+    power_near, power_far, factor = near, far, arb(1)
+    for j, cumulant in enumerate(cumulants[1:], 2):
+        power_near, power_far, factor = power_near * near, power_far * far, -factor * (j - 1)
+        derivatives[j] = cumulant - factor * (power_near + power_far)
+    return derivatives
+
+
 def enclose_corrections(derivatives: Mapping[int, arb], order: int) -> list[arb]:
     """Enclose c_1, ..., c_order: the estimate of order n is MSD0 (1 + c_1 + ... + c_n).
 

@@ -25,10 +25,6 @@ def ends(loss: ComposedLoss) -> bool:
     return not unbounded or all(law.rational_masses() is not None for law, _ in loss.laws)
 
 
-def _has_tops(loss: ComposedLoss) -> bool:
-    return bool(loss.parts) and not loss.mean_shift_squared and all(law.near_supremum() for law, _ in loss.parts)
-
-
 def _is_sum(loss: ComposedLoss) -> bool:
     """Whether there may be a closed form."""
     alone = len(loss.parts) == 1 and loss.parts[0][1] == 1
@@ -91,7 +87,6 @@ class Row:
 
 ROWS = (
     Row("exact", "Exact", "", 0, 0.0, ends),
-    Row("deficits", "Deficits", "closed-form", 0, 0.0, _has_tops),
     Row("halves", "Halves", "closed-form", 0, 0.0, _is_atomic),
     Row("epochs", "Epochs", "contour", 0, 0.0, _is_allocated),
     Row("closed", "Closed", "closed-form", 0, 0.0, _is_sum),

@@ -141,7 +141,7 @@ def _text_size(value: Any) -> int:
     return sum(map(_text_size, inner))
 
 
-NOT_COVERED = ("noisy-max", "sparse-vector", "partition-selection")
+NOT_COVERED = ("partition-selection",)
 """Kinds that exist and that this checker does not know."""
 
 
@@ -195,6 +195,8 @@ def _check_step(step: Mechanism, path: str) -> None:
         raise Invalid(f"{path}.renyi_orders", "must be above 1")
 
 
+    if step.kind == "sparse-vector" and (step.get("threshold_scale") is None) == (step.get("threshold_sigma") is None):
+        raise Invalid(path, "must have threshold_scale or threshold_sigma")
     if step.kind == "matrix-gaussian":
         column, terms = step.get("column"), step.times() * min(len(step.get("column")), step.get("rounds"))
         if not column[0] or any(later > earlier for earlier, later in pairwise(column)) or terms > MAX_TERMS:
@@ -204,6 +206,8 @@ def _check_step(step: Mechanism, path: str) -> None:
 
 
 def _check_sampled(step: Mechanism, path: str) -> None:
+    if step.kind == "zcdp" and not step.sampling:
+        raise TooMuch(f"{path}: zcdp on a sample (T217) is not covered here")
     if step.sampling or step.kind not in SAMPLED or (step.kind == "gaussian" and step.get("sigma") is not None):
         raise Invalid(path, "may not run on a sample")
 
@@ -290,6 +294,18 @@ def _flag(value: Any, path: str) -> bool:
     return value
 
 
+def _several(value: Any, path: str) -> int:
+    if _count(value, path) < 2:
+        raise Invalid(path, "is stated only where it is more than 1")
+    return int(value)
+
+
+def _true(value: Any, path: str) -> bool:
+    if value is not True:
+        raise Invalid(path, "is stated only where it is true")
+    return True
+
+
 _SCHEMES: dict[str, dict[str, Callable[[Any, str], Any]]] = {
     "poisson": {"probability": _probability},
     "without-replacement": {"probability": _probability},
@@ -319,8 +335,13 @@ KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "matrix-gaussian": {"noise_multiplier": _positive, "column": _list, "rounds": _rounds, "separation": _count,
                         "participations": _count},
     "shuffled-local": {"users": _users, "epsilon0": _non_negative, "odds": _at_least_one},
+    "noisy-max": {"scale": _positive, "sensitivity": _positive, "monotone": _true, "selected": _several},
+    "sparse-vector": {"threshold_scale": _positive, "query_scale": _positive, "answers": _count,
+                      "sensitivity": _positive, "monotone": _true, "threshold_sigma": _positive},
 }
-OPTIONAL = (("zcdp", "xi"), ("matrix-gaussian", "separation"), ("matrix-gaussian", "participations"))
+OPTIONAL = (*((kind, key) for kind in ("noisy-max", "sparse-vector")
+              for key in ("monotone", "selected", "threshold_scale", "threshold_sigma")), ("zcdp", "xi"),
+            ("matrix-gaussian", "separation"), ("matrix-gaussian", "participations"))
 SAMPLED = ("gaussian", "laplace", "discrete-laplace", "discrete-gaussian", "finite", "approximate-dp", "gaussian-dp",
            "mixture-of-gaussians", "exponential", "laplace-vector", "discrete-laplace-vector")
 """What may run on a Poisson sample (the Gaussian with its noise_multiplier)."""

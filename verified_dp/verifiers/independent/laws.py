@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 from mpmath import bernfrac
 
 from .allocation import moments, one_round, put_and_below
-from .allocation_mellin import Transformed, transformed
 from .balls import (
     Ball,
     Complex,
@@ -548,7 +547,7 @@ class SampledLaplaceLoss(SampledLoss):
         return super().moment(exponent)
 
 
-FEW_BITS, _SHARP_ENOUGH, _SHARP = 24, 24, 40
+_SHARP_ENOUGH, _SHARP = 24, 40
 """Bits that one round alone has to give; those of H that are not asked for again."""
 
 
@@ -562,27 +561,11 @@ class RandomAllocationLoss(Law):
     direct: ClassVar[bool] = True
     slow: ClassVar[bool] = True
 
-    def _transformed(self, tilt: Ball, step: Ball, count: int, wanted: int) -> Transformed:
-        """By Mellin's transform; where that cancels too much, it is not replayed here (T168)."""
-        try:
-            return transformed(self.rounds, square_of(self.noise_multiplier), self.order == "add", tilt, step, count,
-                               wanted)
-        except (ArithmeticError, ValueError) as error:
-            raise TooMuch(f"a transform of random allocation: {error}") from None
-
     def line(self, tilt: Ball, step: Ball, count: int) -> tuple[list[Complex], Ball]:
-        found = self._transformed(tilt, step, count, max(bits() - 56, FEW_BITS))
-        return found.values, found.error
+        raise TooMuch("a line of random allocation, which is not replayed here")
 
     def bound_moment(self, exponent: Ball) -> Ball:
-        with suppress(TooMuch):
-            return smaller(self._transformed(exponent, Ball(0), 0, FEW_BITS).moment, self.moment(exponent).upper())
         return self.moment(exponent).upper()
-
-    def beyond(self, tilt: Ball, frequency: Ball) -> Ball:
-        """M(c) e^{-W^2 v/2}."""
-        variance = 1 / (square_of(self.noise_multiplier) * self.rounds)
-        return (self.bound_moment(tilt) * exp(-(frequency * frequency * variance / 2))).upper()
 
     def _values(self, x: Ball) -> tuple[Ball, Ball]:
         """(H, P(S < K)) at K = t e^x (add: t e^-x); with more bits where H is so small that nearly all cancel."""

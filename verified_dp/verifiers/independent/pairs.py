@@ -330,13 +330,39 @@ def _shuffled_local(step: Mechanism, setting: Setting) -> Step:
     return Step(setting.order, words % 1, words % 0, ("T137-shuffled-local",), False, law)
 
 
+def _noisy_max(step: Mechanism, setting: Setting) -> Step:
+    """Only differences of scores count: for each index twice the sensitivity, or once where all move one way."""
+    epsilon = (1 if step.get("monotone") else 2) * step.number("sensitivity") / step.number("scale")
+    if step.get("selected"):
+        return _pure(epsilon * step.get("selected"), "T215-top-k", setting)
+    return _pure(epsilon, "T210-noisy-max", setting)
+
+
+def _sparse_vector(step: Mechanism, setting: Setting) -> Step:
+    """The threshold moves once, every answer above it by as much as a noisy maximum."""
+    of_answers = (1 if step.get("monotone") else 2) * step.get("answers") / step.number("query_scale")
+    if step.get("threshold_sigma"):
+        rho = (step.number("sensitivity") / step.number("threshold_sigma")) ** 2 / 2
+        found = _zcdp(Mechanism("zcdp", (("rho", rho), ("xi", step.number("sensitivity") * of_answers))), setting)
+        return replace(found, theorems=(*found.theorems, "T216-gaussian-threshold"))
+    epsilon = step.number("sensitivity") * (1 / step.number("threshold_scale") + of_answers)
+    return _pure(epsilon, "T211-sparse-vector", setting)
+
+
+def _pure(epsilon: Fraction, theorem: str, setting: Setting) -> Step:
+    stated = Mechanism("approximate-dp", (("epsilon", epsilon), ("delta", Fraction(0))))
+    found = _approximate_dp(stated, setting)
+    return replace(found, theorems=(*found.theorems, theorem))
+
+
 _PLAIN: dict[str, Callable[[Mechanism, Setting], Step]] = {
     "gaussian": _gaussian, "gaussian-dp": _gaussian_dp, "laplace": _laplace, "discrete-laplace": _discrete_laplace,
     "discrete-gaussian": _discrete_gaussian, "randomized-response": _randomized_response, "finite": _finite,
     "approximate-dp": _approximate_dp, "mixture-of-gaussians": _mixture_of_gaussians, "exponential": _exponential,
     "zcdp": _zcdp, "renyi": _renyi, "laplace-vector": _by_norm, "discrete-laplace-vector": _by_norm,
     "discrete-gaussian-vector": _discrete_gaussian_vector, "tree-aggregation": _tree, "matrix-gaussian": _matrix,
-    "shuffled-local": _shuffled_local}
+    "shuffled-local": _shuffled_local, "noisy-max": _noisy_max,
+    "sparse-vector": _sparse_vector}
 
 # ---------- groups ----------
 
@@ -660,7 +686,7 @@ def _base_law(laws: list[tuple[Any, int]], shift_squared: Fraction) -> Any:
     if not laws:
         return None
     if shift_squared:
-        refuse("a composition of Gaussian and other noise on one sample")
+        raise TooMuch("Gaussian and other noise on one sample (T217) are not covered here")
     if len(laws) == 1 and laws[0][1] == 1:
         return laws[0][0]
     if (whole := finite_product(laws)) is not None:

@@ -230,4 +230,18 @@ _KINDS = {
         "renyi: each bound on a Renyi divergence holds between neighbours of this relation in both directions",
         "renyi: the stated bounds hold whatever was released before",
     ),
+    "noisy-max": (
+        "noisy-max: sensitivity is the largest change of any one score between neighbours of this relation",
+        "noisy-max: independent Laplace or exponential noise of the stated scale is added to every score, the "
+        "index of the largest (the indices of as many as `selected`, in their order) is released and nothing "
+        "else; where `monotone`, one record changes no two scores in opposite directions",
+    ),
+    "sparse-vector": (
+        "sparse-vector: sensitivity is the largest change of any one query between neighbours of this "
+        "relation",
+        "sparse-vector: Laplace noise of threshold_scale, or Gaussian noise of threshold_sigma, is added to "
+        "the threshold once, and fresh Laplace noise of query_scale to every query; only whether a noisy "
+        "query reaches the noisy threshold is released, never its value, and all ends after `answers` queries "
+        "that do; where `monotone`, one record changes no two queries in opposite directions",
+    ),
 }

@@ -12,9 +12,10 @@ from verified_dp.core.families.batches.mechanism import Shuffled, TruncatedPoiss
 from verified_dp.core.families.batches.shuffled import ShuffledEpoch
 from verified_dp.core.families.batches.truncated_batch import TruncatedBatchLoss, full_batch_share
 from verified_dp.core.families.gaussian.mixture import MixtureLoss
-from verified_dp.core.families.gaussian.pair import mixture_step, mixture_words
+from verified_dp.core.families.gaussian.pair import mixture_step
 from verified_dp.core.families.groups.pair import for_group, group_step, refuse_group
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
+from verified_dp.core.families.sampling.steps import mixture_words
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.exact import fraction_text as shown

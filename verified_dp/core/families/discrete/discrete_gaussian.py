@@ -106,6 +106,15 @@ class DiscreteGaussianLoss(SameInEveryOrder, Unbounded):
         square = min(self.sigma_squared, Fraction(SMOOTH))  # exact: rational numbers
         return int(fmpz(2 * prec * square.numerator // square.denominator).isqrt()) + 2
 
+    @proved_by("T221-atoms-on-a-grid", "T50-discrete-gaussian")
+    def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> list[arb] | None:
+        """e^{-x^2/(2 s^2)} / Z at x = D/2 - s^2 loss/D, where these are neighbouring integers."""
+        start = Fraction(self.sensitivity) / 2 - self.sigma_squared * first / self.sensitivity
+        if start.denominator != 1 or gap * self.sigma_squared != self.sensitivity:
+            return None
+        scale, weight = -ball(1 / (2 * self.sigma_squared)), 1 / _total(self.sigma_squared)
+        return [weight * (scale * (x * x)).exp() for x in range(start.numerator, start.numerator - many, -1)]
+
     def lists(self, reach: int) -> bool:
         """Where they reach beyond the shift."""
         return self.sensitivity < reach

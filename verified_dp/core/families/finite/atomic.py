@@ -13,7 +13,7 @@ from typing import ClassVar
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball, step_down, upper_end
-from verified_dp.core.kernel.law import Listed, PlainLaw, SameInEveryOrder, Top
+from verified_dp.core.kernel.law import Listed, PlainLaw, SameInEveryOrder
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import VALUE, words
 
@@ -123,22 +123,6 @@ class AtomicLaw(PlainLaw):
     def value_work(self, prec: int) -> int:
         """A sum over all outcomes."""
         return (VALUE + _ATOM * self.outcomes) * words(prec)
-
-    @proved_by("T161-next-to-the-end", "T46-atoms")
-    def near_supremum(self) -> Top | None:
-        """All atoms; those that may have the largest loss are one, at any of their losses."""
-        atoms = self.enclose_loss_atoms()
-        largest = self.enclose_largest_loss()
-        if not atoms or largest is None:
-            return None
-        first, rest, end = arb(0), list[tuple[arb, arb]](), largest
-        for loss, mass in atoms:
-            if loss < largest:
-                rest.append((loss, mass))
-            else:
-                first, end = first + mass, end.union(loss)
-        places = [arb(0), *((end - loss).max(arb(0)) for loss, _ in rest)]
-        return Top(end, places, [first, *(mass for _, mass in rest)], [None] * len(rest))
 
     def lists(self, reach: int) -> bool:
         """All of them."""

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from verified_dp.core.families.gaussian.mechanism import GaussianDP, MatrixGaussian, MixtureOfGaussians, TreeAggregation
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.sampling.steps import Setting, mixed_pair, mixture_words, refuse_sample, sampled_step
 from verified_dp.core.kernel.composition import Component, Relation
-from verified_dp.core.kernel.exact import SquareRoot
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.steps import DominatingPair, Step, pair_in_order, refuse, step_of, zero_out
 from verified_dp.core.kernel.theorems import proved_by
-
-
-def mixture_words(mixture: Sequence[Component], s: Fraction | SquareRoot, short: str) -> str:
-    """The components by their distance from 0, a weight of 1 left out; `short` in place of more than five."""
-    if len(mixture) > _LONGEST_SUM:
-        return short
-    inner = sorted(mixture, key=lambda component: abs(component[0]))  # exact: fractions
-    return " + ".join(f"{shown(weight)} " * (weight != 1) + f"N({shown(mean)}, ({shown(s)})^2)"
-                      for mean, weight in inner)
-
-
-_LONGEST_SUM = 5
 
 
 @step_of.register
@@ -80,3 +67,28 @@ def _matrix(mechanism: MatrixGaussian, order: str, relation: Relation) -> Step:
     pair = DominatingPair(order, f"N(sqrt({shown(square)}), ({shown(s)})^2)", f"N(0, ({shown(s)})^2)",
                           ("T134-toeplitz-columns", *zero_out(relation)), tight=True)
     return Step(pair, shift_squared=square / s**2)
+
+
+@sampled_step.register
+@proved_by("T57-gaussian-dp", "T73-sampled-composition")
+def _gaussian_dp_sample(inner: GaussianDP, setting: Setting) -> Step:
+    """As the Gaussian of that distance. Replace: the guarantee is not stated against the batch without the record."""
+    if setting.order == "symmetric":
+        refuse_sample(inner.stated.name, setting)
+    from verified_dp.core.families.sampling.pair import gaussian_sample  # on samples alone
+
+    return gaussian_sample(1 / inner.mu, setting, "T57-gaussian-dp", "T73-sampled-composition", tight=False)
+
+
+@sampled_step.register
+@proved_by("T58-pair-mixture", "T49-sampled")
+def _mixture_sample(inner: MixtureOfGaussians, setting: Setting) -> Step:
+    """Again a mixture: with probability 1 - q the record adds nothing."""
+    if not setting.is_plain:
+        refuse_sample(inner.stated.name, setting)
+    base, q = step_of(inner, "remove", setting.relation), setting.probability
+    pair = mixed_pair(base.pair, setting, "T49-sampled")
+    weights = {norm: q * weight for norm, weight in zip(inner.sensitivities, inner.probabilities, strict=True)}
+    weights[Fraction(0)] = weights.get(Fraction(0), Fraction(0)) + 1 - q
+    above = tuple((norm, weight) for norm, weight in sorted(weights.items()) if weight)  # exact: fractions
+    return mixture_step(pair, inner.sigma, above)

@@ -16,7 +16,7 @@ from typing import ClassVar
 from flint import acb, arb
 
 from verified_dp.core.kernel.balls import ball, upper_end
-from verified_dp.core.kernel.law import DirectLaw, Law, SameInEveryOrder, Top
+from verified_dp.core.kernel.law import DirectLaw, Law, SameInEveryOrder
 from verified_dp.core.kernel.theorems import proved_by
 
 Tails = tuple[arb, arb]
@@ -151,12 +151,6 @@ class LaplaceLoss(SameInEveryOrder):
         mu = ball(self.ratio)
         return upper_end(((tilt * mu).exp() + (-(1 + tilt) * mu).exp()) / 4)
 
-    @proved_by("T161-next-to-the-end", "T40-laplace")
-    def near_supremum(self) -> Top:
-        """1/2 at 0, e^{-mu}/2 at 2 mu and e^{-d/2}/4 between."""
-        mu = ball(self.ratio)
-        return Top(mu, [arb(0), 2 * mu], [arb(1) / 2, (-mu).exp() / 2], [lambda d: (-d / 2).exp() / 4])
-
     @property
     def atom_exponent(self) -> Fraction:
         """mu."""
@@ -258,12 +252,6 @@ class BoundedRangeLoss(SameInEveryOrder):
         """cosh((c+1/2) mu) / (2 sinh(mu/2)): there are no atoms."""
         mu = ball(self.bounded_range)
         return upper_end(((tilt + arb(1) / 2) * mu).cosh() / (2 * (mu / 2).sinh()))
-
-    @proved_by("T161-next-to-the-end", "T43-bounded-range")
-    def near_supremum(self) -> Top:
-        """e^{-d/2} / (2 (1 - e^{-mu})) from 0 to 2 mu."""
-        mu = ball(self.bounded_range)
-        return Top(mu, [arb(0), 2 * mu], [arb(0), arb(0)], [lambda d: (-d / 2).exp() / (-2 * (-mu).expm1())])
 
     @proved_by("T45-pieces", "T43-bounded-range")
     def enclose_spline(self) -> tuple[arb, arb, arb]:

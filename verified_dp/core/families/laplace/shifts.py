@@ -6,19 +6,17 @@ every mean of Q <= 0: the loss does not fall in x, so that hockey-sticks are tho
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 
-from flint import acb, arb
+from flint import arb
 
 from verified_dp.core.families.gaussian.mixture import MixturePair, least_moment, places
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.balls import ball, kept
 from verified_dp.core.kernel.composition import Mixture
-from verified_dp.core.kernel.law import Top
 from verified_dp.core.kernel.theorems import proved_by
 
 
@@ -141,32 +139,6 @@ class LaplaceMixtureLoss(MixturePair):
         single = [sum((ball(w) * (LaplaceLoss(a - b).enclose_moment(exponent) if a > b else 1)
                        for a, w in self.above), arb(0)) for b, _ in self.below]
         return arb(0).union(least_moment(exponent, single, self.below))
-
-    @proved_by("T161-next-to-the-end", "T75-random-shifts")
-    def near_supremum(self) -> Top:
-        """Atoms beyond the outermost means; between two means p = alpha q has one solution for each deficit."""
-        end, parts = self.enclose_largest_loss(), intervals(self)[::-1]
-        ratios = [(part, part.densities(part.left)) for part in parts]
-        places = [arb(0), *(end - (p / q).log() for _, (p, q) in ratios)]
-        atoms = [parts[0].tails(parts[0].right)[0], *[arb(0)] * (len(parts) - 1),
-                 1 - parts[-1].tails(parts[-1].left)[0]]
-        return Top(end, places, atoms, [_between(part, end) for part in parts])
-
-
-@proved_by("T161-next-to-the-end", "T75-random-shifts")
-def _between(part: Interval, end: arb) -> Callable[[acb], acb]:
-    """p^2 q / (2 (B_p A_q - A_p B_q)) where p = alpha q, alpha = e^{end - d}; w = e^{2t}, or e^{-2t} left of 0."""
-    (a, b, _), (c, e, _) = part.p, part.q
-
-    def found(d: acb) -> acb:
-        alpha = (end - d).exp()
-        w = (alpha * c - a) / b if part.is_positive else (b - alpha * e) / (alpha * c)
-        if not w.real > 0:
-            return acb("nan")
-        size = c**3 * (2 * (end - d)).exp() if part.is_positive else b**3 * (d - end).exp()
-        return size * (-3 * w.log() / 2).exp() / (2 * b * c)
-
-    return found
 
 
 @kept(16)

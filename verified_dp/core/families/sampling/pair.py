@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from verified_dp.core.families.gaussian.mechanism import GaussianDP, MixtureOfGaussians
-from verified_dp.core.families.gaussian.pair import mixture_step, mixture_words
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.groups.pair import group_step, refuse_group
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson, PoissonSampled
-from verified_dp.core.families.sampling.steps import Setting, random_shift, refuse_sample, sampled_step
+from verified_dp.core.families.sampling.steps import (
+    Setting,
+    mixed_pair,
+    mixture_words,
+    random_shift,
+    refuse_sample,
+    sampled_step,
+)
 from verified_dp.core.kernel.composition import MAX_DRAWS, Component, Composition, Relation
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, square, square_root
 from verified_dp.core.kernel.exact import fraction_text as shown
-from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.law import Law, has_only_moments
 from verified_dp.core.kernel.mechanisms import Gaussian, Release
 from verified_dp.core.kernel.steps import DominatingPair, Step, refuse, step_of
 from verified_dp.core.kernel.theorems import proved_by
@@ -50,12 +55,6 @@ def release_sample(inner: Release, setting: Setting) -> Step:
     return Step(mixed_pair(base.pair, setting, "T49-sampled"), _sample(base.law, setting))
 
 
-def mixed_pair(base: DominatingPair, setting: Setting, *theorems: str) -> DominatingPair:
-    q = setting.probability
-    mixed = f"{shown(1 - q)} Q0 + {shown(q)} P0 with P0 = {base.P}, Q0 = {base.Q}"
-    return setting.pair(mixed, base.Q, *theorems, *base.theorems, tight=base.tight)
-
-
 def _sample(law: Law | None, setting: Setting) -> Law | None:
     """q = 0 reveals nothing and q = 1 is no sampling; some laws are known more closely."""
     q, order = setting.probability, setting.order
@@ -85,15 +84,6 @@ def _gaussian_present(s: Fraction, setting: Setting) -> Step:
 @proved_by("T22-pair-poisson-replace")
 def _gaussian_replaced(s: Fraction, setting: Setting) -> Step:
     return gaussian_sample(s, setting, "T22-pair-poisson-replace")
-
-
-@sampled_step.register
-@proved_by("T57-gaussian-dp", "T73-sampled-composition")
-def _gaussian_dp_sample(inner: GaussianDP, setting: Setting) -> Step:
-    """As the Gaussian of that distance. Replace: the guarantee is not stated against the batch without the record."""
-    if setting.order == "symmetric":
-        refuse_sample(inner.stated.name, setting)
-    return gaussian_sample(1 / inner.mu, setting, "T57-gaussian-dp", "T73-sampled-composition", tight=False)
 
 
 def gaussian_sample(s: Fraction | SquareRoot, setting: Setting, *theorems: str, tight: bool = True) -> Step:
@@ -129,24 +119,10 @@ def _words(mixture: tuple[Component, ...], s: Fraction | SquareRoot) -> str:
 
 
 @sampled_step.register
-@proved_by("T58-pair-mixture", "T49-sampled")
-def _mixture_sample(inner: MixtureOfGaussians, setting: Setting) -> Step:
-    """Again a mixture: with probability 1 - q the record adds nothing."""
-    if not setting.is_plain:
-        refuse_sample(inner.stated.name, setting)
-    base, q = step_of(inner, "remove", setting.relation), setting.probability
-    pair = mixed_pair(base.pair, setting, "T49-sampled")
-    weights = {norm: q * weight for norm, weight in zip(inner.sensitivities, inner.probabilities, strict=True)}
-    weights[Fraction(0)] = weights.get(Fraction(0), Fraction(0)) + 1 - q
-    above = tuple((norm, weight) for norm, weight in sorted(weights.items()) if weight)  # exact: fractions
-    return mixture_step(pair, inner.sigma, above)
-
-
-@sampled_step.register
 @proved_by("T73-sampled-composition", "T49-sampled", "T15-gaussian")
 def _composition_sample(inner: Composition, setting: Setting) -> Step:
     """One sample, several releases: T49 with their composition as the step; Gaussians alone are one Gaussian."""
-    steps = [(step_of(part, "remove", Relation.REMOVE), count) for part, count in inner.merged()]
+    steps = _steps(inner, "remove")
     shift_squared = sum((count * step.shift_squared for step, count in steps), Fraction(0))
     laws = [(step.law, count) for step, count in steps if step.law is not None]
     theorems = ("T73-sampled-composition", *dict.fromkeys(t for step, _ in steps for t in step.pair.theorems))
@@ -163,18 +139,23 @@ def _composition_sample(inner: Composition, setting: Setting) -> Step:
     P, Q = (" x ".join(f"({text})^{count}" for text, count in texts) for texts in
             ([(step.pair.P, count) for step, count in steps], [(step.pair.Q, count) for step, count in steps]))
     base = DominatingPair("remove", P, Q, theorems, tight)
-    return Step(mixed_pair(base, setting, "T49-sampled"), _sample(_base_law(laws, shift_squared, setting), setting))
+    if laws and (shift_squared or any(has_only_moments(law) for law, _ in laws)):
+        from verified_dp.core.families.guarantees.sampled import by_moments  # seldom needed
+
+        return by_moments(base, steps, _steps(inner, "add"), setting)
+    return Step(mixed_pair(base, setting, "T49-sampled"), _sample(_base_law(laws, setting), setting))
 
 
-def _base_law(laws: list[tuple[Law, int]], shift_squared: Fraction, setting: Setting) -> Law | None:
+def _steps(inner: Composition, order: str) -> list[tuple[Step, int]]:
+    return [(step_of(part, order, Relation(order)), count) for part, count in inner.merged()]
+
+
+def _base_law(laws: list[tuple[Law, int]], setting: Setting) -> Law | None:
     """The law of all releases of one sample, where its hockey-stick is known in closed form."""
     from verified_dp.core.families.finite.closed_law import enclosed_product  # of finite laws: seldom needed
 
     if not laws:
         return None
-    if shift_squared:
-        refuse("a composition of Gaussian and other noise on one sample", setting.relation,
-               "its hockey-stick has no closed form; state the other releases as gaussian-dp where that is known")
     if len(laws) == 1 and laws[0][1] == 1:
         return laws[0][0]
     product = enclosed_product(laws)

@@ -6,14 +6,13 @@ record enters with probability q the pair is ((1-q) P0 + q P1, P0) in the remove
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from flint import acb, arb
+from flint import arb
 
 from verified_dp.core.kernel.balls import ball, upper_end
-from verified_dp.core.kernel.law import Law, Listed, PlainLaw, Top
+from verified_dp.core.kernel.law import Law, Listed, PlainLaw
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.core.kernel.work import VALUE, words
 
@@ -169,16 +168,6 @@ class SampledLoss(PlainLaw):
         """That of the base."""
         return self.base.table_work(prec)
 
-    @proved_by("T161-next-to-the-end", "T49-sampled")
-    def near_supremum(self) -> Top | None:
-        """The base's, moved; never: the mass without the record that it never has with it."""
-        swapped = self.base.in_order("add")
-        top = (self.base if self.order == "remove" else swapped).near_supremum()
-        if top is None:
-            return None
-        move = _present if self.order == "remove" else _absent
-        return move(top, ball(self.probability), swapped.enclose_infinity_mass())
-
     def lists(self, reach: int) -> bool:
         """As far as the base's outcomes are listed, where these are all that matters."""
         return self.base.listed_on_samples and self.base.lists(reach)
@@ -202,57 +191,3 @@ class SampledLoss(PlainLaw):
             return Fraction(0) if self.enclose_infinity_mass().is_zero() else None
         inner = self.base.infinity_fraction()
         return None if inner is None else self.probability * inner
-
-
-@proved_by("T161-next-to-the-end", "T49-sampled")
-def _present(top: Top, q: arb, never: arb) -> Top:
-    """m = 1-q+q e^l for the base's l: deficit log(m0/m), mass times m e^{-l}, density times m^2/(q e^{2l}).
-
-    never: 1-q of it is at l = -inf, where m = 1-q.
-    """
-    first = 1 + q * top.largest.expm1()
-    end, share = first.log(), q * top.largest.exp() / first
-
-    def moved(density: Callable[[acb], acb]) -> Callable[[acb], acb]:
-        def found(d: acb) -> acb:
-            base = ((end - d).exp() - (1 - q)) / q
-            if not base.real > 0:
-                return acb("nan")
-            return density(top.largest - base.log()) * (2 * (end - d - base.log())).exp() / q
-
-        return found
-
-    places = [arb(0), *(-(share * (-place).expm1()).log1p() for place in top.places[1:])]
-    atoms = [mass * (q + (1 - q) * (place - top.largest).exp())
-             for place, mass in zip(top.places, top.atoms, strict=True)]
-    densities = [density and moved(density) for density in top.densities]
-    if never.is_zero():
-        return Top(end, places, atoms, densities)
-    return Top(end, [*places, end - (1 - q).log()], [*atoms, (1 - q) * never], [*densities, None])
-
-
-@proved_by("T161-next-to-the-end", "T49-sampled")
-def _absent(top: Top, q: arb, never: arb) -> Top:
-    """m = 1-q+q e^{-l} for the base's l: deficit log(m/m0), the same mass, density times m/(q e^{-l}).
-
-    never: the mass at l = inf, where m = 1-q.
-    """
-    lone = never.is_zero()
-    first = 1 + q * (-top.largest).expm1() if lone else 1 - q
-    end, share = -first.log(), q * (-top.largest).exp() / first
-
-    def moved(density: Callable[[acb], acb]) -> Callable[[acb], acb]:
-        def found(d: acb) -> acb:
-            base = ((d - end).exp() - (1 - q)) / q
-            if not base.real > 0:
-                return acb("nan")
-            return density(top.largest + base.log()) * (d - end - base.log()).exp() / q
-
-        return found
-
-    densities = [density and moved(density) for density in top.densities]
-    if lone:
-        places = [arb(0), *((share * place.expm1()).log1p() for place in top.places[1:])]
-        return Top(end, places, top.atoms, densities)
-    places = [arb(0), *((share * place.exp()).log1p() for place in top.places)]
-    return Top(end, places, [never, *top.atoms], [None, *densities])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
@@ -10,6 +10,7 @@ from typing import NoReturn
 from verified_dp.core.families.table import by_family
 from verified_dp.core.kernel.composition import Component, Mixture, Relation, binomial_weights
 from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.exact import SquareRoot
 from verified_dp.core.kernel.exact import fraction_text as shown
 from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Release
@@ -42,6 +43,12 @@ class Setting:
         if self.order != "symmetric":
             return present, ((Fraction(0), Fraction(1)),)
         return present, tuple((-mean, weight) for mean, weight in reversed(present))
+
+
+def mixed_pair(base: DominatingPair, setting: Setting, *theorems: str) -> DominatingPair:
+    q = setting.probability
+    mixed = f"{shown(1 - q)} Q0 + {shown(q)} P0 with P0 = {base.P}, Q0 = {base.Q}"
+    return setting.pair(mixed, base.Q, *theorems, *base.theorems, tight=base.tight)
 
 
 @by_family
@@ -83,3 +90,15 @@ def shifted_sample(inner: Release, setting: Setting, distance: Fraction | int,
         return Step(pair)
     law = law_of(above, below, "symmetric" if setting.order == "symmetric" else "remove")
     return Step(pair, law.in_order(setting.order))
+
+
+def mixture_words(mixture: Sequence[Component], s: Fraction | SquareRoot, short: str) -> str:
+    """The components by their distance from 0, a weight of 1 left out; `short` in place of more than five."""
+    if len(mixture) > _LONGEST_SUM:
+        return short
+    inner = sorted(mixture, key=lambda component: abs(component[0]))  # exact: fractions
+    return " + ".join(f"{shown(weight)} " * (weight != 1) + f"N({shown(mean)}, ({shown(s)})^2)"
+                      for mean, weight in inner)
+
+
+_LONGEST_SUM = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -18,39 +18,44 @@ class NoisyMax(Release):
     """The index of the largest score after Laplace or exponential noise of `scale` on each; nothing else is released.
 
     sensitivity: by how much one record changes any one score at most. monotone: whether it moves all scores that it
-    changes in the same direction. With exponential noise it is called permute-and-flip.
+    changes in the same direction. selected: how many of the largest are released, in their order, all from one draw of
+    the noise (one-shot top k). With exponential noise and one of them it is called permute-and-flip.
 
     >>> NoisyMax("2", 1).epsilon, NoisyMax("2", 1, monotone=True).epsilon
     (Fraction(1, 1), Fraction(1, 2))
     """
 
     stated = Kind(
-        "noisy-max", {"scale": exact.positive, "sensitivity": exact.positive, "monotone": read_flag},
+        "noisy-max", {"scale": exact.positive, "sensitivity": exact.positive, "monotone": read_flag,
+                      "selected": exact.count},
         "noisy-max: sensitivity is the largest change of any one score between neighbours of this relation",
         ("noisy-max: independent Laplace or exponential noise of the stated scale is added to every score, the index "
-         "of the largest is released and nothing else; where `monotone`, one record changes no two scores in opposite "
-         "directions",),
+         "of the largest (the indices of as many as `selected`, in their order) is released and nothing else; where "
+         "`monotone`, one record changes no two scores in opposite directions",),
         not_grouped="state the sensitivity of the group instead")
     scale: Fraction
     sensitivity: Fraction
     monotone: bool | None = None
+    selected: int | None = None
 
-    def __init__(self, scale: Number, sensitivity: Number, monotone: bool | None = None) -> None:
-        self._read(scale=scale, sensitivity=sensitivity, monotone=monotone)
-        self._set(monotone=self.monotone or None)
+    def __init__(self, scale: Number, sensitivity: Number, monotone: bool | None = None,
+                 selected: Number | None = None) -> None:
+        self._read(scale=scale, sensitivity=sensitivity, monotone=monotone, selected=selected)
+        self._set(monotone=self.monotone or None, selected=None if self.selected == 1 else self.selected)
 
     @property
     def epsilon(self) -> Fraction:
-        """The pure epsilon that is proved: 2 sensitivity / scale, half of it where monotone."""
-        return (1 if self.monotone else 2) * self.sensitivity / self.scale
+        """The pure epsilon that is proved: 2 sensitivity / scale for each that is selected, half where monotone."""
+        return (1 if self.monotone else 2) * (self.selected or 1) * self.sensitivity / self.scale
 
 
 @dataclass(frozen=True)
 class SparseVector(Release):
     """Which of a stream of queries exceed a noisy threshold, until `answers` of them have (AboveThreshold for one).
 
-    threshold_scale, query_scale: of the Laplace noise on the threshold, drawn once, and afresh on every query.
-    sensitivity: of every query. monotone: whether one record moves all queries that it changes in the same direction.
+    threshold_scale, query_scale: of the Laplace noise on the threshold, drawn once, and afresh on every query;
+    threshold_sigma in place of the former for Gaussian noise of that standard deviation. sensitivity: of every query.
+    monotone: whether one record moves all queries that it changes in the same direction.
 
     >>> SparseVector("2", "8", 2, 1).epsilon
     Fraction(1, 1)
@@ -58,30 +63,38 @@ class SparseVector(Release):
 
     stated = Kind(
         "sparse-vector", {"threshold_scale": exact.positive, "query_scale": exact.positive, "answers": exact.count,
-                          "sensitivity": exact.positive, "monotone": read_flag},
+                          "sensitivity": exact.positive, "monotone": read_flag, "threshold_sigma": exact.positive},
         "sparse-vector: sensitivity is the largest change of any one query between neighbours of this relation",
-        ("sparse-vector: Laplace noise of threshold_scale is added to the threshold once, and fresh Laplace noise of "
-         "query_scale to every query; only whether a noisy query reaches the noisy threshold is released, never its "
-         "value, and all ends after `answers` queries that do; where `monotone`, one record changes no two queries in "
-         "opposite directions",),
+        ("sparse-vector: Laplace noise of threshold_scale, or Gaussian noise of threshold_sigma, is added to the "
+         "threshold once, and fresh Laplace noise of query_scale to every query; only whether a noisy query reaches "
+         "the noisy threshold is released, never its value, and all ends after `answers` queries that do; where "
+         "`monotone`, one record changes no two queries in opposite directions",),
         not_grouped="state the sensitivity of the group instead")
-    threshold_scale: Fraction
+    threshold_scale: Fraction | None = field(default=None, kw_only=True)
     query_scale: Fraction
     answers: int
     sensitivity: Fraction
     monotone: bool | None = None
+    threshold_sigma: Fraction | None = None
 
-    def __init__(self, threshold_scale: Number, query_scale: Number, answers: Number, sensitivity: Number,
-                 monotone: bool | None = None) -> None:
+    def __init__(self, threshold_scale: Number | None = None, query_scale: Number | None = None,
+                 answers: Number | None = None, sensitivity: Number | None = None, monotone: bool | None = None,
+                 threshold_sigma: Number | None = None) -> None:
+        if (threshold_scale is None) == (threshold_sigma is None):
+            raise InvalidInput("threshold_scale", threshold_scale,
+                               "given for Laplace noise, or threshold_sigma for Gaussian noise (not both)")
         self._read(threshold_scale=threshold_scale, query_scale=query_scale, answers=answers, sensitivity=sensitivity,
-                   monotone=monotone)
+                   monotone=monotone, threshold_sigma=threshold_sigma)
         self._set(monotone=self.monotone or None)
 
     @property
     def epsilon(self) -> Fraction:
-        """The pure epsilon that is proved: D / threshold_scale + 2 c D / query_scale, c D / query_scale if monotone."""
-        factor = 1 if self.monotone else 2
-        return self.sensitivity * (1 / self.threshold_scale + factor * self.answers / self.query_scale)
+        """The pure epsilon that is proved: D / threshold_scale + 2 c D / query_scale, c D / query_scale if monotone.
+
+        With Gaussian noise on the threshold, which has none, that of the answers alone.
+        """
+        of_threshold = 1 / self.threshold_scale if self.threshold_scale else Fraction(0)
+        return self.sensitivity * (of_threshold + (1 if self.monotone else 2) * self.answers / self.query_scale)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from flint import arb, ctx
 
 from verified_dp.core.families.finite.atomic import FiniteLoss
 from verified_dp.core.families.finite.mechanism import ApproximateDP
+from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.selection.mechanism import (
     NegativeBinomialRuns,
@@ -37,14 +38,18 @@ _LEAST = Dyadic(1, -4096)
 
 
 @step_of.register
-@proved_by("T210-noisy-max")
+@proved_by("T210-noisy-max", "T215-top-k")
 def _noisy_max(mechanism: NoisyMax, order: str, relation: Relation) -> Step:
-    return with_theorem(step_of(ApproximateDP(mechanism.epsilon, 0), order, relation), "T210-noisy-max")
+    theorem = "T210-noisy-max" if mechanism.selected is None else "T215-top-k"
+    return with_theorem(step_of(ApproximateDP(mechanism.epsilon, 0), order, relation), theorem)
 
 
 @step_of.register
-@proved_by("T211-sparse-vector")
+@proved_by("T211-sparse-vector", "T216-gaussian-threshold")
 def _sparse_vector(mechanism: SparseVector, order: str, relation: Relation) -> Step:
+    if mechanism.threshold_sigma is not None:
+        rho = (mechanism.sensitivity / mechanism.threshold_sigma) ** 2 / 2
+        return with_theorem(step_of(ZCDP(rho, mechanism.epsilon), order, relation), "T216-gaussian-threshold")
     return with_theorem(step_of(ApproximateDP(mechanism.epsilon, 0), order, relation), "T211-sparse-vector")
 
 

@@ -57,7 +57,9 @@ def files_of(loss: ComposedLoss, witness: Witness) -> set[str]:
     if isinstance(witness, Reduction) and witness.applies(loss):
         return _with_imports(type(witness).__module__) | files_of(witness.reduced(loss), witness.inner)
     engine = offered.file_of(loss) if hasattr(witness, "file_of") else type(witness).__module__
-    return _with_imports(engine).union(*(_files_of_law(law) for law, _ in loss.laws))
+    more: Any = getattr(sys.modules[engine], "more_files", lambda _: ())  # what it imports where it needs it
+    return _with_imports(engine).union(*map(_with_imports, more(witness)),
+                                       *(_files_of_law(law) for law, _ in loss.laws))
 
 
 def _files_of_law(law: Law) -> set[str]:

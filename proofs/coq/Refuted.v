@@ -1,0 +1,426 @@
+(* 17. From below, to the mechanism: a refutation is a theorem.
+
+   An integer law that the program finds below every step of a composition is attained: there are two data sets that
+   differ in a record, a query of norm at most 1, and an event of all outputs, whose probabilities exist as iterated
+   Riemann integrals and differ by at least what was accepted.
+     attained: on finitely many outputs, the best event of all steps has the divergence of the convolution at least;
+     binned: the outputs of one step, told apart by finitely many thresholds only, are finitely many;
+     sampled_gaussian_not_private: Poisson-sampled Gaussian steps, of several kinds in any order;
+     gaussian_not_private: steps without sampling, whatever their noises, by the event of one sum of all outputs. *)
+From Coquelicot Require Import Coquelicot.
+Require Import Reals ZArith List Lra Lia Bool Permutation.
+From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Extract Mechanism.
+Import ListNotations.
+Open Scope R_scope.
+
+(* ---------- finitely many outputs: the best event ---------- *)
+Section Attained.
+Context {T : Type} (l : list T).
+Fixpoint mean (D : list T -> T -> R) (test : list T -> R) (k : nat) (h : list T) : R :=
+  match k with O => test h | Datatypes.S k => S (fun x => D h x * mean D test k (x :: h)) l end.
+Lemma mean_ext D t t' k : forall h, (forall h', t (h' ++ h) = t' (h' ++ h)) -> mean D t k h = mean D t' k h.
+Proof. induction k as [|k IH]; intros h H; cbn [mean]; [apply (H [])|]. apply S_ext. intros x. f_equal. apply IH.
+  intros h'. specialize (H (h' ++ [x])). now rewrite <- app_assoc in H. Qed.
+Lemma mean_zero D k : forall h, mean D (fun _ => 0) k h = 0.
+Proof. induction k as [|k IH]; intros h; cbn [mean]; auto. rewrite (S_ext _ (fun x => 0 * 0)); [rewrite S_scal; ring|].
+  intros x. rewrite IH. ring. Qed.
+Variables (P Q : list T -> T -> R).
+(* Each law is below the step, whatever the outputs before it. *)
+Fixpoint all_attained (Bs : list law) (h : list T) : Prop :=
+  match Bs with
+  | [] => True
+  | B :: Bs => ((forall x, 0 <= P h x) /\ (forall x, 0 <= Q h x) /\ S (P h) l = 1 /\ nonneg B /\ tot B <= 1
+      /\ forall e, delta e B <= HS (P h) (Q h) e l) /\ forall x, all_attained Bs (x :: h)
+  end.
+(* take the outputs with P >= e^eps Q, all in all *)
+Fixpoint best (k : nat) (h : list T) (e : R) (o : list T) : R :=
+  match k with
+  | O => if Rle_dec 0 (1 - exp e) then 1 else 0
+  | Datatypes.S k =>
+      match nth_error o (length o - length h - 1) with
+      | Some x => if Rlt_dec 0 (Q h x) then if Rlt_dec 0 (P h x) then best k (x :: h) (e - ln (P h x / Q h x)) o else 0 else 1
+      | None => 0
+      end
+  end.
+Lemma best_event k : forall h e o, best k h e o = 0 \/ best k h e o = 1.
+Proof. induction k as [|k IH]; intros h e o; cbn [best].
+  - destruct (Rle_dec _ _); auto.
+  - destruct (nth_error _ _) as [x|]; [|auto]. destruct (Rlt_dec 0 (Q h x)); [|auto]. destruct (Rlt_dec 0 (P h x)); auto. Qed.
+Lemma best_step k h e x h' : best (Datatypes.S k) h e (h' ++ x :: h) =
+  if Rlt_dec 0 (Q h x) then if Rlt_dec 0 (P h x) then best k (x :: h) (e - ln (P h x / Q h x)) (h' ++ x :: h) else 0 else 1.
+Proof. cbn [best]. replace (length (h' ++ x :: h) - length h - 1)%nat with (length h') by (rewrite app_length; cbn [length]; lia).
+  rewrite nth_error_app2, Nat.sub_diag by lia. reflexivity. Qed.
+Lemma all_tot Bs : forall h, all_attained Bs h -> nonneg (compose Bs) /\ tot (compose Bs) <= 1.
+Proof. induction Bs as [|B Bs IH]; intros h H; cbn [compose].
+  - split; [apply nonneg_unit|unfold tot, one, unit_law; simpl; lra].
+  - destruct H as [[_ [_ [P1 [N [Tb _]]]]] H]. destruct l as [|x l'] eqn:L; [simpl in P1; lra|]. destruct (IH _ (H x)) as [N2 T2].
+    split; [now apply nonneg_conv|]. rewrite tot_conv. assert (A := tot_ge0 _ N). assert (A2 := tot_ge0 _ N2). nra. Qed.
+Lemma mean_one Bs : forall h, all_attained Bs h -> mean P (fun _ => 1) (length Bs) h = 1.
+Proof. induction Bs as [|B Bs IH]; intros h H; cbn [mean length]; auto. destruct H as [[_ [_ [P1 _]]] H].
+  rewrite (S_ext _ (P h)); auto. intros x. rewrite IH by auto. ring. Qed.
+Theorem attained Bs : forall h e, all_attained Bs h ->
+  delta e (compose Bs) <= mean P (best (length Bs) h e) (length Bs) h - exp e * mean Q (best (length Bs) h e) (length Bs) h.
+Proof. induction Bs as [|B Bs IH]; intros h e H.
+  - cbn [compose length mean best]. unfold delta, unit_law, w; simpl. rewrite Rminus_0_r, Rplus_0_l, Rplus_0_r, Rmult_1_l.
+    destruct (Rle_dec 0 (1 - exp e)); [rewrite pos_of_pos|rewrite pos_of_neg]; lra.
+  - destruct H as [[P0 [Q0 [P1 [NB [TB HB]]]]] H]. cbn [compose length]. set (k := length Bs) in *. set (C := compose Bs) in *.
+    assert (NC : nonneg C /\ tot C <= 1).
+    { destruct l as [|x l'] eqn:L; [simpl in P1; lra|]. exact (all_tot Bs _ (H x)). }
+    destruct NC as [NC TC]. set (A := pld (P h) (Q h) l).
+    assert (D : dom B A). { split; [intros e'; unfold A; rewrite <- HS_pld by auto; apply HB|]. unfold A. rewrite tot_pld by auto. lra. }
+    eapply Rle_trans; [apply (dom_conv_l B A C NC D)|]. rewrite delta_conv. unfold A. rewrite pld_int.
+    cbn [mean]. set (t := best (Datatypes.S k) h e).
+    replace (S (fun x => P h x * mean P t k (x :: h)) l - exp e * S (fun x => Q h x * mean Q t k (x :: h)) l)
+      with (S (fun x => P h x * mean P t k (x :: h) + - exp e * (Q h x * mean Q t k (x :: h))) l) by (rewrite S_plus, S_scal; ring).
+    apply S_le. intros x. specialize (P0 x). specialize (Q0 x). unfold pl1.
+    destruct (Rlt_dec 0 (Q h x)) as [q|q]; [destruct (Rlt_dec 0 (P h x)) as [p|p]|]; cbn [fst snd E].
+    + assert (EX : forall D, mean D t k (x :: h) = mean D (best k (x :: h) (e - ln (P h x / Q h x))) k (x :: h)).
+      { intros D'. apply mean_ext. intros h'. unfold t. rewrite best_step. destruct (Rlt_dec 0 (Q h x)); [|easy].
+        now destruct (Rlt_dec 0 (P h x)). }
+      rewrite !EX. assert (K := IH (x :: h) (e - ln (P h x / Q h x)) (H x)). fold k C in K.
+      apply (Rmult_le_compat_l (P h x)) in K; [|lra]. rewrite Rmult_0_l, Rplus_0_l, Rplus_0_r. eapply Rle_trans; [exact K|right].
+      replace (e - ln (P h x / Q h x)) with (e + - ln (P h x / Q h x)) at 2 by ring.
+      rewrite exp_plus, exp_Ropp, exp_ln by (apply Rdiv_lt_0_compat; auto). field; lra.
+    + assert (EX : forall D, mean D t k (x :: h) = 0).
+      { intros D'. rewrite <- (mean_zero D' k (x :: h)). apply mean_ext. intros h'. unfold t. rewrite best_step.
+        destruct (Rlt_dec 0 (Q h x)); [|easy]. now destruct (Rlt_dec 0 (P h x)). }
+      rewrite !EX. lra.
+    + assert (EX : mean P t k (x :: h) = 1).
+      { rewrite <- (mean_one Bs (x :: h) (H x)). apply mean_ext. intros h'. unfold t. rewrite best_step. now destruct (Rlt_dec 0 (Q h x)). }
+      rewrite EX. replace (Q h x) with 0 by lra. assert (P h x * tot C <= P h x * 1) by (apply Rmult_le_compat_l; lra). lra. Qed.
+End Attained.
+(* Outputs of any kind, of which only a class among finitely many is looked at. *)
+Theorem lifted {T U} (A : integral T) (class : T -> U) (l : list U) (D : list T -> T -> R) (D' : list U -> U -> R) :
+  (forall h f, is_int A (fun y => D h y * f (class y)) (S (fun b => D' (map class h) b * f b) l)) ->
+  forall test k h, expect A D (fun o => test (map class o)) k h (mean l D' test k (map class h)).
+Proof. intros H test. induction k as [|k IH]; intros h; cbn [expect mean]; auto.
+  exists (fun y => mean l D' test k (map class (y :: h))). split; [intros y; apply IH|].
+  exact (H h (fun b => mean l D' test k (b :: map class h))). Qed.
+
+(* ---------- finitely many classes of the line ---------- *)
+Definition class (ts : list R) (x : R) : list bool := map (fun t => if Rlt_dec t x then true else false) ts.
+Fixpoint vectors (n : nat) : list (list bool) :=
+  match n with O => [[]] | Datatypes.S n => map (cons true) (vectors n) ++ map (cons false) (vectors n) end.
+Definition nice (P : R -> R) := (forall x, 0 <= P x) /\ exists v, is_line P v.
+Lemma beyond_ex (P : R -> R) t : (forall a b, ex_RInt P a b) -> forall a b, ex_RInt (fun x => beyond t x * P x) a b.
+Proof. intros X. assert (EX : forall a b, a <= t -> t <= b -> ex_RInt (fun x => beyond t x * P x) a b).
+  { intros a b Ha Hb. apply (@ex_RInt_Chasles R_NormedModule (fun x => beyond t x * P x) a t b).
+    - apply (@ex_RInt_ext R_NormedModule (fun _ => 0)); [|apply ex_RInt_const].
+      intros x. rewrite Rmin_left, Rmax_right by auto. intros [_ H]. unfold beyond. destruct (Rlt_dec t x); lra.
+    - apply (@ex_RInt_ext R_NormedModule P); [|apply X].
+      intros x. rewrite Rmin_left, Rmax_right by auto. intros [H _]. unfold beyond. destruct (Rlt_dec t x); lra. }
+  intros a b. set (lo := Rmin t (Rmin a b)). set (hi := Rmax t (Rmax a b)).
+  assert (L1 : lo <= t) by apply Rmin_l. assert (L2 : t <= hi) by apply Rmax_l.
+  assert (L3 : lo <= a /\ lo <= b) by (unfold lo; split; eapply Rle_trans; [apply Rmin_r|apply Rmin_l|apply Rmin_r|apply Rmin_r]).
+  assert (L4 : a <= hi /\ b <= hi) by (unfold hi; split; (eapply Rle_trans; [|apply Rmax_r]); [apply Rmax_l|apply Rmax_r]).
+  assert (W := EX lo hi L1 L2).
+  assert (WA : ex_RInt (fun x => beyond t x * P x) lo a) by (apply (@ex_RInt_Chasles_1 R_CompleteNormedModule (fun x => beyond t x * P x) lo a hi); [lra|exact W]).
+  assert (WB : ex_RInt (fun x => beyond t x * P x) lo b) by (apply (@ex_RInt_Chasles_1 R_CompleteNormedModule (fun x => beyond t x * P x) lo b hi); [lra|exact W]).
+  apply (@ex_RInt_Chasles R_NormedModule (fun x => beyond t x * P x) a lo b); auto. now apply ex_RInt_swap. Qed.
+Lemma cut_nice t P : nice P -> nice (fun x => beyond t x * P x) /\ nice (fun x => (1 - beyond t x) * P x).
+Proof. intros [P0 [v V]]. assert (B : forall x, 0 <= beyond t x <= 1) by (intros x; apply (event_range Remove)).
+  assert (V0 : 0 <= v) by exact (int_ge0 line P v P0 V). assert (N : nice (fun x => beyond t x * P x)).
+  { split; [intros x; apply Rmult_le_pos; [apply B|auto]|].
+    apply (dominated_int _ (fun x => / (v + 1) * (P x + std x)) (v + 1)); [lra|apply beyond_ex, V| | |].
+    - intros x. rewrite <- Rmult_assoc, Rinv_r, Rmult_1_l by lra. specialize (B x). specialize (P0 x). assert (Y := std_ge0 x). nra.
+    - intros x. apply Rmult_le_pos; [left; apply Rinv_0_lt_compat; lra|]. specialize (P0 x). assert (Y := std_ge0 x). lra.
+    - assert (K := line_scal (/ (v + 1)) _ _ (line_plus _ _ _ _ V std_int)). now rewrite Rinv_l in K by lra. }
+  split; auto. split; [intros x; apply Rmult_le_pos; [specialize (B x); lra|auto]|]. destruct N as [_ [w W]]. exists (v - w).
+  apply (line_ext (fun x => P x - beyond t x * P x)); [intros; ring|]. exact (int_minus line _ _ _ _ V W). Qed.
+Theorem binned ts : forall P, nice P -> exists p, (forall b, 0 <= p b) /\
+  forall f, is_line (fun x => P x * f (class ts x)) (S (fun b => p b * f b) (vectors (length ts))).
+Proof. induction ts as [|t ts IH]; intros P N.
+  - destruct N as [P0 [v V]]. exists (fun _ => v). split; [intros _; exact (int_ge0 line P v P0 V)|]. intros f. cbn [length vectors S class map].
+    rewrite Rplus_0_r. replace (v * f []) with (f [] * v) by ring. apply (line_ext (fun x => f [] * P x)); [intros; ring|now apply line_scal].
+  - destruct (cut_nice t P N) as [N1 N0]. destruct (IH _ N1) as [p1 [A1 B1]]. destruct (IH _ N0) as [p0 [A0 B0]].
+    exists (fun b => match b with true :: b => p1 b | false :: b => p0 b | [] => 0 end). split; [intros [|[] b]; auto; lra|].
+    intros f. cbn [length vectors]. rewrite S_app, !S_map.
+    apply (line_ext (fun x => beyond t x * P x * f (true :: class ts x) + (1 - beyond t x) * P x * f (false :: class ts x))).
+    + intros x. unfold class; cbn [map]. unfold beyond. destruct (Rlt_dec t x); ring.
+    + apply line_plus; [apply (B1 (fun b => f (true :: b)))|apply (B0 (fun b => f (false :: b)))]. Qed.
+(* an event of one threshold is an event of the classes *)
+Lemma event_class o t ts : In t ts -> exists f, (forall b, 0 <= f b <= 1) /\ forall x, f (class ts x) = event o t x.
+Proof. intros I. destruct (In_nth_error _ _ I) as [n N].
+  exists (fun b => match nth_error b n, o with Some true, Remove | Some false, Add => 1 | _, _ => 0 end). split.
+  - intros b. destruct (nth_error b n) as [[]|], o; lra.
+  - intros x. unfold class. rewrite nth_error_map, N. cbn [option_map]. unfold event, beyond. destruct (Rlt_dec t x), o; lra. Qed.
+
+(* ---------- sampled Gaussian steps ---------- *)
+Notation vec := (@tup R).
+Lemma squares_zeros n : squares (zeros n) = 0.
+Proof. induction n as [|n IH]; simpl; [auto|rewrite IH; ring]. Qed.
+Section Steps.
+Context {d : nat}.
+(* a record's contribution: the first unit vector; what is looked at: the first coordinate *)
+Definition unit_vec : vec (Datatypes.S d) := (1, zeros d).
+Lemma unit_norm : norm unit_vec = 1.
+Proof. unfold norm, unit_vec. cbn [squares fst snd]. rewrite squares_zeros. replace (1 * 1 + 0) with 1 by ring. apply sqrt_1. Qed.
+Definition ask (h : list (vec (Datatypes.S d))) (x : Datatypes.unit) := unit_vec.
+Definition scaled (P : R -> R) (sigma x : R) := / sigma * P (x / sigma).
+Lemma first_coordinate (P : R -> R) sigma f v : 0 < sigma -> is_line (fun x => P x * f x) v ->
+  is_int (space (Datatypes.S d)) (fun y => P (fst y) * normals sigma (zeros d) (snd y) * f (fst y)) v.
+Proof. intros Hs I. exists (fun x => P x * f x). split; [|exact I]. intros x. cbn [fst snd]. rewrite <- (Rmult_1_r (P x * f x)).
+  apply (int_ext (space d) (fun y => P x * f x * normals sigma (zeros d) y)); [intros; ring|]. apply int_scal. now apply normals_int. Qed.
+Variables (q sigma : R).
+Hypothesis Hq : 0 < q <= 1.
+Hypothesis Hs : 0 < sigma.
+Let step (D : list Datatypes.unit) := sampled q (fun batch => normals sigma (total (ask []) batch)) D.
+Lemma normal_scaled c x : normal sigma c x = scaled (fun z => std (z - c / sigma)) sigma x.
+Proof. unfold normal, scaled. do 2 f_equal. field; lra. Qed.
+Lemma step_scaled o (D : list Datatypes.unit) : D = (match o with Remove => [tt] | Add => [] end) ->
+  forall y, step D y = scaled (pair_P o q (/ sigma)) sigma (fst y) * normals sigma (zeros d) (snd y).
+Proof. intros E y. unfold step. assert (T0 : total (ask []) [] = (0, zeros d)) by reflexivity.
+  assert (T1 : total (ask []) [tt] = (1, zeros d)) by (cbn [total]; unfold ask, unit_vec; cbn; rewrite plus_zeros; f_equal; ring).
+  assert (Z0 : forall z, z / sigma - 0 / sigma = z / sigma) by (intros; field; lra).
+  destruct o; subst D; cbn [pair_P]; unfold sampled; cbn [batches map app S fst snd]; rewrite ?T0, ?T1; cbn [normals fst snd];
+    rewrite !normal_scaled; unfold scaled, mix, shifted; rewrite Z0; [|ring].
+  replace (1 / sigma) with (/ sigma) by (field; lra). ring. Qed.
+Definition step_P o := step (match o with Remove => [tt] | Add => [] end).
+Definition step_Q o := step (match o with Remove => [] | Add => [tt] end).
+Lemma step_Q_scaled o y : step_Q o y = scaled (pair_Q o q (/ sigma)) sigma (fst y) * normals sigma (zeros d) (snd y).
+Proof. unfold step_Q. destruct o; [exact (step_scaled Add [] eq_refl y)|exact (step_scaled Remove [tt] eq_refl y)]. Qed.
+Lemma step_P_scaled o y : step_P o y = scaled (pair_P o q (/ sigma)) sigma (fst y) * normals sigma (zeros d) (snd y).
+Proof. unfold step_P. now apply step_scaled. Qed.
+Lemma scaled_line f v : is_line f v -> is_line (scaled f sigma) v.
+Proof. intros I. eapply line_ext; [|exact (rescaled f sigma 0 v Hs I)]. intros x. unfold scaled. now rewrite Rminus_0_r. Qed.
+Lemma scaled_nice P v : (forall x, 0 <= P x) -> is_line P v -> nice (scaled P sigma).
+Proof. intros P0 I. split; [intros x; apply Rmult_le_pos; [left; now apply Rinv_0_lt_compat|auto]|]. exists v. now apply scaled_line. Qed.
+Lemma pair_Q_int o : is_line (pair_Q o q (/ sigma)) 1.
+Proof. destruct o; [apply std_int|apply mix_int]. Qed.
+(* The step, told apart by thresholds, as two laws on finitely many classes. *)
+Theorem step_classes o ts : exists p r, (forall b, 0 <= p b) /\ (forall b, 0 <= r b) /\ S p (vectors (length ts)) = 1
+  /\ (forall f, is_int (space (Datatypes.S d)) (fun y => step_P o y * f (class ts (fst y))) (S (fun b => p b * f b) (vectors (length ts))))
+  /\ (forall f, is_int (space (Datatypes.S d)) (fun y => step_Q o y * f (class ts (fst y))) (S (fun b => r b * f b) (vectors (length ts))))
+  /\ forall t a, In (sigma * t) ts -> gain o q (/ sigma) t a <= S (fun b => pos (p b - a * r b)) (vectors (length ts)).
+Proof. assert (PG : forall x, 0 <= pair_P o q (/ sigma) x /\ 0 <= pair_Q o q (/ sigma) x) by (intros; now apply pair_ge0).
+  assert (PI := pair_P_int q (/ sigma) o). assert (QI := pair_Q_int o).
+  destruct (binned ts _ (scaled_nice _ _ (fun x => proj1 (PG x)) PI)) as [p [p0 HP]].
+  destruct (binned ts _ (scaled_nice _ _ (fun x => proj2 (PG x)) QI)) as [r [r0 HR]].
+  exists p, r. split; [auto|split; [auto|split; [|split; [|split]]]].
+  - assert (K := HP (fun _ => 1)). rewrite (S_ext _ p) in K by (intros; ring). apply (int_unique line _ _ _ K).
+    apply (line_ext (scaled (pair_P o q (/ sigma)) sigma)); [intros; ring|]. now apply scaled_line.
+  - intros f. eapply (int_ext (space (Datatypes.S d))); [|exact (first_coordinate _ sigma (fun x => f (class ts x)) _ Hs (HP f))].
+    intros y. cbv beta. rewrite step_P_scaled. ring.
+  - intros f. eapply (int_ext (space (Datatypes.S d))); [|exact (first_coordinate _ sigma (fun x => f (class ts x)) _ Hs (HR f))].
+    intros y. cbv beta. rewrite step_Q_scaled. ring.
+  - intros t a I. destruct (event_class o _ _ I) as [f [F1 F2]].
+    assert (K : is_line (fun x => scaled (pair_P o q (/ sigma)) sigma x * f (class ts x) - a * (scaled (pair_Q o q (/ sigma)) sigma x * f (class ts x)))
+      (S (fun b => p b * f b) (vectors (length ts)) - a * S (fun b => r b * f b) (vectors (length ts)))).
+    { apply (int_minus line); [apply HP|]. apply (int_scal line), HR. }
+    assert (G := scaled_line _ _ (gain_int o q (/ sigma) t a)).
+    assert (EQ : gain o q (/ sigma) t a = S (fun b => p b * f b) (vectors (length ts)) - a * S (fun b => r b * f b) (vectors (length ts))).
+    { apply (int_unique line _ _ _ G). eapply line_ext; [|exact K]. intros x. cbv beta. rewrite F2. unfold scaled.
+      assert (EV : event o (sigma * t) x = event o t (x / sigma)).
+      { assert (X : sigma * (x / sigma) = x) by (field; lra). unfold event, beyond. 
+        destruct o, (Rlt_dec (sigma * t) x), (Rlt_dec t (x / sigma)); auto; exfalso; nra. }
+      rewrite EV. ring. }
+    rewrite EQ, <- S_scal. replace (S (fun b => p b * f b) (vectors (length ts)) - S (fun b => a * (r b * f b)) (vectors (length ts)))
+      with (S (fun b => (p b - a * r b) * f b) (vectors (length ts))).
+    + apply S_le. intros b. specialize (F1 b). assert (Y := pos_ge0 (p b - a * r b)).
+      assert (Z : p b - a * r b <= pos (p b - a * r b)) by apply Rmax_r. nra.
+    + rewrite (S_ext _ (fun b => p b * f b + -1 * (a * (r b * f b)))) by (intros; ring). rewrite S_plus, (S_scal (-1)). ring. Qed.
+End Steps.
+
+Lemma in_step {U V} (R : U -> V -> Prop) a b : Forall2 R a b -> forall n, match nth_error a n, nth_error b n with
+  | Some x, Some y => R x y | None, None => True | _, _ => False end.
+Proof. intros F. induction F as [|x y a b H F IH]; intros [|n]; cbn [nth_error]; auto. apply IH. Qed.
+Lemma S_ge0 {T} (f : T -> R) l : (forall x, 0 <= f x) -> 0 <= S f l.
+Proof. intros H. induction l as [|x l IH]; simpl; [lra|]. specialize (H x). lra. Qed.
+Definition thresholds (g : gaussian_step) := map (fun t => sigma_of g * (IZR t / IZR (unit (precision g)))) (tests g).
+Section NotPrivate.
+Variables (d : nat) (o : order) (p : problem) (gs : list gaussian_step) (plans : list plan).
+Hypothesis below : direction p = Below.
+Hypothesis some_kind : kinds p <> [].
+Hypothesis judged : judge (Some o) p (map Some gs) = true.
+Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
+Let ts := flat_map thresholds gs.
+Let l := vectors (length ts).
+Let look (y : vec (Datatypes.S d)) := class ts (fst y).
+(* What the program found of a plan: its law is below, by the events of these thresholds. *)
+Definition reached (s : plan * law) := let (a, B) := s in
+  nonneg B /\ tot B <= 1 /\ 0 < rate a <= 1 /\ 0 < noise a /\
+  forall e, delta e B <= 0 \/ exists t, In (noise a * t) ts /\ delta e B <= gain o (rate a) (/ noise a) t (exp e).
+Lemma accepted_now : decide_below (Some o) p (map Some gs) = true.
+Proof. now rewrite <- judge_below. Qed.
+Lemma paired_below : exists steps, Forall reached steps /\ map fst steps = plans_of (kinds p) gs /\ map snd steps = steps_of p.
+Proof. assert (F := accepted_now). apply andb_prop in F as [_ F]. unfold steps_of.
+  assert (I : forall g, In g gs -> incl (thresholds g) ts).
+  { intros g Hg x Hx. apply in_flat_map. now exists g. }
+  clearbody ts. revert F I. generalize (kinds p) as ks, gs as gs'. intros ks gs'. revert ks. induction gs' as [|g gs' IH]; intros [|k ks] F I; try discriminate.
+  - exists []. auto.
+  - cbn [all_found map] in F. apply andb_prop in F as [F R]. destruct (IH ks R (fun g' H => I g' (or_intror H))) as [steps [S1 [S2 S3]]].
+    destruct (found_below_ok _ _ _ _ F) as [_ [O C]].
+    exists (repeat (plan_of g, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
+    cbn [plans_of laws_of flat_map]. rewrite !map_app, !repeat_map, S2, S3. split; [|auto]. apply Forall_app; split; auto. apply Forall_forall. intros s Hs.
+    apply repeat_spec in Hs; subst s. destruct (covers_below_ok _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]]. rewrite O in C5.
+    split; [exact C1|split; [exact C4|split; [exact C2|split; [exact C3|]]]]. intros e. destruct (C5 e) as [Z|[t [T1 T2]]]; [now left|right].
+    exists (IZR t / IZR (unit (precision g))). split; [|exact T2]. apply (I g (or_introl eq_refl)). unfold thresholds.
+    exact (in_map (fun t => sigma_of g * (IZR t / IZR (unit (precision g)))) _ _ T1). Qed.
+Definition classed (s : plan * law) (pr : (list bool -> R) * (list bool -> R)) := let (a, B) := s in let (f, g) := pr in
+  reached (a, B) /\ (forall b, 0 <= f b) /\ (forall b, 0 <= g b) /\ S f l = 1 /\
+  (forall t, is_int (space (Datatypes.S d)) (fun y => @step_P d (rate a) (noise a) o y * t (look y)) (S (fun b => f b * t b) l)) /\
+  (forall t, is_int (space (Datatypes.S d)) (fun y => @step_Q d (rate a) (noise a) o y * t (look y)) (S (fun b => g b * t b) l)) /\
+  forall e, delta e B <= HS f g e l.
+Lemma all_classed steps : Forall reached steps -> exists prs, Forall2 classed steps prs.
+Proof. intros F. induction F as [|[a B] steps R F [prs IH]]; [exists []; constructor|].
+  assert (R' := R). destruct R' as [NB [TB [Hq [Hs HB]]]].
+  destruct (@step_classes d (rate a) (noise a) Hq Hs o ts) as [f [g [F0 [G0 [F1 [FI [GI GN]]]]]]].
+  exists ((f, g) :: prs). constructor; auto. do 6 (split; [assumption|]). intros e. destruct (HB e) as [Z|[t [T1 T2]]].
+  - eapply Rle_trans; [exact Z|]. apply S_ge0. intros b. apply pos_ge0.
+  - eapply Rle_trans; [exact T2|]. exact (GN t (exp e) T1). Qed.
+Section Found.
+Variables (all : list (plan * law)) (prs : list ((list bool -> R) * (list bool -> R))).
+Hypothesis HC : Forall2 classed all prs.
+Hypothesis HP : plans = map fst all.
+Let P' (h : list (list bool)) := match nth_error prs (length h) with Some pr => fst pr | None => fun _ => 0 end.
+Let Q' (h : list (list bool)) := match nth_error prs (length h) with Some pr => snd pr | None => fun _ => 0 end.
+Lemma first_lifted h f : is_int (space (Datatypes.S d)) (fun y => first ask tt [] o plans h y * f (look y)) (S (fun b => P' (map look h) b * f b) l).
+Proof. unfold first, mechanism, P'. rewrite map_length, HP, nth_error_map. assert (K := in_step _ _ _ HC (length h)).
+  destruct (nth_error all (length h)) as [[a B]|], (nth_error prs (length h)) as [[u v]|]; try easy; cbn [option_map fst snd].
+  - destruct K as [_ [_ [_ [_ [K _]]]]]. exact (K f).
+  - rewrite (S_ext _ (fun b => 0 * 0)) by (intros; ring). rewrite S_scal, Rmult_0_l.
+    apply (int_ext (space (Datatypes.S d)) (fun _ => 0)); [intros; ring|apply int_zero]. Qed.
+Lemma second_lifted h f : is_int (space (Datatypes.S d)) (fun y => second ask tt [] o plans h y * f (look y)) (S (fun b => Q' (map look h) b * f b) l).
+Proof. unfold second, mechanism, Q'. rewrite map_length, HP, nth_error_map. assert (K := in_step _ _ _ HC (length h)).
+  destruct (nth_error all (length h)) as [[a B]|], (nth_error prs (length h)) as [[u v]|]; try easy; cbn [option_map fst snd].
+  - destruct K as [_ [_ [_ [_ [_ [K _]]]]]]. exact (K f).
+  - rewrite (S_ext _ (fun b => 0 * 0)) by (intros; ring). rewrite S_scal, Rmult_0_l.
+    apply (int_ext (space (Datatypes.S d)) (fun _ => 0)); [intros; ring|apply int_zero]. Qed.
+Lemma rest_attained rest rprs : Forall2 classed rest rprs -> forall before h, prs = before ++ rprs -> length h = length before ->
+  all_attained l P' Q' (map snd rest) h.
+Proof. intros F. induction F as [|[a B] [f g] rest rprs C F IH]; intros before h E L; cbn [map all_attained]; auto. split.
+  - assert (NT : nth_error prs (length h) = Some (f, g)) by (rewrite E, L, nth_error_app2, Nat.sub_diag by lia; reflexivity).
+    unfold P', Q'. rewrite NT. cbn [fst snd]. destruct C as [[NB [TB _]] [F0 [G0 [F1 [_ [_ HB]]]]]]. repeat split; auto; apply NB.
+  - intros x. apply (IH (before ++ [(f, g)])); [rewrite <- app_assoc; exact E|rewrite app_length; cbn [length]; lia]. Qed.
+Lemma found_event e : exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1)
+  /\ expect (space (Datatypes.S d)) (first ask tt [] o plans) test (length plans) [] u
+  /\ expect (space (Datatypes.S d)) (second ask tt [] o plans) test (length plans) [] v
+  /\ delta e (compose (map snd all)) <= u - exp e * v.
+Proof. assert (A := attained l P' Q' (map snd all) [] e (rest_attained all prs HC [] [] eq_refl eq_refl)).
+  rewrite map_length in A. assert (LP : length plans = length all) by (rewrite HP; apply map_length). rewrite LP.
+  set (t := best P' Q' (length all) [] e) in *.
+  exists (fun outputs => t (map look outputs)), (mean l P' t (length all) []), (mean l Q' t (length all) []).
+  split; [intros; apply best_event|]. split; [|split; [|exact A]].
+  - exact (lifted (space (Datatypes.S d)) look l _ P' first_lifted t (length all) []).
+  - exact (lifted (space (Datatypes.S d)) look l _ Q' second_lifted t (length all) []). Qed.
+End Found.
+(* There are data sets that differ in one record (none and one), a query of norm at most 1, and an event. *)
+Theorem sampled_gaussian_not_private : exists (query : list (vec (Datatypes.S d)) -> Datatypes.unit -> vec (Datatypes.S d)) x test u v,
+  (forall h z, norm (query h z) <= 1) /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (space (Datatypes.S d)) (first query x [] o plans) test (length plans) [] u /\
+  expect (space (Datatypes.S d)) (second query x [] o plans) test (length plans) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. destruct paired_below as [steps [C [SP SL]]]. rewrite <- SP in planned.
+  destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E Q]]. assert (C' : Forall reached all).
+  { rewrite Forall_forall in *. intros s Hs. apply C. now apply (Permutation_in s (Permutation_sym Q)). }
+  destruct (all_classed all C') as [prs HC]. destruct (found_event all prs HC E (epsilon_of p)) as [test [u [v [T [U [V K]]]]]].
+  exists ask, tt, test, u, v. split; [intros; unfold ask; rewrite unit_norm; lra|]. repeat (split; [assumption|]).
+  assert (AC : accept_N p = true) by (assert (F := accepted_now); now apply andb_prop in F as [? _]).
+  assert (B := accepted_below p AC below). unfold composed in B. rewrite <- SL in B.
+  assert (SM := proj1 (compose_permutation _ _ (Permutation_map snd Q)) (epsilon_of p)). rewrite SM in B. lra. Qed.
+End NotPrivate.
+
+(* ---------- steps without sampling ---------- *)
+Definition energy (rest : list R) := S (fun s => / s * / s) rest.
+Lemma energy_pos s rest : 0 < s -> 0 < energy (s :: rest).
+Proof. intros H. unfold energy. cbn [S]. assert (V := Rinv_0_lt_compat _ H). assert (K : 0 <= S (fun s => / s * / s) rest) by (apply S_ge0; intros; nra). nra. Qed.
+(* the probability that what is left of the sum exceeds z, around centres c *)
+Definition over (rest : list R) (c z : R) := match rest with [] => beyond z 0 | _ => upper ((z - c * energy rest) / sqrt (energy rest)) end.
+Lemma over_mixed s rest c z : 0 < s -> Forall (Rlt 0) rest ->
+  is_line (fun x => normal s c x * over rest c (z - x / (s * s))) (over (s :: rest) c z).
+Proof. intros Hs HR. assert (V := Rinv_0_lt_compat _ Hs).
+  set (F := fun w => std w * over rest c (z - (c + s * w) / (s * s))). apply (line_ext (fun x => / s * F ((x - c) / s))).
+  { intros x. unfold F, normal. replace (c + s * ((x - c) / s)) with x by (field; lra). ring. }
+  refine (rescaled F s c _ Hs _). unfold F. destruct rest as [|s' rest].
+  - unfold over, energy. cbn [S]. rewrite Rplus_0_r, sqrt_square by lra. set (t := (z - c / (s * s)) * s).
+    replace (upper ((z - c * (/ s * / s)) / / s)) with (upper (t - 0)) by (f_equal; unfold t; field; lra).
+    apply (line_ext (fun w => beyond t w * std (w - 0))); [|apply upper_line]. intros w. rewrite Rminus_0_r, Rmult_comm. f_equal.
+    assert (X : (z - (c + s * w) / (s * s)) * s = t - w) by (unfold t; field; lra).
+    unfold beyond. destruct (Rlt_dec t w), (Rlt_dec (z - (c + s * w) / (s * s)) 0); auto; exfalso; nra.
+  - inversion HR as [|? ? H1 H2]; subst. assert (EP := energy_pos s' rest H1). unfold over. set (rest' := s' :: rest) in *.
+    assert (K := upper_mixed (/ s) (sqrt (energy rest')) (sqrt_lt_R0 _ EP) (z - c * (/ s * / s) - c * energy rest')).
+    rewrite sqrt_sqrt in K by lra. change (energy (s :: rest')) with (/ s * / s + energy rest').
+    replace (z - c * (/ s * / s + energy rest')) with (z - c * (/ s * / s) - c * energy rest') by ring.
+    eapply line_ext; [|exact K]. intros w. cbv beta. do 3 f_equal. field; lra. Qed.
+Section Plain.
+Context {d : nat} (noises : list R).
+Fixpoint stat (h : list (vec (Datatypes.S d))) : R :=
+  match h with [] => 0 | y :: h => fst y / (nth (length h) noises 1 * nth (length h) noises 1) + stat h end.
+Lemma stat_expect c z : Forall (Rlt 0) noises -> forall rest before h, noises = before ++ rest -> length h = length before ->
+  expect (space (Datatypes.S d)) (fun h => normals (nth (length h) noises 1) ((c, zeros d) : vec (Datatypes.S d))) (fun h => beyond z (stat h))
+    (length rest) h (over rest c (z - stat h)).
+Proof. intros HN. induction rest as [|s rest IH]; intros before h E L; cbn [length expect].
+  - unfold over, beyond. destruct (Rlt_dec (z - stat h) 0), (Rlt_dec z (stat h)); auto; lra.
+  - assert (NT : nth (length h) noises 1 = s) by (rewrite E, L, app_nth2, Nat.sub_diag by lia; reflexivity).
+    assert (HR : 0 < s /\ Forall (Rlt 0) rest).
+    { rewrite E in HN. apply Forall_app in HN as [_ HN]. now inversion HN. }
+    exists (fun y => over rest c (z - stat (y :: h))). split.
+    + intros y. apply (IH (before ++ [s])); [rewrite <- app_assoc; exact E|rewrite app_length; cbn [length]; lia].
+    + cbn [stat]. rewrite NT. cbn [normals fst snd].
+      eapply (int_ext (space (Datatypes.S d))); [|exact (first_coordinate _ s _ _ (proj1 HR) (over_mixed s rest c (z - stat h) (proj1 HR) (proj2 HR)))].
+      intros y. cbv beta. do 2 f_equal. ring. Qed.
+Hypothesis noisy : Forall (Rlt 0) noises.
+Variables (p : problem) (g : gaussian_step).
+Hypothesis judged : judge (Some (in_order g)) p [Some g] = true.
+Hypothesis one_event : kinds p = [].
+Hypothesis below : direction p = Below.
+Hypothesis unsampled : q_of g = 1.
+Lemma plain_event c c' : c' <= c -> / sigma_of g * / sigma_of g <= S (fun s => (c - c') * / s * ((c - c') * / s)) noises ->
+  exists test u v, (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (space (Datatypes.S d)) (fun h => normals (nth (length h) noises 1) ((c, zeros d) : vec (Datatypes.S d))) test (length noises) [] u /\
+  expect (space (Datatypes.S d)) (fun h => normals (nth (length h) noises 1) ((c', zeros d) : vec (Datatypes.S d))) test (length noises) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros Hc HS. assert (HD := judged). unfold judge in HD. rewrite one_event in HD. apply andb_prop in HD as [_ HD].
+  destruct (by_event_ok g p HD) as [_ [Sg K]]. rewrite below, unsampled in K. destruct K as [t0 K]. set (a := exp (epsilon_of p)) in *.
+  set (m := / sigma_of g) in *. assert (M : 0 < m) by now apply Rinv_0_lt_compat.
+  assert (T : exists t, IZR (bound p) / unit_of p <= upper (t - m) - a * upper t).
+  { destruct (in_order g); cbn [gain] in K; [exists t0|exists (m - t0); replace (m - t0 - m) with (- t0) by ring]; lra. }
+  destruct T as [t T]. assert (EN : S (fun s => (c - c') * / s * ((c - c') * / s)) noises = (c - c') * (c - c') * energy noises).
+  { unfold energy. rewrite <- S_scal. apply S_ext; intros; ring. }
+  rewrite EN in HS. assert (NE : noises <> []). { intros N. rewrite N in HS. unfold energy in HS. cbn [S] in HS. nra. }
+  assert (EP : 0 < energy noises). { destruct noises as [|s rest]; [easy|]. inversion noisy; subst. now apply energy_pos. }
+  set (R0 := sqrt (energy noises)). assert (RP : 0 < R0) by (now apply sqrt_lt_R0). assert (RR : R0 * R0 = energy noises) by (apply sqrt_sqrt; lra).
+  set (z := R0 * t + c' * energy noises).
+  exists (fun h => beyond z (stat h)), (over noises c z), (over noises c' z).
+  split; [intros o; unfold beyond; destruct (Rlt_dec z (stat o)); auto|].
+  assert (E0 := stat_expect c z noisy noises [] [] eq_refl eq_refl). assert (E1 := stat_expect c' z noisy noises [] [] eq_refl eq_refl).
+  cbn [stat] in E0, E1. rewrite Rminus_0_r in E0, E1. split; [exact E0|split; [exact E1|]].
+  assert (O : forall b, over noises b z = upper ((z - b * energy noises) / R0)) by (intros b; unfold over; now destruct noises).
+  rewrite !O. replace ((z - c' * energy noises) / R0) with t by (unfold z; field; lra).
+  replace ((z - c * energy noises) / R0) with (t - (c - c') * R0) by (unfold z; rewrite <- RR; field; lra).
+  assert (MR : m <= (c - c') * R0). { assert (0 <= (c - c') * R0) by (apply Rmult_le_pos; lra). nra. }
+  assert (U := upper_falls (t - (c - c') * R0) (t - m) ltac:(lra)). lra. Qed.
+Lemma centre_norm c : -1 <= c <= 1 -> norm ((c, zeros d) : vec (Datatypes.S d)) <= 1.
+Proof. intros H. unfold norm. cbn [squares fst snd]. rewrite squares_zeros, <- sqrt_1. apply sqrt_le_1_alt. nra. Qed.
+Let order := in_order g.
+Theorem gaussian_not_private : / sigma_of g * / sigma_of g <= S (fun s => / s * / s) noises ->
+  exists (query : list (vec (Datatypes.S d)) -> Datatypes.unit -> vec (Datatypes.S d)) x test u v,
+  (forall h z, norm (query h z) <= 1) /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (space (Datatypes.S d)) (plain query noises (match order with Remove => [x] | Add => [] end)) test (length noises) [] u /\
+  expect (space (Datatypes.S d)) (plain query noises (match order with Remove => [] | Add => [x] end)) test (length noises) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros HS. set (c := match order with Remove => 1 | Add => 0 end).
+  assert (HS1 : / sigma_of g * / sigma_of g <= S (fun s => (c - (c - 1)) * / s * ((c - (c - 1)) * / s)) noises).
+  { rewrite (S_ext _ (fun s => / s * / s)) by (intros; replace (c - (c - 1)) with 1 by ring; ring). exact HS. }
+  destruct (plain_event c (c - 1) ltac:(lra) HS1) as [test [u [v [T [U [V K]]]]]].
+  exists (fun _ _ => (match order with Remove => 1 | Add => -1 end, zeros d)), tt, test, u, v.
+  split; [intros; apply centre_norm; destruct order; lra|]. split; [exact T|].
+  assert (T1 : forall b : R, plus_vec ((b, zeros d) : vec (Datatypes.S d)) (zeros (Datatypes.S d)) = (b, zeros d)).
+  { intros b. cbn. rewrite plus_zeros. f_equal; ring. }
+  unfold plain, c in *. destruct order; cbn [total]; rewrite T1; (split; [|split; [|exact K]]);
+    [exact U|replace (1 - 1) with 0 in V by ring; exact V|exact U|replace (0 - 1) with (-1) in V by ring; exact V]. Qed.
+(* A record in place of another one: by one that contributes the opposite (c = -1: replace), or nothing (c = 0: zero-out). *)
+Theorem gaussian_replace_not_private c : -1 <= c <= 1 ->
+  / sigma_of g * / sigma_of g <= S (fun s => (1 - c) * / s * ((1 - c) * / s)) noises ->
+  exists (query : list (vec (Datatypes.S d)) -> bool -> vec (Datatypes.S d)) test u v,
+  (forall h z, norm (query h z) <= 1) /\ (forall h, query h false = (c, zeros d)) /\ (forall outputs, test outputs = 0 \/ test outputs = 1) /\
+  expect (space (Datatypes.S d)) (plain query noises [true]) test (length noises) [] u /\
+  expect (space (Datatypes.S d)) (plain query noises [false]) test (length noises) [] v /\
+  exp (epsilon_of p) * v + IZR (bound p) / unit_of p <= u.
+Proof. intros Hc HS. destruct (plain_event 1 c ltac:(lra) HS) as [test [u [v [T [U [V K]]]]]].
+  exists (fun _ (z : bool) => (if z then 1 else c, zeros d)), test, u, v.
+  split; [intros h z; apply centre_norm; destruct z; lra|]. split; [auto|split; [exact T|]].
+  assert (T1 : forall b : R, plus_vec ((b, zeros d) : vec (Datatypes.S d)) (zeros (Datatypes.S d)) = (b, zeros d)).
+  { intros b. cbn. rewrite plus_zeros. f_equal; ring. }
+  unfold plain. cbn [total]. rewrite !T1. auto. Qed.
+End Plain.
