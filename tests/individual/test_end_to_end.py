@@ -165,7 +165,7 @@ def attempt(seed: int, sampled: bool, cheap: bool, folder: Path) -> tuple[int, i
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("sampled", [True, False])
 def test_random_trainings(sampled: bool, tmp_path: Path) -> None:
-    results = [attempt(seed, sampled, True, tmp_path) for seed in range(6 if sampled else 10)]
+    results = [attempt(seed, sampled, True, tmp_path) for seed in range(6 if sampled else 30)]
     assert sum(narrow for narrow, _ in results) >= 0.5 * sum(count for _, count in results)
 
 
