@@ -26,7 +26,7 @@ ROUNDED = re.compile(r'(\w+) = "([\d.]+)" is printed (rounded|cut) \(.+\); with 
 TEXT = """\
 # What the source states.
 #
-# Kind: paper
+# Kind: deployment
 # Reading: in two
 # lines
 relation = "remove"
@@ -156,8 +156,8 @@ def write_record(folder: Path, **changes: Any) -> None:
 
 def test_a_row(program: ModuleType, folder: Path) -> None:
     program.main()
-    row = ("| [A title](../examples/claims/one.toml), [a/b](https://github.com/a/b/blob/12/c.md) | proved | paper |  "
-           "| (2, 1e-5) | 1.99374441... | -0.312 % | in two lines |")
+    row = ("| [A title](../examples/claims/one.toml), [a/b](https://github.com/a/b/blob/12/c.md) | proved | deployment "
+           "|  | (2, 1e-5) | 1.99374441... | -0.312 % | in two lines |")
     assert row in (folder / "audit.md").read_text(encoding="utf-8")
 
 
@@ -198,7 +198,7 @@ def test_verdicts(program: ModuleType, folder: Path, note: str, epsilon: str, de
     write_record(folder, **{"verdict": "refuted", **record})
     (one,) = program.audited()
     assert one.verdict == shown
-    assert f"| {shown} | paper |" in program.page([one])
+    assert f"| {shown} | deployment |" in program.page([one])
     assert one.excess.startswith("+") or not shown.startswith("refuted")
 
 
