@@ -34,7 +34,7 @@ from verified_dp import (
 from verified_dp.core.kernel.errors import OutOfRange
 from verified_dp.papers import accountant
 
-DELTAS, COUNTS, ORDERS = ("1e-3", "1e-5", "1e-10"), (10**2, 10**3, 10**4, 10**5, 10**6), range(7)
+DELTAS, COUNTS, ORDERS = ("1e-5", "1e-10"), (10**2, 10**3, 10**4, 10**5, 10**6), range(7)
 FAMILIES = {"equal steps": ((1, "1.5"),), "two laws": ((1, "1.5"), (2, "2"))}
 """Name -> (q sqrt k, noise) of each half of the steps."""
 METHODS: dict[str, tuple[str, dict[str, object], Sequence[int | None]]] = {
