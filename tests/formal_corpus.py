@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -74,7 +75,8 @@ def table(rows: Iterable[dict[str, Any]]) -> str:
     lines.append("")
     for reason in sorted({row["refused"] for row in found if "refused" in row}):
         names = [row["claim"] for row in found if row.get("refused") == reason]
-        lines.append(f"* {reason} ({len(names)}): {', '.join(names)}")
+        lines.append(textwrap.fill(f"* {reason} ({len(names)}): {', '.join(names)}", 110, subsequent_indent="  ",
+                                   break_on_hyphens=False))
     return "\n".join(lines) + f"\n\n{sum(row['seconds'] for row in found):.0f} seconds of processor time in all.\n"
 
 

@@ -129,7 +129,8 @@ def test_every_kind_and_witness_has_its_shape_and_its_words() -> None:
 
 
 def test_formal_parts_fit_the_schema(certify_text: Callable[..., Document]) -> None:
-    step = '[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 2\n'
+    step = ('[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 2\n'
+            'sampling = { scheme = "poisson", probability = "1/2" }\n')
     document = with_formal(certify_text("add-or-remove", step, "1", "0.1", digits=3))
     assert len(document["formal"]) == 2 and not complaints(document)
     part = document["formal"][0]

@@ -53,6 +53,9 @@ class TwoPoint:
     def enclose_infinity_mass(self) -> arb:
         return ball(self.m)
 
+    def enclose_masses(self, first: Fraction, gap: Fraction, many: int) -> None:
+        """By differences of the curve."""
+
 
 ALL: list[Law] = [*LAWS, TwoPoint(Fraction(1, 2), Fraction(1, 3), Fraction(1, 9))]  # type: ignore[list-item]
 
