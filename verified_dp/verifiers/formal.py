@@ -68,10 +68,11 @@ TRUST_LOSSES = (
 )
 """... where every kind of steps is a Gaussian or a sampled one."""
 TRUST_SAMPLED = (
-    "Every law was found above the Gaussian step's own by the program (sampled_gaussian_private, gaussian_private and "
-    "gaussian_replace_private in proofs/coq: queries of norm at most 1 in any dimension, one record). Their "
-    "hypothesis `expect`, that the means of a test exist as iterated Riemann integrals, is proved of continuous tests "
-    "and of boxes where queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
+    "Every law of the part was found above the Gaussian step's own by the program, or one event bounds them all "
+    "(sampled_gaussian_private, gaussian_private and gaussian_replace_private in proofs/coq: queries of norm at most 1 "
+    "in any dimension, one record). Their hypothesis `expect`, that the means of a test exist as iterated Riemann "
+    "integrals, is proved of continuous tests and of boxes where queries are continuous in the earlier outputs "
+    "(expect_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""
@@ -384,16 +385,16 @@ def verify_formal(document: Document, checker: str | None = None) -> Check:
 def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[FormalPart], *, refuted: bool) -> bool:
     """Whether the Coq theorems speak of the mechanism: Gaussians, none sampled, or all and one record more or less.
 
-    Sampled ones where a record's contribution is lost (zero-out) are covered from above alone, plain ones from below by
-    one event alone.
+    Plain ones are covered from below by one event alone. Where a record's contribution is lost (zero-out), plain ones
+    are covered from below, sampled ones of one kind from above.
     """
-    steps = [step for step, _ in spec.composition.parts]
+    steps, zeroed = [step for step, _ in spec.composition.parts], spec.relation is Relation.ZERO_OUT
     if all(isinstance(step, Gaussian) for step in steps):
-        return not refuted or not any(part.kinds for part in parts)
+        return not any(part.kinds for part in parts) if refuted else not zeroed
     sampled = all(isinstance(step, PoissonSampled) and isinstance(step.mechanism, Gaussian) for step in steps)
     merged = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
-    zeroed = spec.relation is Relation.ZERO_OUT and refuted
-    return sampled and not merged and spec.relation is not Relation.REPLACE and not zeroed
+    ghost = zeroed and (refuted or len(steps) > 1)
+    return sampled and not merged and spec.relation is not Relation.REPLACE and not ghost
 
 
 @proved_by("T122-formal-checker")

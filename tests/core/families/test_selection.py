@@ -420,3 +420,19 @@ def test_steps_on_samples_that_no_theorem_covers() -> None:
     whole, part = (privacy_profile(compose((step, 20)), "add-or-remove").epsilon("1e-6", digits=3).upper
                    for step in (ZCDP("0.01"), PoissonSampled(ZCDP("0.01"), "0.01")))
     assert 10 * part.as_fraction() < whole.as_fraction()
+
+
+@pytest.mark.theorem("T217-sampled-moments")
+def test_bounds_of_moments_that_overflow_or_are_wide() -> None:
+    """Where a moment of the step overflows nothing finite is said; of a ball of exponents the largest bound counts."""
+    huge, plain = (step_of(PoissonSampled(ZCDP(rho), "1/10"), "remove", Relation("add-or-remove")).law
+                   for rho in (Fraction(10)**40, Fraction(1, 2)))
+    assert huge is not None and plain is not None
+    for bits in (53, 64, 128):
+        with ctx.workprec(bits):
+            for power in ("1", "3/2", "2", "3", "51"):
+                assert huge.bound_log_moment(ball(Fraction(power))) > 10**39
+            assert huge.bound_relative_entropy() > 10**38
+            wide = plain.bound_log_moment(arb("1.5 +/- 0.4"))
+            assert all(wide >= plain.bound_log_moment(ball(Fraction(power))) for power in ("11/10", "3/2", "189/100"))
+            assert all(plain.bound_log_moment(ball(Fraction(k, 7))).is_exact() for k in range(1, 40))

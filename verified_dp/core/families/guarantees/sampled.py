@@ -56,7 +56,7 @@ class SampledMomentsLoss(MomentBound):
             return plain
         share, n = exponent - low, int(low)
         ends = [bound_at(self.one, self.probability, n) if n else arb(0), bound_at(self.one, self.probability, n + 1)]
-        return smallest([plain, ends[0] + share * (ends[1] - ends[0])])
+        return smallest([plain, upper_end(ends[0] + share * (ends[1] - ends[0]))])
 
     @proved_by("T217-sampled-moments")
     def _add(self, exponent: arb) -> arb:
@@ -68,7 +68,7 @@ class SampledMomentsLoss(MomentBound):
     @proved_by("T217-sampled-moments")
     def bound_relative_entropy(self) -> arb:
         """E[L] is at most every D_{1+l} = K(l) / l."""
-        return upper_end(smallest([self.bound_log_moment(ball(t)) / ball(t) for t in (Fraction(1, 8), Fraction(1))]))
+        return smallest([upper_end(self.bound_log_moment(ball(t)) / ball(t)) for t in (Fraction(1, 8), Fraction(1))])
 
     def value_work(self, prec: int) -> int:
         """Of as many moments of the step as the sum has terms."""
