@@ -242,15 +242,15 @@ _KINDS = {
     "noisy-max": (
         "noisy-max: sensitivity is the largest change of any one score between neighbours of this relation",
         "noisy-max: independent Laplace or exponential noise of the stated scale is added to every score, the "
-        "index of the largest is released and nothing else; where `monotone`, one record changes no two "
-        "scores in opposite directions",
+        "index of the largest is released and nothing else; where `monotone`, no two scores change in "
+        "opposite directions between neighbours of this relation",
     ),
     "sparse-vector": (
         "sparse-vector: sensitivity is the largest change of any one query between neighbours of this "
         "relation",
         "sparse-vector: Laplace noise of threshold_scale is added to the threshold once, and fresh Laplace "
         "noise of query_scale to every query; only whether a noisy query reaches the noisy threshold is "
-        "released, never its value, and all ends after `answers` queries that do; where `monotone`, one "
-        "record changes no two queries in opposite directions",
+        "released, never its value, and all ends after `answers` queries that do; where `monotone`, no "
+        "two queries change in opposite directions between neighbours of this relation",
     ),
 }

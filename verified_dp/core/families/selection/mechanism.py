@@ -37,8 +37,8 @@ class NoisyMax(Release):
                       "selected": exact.count},
         "noisy-max: sensitivity is the largest change of any one score between neighbours of this relation",
         ("noisy-max: independent Laplace or exponential noise of the stated scale is added to every score, the index "
-         "of the largest is released and nothing else; where `monotone`, one record changes no two scores in opposite "
-         "directions",),
+         "of the largest is released and nothing else; where `monotone`, no two scores change in opposite "
+         "directions between neighbours of this relation",),
         not_grouped="state the sensitivity of the group instead")
     scale: Fraction
     sensitivity: Fraction
@@ -79,8 +79,8 @@ class SparseVector(Release):
         "sparse-vector: sensitivity is the largest change of any one query between neighbours of this relation",
         ("sparse-vector: Laplace noise of threshold_scale is added to the threshold once, and fresh Laplace noise of "
          "query_scale to every query; only whether a noisy query reaches the noisy threshold is released, never its "
-         "value, and all ends after `answers` queries that do; where `monotone`, one record changes no two queries in "
-         "opposite directions",),
+         "value, and all ends after `answers` queries that do; where `monotone`, no two queries change in opposite "
+         "directions between neighbours of this relation",),
         not_grouped="state the sensitivity of the group instead")
     threshold_scale: Fraction | None = field(default=None, kw_only=True)
     query_scale: Fraction
