@@ -76,7 +76,7 @@ def definitions(node: ast.AST, prefix: str, owner: ast.ClassDef | None = None) -
             name = f"{prefix}.{child.name}"
             yield name, child, owner
             yield from definitions(child, name, child if isinstance(child, ast.ClassDef) else None)
-        else:
+        elif not isinstance(child, ast.expr):
             yield from definitions(child, prefix, owner)
 
 
