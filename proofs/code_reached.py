@@ -85,7 +85,8 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     while todo:
         node = todo.pop()
         yield node
-        todo += [child for child in ast.iter_child_nodes(node) if not isinstance(child, Definition) or not is_proved(child)]
+        todo += [child for child in ast.iter_child_nodes(node) if not (
+            isinstance(child, Definition) and is_proved(child))]
 
 
 @cache

@@ -136,7 +136,8 @@ def test_how_many_are_enclosed_alone_is_asked(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(refine, "MAX_PARTS", 64)
     counts = counted(TWO_STEPS, TRAINING)
     none = individual_epsilons(counts, "1e-5", alone=0)
-    assert none.reason.endswith("let more than 0 be enclosed one by one (alone=)") and none.parts.tolist() == [64, 64, 64]
+    assert none.reason.endswith("let more than 0 be enclosed one by one (alone=)")
+    assert none.parts.tolist() == [64, 64, 64]
     one, widths = individual_epsilons(counts, "1e-5", alone=1), none.upper - none.lower
     assert np.flatnonzero(one.parts == 0).tolist() == [widths.argmax()] and 0 < widths[1] != widths[0] > 0
     monkeypatch.undo()
