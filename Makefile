@@ -2,6 +2,7 @@
 # touched, except by `make proofs`, which needs Coq and asks the system's package manager for it. A run that
 # finds everything installed uses no network. `make help` lists the targets.
 
+unexport PYTHONDONTWRITEBYTECODE  # or each of the programs that tests start compiles the package again
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip --disable-pip-version-check

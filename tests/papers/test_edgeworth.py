@@ -198,6 +198,7 @@ def ends(text: str) -> list[float]:
     return [float(end) for end in text.strip("[]").split(", ")]
 
 
+@pytest.mark.long
 def test_a_row_of_figure_3(figures: ModuleType) -> None:
     """At m = 10^6 the intervals have three digits, the tilted one by far the narrower; the estimate has four."""
     panel = figures.PANELS[2]

@@ -72,6 +72,14 @@ def float_law(training: Training, variance: Fraction) -> FloatLaw:
     return FloatLaw(SampledGaussianLoss(training.sampling_probability, square_root(1 / variance), training.order))
 
 
+@lru_cache(len(TILTS) * COARSE)
+def _tail_of(law: FloatLaw, c: float, most: float) -> tuple[np.ndarray, np.ndarray]:
+    """For each cut-off the least log bound of one step's transform beyond, and the height of the line that gives it."""
+    lines = tail_lines(FloatFamily.alone(law, 1.0), c, most)
+    sizes = np.array([lines.logs(omega) for omega in c * OMEGAS])
+    return sizes.min(axis=1), lines.heights[sizes.argmin(axis=1)]
+
+
 Rule = TypeVar("Rule")
 
 
@@ -188,10 +196,8 @@ class LineSearch:
         growth = np.diff([0.0, *(law.cumulants(c)[0] for law in self.masses.laws)])[:, None] * self._fineness
         logs, angles, shift = np.zeros((3, len(widths), len(OMEGAS)))
         for b, law in enumerate(self.masses.laws[:-1], 1):
-            lines = tail_lines(FloatFamily.alone(law, 1.0), c, most)
-            sizes = np.array([lines.logs(omega) for omega in c * OMEGAS])
-            logs[b] = sizes.min(axis=1)
-            angles[b] = np.minimum(lines.heights[sizes.argmin(axis=1)] * low[b - 1], 1.57)
+            logs[b], heights = _tail_of(law, c, most)
+            angles[b] = np.minimum(heights * low[b - 1], 1.57)
             shift[b] = angles[b] ** 2 / (2 * low[b - 1])
         turned = c * OMEGAS * np.sin(angles)
         power = 2.0 + (c if self.masses.training.order == "add" else 0.0)
