@@ -211,5 +211,5 @@ def test_guesses_beyond_what_floats_hold() -> None:
 
 def test_a_step_far_below_the_distances_of_atoms_divides_the_least() -> None:
     law = SimpleNamespace(anchors=[Fraction(0), Fraction(1, 3), Fraction(5, 2)])
-    step = align(SimpleNamespace(parts=[(law, 1)]), 1e-25)  # type: ignore[arg-type]
-    assert step <= Fraction(1, 10**25) and (Fraction(1, 3) / step).denominator == 1
+    step = align(SimpleNamespace(parts=[(law, 1)]), 2.0**-90)  # type: ignore[arg-type]
+    assert step <= Fraction(1, 2**90) and (Fraction(1, 3) / step).denominator == 1
