@@ -108,10 +108,12 @@ def bracket_epsilon(order: OneDirection, target: Fraction, digits: int, method: 
                 raise
             found = Bracket(None, None)
         found = _perhaps_zero(asked, _narrowed(asked, _within_support(asked, found)))
-    if found.upper is not None or method != "auto" or order.is_trivial:
+    if method != "auto" or order.is_trivial or (found.upper is not None and (
+            found.upper is not asked.past or found.lower is not None)):
         return found
     with ctx.workprec(max(64, 4 * digits)), hurrying(), suppress(Unsupported, OutOfTime):
-        return Bracket(found.lower, bracket_by_moments(order, target, method).upper)
+        by_moments = bracket_by_moments(order, target, method).upper
+        return found if by_moments is None else _tighter(asked, found, by_moments, by_moments)
     return found
 
 
