@@ -1,4 +1,4 @@
-"""Choices of a lattice next to the largest loss: cells over the gap alone, since no lower loss of a step counts there."""
+"""Choices of a lattice next to the largest loss: cells over the gap alone, no lower loss of a step counts there."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ def plan_next_to_end(loss: ComposedLoss, gap: Fraction, width: float, step: Frac
         return LatticePlan(None, math.inf, cells, step)
     with ctx.workprec(_PREC):
         grids = [_grid(law, step, cells) for law, _ in loss.laws]
-        rare = -sum((count * law.enclose_tails(ball(grid.start * step + (1 - Fraction(1, steps)) * cells * step))[0].log()
-                     for (law, count), grid in zip(loss.laws, grids, strict=True)), arb(0))
+        ends = [ball((grid.start + cells - Fraction(cells, steps)) * step) for grid in grids]
+        rare = -sum((count * law.enclose_tails(end)[0].log() for (law, count), end in zip(
+            loss.laws, ends, strict=True)), arb(0))
     sharp = float(rare) / math.log(2) - math.log2(width)
     bits = math.ceil(sharp + 2 * cells.bit_length() + steps.bit_length() + 20)
     windows = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +27,6 @@ from verified_dp.core.engines.sparse import (
 from verified_dp.core.families.discrete.discrete_gaussian import DiscreteGaussianLoss
 from verified_dp.core.families.discrete.mechanism import DiscreteGaussian
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
-from verified_dp.core.families.laplace.mechanism import Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
