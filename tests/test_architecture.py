@@ -59,6 +59,7 @@ FAMILY_USES = {
     "laplace": {"gaussian", "sampling"},
     "sampling": {"finite", "gaussian", "groups", "guarantees"},
     "selection": {"finite", "guarantees", "laplace"},
+    "votes": {"guarantees"},
 }
 """Which other families a family builds on."""
 TABLES = {"verified_dp.core.engines.table", "verified_dp.core.families.table"}
