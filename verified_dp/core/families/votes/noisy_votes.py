@@ -44,10 +44,8 @@ class NoisyVotesLoss(MomentBound):
         vote = bound_vote(self.sigma, self.gaps, exponent)
         if self.excess is None or self.threshold_sigma is None:
             return vote
-        here = _coin(self.excess, self.threshold_sigma)
-        beside = [_coin(self.excess + move, self.threshold_sigma) for move in (-1, 1)]
-        pairs = [pair for there in beside for pair in ((here, there), (there, here))]
-        return largest([_log_moment(*pair, exponent, vote) for pair in pairs])
+        coins = enclose_coins(self.excess, self.threshold_sigma, exponent)
+        return largest([(yes * vote.exp() + no).log() for yes, no in coins])
 
     @proved_by("T233-noisy-votes")
     def bound_relative_entropy(self) -> arb:
@@ -60,18 +58,13 @@ class NoisyVotesLoss(MomentBound):
 
 
 @proved_by("T233-noisy-votes")
-def _coin(excess: Fraction, sigma: Fraction) -> tuple[arb, arb]:
-    """The probabilities that the noisy largest count reaches the threshold, and that it does not."""
-    place = ball(excess / sigma)
-    return normal_tail(-place), normal_tail(place)
-
-
-@proved_by("T233-noisy-votes")
-def _log_moment(one: tuple[arb, arb], other: tuple[arb, arb], exponent: arb, vote: arb) -> arb:
-    """Bound log(r^{l+1} r'^{-l} M + (1-r)^{l+1} (1-r')^{-l}), M = e^vote."""
-    terms = [((exponent + 1) * p.log() - exponent * q.log() + add).exp()
-             for p, q, add in zip(one, other, (vote, arb(0)), strict=True)]
-    return upper_end((terms[0] + terms[1]).log())
+def enclose_coins(excess: Fraction, sigma: Fraction, exponent: arb) -> list[tuple[arb, arb]]:
+    """Enclose (y^{l+1} z^{-l}, (1-y)^{l+1} (1-z)^{-l}) for the coins y, z of an answer at the votes and beside them."""
+    places = [ball((excess + move) / sigma) for move in (0, -1, 1)]
+    here, *beside = [(normal_tail(-place).log(), normal_tail(place).log()) for place in places]
+    pairs = [pair for there in beside for pair in ((here, there), (there, here))]
+    terms = [[((exponent + 1) * p - exponent * q).exp() for p, q in zip(*pair, strict=True)] for pair in pairs]
+    return [(yes, no) for yes, no in terms]
 
 
 @kept(4096)
