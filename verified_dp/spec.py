@@ -30,6 +30,8 @@ Other kinds, with their keys:
     noisy-max                 scale, sensitivity, [monotone], [selected]
     sparse-vector             [threshold_scale], query_scale, answers, sensitivity, [monotone], [threshold_sigma]
     partition-selection       threshold, partitions, [sigma], [scale]
+    gnmax                     sigma, [threshold_sigma]
+    gnmax-votes               sigma, votes = [..], [threshold], [threshold_sigma]
     composition               releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample,
                               or selection
 
