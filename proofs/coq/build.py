@@ -30,7 +30,8 @@ HASH = BUILD / "formal-checker.sha256"
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
-    "Guaranteed", "Extract", "Mechanism", "Mixed", "Refuted", "Means", "Continuous", "Bignum", "InstanceData", "Instances", "GaussianDigits",
+    "Guaranteed", "Extract", "Mechanism", "Mixed", "Refuted", "Means", "Continuous", "Bignum", "InstanceData",
+    "Instances", "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
