@@ -5,8 +5,9 @@
    The input is words: "above" or "below"; bits, eps_num, eps_den, h_num, h_den; the number of kinds of steps, and for
    each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
    last, sum, infinity; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
-   found above (below) in that order; with no kinds at all, one such step, and its test is the event: "sampled", q_num, q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the
-   tests. *)
+   found above (below) in that order; with no kinds at all, one such step, and its test is the event: "sampled", q_num,
+   q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or, above only, "guarantee", q_num,
+   q_den, eps_num, eps_den, delta_num, delta_den, precision, terms. *)
 let input = ref Scanf.Scanning.stdin
 let next () = Scanf.bscanf !input " %s" (fun w -> w)
 let word () = match next () with "" -> failwith "less input than a problem" | w -> w
@@ -48,10 +49,22 @@ let sampled_gaussian in_order =
   let tests = list number in
   { Checker.in_order; q_num; q_den; sigma_num; sigma_den; precision; terms; far; tests }
 
+let guarantee g_order =
+  let g_q_num = number () in
+  let g_q_den = number () in
+  let g_eps_num = number () in
+  let g_eps_den = number () in
+  let g_delta_num = number () in
+  let g_delta_den = number () in
+  let g_precision = number () in
+  let g_terms = number () in
+  { Checker.g_order; g_q_num; g_q_den; g_eps_num; g_eps_den; g_delta_num; g_delta_den; g_precision; g_terms }
+
 let source order =
   match word (), order with
   | "given", _ -> None
-  | "sampled", Some order -> Some (sampled_gaussian order)
+  | "sampled", Some order -> Some (Checker.Gaussian (sampled_gaussian order))
+  | "guarantee", Some order -> Some (Checker.Guarantee (guarantee order))
   | w, _ -> failwith ("source " ^ w)
 
 let read () =
