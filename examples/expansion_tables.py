@@ -44,7 +44,7 @@ METHODS: dict[str, tuple[str, dict[str, object], Sequence[int | None]]] = {
     "plain CLT, cited (T172)": ("berry-esseen", {"form": "plain-cited"}, (None,)),
 }
 """Name -> method, parameters, orders that are asked in turn."""
-CASES = 300
+CASES = 100
 CLAIMS, EXPANSIONS = Path(__file__).parent / "claims", ("saddlepoint", "edgeworth", "berry-esseen")
 Table = list[list[str]]
 
