@@ -172,7 +172,7 @@ Reader = Callable[[dict[str, Any]], Mechanism]
 
 
 def _bare_kinds(releases: Releases) -> dict[str, Reader]:
-    found: dict[str, Reader] = {kind: partial(_bare, release) for kind, release in releases.items()}
+    found: dict[str, Reader] = {kind: lambda table, kind=kind: _bare(releases[kind], table) for kind in releases}
     return {**found, "gaussian": partial(_bare, Gaussian)}
 
 

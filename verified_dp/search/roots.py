@@ -21,7 +21,6 @@ from verified_dp.search.deadline import Budget, OutOfTime, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.outcomes import has_listed
 from verified_dp.search.planners.table import EXPANSIONS
 
 _STEEPEST = 8.0
@@ -190,6 +189,8 @@ def _bracket(asked: Question) -> Bracket:
     if asked.method in EXPANSIONS:
         return _bracket_by_one(asked)
     if asked.method == "lattice" or order.has_epochs or not order.is_sharp:
+        from verified_dp.search.outcomes import has_listed
+
         own = order.has_epochs or has_listed(order.loss)
         return _bracket_by_one(asked if own else replace(asked, method="lattice"))
     blind = order.why_no_floats is not None

@@ -11,7 +11,6 @@ from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.witnesses import Witness
-from verified_dp.search.allocation import epoch_model
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.lattice import LatticePlan, plan_lattice
@@ -21,8 +20,6 @@ from verified_dp.search.next_to_end import gap_to_end, plan_next_to_end
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 from verified_dp.search.steps import MAX_CELLS, align
 
-DEFAULT_DIGITS = 4
-"""What is asked of the lattice method where nobody says."""
 INSURANCE = 0.3
 """Where a run should take more than this share of the seconds that are left, a coarser one is made first."""
 MOST_BITS = 40.0
@@ -57,7 +54,7 @@ class Lattice(Planner):
         Raises Unsupported where not even a coarse grid fits, or numbers are too large or too small.
         """
         require_floats(self.loss)
-        if asked.method == "auto" and epoch_model(self.loss) is not None:
+        if asked.method == "auto" and self.model.epoch_model is not None:
             return None
         if not asked.misses:
             self._last, self._before, self._gap = None, None, gap_to_end(self.loss, asked.epsilon)
