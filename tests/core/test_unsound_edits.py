@@ -57,6 +57,8 @@ EDITS = [
          seen_by="test_plus_minus_and_disc_hold_the_whole_disc"),
     Edit("largest", "upper_end(value)", "lower_end(value)", "T187-rays",
          seen_by="test_largest_and_smallest_bound_every_point"),
+    Edit("least_upper", "upper_end(value)", "lower_end(value)", "T213-private-selection",
+         seen_by="test_largest_and_smallest_bound_every_point"),
     Edit("smallest", "lower_end(value)", "upper_end(value)", "T187-rays",
          seen_by="test_largest_and_smallest_bound_every_point"),
     Edit("step_down", "arb(0).union(arb(1))", "arb(1)", "T60-tails", seen_by="test_wide_balls_hold_every_tail"),

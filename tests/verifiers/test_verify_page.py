@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from verified_dp import __version__
 from verified_dp.core.kernel.certificate.check import Check
 from verified_dp.core.kernel.certificate.document import canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import enclosure_record
@@ -85,6 +86,16 @@ def test_numbers_too_large_for_a_browser_are_no_verdict(monkeypatch: pytest.Monk
     reason = "cannot be evaluated: Python int too large to convert to C ssize_t"
     monkeypatch.setitem(inside._CHECKERS, "trusted", lambda data, progress: Check(False, None, "evaluations", reason))
     assert json.loads(inside.answer("trusted", b"", lambda done, of: None))["status"] == "unchecked"
+
+
+def test_another_version_is_told(document: Document) -> None:
+    """An old page refuses what it does not know: that is no disagreement of checkers about one version."""
+    for written, versions in (("9.9.9", ["9.9.9", __version__]), (__version__, None)):
+        changed = {**document, "versions": {**document["versions"], "verified-dp": written}, "verdict": "undecided"}
+        found = json.loads(inside.answer("trusted", canonical(sealed(changed)), lambda done, of: None))
+        assert (found["status"], found["versions"]) == ("invalid", versions)
+    for data in (b"", b"[]", b'{"versions": 3}', b'{"versions": {"verified-dp": 3}}'):
+        assert json.loads(inside.answer("trusted", data, lambda done, of: None))["versions"] is None
 
 
 def test_a_certificate_is_described(document: Document) -> None:

@@ -36,6 +36,8 @@ OMEGAS = np.geomspace(0.5, 400, 36)
 BELOW = 1
 """A line so many tilts left of the best one: the bounds on log M's bends in v grow fast with the tilt."""
 SAMPLE, MOST_FREQUENCIES = 800, 4000
+NO_DOUBLE = -800.0
+"""Where log delta is below this the sum adds nothing to Chernoff's bound: no double is so small."""
 SHARED, SHARED_BITS = 0.85, 10.0
 """A node rule serves laws whose v is smaller by up to this factor, and is chosen for so many more bits."""
 
@@ -219,6 +221,7 @@ class LineSearch:
         period, right, left = self._period
         step = dyadic(2 * math.pi / period, 20)
         count = min(max(1, math.ceil(omega / float(step))), MOST_FREQUENCIES)
+        count = 1 if (self.choice.log_delta < NO_DOUBLE).all() else count
         asked, many = self.bits + log_steps + 6, max(4.0, 2.0**log_steps)
         rules = SharedRules(self.masses.training, self.parts, buckets)
         nodes = rules.choose(lambda law: choose_nodes(law, c, asked + SHARED_BITS))

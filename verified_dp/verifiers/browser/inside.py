@@ -33,7 +33,19 @@ def answer(checker: str, data: bytes, progress: Callable[[int, int], Any]) -> st
         return _unchecked(found.reason)
     status = "valid" if found.valid else "invalid"
     return json.dumps({"status": status, "verdict": found.verdict, "field": found.field, "reason": found.reason,
+                       "versions": None if found.valid else _other_versions(data),
                        **({"files": _files()} if checker == "trusted" and found.valid else {})})
+
+
+def _other_versions(data: bytes) -> tuple[str, str] | None:
+    """The version that a certificate says it was written with and the page's own, where these are two."""
+    from verified_dp import __version__
+
+    try:
+        written = json.loads(data)["versions"]["verified-dp"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return (written, __version__) if isinstance(written, str) and written != __version__ else None
 
 
 def _files() -> list[tuple[str, int]]:

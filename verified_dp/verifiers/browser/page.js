@@ -183,10 +183,13 @@ const cancel = () => {
 
 // [class, word, sentence, what it means]
 const judge = ({ trusted, independent, formal }) => {
-  const pair = [trusted.status, independent.status];
-  if (pair.includes("valid") && pair.includes("invalid")) return ["unchecked", "The checkers disagree.",
-    `The ${trusted.status === "valid" ? "trusted" : "independent"} one accepts this certificate, the other one does not.`,
-    "Do not rely on it, and please report it: one of the checkers is wrong."];
+  const pair = [trusted.status, independent.status], both = trusted.versions ?? independent.versions;
+  const other = both ? `The certificate says that version ${both[0]} wrote it, and this page is of version ${both[1]}.` : "";
+  if (pair.includes("valid") && pair.includes("invalid")) {
+    const one = `The ${trusted.status === "valid" ? "trusted" : "independent"} checker accepts this certificate, the other one does not.`;
+    return other ? ["unchecked", "Written with another version.", `${other} ${one}`, `Check it with version ${both[0]}.`]
+      : ["unchecked", "The checkers disagree.", one, "Do not rely on it, and please report it: one of the checkers is wrong."];
+  }
   if (formal?.status === "invalid") return ["invalid", "The formal part is not valid.", fault(formal),
     "The certificate without it checks out."];
   if (trusted.status === "valid") return [trusted.verdict, `Claim ${trusted.verdict}.`,
@@ -195,7 +198,8 @@ const judge = ({ trusted, independent, formal }) => {
       + `${formal?.status === "valid" ? ", and the formal checker its formal part" : trusted.content.formal ? "; its formal part was not checked here" : ""}`
       + ". It holds under the assumptions below, which no software can check."];
   if (trusted.status === "invalid") return ["invalid", "Not valid.", fault(trusted),
-    "This file proves nothing. Its claim may still be true: ask for the certificate as it was written."];
+    `This file proves nothing here. Its claim may still be true: ${other
+      ? `${other} Check it with version ${both[0]}.` : "ask for the certificate as it was written."}`];
   return ["unchecked", "Could not be checked here.", {
     valid: "The trusted checker came to the limits of this browser. The independent one confirms the certificate.",
     invalid: `The trusted checker came to the limits of this browser. The independent one refuses the certificate: ${fault(independent)}`,
