@@ -109,7 +109,7 @@ def test_blocks_of_a_banded_matrix_do_not_overlap() -> None:
 @pytest.mark.parametrize(("probability", "near"), [(0.05, 0.6), (0.4, 0.3)])
 def test_separated_samples_are_at_most_poisson_samples(separation: int, probability: float, near: float) -> None:
     """Three rounds: the law with the record is a mixture over all patterns of its rounds, in three dimensions."""
-    noise, epsilon = 1.5, 0.2
+    noise, epsilon = 1.5, 0.1
     x, weights = np.polynomial.legendre.leggauss(48)
     x, weights = 6 * noise * x + 0.5, 6 * noise * weights
     plain, moved = (np.exp(-((x - mean) ** 2) / (2 * noise**2)) / (noise * np.sqrt(2 * np.pi)) for mean in (0, 1))
