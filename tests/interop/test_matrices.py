@@ -9,10 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from verified_dp import privacy_profile
+from verified_dp import compose, privacy_profile
 from verified_dp.core.families.sampling.mechanism import CyclicPoisson
+from verified_dp.core.kernel.composition import Relation
 from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
+from verified_dp.interop.events import from_dp_event
 from verified_dp.interop.matrices import (
     banded_cyclic,
     matrix_gaussian,
@@ -130,3 +133,17 @@ def test_separated_samples_are_at_most_poisson_samples(separation: int, probabil
         exact = float((each * np.maximum(p - np.exp(epsilon) * q, 0)).sum())
         bound = float(privacy_profile(poisson, order).delta(str(epsilon), digits=5).upper)
         assert near * bound < exact <= bound * (1 + 1e-3)
+
+
+def test_the_events_of_jax_privacy_for_banded_matrices_are_cyclic_sampling() -> None:
+    """What amplified_bandmf_event(1.1, 10, num_bands=4, sampling_prob=0.02) of 2.0.0 returns; truncated ones alike."""
+    sampled = {"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.02,
+               "event": {"class_name": "GaussianDpEvent", "noise_multiplier": 1.1}}
+    read = from_dp_event({"class_name": "SelfComposedDpEvent", "count": 3, "event": sampled}).composition
+    stated = compose(CyclicPoisson(Gaussian("1.1"), 4, "1/50", 10))
+    assert [loss.parts for loss in privacy_losses(read, Relation.ADD_OR_REMOVE)] == [
+        loss.parts for loss in privacy_losses(stated, Relation.ADD_OR_REMOVE)]
+    truncated = {"class_name": "TruncatedSubsampledGaussianDpEvent", "dataset_size": 600, "sampling_probability": 0.02,
+                 "truncated_batch_size": 30, "noise_multiplier": 1.1}
+    read = from_dp_event({"class_name": "SelfComposedDpEvent", "count": 3, "event": truncated}).composition
+    assert [type(part).__name__ for part, _ in read.parts] == ["TruncatedPoisson"]
