@@ -46,6 +46,10 @@ EDITS = [
          seen_by="test_rounded_losses_of_many_steps"),
     Edit("enclose_event", "both * inner + p * term", "both * inner", "T135-binomial-sums",
          seen_by="test_events_of_three_outcomes"),
+    # noisy votes
+    Edit("_MOVES", "(-1, (-2,))", "(-1, (-1,))", "T233-noisy-votes", seen_by="test_votes_of_all_neighbours"),
+    Edit("_total", "many * values[gap, move]", "values[gap, move]", "T233-noisy-votes",
+         seen_by="test_votes_of_all_neighbours"),
     # balls: every bound goes through these
     Edit("normal_tail", "erfc() / 2", "erfc() / 6", "T15-gaussian", seen_by="test_normal_tail_keeps_relative_accuracy"),
     Edit("normal_density", "/ (2 * variance)).exp()", "/ variance).exp()", "T60-tails",
