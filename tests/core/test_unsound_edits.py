@@ -137,8 +137,8 @@ EDITS = [
          seen_by="test_tails_density_and_moments_of_a_composition"),
     # papers
     Edit("ANY_STEPS", '"0.56"', '"0.06"', "T99-berry-esseen", seen_by="test_a_setting_where_the_estimates_are_far_off"),
-    Edit("Smoothed.bound_weights", "(high / self.top) * (high / self.top)", "0", "T170-edgeworth-smoothing",
-         seen_by="test_the_kernel_is_below_its_bounds"),
+    Edit("bound_poles", "(1 + tilt) + far * far", "4 + far * far", "T141-certified-expansions",
+         seen_by="test_cells_cover_what_is_left_out"),
     Edit("_moments_of_nodes", "spread * i", "spread * 0", "T94-tilted-moments",
          seen_by="test_error_of_coarse_rules_is_covered"),
 ]

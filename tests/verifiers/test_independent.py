@@ -148,6 +148,14 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "clones of odds": ("replace", step("shuffled-local", users=50, odds="3"), "0.3", "1e-4"),
     "rounds of clones": ("replace", step("shuffled-local", users=5, epsilon0="1/2", count=2), "0.6", "1e-2"),
     "one shuffled message": ("replace", step("shuffled-local", users=1, epsilon0="log(3)", count=3), "2", "1e-3"),
+    "partitions": ("add-or-remove", step("partition-selection", threshold="40", partitions=2, sigma="6", count=2),
+                   "2", "1e-4"),
+    "Laplace partitions": ("add", step("partition-selection", threshold="1/2", partitions=1, scale="3"), "1", "0.9"),
+    "noisy votes": ("replace", step("gnmax", sigma="40", threshold_sigma="150", count=100)
+                    + step("gnmax", sigma="10", count=2), "2", "1e-3"),
+    "votes": ("remove", step("gnmax-votes", sigma="5", votes=[30, 5, 1], threshold="25", threshold_sigma="20"),
+              "1", "1e-3"),
+    "split votes": ("remove", step("gnmax-votes", sigma="2", votes=[3, 3], count=2), "4", "1e-2"),
     "nothing to hide": ("replace", step("shuffled-local", users=9, epsilon0="0"), "0", "0"),
 }
 
@@ -752,6 +760,17 @@ def test_renyi_divergences_with_an_offset(rho: str, certify_text: Callable[..., 
     document = certify_text("replace", step("zcdp", rho=rho, xi="1/50", count=3), "0.5", "1e-3", digits=3)
     found = independent.verify(canonical(document))
     assert found.valid and verify_trusted(document).valid, found
+
+
+def test_the_chance_of_a_new_partition_is_not_taken_on_trust(certificates: Callable[[str], Document]) -> None:
+    """A smaller one, or one that is larger by more than a rounding."""
+    document = certificates("partitions")
+    text = next(pair["P"] for pair in document["pairs"] if pair["P"].startswith("(1 - d, d)"))
+    chance = Fraction(text.partition("d = ")[2])
+    for factor in (Fraction(1) - Fraction(1, 2**20), 1 + Fraction(1, 2**20)):
+        altered = json.loads(json.dumps(document).replace(str(chance), str(chance * factor)))
+        found = independent.verify(canonical(sealed(altered)))
+        assert not found.valid and (found.field or "").startswith("pairs"), found
 
 
 @pytest.mark.parametrize("relation", ["add-or-remove", "replace"])

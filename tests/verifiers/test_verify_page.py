@@ -27,15 +27,19 @@ from verified_dp.core.kernel.certificate.evaluation import enclosure_record
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.terminal import escaped
 from verified_dp.verifiers.browser import build, inside
+from verified_dp.verifiers.formal import CHECKER
 from verified_dp.verifiers.independent import TooMuch
+from verified_dp.verifiers.record_formal import with_formal
 from verified_dp.verifiers.trust import trusted
 
 Document = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "build" / "verify.html"
+FORMAL = CHECKER.with_suffix(".js")
 MEASURE = (ROOT / "tests" / "report" / "measure.js").read_text(encoding="utf-8")
 SAMPLED = ('[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 1000\n'
            'sampling = { scheme = "poisson", probability = "0.01" }\n')
+GAUSSIAN = '[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
 LAPLACE = '[[mechanism]]\nkind = "laplace"\nscale = "20"\nsensitivity = "1"\ncount = 30\n'
 
 
@@ -217,7 +221,7 @@ def broken(browser: Any) -> Iterator[Tab]:
 @pytest.mark.pages
 def test_the_page_is_the_one_that_is_built(tmp_path: Path) -> None:
     """The same bytes twice, and from this very source."""
-    again = build.build(tmp_path / "again.html", ROOT / "build" / "parts")
+    again = build.build(tmp_path / "again.html", ROOT / "build" / "parts", FORMAL)
     assert again == hashlib.sha256(PAGE.read_bytes()).hexdigest()
 
 
@@ -246,6 +250,19 @@ HOSTILE = {
     "nothing": b"", "zeros": bytes(1000), "lists": b"[" * 1000, "a number": b"1" * 100_000, "null": b"null",
     "markup": b'{"schema":"<img src=x onerror=alert(1)>"}', "surrogates": b'"\\ud800"',
     "text": b"<script>alert(1)</script>"}
+
+
+@pytest.mark.pages
+@pytest.mark.skipif(not FORMAL.is_file(), reason="needs the formal checker of `make proofs`, with js_of_ocaml")
+def test_a_formal_part(tab: Tab, certify_text: Callable[..., Document]) -> None:
+    found = with_formal(certify_text("add-or-remove", GAUSSIAN, "2", "1e-3", digits=6))
+    text = tab.verdict(canonical(found))
+    assert text.startswith(CHECKS) and "and the formal checker its formal part" in text, text
+    assert tab.rows() == ["valid", "valid", "valid"]
+    part = found["formal"][0]
+    changed = sealed({**found, "formal": [{**part, "bound": str(int(part["bound"]) // 2)}, *found["formal"][1:]]})
+    assert tab.verdict(canonical(changed)).startswith("The formal part is not valid. formal[0]: rejected")
+    assert tab.rows() == ["valid", "valid", "invalid"]
 
 
 @pytest.mark.pages
