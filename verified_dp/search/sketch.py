@@ -20,7 +20,6 @@ MOST_CELLS = 400_000
 """Frequencies times places of at most two laws: beyond, the kernel is asked instead."""
 MOST_EXCESS = 20.0
 """Bits of doubles that a sum may lose for a tilt left of the saddle point."""
-_CHUNK = 2**16
 _NOISE = 1e-11
 """A sum below this share of its largest term is lost in the rounding of doubles."""
 
@@ -90,11 +89,10 @@ def _log_average(one: FloatAlternatives, tilt: float, w: np.ndarray) -> np.ndarr
 
 
 def _log_ratio(law: FloatLaw, tilt: float, w: np.ndarray) -> np.ndarray:
-    """log M(c + iw) / M(c), any branch."""
+    """log M(c + iw) / M(c), any branch, at equally spaced w from 0 on: by baby and giant steps."""
     base, loss = law.exponents(law.grid(tilt))
     exponent = base + tilt * loss
-    weights = np.exp(exponent - exponent.max())
-    weights, rows = weights / weights.sum(), max(1, _CHUNK // len(loss))
-    parts = np.array_split(w, -(-len(w) // rows))
+    weights, babies = np.exp(exponent - exponent.max()), math.isqrt(len(w)) + 1
+    small, large = (np.exp(1j * np.outer(part, loss)) for part in (w[:babies], w[::babies]))
     with np.errstate(divide="ignore"):
-        return np.log(np.concatenate([(np.exp(1j * np.outer(part, loss)) * weights).sum(axis=1) for part in parts]))
+        return np.log((large * (weights / weights.sum()) @ small.T).ravel()[:len(w)])

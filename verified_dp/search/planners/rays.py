@@ -16,7 +16,7 @@ from verified_dp.search.saddle import Saddle
 class Rays(Bent):
     """See the module."""
 
-    spare: ClassVar[float] = 2.0  # type: ignore[misc]
+    spare: ClassVar[float] = 2.0
 
     def plan_at(self, epsilon: Fraction, saddle: Saddle, bits: float) -> Plan | None:
         """With the size of delta if one large loss decides."""
