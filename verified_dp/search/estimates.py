@@ -25,7 +25,6 @@ from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.line import as_float
 from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
-from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.planners.table import has_contour
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.sketch import Sketch, TwoSteps, choose_sketch
@@ -33,6 +32,7 @@ from verified_dp.search.sketch import Sketch, TwoSteps, choose_sketch
 if TYPE_CHECKING:
     from verified_dp.search.allocation import EpochModel
     from verified_dp.search.lattice_model import LatticeModel
+    from verified_dp.search.moment_engine import MomentEngine
 
 LARGEST_TILT = 1e8
 """Beyond such a tilt no contour is tried: only Chernoff bounds delta there."""
@@ -57,11 +57,18 @@ class Estimates:
     """The floating-point models of one composed loss, kept between questions."""
 
     def __init__(self, loss: ComposedLoss) -> None:
-        self.loss, self.moments = loss, MomentEngine(loss)
+        self.loss = loss
         self.shown: tuple[Fraction, float] | None = None  # eps, and log delta there, where that is known
         self.beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
         self._sketch: tuple[float, Sketch | TwoSteps] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
+
+    @cached_property
+    def moments(self) -> MomentEngine:
+        """Bounds from single moments."""
+        from verified_dp.search.moment_engine import MomentEngine
+
+        return MomentEngine(self.loss)
 
     @cached_property
     def why_no_floats(self) -> str | None:

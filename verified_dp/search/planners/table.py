@@ -101,7 +101,7 @@ ROWS = (
     Row("marked", "Marked", "contour", 0, 0.3, _has_nodes),
     Row("outcomes", "Outcomes", "contour", 1, 0.0, _is_listed),
     Row("expansion", "Tilted", "saddlepoint", 0, 0.0, _has_expansion),
-    Row("expansion", "Tails", "edgeworth", 0, 0.0, _has_expansion),
+    Row("expansion", "Untilted", "edgeworth", 0, 0.0, _has_expansion),
     Row("expansion", "Normal", "berry-esseen", 0, 0.0, _has_expansion),
     Row("lattice", "Lattice", "lattice", 2, 0.0, _is_known),
     Row("moment", "Quick", "contour", 3, 0.0, has_contour),
