@@ -33,6 +33,11 @@ class Edit:
 
 
 EDITS = [
+    # two steps by an integral
+    Edit("_by_half", "max(arb(0))) + arb(0).union(beyond))", "max(arb(0))))", "T227-two-steps"),
+    Edit("_over_mirror", "+ plus_minus((p_true - p).abs_upper())", "", "T227-two-steps"),
+    Edit("Ramp.place", "sqrt(analytic)", "sqrt()", "T227-two-steps"),
+    Edit("_over_mirror", "+ p - ratio * q", "+ p", "T227-two-steps", seen_by="test_quadrature_agrees"),
     # sums over counts of outcomes
     Edit("HalvesValues.delta", "upper_end(total + lost + wrong)", "upper_end(total + wrong)", "T163-halves",
          seen_by="test_what_is_left_out_is_added_above_only"),

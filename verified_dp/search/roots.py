@@ -412,7 +412,7 @@ def _rough_gap(asked: Question, epsilon: Fraction) -> tuple[float | None, float]
     nothing tells which side it is on."""
     sketch = asked.order.sketch(epsilon) if asked.method in ("auto", "contour") else None
     if sketch is not None and not math.isnan(found := sketch.log_delta(as_float(epsilon))):
-        return found - float(log_of(asked.target)), 1e-3
+        return found - float(log_of(asked.target)), sketch.near
     answer = asked.enclose(epsilon, 8.0)
     gap = _log_gap(answer, asked.target)
     if gap is None:
