@@ -198,6 +198,7 @@ def ends(text: str) -> list[float]:
     return [float(end) for end in text.strip("[]").split(", ")]
 
 
+@pytest.mark.long
 def test_a_row_of_figure_3(figures: ModuleType) -> None:
     """At m = 10^6 the printed interval has one digit, that without a tilt three, the tilted one is narrower yet."""
     panel = figures.PANELS[2]

@@ -153,7 +153,7 @@ def test_exact_for_gaussian_steps(order: int) -> None:
 @THEOREM
 def test_widths_fall_with_the_order(composed: Callable[..., ComposedLoss]) -> None:
     """q sqrt k = 1, s = 3/2, eps = 3: ten times as narrow for n = 0 where k is a hundredfold, 10^{n+1} for any n."""
-    for order in ORDERS:
+    for order in ORDERS[::3]:
         widths = []
         for root in (316, 3160):
             loss = composed("remove", Fraction(1, root), "3/2", root**2)
@@ -250,11 +250,11 @@ def test_modulus_and_rays(steps: Steps, oracle: ModuleType) -> None:
     rays = (Ray(Fraction(2), ()), Ray(Fraction(5), ()))
     beyond = number(bound_beyond(table, steps, rays[0]))
     assert all(abs(normalised(oracle, steps, mpf(w))) <= beyond for w in (2, 3, 7, 40))
-    true = mpmath.quad(lambda w: abs(normalised(oracle, steps, w)) / poles(steps, w), mpmath.linspace(2, 40, 60),
+    true = mpmath.quad(lambda w: abs(normalised(oracle, steps, w)) / poles(steps, w), mpmath.linspace(2, 40, 24),
                        maxdegree=3)
     assert true <= number(bound_rays(table, steps, rays))
     factors = hermite_coefficients(steps.cumulants, 4)
-    far = mpmath.quad(lambda w: abs(expanded(steps, 4, w)) / poles(steps, w), mpmath.linspace(0.9, 9, 40), maxdegree=3)
+    far = mpmath.quad(lambda w: abs(expanded(steps, 4, w)) / poles(steps, w), mpmath.linspace(0.9, 9, 16), maxdegree=3)
     start = arb("0.9")
     found = bound_poles(steps.tilt, start, start) * bound_expansion_integral(steps.cumulants[2], factors, start)
     assert far <= number(found) < 4 * far
