@@ -44,7 +44,7 @@ METHODS: dict[str, tuple[str, dict[str, object], Sequence[int | None]]] = {
     "plain CLT, cited (T172)": ("berry-esseen", {"form": "plain-cited"}, (None,)),
 }
 """Name -> method, parameters, orders that are asked in turn."""
-CASES = 100
+CASES = 300
 CLAIMS, EXPANSIONS = Path(__file__).parent / "claims", ("saddlepoint", "edgeworth", "berry-esseen")
 Table = list[list[str]]
 
