@@ -304,7 +304,7 @@ class PrivacyProfile:
         made = self._enclosing(quantity, digits)
 
         def shown(found: Found) -> Enclosure:
-            return made(*found.ends, order=found.order, method=found.answer.method, budget=found.budget)
+            return made(*found.ends, order=found.order, method=found.method, budget=found.budget)
 
         answered = deltas_along if quantity == "delta" else epsilons_along
         return Curve(given, stated, answered(many, values, ask, shown, budget), values)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.closed import ClosedFormValues, ClosedFormWitness, is_integral
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.kernel.balls import ball
@@ -46,6 +47,8 @@ ROUGH, STEEP = 60.0, 10.0
 that at 0.7 of it, first-order estimates of delta may be rough."""
 LEAST_GAP = 0.02
 """By how much two orders' logarithms are taken to differ at least."""
+_INTEGRAL_BITS = 10
+"""Of an integral in place of an estimate."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
 
@@ -145,11 +148,19 @@ class Estimates:
         """log of a first-order estimate of delta(eps), -inf past the support; start: a tilt to begin with."""
         if self.loss.only_moments:
             return self.moments.log_bound(epsilon)
+        if self._integral is not None:
+            return float(self._integral.delta(epsilon).upper.log())
         if self.is_trivial or epsilon >= self.model.largest:
             return -math.inf
         if not self.has_contour and self.epoch_model is not None:
             return self.epoch_model.log_delta(as_float(epsilon))
         return self.saddle(epsilon, self.tilt or start).log_delta
+
+    @cached_property
+    def _integral(self) -> ClosedFormValues | None:
+        """What tells delta of two equal steps in less time than the model of a lattice; None where there is a line."""
+        known = not self.has_contour and is_integral(self.loss)
+        return ClosedFormWitness(_INTEGRAL_BITS).evaluate(self.loss) if known else None
 
     def is_faint(self, saddle: Saddle) -> bool:
         """Whether delta is out of the reach of contours."""
