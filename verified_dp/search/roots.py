@@ -21,7 +21,6 @@ from verified_dp.search.deadline import Budget, OutOfTime, check_time, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.outcomes import has_listed
 from verified_dp.search.planners.table import EXPANSIONS
 
 _STEEPEST = 8.0
@@ -189,7 +188,7 @@ class _Question:
                 self._note(bracket_by_moments(order, self.target, method).upper)
             return
         self._serves = method in (*EXPANSIONS, "lattice") or order.has_epochs or not order.is_sharp
-        if self._serves and not (method in EXPANSIONS or order.has_epochs or has_listed(order.loss)):
+        if self._serves and not (method in EXPANSIONS or order.has_epochs or _has_listed(order)):
             self.method = "lattice"
         blind = order.why_no_floats is not None
         if blind or order.is_trivial or self._is_near_zero:
@@ -316,6 +315,13 @@ class _Question:
             self._note(answer)
             if self.best.ends == (low, high):
                 break
+
+
+def _has_listed(order: OneDirection) -> bool:
+    """Whether all laws are made of few enough atoms; loaded where it is asked."""
+    from verified_dp.search.outcomes import has_listed
+
+    return has_listed(order.loss)
 
 
 def guess_epsilon(order: OneDirection, target: Fraction) -> tuple[Fraction, float]:
