@@ -130,6 +130,7 @@ def _choose_cover(curves: Curves, period: int, goal: float, most: int) -> tuple[
 
 def _sizes(curves: Curves, first: int, angle: float) -> np.ndarray:
     """log of the larger composed |M| at the frequencies of a chunk."""
+    check_time()
     sizes = np.zeros((2, _CHUNK))
     for sides, count in curves:
         for n, curve in enumerate(sides):
