@@ -139,7 +139,7 @@ def containment(cases: Iterable[int] = range(CASES)) -> Iterator[list[str]]:
                str(len(found) - len(widths))]
 
 
-def decide(file: Path, method: str, seconds: float = 20) -> tuple[str, float]:
+def decide(file: Path, method: str, seconds: float = 60) -> tuple[str, float]:
     """What the method alone says of a claim, and the relative width of delta at its epsilon."""
     spec = load_spec(file)
     assert spec.claim is not None
