@@ -168,7 +168,7 @@ def test_altered_grids_prove_nothing_false(
     few = [Case(*one, witness) for one in (*questions[:2], *questions[6:7], *questions[-2:])
            for witness in grid_proposals(*one[:2])]
     evaluated, narrow = attack(oracle, mutants, few, 5, 38)
-    assert evaluated > 15 and narrow > 4
+    assert evaluated > 10 and narrow > 4
 
 
 @pytest.mark.long
