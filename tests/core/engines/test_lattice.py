@@ -90,7 +90,7 @@ def aliases(masses: Masses, epsilon: Fraction, w: LatticeWitness) -> arb:
     """The sum of e^{c j X} D(eps + j X) over all j."""
     length = w.period * STEP
     return sum(((ball(TILT * j * length)).exp() * direct(masses, epsilon + j * length)
-                for j in range(-400 // w.period - 2, 30)), arb(0))
+                for j in range(-2000 // w.period - 2, 30)), arb(0))
 
 
 @pytest.mark.theorem("T222-lattice-on-a-circle")
