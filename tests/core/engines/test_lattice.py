@@ -13,6 +13,14 @@ import pytest
 from flint import acb, arb, ctx, fmpz_poly
 
 from verified_dp.core.engines.closed import ClosedFormWitness
+from verified_dp.core.engines.frequencies import (
+    bound_by_parts,
+    bound_cells,
+    bound_kernel,
+    enclose_frequencies,
+    enclose_kernel,
+    enclose_sums,
+)
 from verified_dp.core.engines.grid import LawGrid
 from verified_dp.core.engines.lattice import (
     Above,
@@ -21,14 +29,8 @@ from verified_dp.core.engines.lattice import (
     Circle,
     LatticeWitness,
     bound_aliases,
-    bound_by_parts,
-    bound_cells,
-    bound_kernel,
     bound_moment,
     compose_infinity,
-    enclose_frequencies,
-    enclose_kernel,
-    enclose_sums,
     multiply,
     put_on_circle,
 )
