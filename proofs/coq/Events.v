@@ -49,11 +49,9 @@ Definition dot_below (H : range) (a t d : Z) : bool :=
   | Remove => U * q_num p * fst (tail_range p H x y E1) + least (rest * U - a * q_den p) (tail_range p H t U E0)
   | Add => least (U * q_den p - a * rest) (tail_range p H (- t) U E0) - a * q_num p * snd (tail_range p H (- x) y E1)
   end).
-Definition sound_step : bool := (0 <=? W) && (0 <? q_num p) && (q_num p <=? q_den p) && (0 <? sigma_num p) && (0 <? sigma_den p)
-  && (0 <=? terms p) && (1 <=? far p).
 Definition by_event (b : problem) : bool :=
   let E := expo W (terms p) (quotient_range W (eps_num b) (eps_den b)) in let d := bound b * unit (W - bits b) in
-  sound_step && (0 <? bits b) && (bits b <=? W) && (0 <=? eps_num b) && (0 <? eps_den b) &&
+  sound_step p && (0 <? bits b) && (bits b <=? W) && (0 <=? eps_num b) && (0 <? eps_den b) &&
   match tests p with
   | [t] => match direction b with Above => dot_above p (half_range p) (fst E) t d | Below => dot_below (half_range p) (snd E) t d end
   | _ => false
@@ -78,7 +76,7 @@ Definition covers_below (h_num h_den B : Z) (v : ilaw) : bool :=
   let far_off := expo W (terms p) (quotient_range W (h_num * Z.abs i) h_den) in
   let top := if 0 <=? i then snd far_off else ceiling (U * U) (fst far_off) in
   let H := half_range p in let up := unit (W - B) in
-  sound_step && (0 <? B) && (B <=? W) && (0 <? h_num) && (0 <? h_den)
+  sound_step p && (0 <? B) && (B <=? W) && (0 <? h_num) && (0 <? h_den)
   && forallb (Z.leb 0) (mass v) && negb (Nat.eqb (length (mass v)) 0) && (inf v =? 0) &&
   match tests p with
   | t :: ts => match scan_below H (U * U / snd E, ceiling (U * U) (fst E)) up top (mass v) ts with
@@ -97,13 +95,7 @@ Let U := unit W.
 Let s := IZR U.
 Let q := q_of p.
 Let m := / sigma_of p.
-Hypothesis HW : (0 <= W)%Z.
-Hypothesis Hqn : (0 < q_num p)%Z.
-Hypothesis Hqd : (q_num p <= q_den p)%Z.
-Hypothesis Hsn : (0 < sigma_num p)%Z.
-Hypothesis Hsd : (0 < sigma_den p)%Z.
-Hypothesis Hterms : (0 <= terms p)%Z.
-Hypothesis Hfar : (1 <= far p)%Z.
+Hypothesis sound : sound_step p = true.
 Variables (H : range) (a t d : Z).
 Hypothesis HH : within p H half.
 Hypothesis Ha : (0 <= a)%Z.
@@ -111,8 +103,8 @@ Let al := IZR a / s.
 Let tt := IZR t / s.
 Theorem dot_below_ok : dot_below p H a t d = true -> IZR d / s <= gain (in_order p) q m tt al.
 Proof. unfold dot_below. cbv zeta. fold W U. intros T. apply andb_prop in T as [T0 T]. apply Z.leb_le in T0. apply IZR_le in T0.
-  assert (SR : 0 < s) by exact (s_gt0 p HW).
-  assert (Y : (0 < U * sigma_num p)%Z) by exact (y_pos p HW Hsn t). assert (UP : (0 < U)%Z) by exact (U_pos p HW).
+  destruct (sound_step_ok p sound) as [[HW [Hqn [Hqd _]]] _]. assert (SR : 0 < s) by exact (unit_gt0 W HW).
+  assert (Y : (0 < U * sigma_num p)%Z) by exact (y_pos p sound t). assert (UP : (0 < U)%Z) by exact (unit_pos W HW).
   assert (QD : 0 < IZR (q_den p)) by (apply IZR_lt; lia). assert (QE : q * IZR (q_den p) = IZR (q_num p)) by (unfold q, q_of; field; lra).
   assert (AE : s * al = IZR a) by (unfold al; field; lra). assert (HP := half_pos). assert (HH' := HH). destruct HH' as [H1 H2].
   fold W in H1, H2. fold U in H1, H2. fold s in H1, H2. assert (QP := IZR_lt _ _ Hqn). apply IZR_le in Ha.
@@ -125,11 +117,11 @@ Proof. unfold dot_below. cbv zeta. fold W U. intros T. apply andb_prop in T as [
   { intros n X v [X1 X2]. fold W in X1, X2. fold U in X1, X2. fold s in X1, X2. destruct (Z.leb_spec 0 n) as [G|G]; rewrite mult_IZR.
     - apply Rmult_le_compat_l; [now apply IZR_le|auto].
     - apply IZR_lt in G. nra. }
-  assert (MV := moved p HW Hsn Hsd t). fold W in MV. fold U in MV. fold s tt m in MV.
-  assert (X1 := tail_ok p HW Hterms H (t * sigma_num p - sigma_den p * U) (U * sigma_num p) HH Y).
-  assert (X2 := tail_ok p HW Hterms H t U HH UP).
-  assert (X3 := tail_ok p HW Hterms H (- (t * sigma_num p - sigma_den p * U)) (U * sigma_num p) HH Y).
-  assert (X4 := tail_ok p HW Hterms H (- t) U HH UP).
+  assert (MV := moved p sound t). fold W in MV. fold U in MV. fold s tt m in MV.
+  assert (X1 := tail_ok p sound H (t * sigma_num p - sigma_den p * U) (U * sigma_num p) HH Y).
+  assert (X2 := tail_ok p sound H t U HH UP).
+  assert (X3 := tail_ok p sound H (- (t * sigma_num p - sigma_den p * U)) (U * sigma_num p) HH Y).
+  assert (X4 := tail_ok p sound H (- t) U HH UP).
   assert (MIR : forall u v, half_square W (terms p) (- u) v = half_square W (terms p) u v)
     by (intros; unfold half_square; do 2 f_equal; lia).
   fold W in X1, X2, X3, X4. rewrite MIR in X3, X4. rewrite opp_IZR in X3, X4. unfold Rdiv in X3, X4.
@@ -162,25 +154,20 @@ Proof. unfold dot_below. cbv zeta. fold W U. intros T. apply andb_prop in T as [
     lra. Qed.
 End Right.
 
-Lemma sound_step_ok p : sound_step p = true -> ((0 <= precision p)%Z /\ (0 < q_num p)%Z /\ (q_num p <= q_den p)%Z
-  /\ (0 < sigma_num p)%Z /\ (0 < sigma_den p)%Z /\ (0 <= terms p)%Z /\ (1 <= far p)%Z) /\ 0 < q_of p <= 1 /\ 0 < sigma_of p.
-Proof. unfold sound_step. intros T. repeat (apply andb_prop in T as [T ?]).
-  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
-  split; [repeat split; auto|]. split; [now apply q_range|now apply sigma_gt0]. Qed.
 Theorem by_event_ok p b : by_event p b = true -> 0 < q_of p <= 1 /\ 0 < sigma_of p /\ 
   match direction b with
   | Above => curve (in_order p) (q_of p) (/ sigma_of p) (exp (epsilon_of b)) <= IZR (bound b) / unit_of b
   | Below => exists t, IZR (bound b) / unit_of b <= gain (in_order p) (q_of p) (/ sigma_of p) t (exp (epsilon_of b))
   end.
 Proof. unfold by_event. cbv zeta. intros T. apply andb_prop in T as [T SC]. do 4 (apply andb_prop in T as [T ?]).
-  destruct (sound_step_ok p T) as [[HW [Hqn [Hqd [Hsn [Hsd [Ht Hf]]]]]] [Q Sg]]. clear T.
+  rename T into SS. destruct (sound_step_ok p SS) as [[HW [Hqn [Hqd [Hsn [Hsd [Ht Hf]]]]]] [Q Sg]].
   repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
   repeat (split; auto). set (W := precision p) in *.
-  assert (M := m_gt0 p Hsn Hsd). assert (SR := s_gt0 p HW). fold W in SR.
+  assert (M := m_gt0 p SS). assert (SR := unit_gt0 (precision p) HW). fold W in SR.
   destruct (expo_ok W HW (terms p) (quotient_range W (eps_num b) (eps_den b)) (epsilon_of b) Ht
     (quotient_range_ok W HW (eps_num b) (eps_den b) ltac:(auto) ltac:(auto))) as [[E0 [E1 E2]] E3].
-  set (E := expo _ _ _) in *. assert (US : IZR (2 ^ W) = IZR (unit W)) by exact (unit_s p). rewrite US in E1, E2.
-  assert (X := exp_pos (epsilon_of b)). assert (HH := half_ok p HW Ht Hf).
+  set (E := expo _ _ _) in *. assert (US : IZR (2 ^ W) = IZR (unit W)) by exact (unit_pow (precision p)). rewrite US in E1, E2.
+  assert (X := exp_pos (epsilon_of b)). assert (HH := half_ok p SS).
   assert (BU : IZR (bound b * unit (W - bits b)) / IZR (unit W) = IZR (bound b) / unit_of b).
   { unfold unit_of. assert (BP : 0 < IZR (2 ^ bits b)) by (apply IZR_lt, Z.pow_pos_nonneg; lia).
     assert (UW : IZR (unit W) = IZR (unit (W - bits b)) * IZR (2 ^ bits b)).
@@ -188,15 +175,13 @@ Proof. unfold by_event. cbv zeta. intros T. apply andb_prop in T as [T SC]. do 4
     assert (0 < IZR (unit (W - bits b))) by (apply IZR_lt; rewrite unit_ok by lia; apply Z.pow_pos_nonneg; lia).
     rewrite UW, mult_IZR. field; lra. }
   destruct (tests p) as [|t [|]]; try discriminate. destruct (direction b).
-  - assert (D := proj2 (dot_ok p HW Hqn Hqd Hsn Hsd Ht (half_range p) (fst E) t _ HH E0 SC)). fold W in D. rewrite BU in D.
+  - assert (D := proj2 (dot_ok p SS (half_range p) (fst E) t _ HH E0 SC)). fold W in D. rewrite BU in D.
     eapply Rle_trans; [|exact D].
-    apply (curve_antitone line (pair_P (in_order p) (q_of p) (/ sigma_of p)) (pair_Q (in_order p) (q_of p) (/ sigma_of p))).
-    + intros x. apply (pair_ge0 _ _ Q).
-    + intros; now apply curve_int.
-    + split; [apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat]|].
+    apply (curve_is_curve _ _ Q M (in_order p)).
+    split; [apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat]|].
       apply Rmult_le_reg_r with (IZR (unit W)); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
   - assert (S0 : (0 <= snd E)%Z) by (apply le_IZR; nra).
-    assert (D := dot_below_ok p HW Hqn Hqd Hsn Hsd Ht (half_range p) (snd E) t _ HH S0 SC). fold W in D. rewrite BU in D.
+    assert (D := dot_below_ok p SS (half_range p) (snd E) t _ HH S0 SC). fold W in D. rewrite BU in D.
     eexists. eapply Rle_trans; [exact D|]. apply gain_falls; auto.
     apply Rmult_le_reg_r with (IZR (unit W)); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
 
@@ -226,8 +211,8 @@ Let gains (ts : list Z) (e : R) (y : R) := y <= 0 \/ exists t, In t ts /\ y <= g
 Lemma two_dots a t d x f : (0 <= a)%Z -> s * x <= IZR a -> s * f <= IZR d -> dot_below p (half_range p) a t d = true ->
   f <= gain (in_order p) q m (IZR t / s) x.
 Proof. intros A X D T. destruct (sound_step_ok p sound) as [[HW [Hqn [Hqd [Hsn [Hsd [Ht Hf]]]]]] [Q Sg]].
-  assert (SR : 0 < s) by exact (s_gt0 p HW).
-  assert (K := dot_below_ok p HW Hqn Hqd Hsn Hsd Ht (half_range p) a t d (half_ok p HW Ht Hf) A T). fold W in K. fold U in K. fold s q m in K.
+  assert (SR : 0 < s) by exact (unit_gt0 W HW).
+  assert (K := dot_below_ok p sound (half_range p) a t d (half_ok p sound) A T). fold W in K. fold U in K. fold s q m in K.
   apply Rle_trans with (IZR d / s); [apply Rmult_le_reg_r with s; auto; unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra|].
   eapply Rle_trans; [exact K|]. apply gain_falls; auto. apply Rmult_le_reg_r with s; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
 Lemma between t K L a b x : a < b -> a <= x <= b -> K - a * L <= gain (in_order p) q m t a -> K - b * L <= gain (in_order p) q m t b ->
@@ -238,9 +223,9 @@ Lemma scan_below_ok l : nnv l -> forall ts i F G a d, s * exp (h * IZR (i + Z.of
   scan_below p (half_range p) r up top l ts = Some (F, G, a, d) ->
   F = sumv l /\ IZR G <= s * E (fun z => exp (h * IZR i - z)) (atoms h u i l) /\ s * exp (h * IZR i) <= IZR a
   /\ s * E (w (h * IZR i)) (atoms h u i l) <= IZR d /\ forall e, h * IZR i <= e -> gains ts e (E (w e) (atoms h u i l)).
-Proof. intros V. destruct (sound_step_ok p sound) as [[HW _] _]. assert (SR : 0 < s) by exact (s_gt0 p HW).
-  assert (UR : 0 < u) by exact (u_gt0 p B HB). assert (UPE : IZR up * u = s) by exact (up_ok p B HB).
-  assert (US : IZR (2 ^ W) = s) by exact (unit_s p).
+Proof. intros V. destruct (sound_step_ok p sound) as [[HW _] _]. assert (SR : 0 < s) by exact (unit_gt0 W HW).
+  assert (UR : 0 < u) by exact (u_gt0 W B HB). assert (UPE : IZR up * u = s) by exact (up_ok W B HB).
+  assert (US : IZR (2 ^ W) = s) by exact (unit_pow (precision p)).
   induction V as [|k l Hk V IH]; intros ts i F G a d Ht T; destruct ts as [|t ts]; cbn [scan_below] in T; try discriminate.
   - injection T as <- <- <- <-. cbn [sumv atoms E length Z.of_nat] in *. rewrite Z.add_0_r in Ht.
     repeat split; auto; try lra. intros; left; lra.
@@ -309,11 +294,11 @@ Proof. unfold covers_below. cbv zeta. intros T. apply andb_prop in T as [T SC]. 
   { match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end. apply Forall_forall; intros x Hx. apply Z.leb_le; auto. }
   set (W := precision p) in *. set (E1 := expo W (terms p) (quotient_range W h_num h_den)) in *.
   set (i := (low v + Z.of_nat (length (mass v)))%Z) in *. set (E2 := expo W (terms p) (quotient_range W (h_num * Z.abs i) h_den)) in *.
-  assert (UE := unit_s p). fold W in UE.
-  assert (UP : (0 < unit W)%Z) by (apply U_pos; auto). assert (UR := IZR_lt _ _ UP).
+  assert (UE := unit_pow (precision p)). fold W in UE.
+  assert (UP : (0 < unit W)%Z) by (apply unit_pos; auto). assert (UR := IZR_lt _ _ UP).
   destruct (expo_ok W HW (terms p) (quotient_range W h_num h_den) h Ht (quotient_range_ok W HW h_num h_den ltac:(lia) ltac:(auto))) as [A1 A2].
   fold E1 in A1, A2. rewrite <- unit_ok in A2 by auto.
-  destruct (holds_inverse p HW E1 (exp h) A1 ltac:(lia) (exp_pos _)) as [B1 B2]. fold W in B1, B2. rewrite <- exp_Ropp in B1, B2.
+  destruct (holds_inverse (precision p) HW E1 (exp h) A1 ltac:(lia) (exp_pos _)) as [B1 B2]. fold W in B1, B2. rewrite <- exp_Ropp in B1, B2.
   assert (HE2 : holds W E2 (exp (h * IZR (Z.abs i))) /\ (2 ^ W <= fst E2)%Z).
   { apply expo_ok; auto. replace (h * IZR (Z.abs i)) with (IZR (h_num * Z.abs i) / IZR h_den) by (unfold h; rewrite mult_IZR; field; lra).
     apply quotient_range_ok; auto. nia. }
@@ -322,7 +307,7 @@ Proof. unfold covers_below. cbv zeta. intros T. apply andb_prop in T as [T SC]. 
   assert (TP : IZR (unit W) * exp (h * IZR i) <= IZR top).
   { unfold top. destruct (Z.leb_spec 0 i) as [G0|G0].
     - rewrite Z.abs_eq in D1 by auto. destruct D1 as [_ [_ D1]]. rewrite UE in D1. auto.
-    - rewrite Z.abs_neq, opp_IZR in D1 by lia. destruct (holds_inverse p HW E2 _ D1 ltac:(lia) (exp_pos _)) as [_ K]. fold W in K.
+    - rewrite Z.abs_neq, opp_IZR in D1 by lia. destruct (holds_inverse (precision p) HW E2 _ D1 ltac:(lia) (exp_pos _)) as [_ K]. fold W in K.
       rewrite <- exp_Ropp in K. now replace (- (h * - IZR i)) with (h * IZR i) in K by ring. }
   assert (HB : (0 < B <= precision p)%Z) by (split; auto).
   assert (R0 : (0 <= unit W * unit W / snd E1)%Z).
@@ -331,7 +316,7 @@ Proof. unfold covers_below. cbv zeta. intros T. apply andb_prop in T as [T SC]. 
     (conj R0 (conj B1 B2)) Hh (mass v) NV ts (low v) F G a d TP S).
   destruct K as [EF [_ [EA [ED EE]]]]. assert (UB : unit B = (2 ^ B)%Z) by (apply unit_ok). fold W in EA, ED. rewrite UB in *.
   assert (BP : 0 < IZR (2 ^ B)) by (apply IZR_lt, Z.pow_pos_nonneg; lia). set (u := IZR (2 ^ B)) in *.
-  assert (UPE : IZR (unit (W - B)) * u = IZR (unit W)) by (unfold u; rewrite <- UB; exact (up_ok p B HB)).
+  assert (UPE : IZR (unit (W - B)) * u = IZR (unit W)) by (unfold u; rewrite <- UB; exact (up_ok W B HB)).
   assert (FE : IZR (unit W) * (IZR F / u) <= IZR (F * unit (W - B))) by (rewrite mult_IZR, <- UPE; right; field; lra).
   assert (IV : IZR (inf v) = 0) by (match goal with X : inf v = _ |- _ => rewrite X end; auto).
   assert (Z0 : IZR (unit W) * 0 <= IZR 0) by lra.
@@ -346,7 +331,7 @@ Proof. unfold covers_below. cbv zeta. intros T. apply andb_prop in T as [T SC]. 
   - split; cbn [law_of fst snd]; [now apply nn_atoms|]. rewrite IV. unfold Rdiv; lra.
   - unfold tot, law_of; cbn [fst snd]. rewrite E_one_atoms, <- EF, IV by auto.
     assert (G1 : gain (in_order p) (q_of p) (/ sigma_of p) (IZR t / IZR (unit W)) 0 <= 1).
-    { assert (MG := m_gt0 p Hsn Hsd). refine (line_le _ _ _ _ _ (gain_int _ _ _ _ _) (pair_P_int (q_of p) (/ sigma_of p) (in_order p))).
+    { assert (MG := m_gt0 p SS). refine (line_le _ _ _ _ _ (gain_int _ _ _ _ _) (pair_P_int (q_of p) (/ sigma_of p) (in_order p))).
       intros x. cbv beta. assert (X := event_range (in_order p) (IZR t / IZR (unit W)) x).
       assert (Y := proj1 (pair_ge0 (q_of p) (/ sigma_of p) Q (in_order p) x)). nra. }
     unfold Rdiv at 1. lra.

@@ -8,7 +8,7 @@
    What is trusted when the program says "accepted": Coq's extraction, these files of directives, zarith, the OCaml
    compiler, and that checker_main.ml prints what `answer` gives. *)
 Require Import String Reals ZArith List Lia Bool.
-From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events.
+From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events Guaranteed.
 Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNativeString.
 Import ListNotations.
 Open Scope Z_scope.
@@ -65,45 +65,48 @@ Proof. intros HP HQ HK HD HA Hd Hb n H. apply HS_dp in H. rewrite pow_exact in H
   assert (NK : (0 < n)%nat) by apply Pos2Nat.is_pos. destruct n; [lia|]. now inversion N. Qed.
 
 (* ---------- the whole program ---------- *)
-(* For each kind: nothing more (its law is given), or a sampled Gaussian step that its law must be found above (below). *)
-Definition same_order (o : option order) (g : gaussian_step) : bool :=
-  match o, in_order g with Some Remove, Remove | Some Add, Add => true | _, _ => false end.
-Definition found (o : option order) (p : problem) (k : kind) (g : gaussian_step) : bool :=
-  match direction p with Above => true | Below => false end && same_order o g
-  && covers g (h_num p) (h_den p) (bits p) (step_law k).
-Definition found_below (o : option order) (p : problem) (k : kind) (g : gaussian_step) : bool :=
-  match direction p with Above => false | Below => true end && same_order o g
-  && covers_below g (h_num p) (h_den p) (bits p) (step_law k).
-Fixpoint all_found (f : kind -> gaussian_step -> bool) (ks : list kind) (gs : list (option gaussian_step)) : bool :=
-  match ks, gs with
+(* For each kind: nothing more (its law is given), or a step that its law must be found above (below): a sampled Gaussian,
+   or above one of which a guarantee is stated. *)
+Inductive stated := Gaussian (g : gaussian_step) | Guarantee (g : guaranteed_step).
+Definition order_of (s : stated) : order := match s with Gaussian g => in_order g | Guarantee g => g_order g end.
+Definition same_order (o : option order) (s : stated) : bool :=
+  match o, order_of s with Some Remove, Remove | Some Add, Add => true | _, _ => false end.
+Definition found (o : option order) (p : problem) (k : kind) (s : stated) : bool :=
+  match direction p with Above => true | Below => false end && same_order o s
+  && match s with Gaussian g => covers g | Guarantee g => covers_guarantee g end (h_num p) (h_den p) (bits p) (step_law k).
+Definition found_below (o : option order) (p : problem) (k : kind) (s : stated) : bool :=
+  match direction p with Above => false | Below => true end && same_order o s
+  && match s with Gaussian g => covers_below g (h_num p) (h_den p) (bits p) (step_law k) | Guarantee _ => false end.
+Fixpoint all_found (f : kind -> stated -> bool) (ks : list kind) (ss : list (option stated)) : bool :=
+  match ks, ss with
   | [], [] => true
-  | _ :: ks, None :: gs => all_found f ks gs
-  | k :: ks, Some g :: gs => f k g && all_found f ks gs
+  | _ :: ks, None :: ss => all_found f ks ss
+  | k :: ks, Some s :: ss => f k s && all_found f ks ss
   | _, _ => false
   end.
-Definition decide (o : option order) (p : problem) (gs : list (option gaussian_step)) : bool :=
-  accept_N p && all_found (found o p) (kinds p) gs.
-Definition decide_below (o : option order) (p : problem) (gs : list (option gaussian_step)) : bool :=
-  accept_N p && all_found (found_below o p) (kinds p) gs.
+Definition decide (o : option order) (p : problem) (ss : list (option stated)) : bool :=
+  accept_N p && all_found (found o p) (kinds p) ss.
+Definition decide_below (o : option order) (p : problem) (ss : list (option stated)) : bool :=
+  accept_N p && all_found (found_below o p) (kinds p) ss.
 (* With no kinds: one Gaussian step at eps, by one event. *)
-Definition decide_event (o : option order) (p : problem) (g : gaussian_step) : bool := same_order o g && by_event g p.
-Definition judge (o : option order) (p : problem) (gs : list (option gaussian_step)) : bool :=
-  match kinds p, gs with
-  | [], [Some g] => decide_event o p g
+Definition decide_event (o : option order) (p : problem) (g : gaussian_step) : bool := same_order o (Gaussian g) && by_event g p.
+Definition judge (o : option order) (p : problem) (ss : list (option stated)) : bool :=
+  match kinds p, ss with
+  | [], [Some (Gaussian g)] => decide_event o p g
   | [], _ => false
-  | _, _ => match direction p with Above => decide o p gs | Below => decide_below o p gs end
+  | _, _ => match direction p with Above => decide o p ss | Below => decide_below o p ss end
   end.
-Lemma judge_above o p gs : kinds p <> [] -> direction p = Above -> judge o p gs = decide o p gs.
-Proof. unfold judge. intros N D. rewrite D. now destruct (kinds p), gs as [|[]]. Qed.
-Lemma judge_below o p gs : kinds p <> [] -> direction p = Below -> judge o p gs = decide_below o p gs.
-Proof. unfold judge. intros N D. rewrite D. now destruct (kinds p), gs as [|[]]. Qed.
-Lemma same_order_ok o g : same_order (Some o) g = true -> in_order g = o.
-Proof. unfold same_order. destruct o, (in_order g); auto; discriminate. Qed.
-Lemma found_ok o p k g : found (Some o) p k g = true -> direction p = Above /\ in_order g = o
-  /\ covers g (h_num p) (h_den p) (bits p) (step_law k) = true.
+Lemma judge_above o p ss : kinds p <> [] -> direction p = Above -> judge o p ss = decide o p ss.
+Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[]|]]. Qed.
+Lemma judge_below o p ss : kinds p <> [] -> direction p = Below -> judge o p ss = decide_below o p ss.
+Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[]|]]. Qed.
+Lemma same_order_ok o s : same_order (Some o) s = true -> order_of s = o.
+Proof. unfold same_order. destruct o, (order_of s); auto; discriminate. Qed.
+Lemma found_ok o p k s : found (Some o) p k s = true -> direction p = Above /\ order_of s = o
+  /\ match s with Gaussian g => covers g | Guarantee g => covers_guarantee g end (h_num p) (h_den p) (bits p) (step_law k) = true.
 Proof. unfold found. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
   apply same_order_ok in O. destruct (direction p); auto; discriminate. Qed.
-Lemma found_below_ok o p k g : found_below (Some o) p k g = true -> direction p = Below /\ in_order g = o
+Lemma found_below_ok o p k g : found_below (Some o) p k (Gaussian g) = true -> direction p = Below /\ in_order g = o
   /\ covers_below g (h_num p) (h_den p) (bits p) (step_law k) = true.
 Proof. unfold found_below. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
   apply same_order_ok in O. destruct (direction p); auto; discriminate. Qed.
@@ -112,25 +115,27 @@ Proof. unfold found_below. intros H. apply andb_prop in H as [H C]. apply andb_p
 Definition told_kind (k : kind) : string * list Z :=
   ("kind"%string, count k :: low (step_law k) :: inf (step_law k) :: mass (step_law k)).
 Definition told_hint (t : hint) : string * list Z := ("hint"%string, [first_index t; last_index t; sum t; infinity t]).
-Definition told_step (g : option gaussian_step) : string * list Z :=
-  match g with
+Definition told_step (s : option stated) : string * list Z :=
+  match s with
   | None => ("given"%string, [])
-  | Some g => (match in_order g with Remove => "sampled-remove" | Add => "sampled-add" end%string,
+  | Some (Gaussian g) => (match in_order g with Remove => "sampled-remove" | Add => "sampled-add" end%string,
       q_num g :: q_den g :: sigma_num g :: sigma_den g :: precision g :: terms g :: far g :: tests g)
+  | Some (Guarantee g) => (match g_order g with Remove => "guarantee-remove" | Add => "guarantee-add" end%string,
+      [g_q_num g; g_q_den g; g_eps_num g; g_eps_den g; g_delta_num g; g_delta_den g; g_precision g; g_terms g])
   end.
-Definition told (o : option order) (p : problem) (gs : list (option gaussian_step)) : list (string * list Z) :=
+Definition told (o : option order) (p : problem) (ss : list (option stated)) : list (string * list Z) :=
   (match direction p with Above => "above" | Below => "below" end%string, []) :: ("bits"%string, [bits p])
   :: ("epsilon"%string, [eps_num p; eps_den p]) :: ("step"%string, [h_num p; h_den p]) :: map told_kind (kinds p)
   ++ map told_hint (hints p) ++ ("bound"%string, [bound p])
   :: (match o with Some Remove => "order-remove" | Some Add => "order-add" | None => "order-none" end%string, [])
-  :: map told_step gs.
+  :: map told_step ss.
 
 Lemma told_kind_one k k' : told_kind k = told_kind k' -> k = k'.
 Proof. destruct k as [c [l m i]], k' as [c' [l' m' i']]. cbn. intros E. injection E. intros; subst; auto. Qed.
 Lemma told_hint_one t t' : told_hint t = told_hint t' -> t = t'.
 Proof. destruct t, t'. cbn. intros E. injection E. intros; subst; auto. Qed.
-Lemma told_step_one g g' : told_step g = told_step g' -> g = g'.
-Proof. destruct g as [[[] ]|], g' as [[[] ]|]; cbn; intros E; try discriminate; auto; injection E; intros; subst; auto. Qed.
+Lemma told_step_one s s' : told_step s = told_step s' -> s = s'.
+Proof. destruct s as [[[[]]|[[]]]|], s' as [[[[]]|[[]]]|]; cbn; intros E; try discriminate; auto; injection E; intros; subst; auto. Qed.
 Lemma map_one {T U} (f : T -> U) : (forall x y, f x = f y -> x = y) -> forall l l', map f l = map f l' -> l = l'.
 Proof. intros H. induction l as [|x l IH]; intros [|y l'] E; try discriminate; auto. injection E as E1 E2. f_equal; auto. Qed.
 (* a list of rows of one name, and what comes after them *)
@@ -142,7 +147,7 @@ Proof. intros N H. induction l as [|x l IH]; intros [|y l'] r r' D E; cbn [map a
   - exfalso. subst r. destruct r'; [easy|]. destruct D as [D _]. now rewrite N in D.
   - exfalso. subst r'. destruct r; [easy|]. destruct D as [_ D]. now rewrite N in D.
   - injection E as E1 E2. destruct (IH l' r r' D E2) as [E3 E4]. split; auto. f_equal; auto. Qed.
-Theorem told_all o p gs o' p' gs' : told o p gs = told o' p' gs' -> o = o' /\ p = p' /\ gs = gs'.
+Theorem told_all o p ss o' p' ss' : told o p ss = told o' p' ss' -> o = o' /\ p = p' /\ ss = ss'.
 Proof. destruct p as [s B en ed hn hd ks hs b], p' as [s' B' en' ed' hn' hd' ks' hs' b']. unfold told. cbn [direction bits eps_num eps_den h_num h_den kinds hints bound].
   intros E. injection E as E0 E1 E2 E3 E4 E5 E6.
   apply (rows_one told_kind "kind"%string (fun _ => eq_refl) told_kind_one) in E6 as [E6 E7].
@@ -153,8 +158,8 @@ Proof. destruct p as [s B en ed hn hd ks hs b], p' as [s' B' en' ed' hn' hd' ks'
   subst; auto. Qed.
 
 (* What the program prints: which problem it decided, and how. *)
-Definition answer (o : option order) (p : problem) (gs : list (option gaussian_step)) := (told o p gs, judge o p gs).
-Theorem answer_ok o p gs o' p' gs' : answer o p gs = (told o' p' gs', true) -> judge o' p' gs' = true.
+Definition answer (o : option order) (p : problem) (ss : list (option stated)) := (told o p ss, judge o p ss).
+Theorem answer_ok o p ss o' p' ss' : answer o p ss = (told o' p' ss', true) -> judge o' p' ss' = true.
 Proof. unfold answer. intros E. assert (E1 := f_equal fst E). assert (E2 := f_equal snd E). cbn [fst snd] in E1, E2.
   destruct (told_all _ _ _ _ _ _ E1) as [-> [-> ->]]. exact E2. Qed.
 

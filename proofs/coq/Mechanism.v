@@ -11,7 +11,7 @@
      dp_sgd_ghost: a record that contributes nothing is as good as none, so that zeroing one out is covered, too;
      dp_sgd_permutation: the order of the records does not matter. *)
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Extract.
+From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Guaranteed Extract.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -28,85 +28,147 @@ Definition plan_of (g : gaussian_step) := {| rate := q_of g; noise := sigma_of g
 Fixpoint plans_of (ks : list kind) (gs : list gaussian_step) : list plan :=
   match ks, gs with k :: ks, g :: gs => repeat (plan_of g) (Z.to_nat (count k)) ++ plans_of ks gs | _, _ => [] end.
 
-(* What the program found of a plan: its law is above that of a sampled Gaussian step, for a record o. *)
-Definition covered (o : order) (s : plan * law) := let (a, B) := s in
-  nonneg B /\ 1 <= tot B /\ 0 < rate a <= 1 /\ 0 < noise a /\ forall e, curve o (rate a) (/ noise a) (exp e) <= delta e B.
 
+(* ---------- steps of any kinds, with outputs of any kind ---------- *)
+(* What is stated of a step: its hockey-stick divergences, as a curve in e^eps. *)
+Definition curve_of (s : stated) : R -> R :=
+  match s with
+  | Gaussian g => curve (in_order g) (q_of g) (/ sigma_of g)
+  | Guarantee g => guaranteed (g_order g) (g_q g) (g_eps g) (g_delta g)
+  end.
+Definition sane (s : stated) : Prop :=
+  match s with
+  | Gaussian g => 0 < q_of g <= 1 /\ 0 < sigma_of g
+  | Guarantee g => 0 < g_q g <= 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1
+  end.
+(* count steps of each kind, in turn *)
+Fixpoint steps_stated (ks : list kind) (ss : list stated) : list stated :=
+  match ks, ss with k :: ks, s :: ss => repeat s (Z.to_nat (count k)) ++ steps_stated ks ss | _, _ => [] end.
+(* P and Q are densities of outputs, and the curve bounds P - e^eps Q of every test *)
+Definition within_curve {T} (A : integral T) (C : R -> R) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
+  is_int A P 1 /\ forall e, upto A (fun y => pos (P y - exp e * Q y)) (C (exp e)).
+(* What the program found: an integer law is above the curve. *)
+Definition covered (o : order) (s : stated * law) := let (a, B) := s in
+  order_of a = o /\ sane a /\ nonneg B /\ 1 <= tot B /\ forall e, curve_of a (exp e) <= delta e B.
 Lemma repeat_map {T U} (f : T -> U) a n : map f (repeat a n) = repeat (f a) n.
 Proof. induction n as [|n IH]; simpl; [auto|now rewrite IH]. Qed.
+Section Steps.
+Context {T : Type} (A : integral T) (P Q : list T -> T -> R) (o : order) (p : problem) (ss plans : list stated).
+Hypothesis above : direction p = Above.
+Hypothesis some_kind : kinds p <> [].
+Hypothesis judged : judge (Some o) p (map Some ss) = true.
+Hypothesis planned : Permutation (steps_stated (kinds p) ss) plans.
+(* after the outputs h *)
+Hypothesis each : forall s h, nth_error plans (length h) = Some s -> order_of s = o -> sane s -> within_curve A (curve_of s) (P h) (Q h).
+Lemma decided : decide (Some o) p (map Some ss) = true.
+Proof. now rewrite <- judge_above. Qed.
+Lemma accepted : accept_N p = true.
+Proof. assert (F := decided). now apply andb_prop in F as [? _]. Qed.
+(* steps and laws, in pairs *)
+Lemma paired : exists steps, Forall (covered o) steps /\ map fst steps = steps_stated (kinds p) ss /\ map snd steps = steps_of p.
+Proof. assert (F := decided). apply andb_prop in F as [_ F]. unfold steps_of.
+  clear some_kind judged planned. revert F. generalize (kinds p) as ks. induction ss as [|s ss' IH]; intros [|k ks] F; try discriminate.
+  - exists []. auto.
+  - cbn [all_found map] in F. apply andb_prop in F as [F R]. destruct (IH ks R) as [steps [S1 [S2 S3]]].
+    destruct (found_ok _ _ _ _ F) as [_ [O C]].
+    exists (repeat (s, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
+    cbn [steps_stated laws_of flat_map]. rewrite !map_app, !repeat_map, S2, S3. split; [|auto]. apply Forall_app; split; auto. apply Forall_forall. intros z Hz.
+    apply repeat_spec in Hz; subst z. split; [exact O|]. destruct s as [g|g].
+    + destruct (covers_ok _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]]. exact (conj (conj C3 C4) (conj C1 (conj C2 C5))).
+    + assert (SG : sound_guarantee g = true) by (unfold covers_guarantee in C; apply andb_prop in C as [C _]; now apply andb_prop in C as [C _]).
+      exact (conj (proj2 (sound_guarantee_ok g SG)) (covers_guarantee_ok g SG _ _ _ _ C)). Qed.
+Lemma all_steps steps : Forall (covered o) steps -> forall before h, plans = before ++ map fst steps ->
+  length h = length before -> all_bounded A P Q (map snd steps) h.
+Proof. intros F. induction F as [|[a B] steps C F IH]; intros before h E L; [simpl; auto|]. cbn [map fst snd all_bounded] in *.
+  assert (NT : nth_error plans (length h) = Some a) by (rewrite E, L, nth_error_app2, Nat.sub_diag by lia; reflexivity).
+  destruct C as [O [Sa [_ [Ht HC]]]]. split.
+  - destruct (each a h NT O Sa) as [P0 [Q0 [P1 H]]]. split; [auto|split; [auto|split]].
+    + apply (upto_le _ _ (P h) 1); [intros; lra|auto|]. now apply upto_int.
+    + intros e. eapply upto_le; [intros y; apply Rle_refl|exact (HC e)|apply H].
+  - intros y. apply (IH (before ++ [a])); [rewrite <- app_assoc; exact E|rewrite app_length; simpl; lia]. Qed.
+Theorem steps_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect A P test (length plans) [] u -> expect A Q test (length plans) [] v ->
+  u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros test u v Ht HU HV. destruct paired as [steps [C [SP SL]]]. rewrite <- SP in planned.
+  destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E R]]. assert (C' : Forall (covered o) all).
+  { rewrite Forall_forall in *. intros s Hs. apply C. now apply (Permutation_in s (Permutation_sym R)). }
+  rewrite E, map_length, <- (map_length snd) in HU, HV.
+  apply (adaptive_test A P Q test (map snd all)); auto.
+  - apply Forall_forall. intros B HB. apply in_map_iff in HB as [[a B'] [<- HB]]. rewrite Forall_forall in C'.
+    exact (proj1 (proj2 (proj2 (C' _ HB)))).
+  - apply (all_steps all C' []); auto.
+  - eapply Rle_trans; [right|exact (accepted_above p accepted above)]. unfold composed. rewrite <- SL.
+    apply compose_permutation. apply Permutation_map. now apply Permutation_sym. Qed.
+End Steps.
 
-Section Step.
-Context {X : Type} {d : nat} (f : X -> vec d) (x : X) (D : list X) (o : order) (a : plan) (B : law).
-Hypothesis Hf : forall x, norm (f x) <= 1.
-Hypothesis HB : covered o (a, B).
-Let M (b : list X) := normals (noise a) (total f b).
-Let P := sampled (rate a) M.
-Lemma one_step : bounded_by (space d) (P (match o with Remove => x :: D | Add => D end))
-                                      (P (match o with Remove => D | Add => x :: D end)) B.
-Proof. destruct HB as [_ [Ht [Hq [Hs HC]]]]. assert (V := Rinv_0_lt_compat _ Hs).
-  assert (M0 : forall b y, 0 <= M b y) by (intros; now apply normals_ge0).
-  assert (M1 : forall b, is_int (space d) (M b) 1) by (intros; now apply normals_int).
-  assert (P0 : forall D y, 0 <= P D y) by (intros; now apply sampled_ge0).
-  assert (P1 : forall D, upto (space d) (P D) (tot B)).
-  { intros D'. apply (upto_le _ _ (P D') 1); [intros; lra|auto|]. apply upto_int. now apply sampled_int. }
-  repeat split; auto. intros e. specialize (HC e). destruct o; cbn [curve] in HC.
-  - eapply upto_le; [intros y; apply Rle_refl|exact HC|]. unfold P.
-    apply (sampled_remove (space d) (rate a) M Hq (stick (/ noise a))); [intros; now apply stick_ge0|].
-    intros b z c. unfold M; cbn [total]. rewrite (plus_comm (f z)). now apply gaussian_space.
-  - eapply upto_le; [intros y; apply Rle_refl|exact HC|]. unfold P.
-    apply (sampled_add (space d) (rate a) M Hq M0 (stick (/ noise a))); [intros; now apply stick_ge0|left; apply exp_pos|].
-    intros b z c. unfold M; cbn [total]. assert (N : norm (opp_vec (f z)) <= 1) by (unfold norm; rewrite squares_opp; apply Hf).
-    assert (K := gaussian_space (noise a) Hs d (plus_vec (f z) (total f b)) _ c N). now rewrite plus_opp in K. Qed.
-End Step.
+(* ---------- a step on a random batch ---------- *)
+Lemma sampled_within {X T} (A : integral T) o q (c : R -> R) (M : list X -> T -> R) x D : 0 < q <= 1 -> (forall a, 0 <= c a) ->
+  (forall b y, 0 <= M b y) -> (forall b, is_int A (M b) 1) ->
+  (forall b x a, upto A (fun y => pos (M (x :: b) y - a * M b y)) (c a)) -> (forall b x a, upto A (fun y => pos (M b y - a * M (x :: b) y)) (c a)) ->
+  within_curve A (match o with Remove => remove_curve q c | Add => add_curve q c end)
+    (sampled q M (match o with Remove => x :: D | Add => D end)) (sampled q M (match o with Remove => D | Add => x :: D end)).
+Proof. intros Hq c0 M0 M1 H1 H2. repeat split; [intros; now apply sampled_ge0|intros; now apply sampled_ge0|now apply sampled_int|].
+  intros e. destruct o.
+  - now apply (sampled_remove A q M Hq c).
+  - apply (sampled_add A q M Hq M0 c); auto. left; apply exp_pos. Qed.
+(* normal noise on a query that one record changes by a vector of norm at most 1 *)
+Definition unit_change {X d} (F : list X -> vec d) := forall b x, exists w, norm w <= 1 /\ F (x :: b) = plus_vec (F b) w.
+Lemma total_change {X d} (f : X -> vec d) : (forall x, norm (f x) <= 1) -> unit_change (total f).
+Proof. intros H b x. exists (f x). split; auto. apply plus_comm. Qed.
+Lemma gaussian_batches {X d} (F : list X -> vec d) sigma s a : unit_change F -> 0 < s <= sigma -> forall b x,
+  let M b := normals sigma (F b) in upto (space d) (fun y => pos (M (x :: b) y - a * M b y)) (stick (/ s) a)
+  /\ upto (space d) (fun y => pos (M b y - a * M (x :: b) y)) (stick (/ s) a).
+Proof. intros HF [S0 S1] b x M. assert (Hs : 0 < sigma) by lra. assert (V := Rinv_0_lt_compat _ Hs). destruct (HF b x) as [w [Hw E]].
+  assert (K : stick (/ sigma) a <= stick (/ s) a) by (apply stick_mono; auto; apply Rinv_le_contravar; lra).
+  split; (eapply upto_le; [intros y; apply Rle_refl|exact K|]); unfold M; rewrite E.
+  - now apply gaussian_space.
+  - assert (N : norm (opp_vec w) <= 1) by (unfold norm; rewrite squares_opp; apply Hw).
+    assert (G := gaussian_space sigma Hs d (plus_vec w (F b)) _ a N). rewrite plus_opp in G. now rewrite (plus_comm (F b)). Qed.
 
+Definition gaussian (g : gaussian_step) := Some (Gaussian g).
 Section Private.
 Context {X : Type} {d : nat} (query : list (vec d) -> X -> vec d) (x : X) (D : list X) (o : order).
 Variables (p : problem) (gs : list gaussian_step) (plans : list plan).
 Hypothesis bounded_query : forall h x, norm (query h x) <= 1.
 Hypothesis above : direction p = Above.
 Hypothesis some_kind : kinds p <> [].
-Hypothesis judged : judge (Some o) p (map Some gs) = true.
+Hypothesis judged : judge (Some o) p (map gaussian gs) = true.
 Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
 (* the densities with the record and without it, in the order of the divergence *)
 Definition first := mechanism plans query (match o with Remove => x :: D | Add => D end).
 Definition second := mechanism plans query (match o with Remove => D | Add => x :: D end).
-
-Lemma decided : decide (Some o) p (map Some gs) = true.
-Proof. now rewrite <- judge_above. Qed.
-Lemma accepted : accept_N p = true.
-Proof. assert (F := decided). now apply andb_prop in F as [? _]. Qed.
-(* plans and laws of all steps, in pairs *)
-Lemma paired : exists steps, Forall (covered o) steps /\ map fst steps = plans_of (kinds p) gs /\ map snd steps = steps_of p.
-Proof. assert (F := decided). apply andb_prop in F as [_ F]. unfold steps_of.
-  revert F. generalize (kinds p) as ks, gs as gs'. intros ks gs'. revert ks. induction gs' as [|g gs' IH]; intros [|k ks] F; try discriminate.
-  - exists []. auto.
-  - cbn [all_found map] in F. apply andb_prop in F as [F R]. destruct (IH ks R) as [steps [S1 [S2 S3]]].
-    destruct (found_ok _ _ _ _ F) as [_ [O C]].
-    exists (repeat (plan_of g, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
-    cbn [plans_of laws_of flat_map]. rewrite !map_app, !repeat_map, S2, S3. split; [|auto]. apply Forall_app; split; auto. apply Forall_forall. intros s Hs.
-    apply repeat_spec in Hs; subst s. destruct (covers_ok _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]]. rewrite O in C5.
-    exact (conj C1 (conj C2 (conj C3 (conj C4 C5)))). Qed.
-Lemma all_steps steps : Forall (covered o) steps -> forall before h, plans = before ++ map fst steps ->
-  length h = length before -> all_bounded (space d) first second (map snd steps) h.
-Proof. intros F. induction F as [|[a B] steps C F IH]; intros before h E L; [simpl; auto|]. cbn [map fst snd all_bounded] in *.
-  assert (NT : nth_error plans (length h) = Some a) by (rewrite E, L, nth_error_app2, Nat.sub_diag by lia; reflexivity).
-  split.
-  - unfold first, second, mechanism. rewrite NT. exact (one_step (query h) x D o a B (bounded_query h) C).
-  - intros y. apply (IH (before ++ [a])); [rewrite <- app_assoc; exact E|rewrite app_length; simpl; lia]. Qed.
+Definition plan_stated (s : stated) := match s with Gaussian g => plan_of g | Guarantee g => {| rate := g_q g; noise := 0 |} end.
+Lemma plans_stated ks : forall gs, plans_of ks gs = map plan_stated (steps_stated ks (map Gaussian gs)).
+Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [plans_of steps_stated map]; auto. now rewrite map_app, repeat_map, IH. Qed.
+Lemma all_gaussian ks s : forall gs, In s (steps_stated ks (map Gaussian gs)) -> exists g, s = Gaussian g.
+Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [steps_stated map]; intros H; try easy. apply in_app_or in H as [H|H]; [|eauto].
+  apply repeat_spec in H. eauto. Qed.
 Theorem sampled_gaussian_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect (space d) first test (length plans) [] u -> expect (space d) second test (length plans) [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
-Proof. intros test u v Ht HU HV. destruct paired as [steps [C [SP SL]]]. rewrite <- SP in planned.
-  destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E Q]]. assert (C' : Forall (covered o) all).
-  { rewrite Forall_forall in *. intros s Hs. apply C. now apply (Permutation_in s (Permutation_sym Q)). }
-  rewrite E, map_length, <- (map_length snd) in HU, HV.
-  apply (adaptive_test (space d) first second test (map snd all)); auto.
-  - apply Forall_forall. intros B HB. apply in_map_iff in HB as [[a B'] [<- HB]]. rewrite Forall_forall in C'.
-    exact (proj1 (C' _ HB)).
-  - apply (all_steps all C' []); auto.
-  - eapply Rle_trans; [right|exact (accepted_above p accepted above)]. unfold composed. rewrite <- SL.
-    apply compose_permutation. apply Permutation_map. now apply Permutation_sym. Qed.
+Proof. intros test u v Ht HU HV. rewrite plans_stated in planned.
+  destruct (Permutation_map_inv _ _ (Permutation_sym planned)) as [all [E R]].
+  rewrite E, map_length in HU, HV. assert (J : judge (Some o) p (map Some (map Gaussian gs)) = true) by (now rewrite map_map).
+  apply (steps_private (space d) first second o p (map Gaussian gs) all above some_kind J R) with (test := test); auto.
+  intros s h NT O Sa. destruct (all_gaussian _ s gs (Permutation_in s (Permutation_sym R) (nth_error_In _ _ NT))) as [g ->].
+  destruct Sa as [Hq Hs]. assert (V := Rinv_0_lt_compat _ Hs). unfold first, second, mechanism. rewrite E, nth_error_map, NT. cbn [option_map plan_stated plan_of rate noise].
+  cbn [curve_of order_of] in *. rewrite O. apply (sampled_within (space d) o (q_of g) (stick (/ sigma_of g))); auto.
+  - intros; now apply stick_ge0.
+  - intros; now apply normals_ge0.
+  - intros; now apply normals_int.
+  - intros b z a. apply (gaussian_batches (total (query h)) (sigma_of g) (sigma_of g) a (total_change _ (bounded_query h)) ltac:(lra) b z).
+  - intros b z a. apply (gaussian_batches (total (query h)) (sigma_of g) (sigma_of g) a (total_change _ (bounded_query h)) ltac:(lra) b z). Qed.
 End Private.
+
+(* A record that contributes nothing is as good as none: so zeroing one out is covered, too. *)
+Lemma total_ghost {X d} (f : X -> vec d) ghost b : f ghost = zeros d -> total f (ghost :: b) = total f b.
+Proof. intros H. cbn [total]. rewrite H. apply plus_zeros. Qed.
+Lemma sampled_ghost {X d} (f : X -> vec d) q sigma ghost D y : f ghost = zeros d ->
+  sampled q (fun batch => normals sigma (total f batch)) (ghost :: D) y = sampled q (fun batch => normals sigma (total f batch)) D y.
+Proof. intros H. rewrite sampled_cons. unfold sampled, mix. apply S_ext. intros b. rewrite total_ghost by auto. ring. Qed.
+Theorem mechanism_ghost {X d} plans (query : list (vec d) -> X -> vec d) ghost : (forall h, query h ghost = zeros d) ->
+  forall D h y, mechanism plans query (ghost :: D) h y = mechanism plans query D h y.
+Proof. intros H D h y. unfold mechanism. destruct (nth_error plans (length h)); auto. now apply sampled_ghost. Qed.
 
 (* ---------- one kind of steps, a record removed or added ---------- *)
 Lemma expect_ext {T} (A : integral T) (P Q : list T -> T -> R) test k : forall h v,
@@ -116,7 +178,7 @@ Proof. induction k as [|k IH]; intros h v H HE; cbn [expect] in *; auto. destruc
   - apply (int_ext A (fun y => P h y * F y)); auto. intros y. now rewrite H by lia. Qed.
 (* The program accepts T steps at rate q with noise sigma, for a record o, at this eps with a bound of at most this delta. *)
 Definition decides (T : positive) (q sigma eps delta : R) (o : order) (p : problem) (g : gaussian_step) :=
-  judge (Some o) p [Some g] = true /\ direction p = Above /\ map count (kinds p) = [Zpos T] /\ q_of g = q /\ sigma_of g = sigma
+  judge (Some o) p [gaussian g] = true /\ direction p = Above /\ map count (kinds p) = [Zpos T] /\ q_of g = q /\ sigma_of g = sigma
   /\ epsilon_of p = eps /\ IZR (bound p) / unit_of p <= delta.
 Section OneKind.
 Context {X : Type} {d : nat} (gradient : list (vec d) -> X -> vec d) (T : positive) (q sigma eps delta : R).
@@ -138,12 +200,8 @@ Proof. intros [HD [HA [HK [Hq [Hs [He Hb]]]]]] Ht HU HV. eapply Rle_trans; [|app
   assert (N : kinds p <> []) by (now destruct (kinds p)).
   apply (sampled_gaussian_private gradient x D o p [g] plans clipped HA N HD (Permutation_refl _) test u v Ht);
     (eapply expect_ext; [|first [exact HU|exact HV]]); intros; now apply EX. Qed.
-(* A record that contributes nothing is as good as none: the same holds where a record is replaced by such a one. *)
-Lemma total_ghost f (ghost : X) b : f ghost = zeros d -> total f (ghost :: b) = total f b.
-Proof. intros H. cbn [total]. rewrite H. apply plus_zeros. Qed.
 Theorem dp_sgd_ghost ghost : (forall h, gradient h ghost = zeros d) -> forall D h y, dp_sgd (ghost :: D) h y = dp_sgd D h y.
-Proof. intros H D h y. unfold dp_sgd. rewrite sampled_cons. unfold sampled, mix. apply S_ext. intros b.
-  rewrite total_ghost by auto. ring. Qed.
+Proof. intros H D h y. now apply sampled_ghost. Qed.
 (* The order of the records does not matter. *)
 Lemma total_permutation f (b b' : list X) : Permutation b b' -> total (d := d) f b = total f b'.
 Proof. intros H; induction H; cbn [total]; congruence || apply plus_swap. Qed.
@@ -171,7 +229,7 @@ End OneKind.
 
 (* ---------- plain Gaussian steps: one law for all of them (T15) ---------- *)
 (* What the program shows of one Gaussian step, by a law on a grid or by one event. *)
-Definition shows (p : problem) (g : gaussian_step) := judge (Some (in_order g)) p [Some g] = true
+Definition shows (p : problem) (g : gaussian_step) := judge (Some (in_order g)) p [gaussian g] = true
   /\ (map count (kinds p) = [1%Z] \/ kinds p = []) /\ q_of g = 1.
 Lemma curve_one o m e : curve o 1 m (exp e) = stick m (exp e).
 Proof. destruct o; cbn [curve].
@@ -212,6 +270,8 @@ Proof. intros HD Ab HN HS HAB Ht EU EV. destruct (shown_above p g HD Ab) as [Sg 
   specialize (R (exp (epsilon_of p))). assert (T : tip (root (map (fun s => c * / s) noises)) (exp (epsilon_of p)) <= IZR (bound p) / unit_of p); [|lra].
   eapply Rle_trans; [apply (tip_grows _ (/ sigma_of g)); auto|lra]. unfold root. rewrite S_map.
   rewrite <- (sqrt_square (/ sigma_of g)) by lra. apply sqrt_le_1_alt. exact HS. Qed.
+Lemma exchanged {n} (a b t : vec n) : plus_vec a t = plus_vec (plus_vec b t) (plus_vec a (opp_vec b)).
+Proof. induction n as [|n IH]; [reflexivity|]. cbn. rewrite <- IH. f_equal; ring. Qed.
 Section Plain.
 Context {X : Type} {d : nat} (query : list (vec d) -> X -> vec d) (noises : list R).
 Hypothesis bounded : forall h z, norm (query h z) <= 1.
@@ -221,33 +281,64 @@ Definition plain (D : list X) (h : list (vec d)) := normals (nth (length h) nois
 Variables (p : problem) (g : gaussian_step).
 Hypothesis shown : shows p g.
 Hypothesis above : direction p = Above.
+Lemma norm_plus {n} (a b : vec n) : norm (plus_vec a b) <= norm a + norm b.
+Proof. unfold norm. assert (A := squares_ge0 a). assert (B := squares_ge0 b).
+  assert (DOT : exists k, squares (plus_vec a b) = squares a + 2 * k + squares b /\ k * k <= squares a * squares b).
+  { clear A B. induction n as [|n IH]; [exists 0; simpl; lra|]. destruct (IH (snd a) (snd b)) as [k [E K]].
+    exists (fst a * fst b + k). cbn [squares plus_vec fst snd]. rewrite E. split; [ring|].
+    assert (A := squares_ge0 (snd a)). assert (B := squares_ge0 (snd b)). set (s := squares (snd a)) in *. set (t := squares (snd b)) in *.
+    assert (C : 2 * (fst a * fst b * k) <= fst a * fst a * t + fst b * fst b * s).
+    { set (x := fst a) in *. set (y := fst b) in *. assert (U := Rle_0_sqr (x * sqrt t - y * sqrt s)). unfold Rsqr in U.
+      assert (ST := sqrt_sqrt t B). assert (SS := sqrt_sqrt s A). assert (KS : Rabs k <= sqrt s * sqrt t).
+      { rewrite <- sqrt_mult by auto. rewrite <- sqrt_Rsqr_abs. apply sqrt_le_1_alt. exact K. }
+      assert (XY : x * y * k <= Rabs (x * y) * (sqrt s * sqrt t)).
+      { eapply Rle_trans; [apply Rle_abs|]. rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|auto]. }
+      assert (U2 := Rle_0_sqr (Rabs x * sqrt t - Rabs y * sqrt s)). unfold Rsqr in U2. rewrite Rabs_mult in XY.
+      assert (AX : Rabs x * Rabs x = x * x) by (rewrite <- Rabs_mult; apply Rabs_pos_eq; apply Rle_0_sqr).
+      assert (AY : Rabs y * Rabs y = y * y) by (rewrite <- Rabs_mult; apply Rabs_pos_eq; apply Rle_0_sqr).
+      replace ((Rabs x * sqrt t - Rabs y * sqrt s) * (Rabs x * sqrt t - Rabs y * sqrt s))
+        with (Rabs x * Rabs x * (sqrt t * sqrt t) + Rabs y * Rabs y * (sqrt s * sqrt s) - 2 * (Rabs x * Rabs y * (sqrt s * sqrt t))) in U2 by ring.
+      rewrite AX, AY, ST, SS in U2. lra. }
+    replace ((fst a * fst b + k) * (fst a * fst b + k)) with (fst a * fst a * (fst b * fst b) + 2 * (fst a * fst b * k) + k * k) by ring. lra. }
+  destruct DOT as [k [E K]]. rewrite E. assert (SA := sqrt_pos (squares a)). assert (SB := sqrt_pos (squares b)).
+  rewrite <- (sqrt_square (sqrt (squares a) + sqrt (squares b))) by lra. apply sqrt_le_1_alt.
+  assert (KS : k <= sqrt (squares a) * sqrt (squares b)).
+  { eapply Rle_trans; [apply Rle_abs|]. rewrite <- sqrt_mult by auto. rewrite <- sqrt_Rsqr_abs. apply sqrt_le_1_alt. exact K. }
+  assert (EA := sqrt_sqrt _ A). assert (EB := sqrt_sqrt _ B). nra. Qed.
+Lemma total_norm (f : X -> vec d) group : (forall x, norm (f x) <= 1) -> norm (total f group) <= INR (length group).
+Proof. intros H. induction group as [|x l IH].
+  - cbn [total length INR]. unfold norm. replace (squares (zeros d)) with 0; [rewrite sqrt_0; lra|]. generalize d as n. intros n. induction n as [|n IHn]; simpl; [auto|rewrite <- IHn; ring].
+  - cbn [total length]. rewrite S_INR. eapply Rle_trans; [apply norm_plus|]. specialize (H x). lra. Qed.
+Lemma total_app (f : X -> vec d) a b : total f (a ++ b) = plus_vec (total f b) (total f a).
+Proof. induction a as [|x a IH]; cbn [total app].
+  - now rewrite plus_comm, plus_zeros.
+  - now rewrite IH, plus_swap. Qed.
+(* data sets that differ in two groups of records *)
+Theorem gaussian_group_private (group group' : list X) : let m := INR (length group + length group') in
+  S (fun s => m * / s * (m * / s)) noises <= / sigma_of g * / sigma_of g ->
+  forall D test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect (space d) (plain (group ++ D)) test (length noises) [] u -> expect (space d) (plain (group' ++ D)) test (length noises) [] v ->
+  u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros m HS D test u v Ht HU HV. refine (shifted_private m noises p g (fun h => total (query h) (group ++ D))
+    (fun h => total (query h) (group' ++ D)) test u v shown above noisy HS _ Ht HU HV).
+  intros h. exists (plus_vec (total (query h) group) (opp_vec (total (query h) group'))). split.
+  - eapply Rle_trans; [apply norm_plus|]. unfold m. rewrite plus_INR. apply Rplus_le_compat; [now apply total_norm|].
+    unfold norm. rewrite squares_opp. now apply total_norm.
+  - rewrite !total_app. rewrite (plus_comm (total (query h) D)), (plus_comm (total (query h) D) (total (query h) group')). apply exchanged. Qed.
 Theorem gaussian_private : S (fun s => / s * / s) noises <= / sigma_of g * / sigma_of g ->
   forall (x : X) D test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect (space d) (plain (x :: D)) test (length noises) [] u -> expect (space d) (plain D) test (length noises) [] v ->
   let eps := epsilon_of p in let delta := IZR (bound p) / unit_of p in u <= exp eps * v + delta /\ v <= exp eps * u + delta.
-Proof. intros HS x D test u v Ht HU HV. assert (HS1 : S (fun s => 1 * / s * (1 * / s)) noises <= / sigma_of g * / sigma_of g).
-  { rewrite (S_ext _ (fun s => / s * / s)) by (intros; ring). exact HS. }
-  split; [refine (shifted_private 1 noises p g (fun h => total (query h) (x :: D)) (fun h => total (query h) D) test u v shown above noisy HS1 _ Ht HU HV)
-         |refine (shifted_private 1 noises p g (fun h => total (query h) D) (fun h => total (query h) (x :: D)) test v u shown above noisy HS1 _ Ht HV HU)];
-    intros h; cbn [total].
-  - exists (query h x). split; [auto|apply plus_comm].
-  - exists (opp_vec (query h x)). split; [unfold norm; rewrite squares_opp; apply bounded|now rewrite plus_opp]. Qed.
-(* one record in place of another: the queries differ by a vector of norm at most 2 *)
-Lemma squares_minus {n} (a b : vec n) : squares (plus_vec a (opp_vec b)) <= 2 * squares a + 2 * squares b.
-Proof. induction n as [|n IH]; simpl; [lra|]. specialize (IH (snd a) (snd b)). assert (S2 := pow2_ge_0 (fst a + fst b)). nra. Qed.
-Lemma exchanged {n} (a b t : vec n) : plus_vec a t = plus_vec (plus_vec b t) (plus_vec a (opp_vec b)).
-Proof. induction n as [|n IH]; [reflexivity|]. cbn. rewrite <- IH. f_equal; ring. Qed.
+Proof. intros HS x D test u v Ht HU HV. assert (HS1 : S (fun s => INR 1 * / s * (INR 1 * / s)) noises <= / sigma_of g * / sigma_of g).
+  { rewrite (S_ext _ (fun s => / s * / s)) by (intros; simpl; ring). exact HS. }
+  split; [exact (gaussian_group_private [x] [] HS1 D test u v Ht HU HV)|exact (gaussian_group_private [] [x] HS1 D test v u Ht HV HU)]. Qed.
+(* one record in place of another *)
 Theorem gaussian_replace_private : S (fun s => 2 * / s * (2 * / s)) noises <= / sigma_of g * / sigma_of g ->
   forall (x x' : X) D test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect (space d) (plain (x :: D)) test (length noises) [] u -> expect (space d) (plain (x' :: D)) test (length noises) [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
-Proof. intros HS x x' D test u v Ht HU HV. refine (shifted_private 2 noises p g (fun h => total (query h) (x :: D))
-    (fun h => total (query h) (x' :: D)) test u v shown above noisy HS _ Ht HU HV). intros h. cbn [total].
-  exists (plus_vec (query h x) (opp_vec (query h x'))). split.
-  - unfold norm. rewrite <- (sqrt_square 2) by lra. apply sqrt_le_1_alt. assert (K := squares_minus (query h x) (query h x')).
-    assert (B : forall z, squares (query h z) <= 1).
-    { intros z. assert (Q := bounded h z). unfold norm in Q. assert (P := squares_ge0 (query h z)). rewrite <- (sqrt_sqrt _ P).
-      assert (P1 := sqrt_pos (squares (query h z))). nra. }
-    assert (B1 := B x). assert (B2 := B x'). lra.
-  - apply exchanged. Qed.
+Proof. intros HS x x' D. exact (gaussian_group_private [x] [x'] HS D). Qed.
+(* one record in place of another that contributes nothing *)
+Theorem gaussian_ghost ghost : (forall h, query h ghost = zeros d) -> forall D h, plain (ghost :: D) h = plain D h.
+Proof. intros H D h. unfold plain. cbn [total]. now rewrite H, plus_zeros. Qed.
 End Plain.

@@ -231,7 +231,7 @@ Section NotPrivate.
 Variables (d : nat) (o : order) (p : problem) (gs : list gaussian_step) (plans : list plan).
 Hypothesis below : direction p = Below.
 Hypothesis some_kind : kinds p <> [].
-Hypothesis judged : judge (Some o) p (map Some gs) = true.
+Hypothesis judged : judge (Some o) p (map gaussian gs) = true.
 Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
 Let ts := flat_map thresholds gs.
 Let l := vectors (length ts).
@@ -240,7 +240,7 @@ Let look (y : vec (Datatypes.S d)) := class ts (fst y).
 Definition reached (s : plan * law) := let (a, B) := s in
   nonneg B /\ tot B <= 1 /\ 0 < rate a <= 1 /\ 0 < noise a /\
   forall e, delta e B <= 0 \/ exists t, In (noise a * t) ts /\ delta e B <= gain o (rate a) (/ noise a) t (exp e).
-Lemma accepted_now : decide_below (Some o) p (map Some gs) = true.
+Lemma accepted_now : decide_below (Some o) p (map gaussian gs) = true.
 Proof. now rewrite <- judge_below. Qed.
 Lemma paired_below : exists steps, Forall reached steps /\ map fst steps = plans_of (kinds p) gs /\ map snd steps = steps_of p.
 Proof. assert (F := accepted_now). apply andb_prop in F as [_ F]. unfold steps_of.
@@ -361,7 +361,7 @@ Proof. intros HN. induction rest as [|s rest IH]; intros before h E L; cbn [leng
       intros y. cbv beta. do 2 f_equal. ring. Qed.
 Hypothesis noisy : Forall (Rlt 0) noises.
 Variables (p : problem) (g : gaussian_step).
-Hypothesis judged : judge (Some (in_order g)) p [Some g] = true.
+Hypothesis judged : judge (Some (in_order g)) p [gaussian g] = true.
 Hypothesis one_event : kinds p = [].
 Hypothesis below : direction p = Below.
 Hypothesis unsampled : q_of g = 1.

@@ -31,7 +31,20 @@ Proof. intros H Hx. refine (int_le A _ _ _ _ _ (int_scal A (b - a) _ _ (CI x lta
   intros y. cbv beta. rewrite !pos_scal by lra.
   replace ((b - a) * (P y - x * Q y)) with ((b - x) * (P y - a * Q y) + (x - a) * (P y - b * Q y)) by ring. apply pos_add. Qed.
 
+End Curve.
+(* What the divergences of any pair have: 1 at 0, falling, convex. *)
+Definition is_curve (C : R -> R) := C 0 <= 1 /\ (forall a b, 0 <= a <= b -> C b <= C a) /\
+  forall a b x, 0 <= a < b -> a <= x <= b -> (b - a) * C x <= (b - x) * C a + (x - a) * C b.
+Lemma pair_is_curve {T} (A : integral T) (P Q : T -> R) (C : R -> R) : (forall x, 0 <= P x) -> (forall x, 0 <= Q x) ->
+  is_int A P 1 -> (forall a, 0 <= a -> is_int A (fun x => pos (P x - a * Q x)) (C a)) -> is_curve C.
+Proof. intros P0 Q0 P1 CI. split; [right; now apply (curve_0 A P Q)|split].
+  - now apply (curve_antitone A P Q).
+  - now apply (curve_chord A P Q). Qed.
+
 (* ---------- on a grid ---------- *)
+Section OnGrid.
+Variable C : R -> R.
+Hypothesis HC : is_curve C.
 Variables (h s : R) (j : Z).  (* the mass at infinity is j / s *)
 Hypothesis Hh : 0 < h.
 Hypothesis Hs : 0 < s.
@@ -54,11 +67,11 @@ Proof. intros. assert ((b - x) * u <= (b - x) * (K - a * L)) by (apply Rmult_le_
   assert ((x - a) * v <= (x - a) * (K - b * L)) by (apply Rmult_le_compat_l; lra). lra. Qed.
 Lemma chord_below K L a b x : 0 <= a < b -> a <= x <= b -> C a <= K - a * L -> C b <= K - b * L -> C x <= K - x * L.
 Proof. intros H Hx Ha Hb. apply Rmult_le_reg_l with (b - a); [lra|].
-  eapply Rle_trans; [now apply curve_chord|]. now apply linear_between. Qed.
+  eapply Rle_trans; [now apply HC|]. now apply linear_between. Qed.
 Lemma from_grid l : l <> [] -> nnv l -> forall i, dots_above i l -> forall e, h * IZR i <= e -> C (exp e) <= stick_of i l e.
 Proof. induction l as [|m l IH]; intros N V i D e He; [easy|]. destruct D as [D1 D2]. inversion V as [|? ? Hm Vl]; subst.
   unfold stick_of in *. rewrite w_below in * by (auto; lra). destruct l as [|m' l].
-  - cbn [atoms E] in *. eapply Rle_trans; [|exact D1]. apply curve_antitone. split; [left; apply exp_pos|now apply exp_le].
+  - cbn [atoms E] in *. eapply Rle_trans; [|exact D1]. apply HC. split; [left; apply exp_pos|now apply exp_le].
   - destruct (Rle_lt_dec (h * IZR (i + 1)) e) as [G|G]; [apply IH; auto; discriminate|].
     assert (X : h * IZR (i + 1) = h * IZR i + h) by (rewrite plus_IZR; ring).
     assert (U := IH ltac:(discriminate) Vl (i + 1)%Z D2 (h * IZR (i + 1)) (Rle_refl _)).
@@ -76,8 +89,28 @@ Proof. intros N V M D e. destruct (Rle_lt_dec (h * IZR i) e) as [G|G]; [now appl
   apply (chord_below (IZR j / s + K) L 0 (exp (h * IZR i))); try lra.
   - split; [lra|apply exp_pos].
   - split; [left; apply exp_pos|apply exp_le; lra].
-  - rewrite curve_0. lra. Qed.
-End Curve.
+  - destruct HC as [C0 _]. lra. Qed.
+End OnGrid.
+
+(* ---------- the curve of a step on a random batch, from that of the step itself ---------- *)
+Section OnBatch.
+Context {T : Type} (A : integral T) (P Q : T -> R) (c : R -> R) (q : R).
+Hypothesis P0 : forall x, 0 <= P x.
+Hypothesis Q0 : forall x, 0 <= Q x.
+Hypothesis Hq : 0 < q <= 1.
+Lemma remove_int a : (forall a, is_int A (fun x => pos (P x - a * Q x)) (c a)) ->
+  is_int A (fun x => pos (mix q P Q x - a * Q x)) (remove_curve q c a).
+Proof. intros H. unfold remove_curve, mix. apply (int_ext A (fun x => q * pos (P x - (a - 1 + q) / q * Q x))).
+  - intros x. rewrite pos_scal by lra. f_equal. field; lra.
+  - now apply int_scal. Qed.
+Lemma add_int a : 0 <= a -> (forall a, is_int A (fun x => pos (Q x - a * P x)) (c a)) ->
+  is_int A (fun x => pos (Q x - a * mix q P Q x)) (add_curve q c a).
+Proof. intros Ha H. unfold add_curve, mix. destruct (Rlt_dec 0 (1 - a * (1 - q))) as [G|G].
+  - set (r := 1 - a * (1 - q)) in *. apply (int_ext A (fun x => r * pos (Q x - a * q / r * P x))); [|now apply int_scal].
+    intros x. rewrite pos_scal by lra. f_equal. unfold r in *. field; lra.
+  - apply (int_ext A (fun _ => 0)); [|apply int_zero]. intros x. symmetry. apply pos_of_neg.
+    assert (0 <= a * q * P x) by (apply Rmult_le_pos; [apply Rmult_le_pos; lra|auto]). specialize (Q0 x). nra. Qed.
+End OnBatch.
 
 (* ---------- the pair ---------- *)
 Inductive order := Remove | Add.
@@ -110,17 +143,11 @@ Proof. replace (stick m a) with (/ 1 * stick m a) by field.
   - apply (line_affine (fun y => pos (std (- y - m) - a * std (- y))) 1 (- m)); [lra|].
     apply (line_mirror (fun y => pos (std (y - m) - a * std y))). now apply stick_int. Qed.
 Theorem curve_int o a : 0 <= a -> is_line (fun x => pos (pair_P o q m x - a * pair_Q o q m x)) (curve o q m a).
-Proof. intros Ha. destruct o; simpl; unfold mix, shifted.
-  - unfold remove_curve. apply (line_ext (fun x => q * pos (std (x - m) - (a - 1 + q) / q * std x))).
-    + intros x. rewrite pos_scal by lra. f_equal. field; lra.
-    + apply line_scal. now apply stick_int.
-  - unfold add_curve. destruct (Rlt_dec 0 (1 - a * (1 - q))) as [G|G].
-    + set (r := 1 - a * (1 - q)) in *. apply (line_ext (fun x => r * pos (std x - a * q / r * std (x - m)))).
-      * intros x. rewrite pos_scal by lra. f_equal. unfold r in *. field; lra.
-      * apply line_scal, stick_swapped.
-    + apply (line_ext (fun _ => 0)); [|apply line_zero]. intros x. symmetry. apply pos_of_neg.
-      assert (A := std_ge0 x). assert (B := std_ge0 (x - m)).
-      assert (0 <= a * q * std (x - m)) by (apply Rmult_le_pos; [apply Rmult_le_pos; lra|auto]). nra. Qed.
+Proof. intros Ha. destruct o; simpl.
+  - apply (remove_int line (shifted m) std); auto. intros; now apply stick_int.
+  - apply (add_int line (shifted m) std); auto using std_ge0; [intros; apply std_ge0|]. intros; apply stick_swapped. Qed.
+Lemma curve_is_curve o : is_curve (curve o q m).
+Proof. apply (pair_is_curve line (pair_P o q m) (pair_Q o q m)); [intros; apply pair_ge0|intros; apply pair_ge0|apply pair_P_int|intros; now apply curve_int]. Qed.
 
 (* ---------- one test ---------- *)
 Definition rho (t : R) := exp (m * t - m * m / 2).
@@ -207,35 +234,174 @@ Definition dot_above (H : range) (a t d : Z) : bool :=
       (n <=? 0) || (U * (n * snd (tail_range H (- t) U E0) - m * fst (tail_range H (- x) y E1))
            + 2 * snd H * Z.max (m * high - U * n) (U * n - m * low) <=? U * (q_den p * (2 * fst H) * d))
   end.
+Definition sound_step : bool := (0 <=? W) && (0 <? q_num p) && (q_num p <=? q_den p) && (0 <? sigma_num p) && (0 <? sigma_den p)
+  && (0 <=? terms p) && (1 <=? far p).
+End Covers.
+
+(* ---------- the whole grid, for any curve ---------- *)
+(* dot i a t d: whether the curve at e^(h i), which is at least a / 2^W, is at most d / 2^W, with the hint t *)
+Section Grid.
+Variables (dot : Z -> Z -> Z -> Z -> bool) (W n : Z).
 (* F: the sum of the masses from here on; G: above the sum of mass e^(-h (index - here)); a: below e^(h here) *)
-Fixpoint scan (H r : range) (up j top : Z) (l ts : list Z) : option (Z * Z * Z) :=
+Fixpoint scan (r : range) (up j top i : Z) (l ts : list Z) : option (Z * Z * Z) :=
   match l, ts with
   | [], [] => Some (0, 0, top)
   | m :: l, t :: ts =>
-      match scan H r up j top l ts with
+      match scan r up j top (i + 1) l ts with
       | Some (F, G, a) =>
           let F := F + m in let G := m * up - Z.shiftr (- (G * snd r)) W in let a := Z.shiftr (a * fst r) W in
-          if dot_above H a t ((j + F) * up - G) then Some (F, G, a) else None
+          if dot i a t ((j + F) * up - G) then Some (F, G, a) else None
       | None => None
       end
   | _, _ => None
   end.
-Definition covers (h_num h_den B : Z) (v : ilaw) : bool :=
-  let E := expo W (terms p) (quotient_range W h_num h_den) in
+Definition covers_grid (ts : list Z) (h_num h_den B : Z) (v : ilaw) : bool :=
+  let U := unit W in let E := expo W n (quotient_range W h_num h_den) in
   let i := low v + Z.of_nat (length (mass v)) in
-  let far_off := expo W (terms p) (quotient_range W (h_num * Z.abs i) h_den) in
+  let far_off := expo W n (quotient_range W (h_num * Z.abs i) h_den) in
   let top := if 0 <=? i then fst far_off else U * U / snd far_off in
-  (0 <? B) && (B <=? W) && (0 <? h_num) && (0 <? h_den) && (0 <? q_num p) && (q_num p <=? q_den p)
-  && (0 <? sigma_num p) && (0 <? sigma_den p) && (0 <=? terms p) && (1 <=? far p)
+  (0 <? B) && (B <=? W) && (0 <? h_num) && (0 <? h_den) && (0 <=? n)
   && forallb (Z.leb 0) (mass v) && negb (Nat.eqb (length (mass v)) 0) && (0 <=? inf v) && (unit B <=? inf v + fin v)
-  && match scan half_range (U * U / snd E, ceiling (U * U) (fst E)) (unit (W - B)) (inf v) top (mass v) (tests p) with
+  && match scan (U * U / snd E, ceiling (U * U) (fst E)) (unit (W - B)) (inf v) top (low v) (mass v) ts with
      | Some _ => true | None => false end.
-End Covers.
+End Grid.
+Definition covers (p : gaussian_step) (h_num h_den B : Z) (v : ilaw) : bool :=
+  sound_step p && let H := half_range p in covers_grid (fun _ => dot_above p H) (precision p) (terms p) (tests p) h_num h_den B v.
 
 (* ---------- what it decides ---------- *)
 Open Scope R_scope.
 Definition q_of (p : gaussian_step) : R := IZR (q_num p) / IZR (q_den p).
 Definition sigma_of (p : gaussian_step) : R := IZR (sigma_num p) / IZR (sigma_den p).
+
+Section Units.
+Variable W : Z.
+Hypothesis HW : (0 <= W)%Z.
+Let U := unit W.
+Let s := IZR U.
+Lemma unit_pos : (0 < U)%Z.
+Proof. unfold U. rewrite unit_ok. now apply s_pos. Qed.
+Lemma unit_gt0 : 0 < s.
+Proof. apply IZR_lt, unit_pos. Qed.
+Lemma unit_pow : IZR (2 ^ W) = s.
+Proof. unfold s, U. now rewrite unit_ok. Qed.
+Lemma holds_inverse X v : holds W X v -> (0 < fst X)%Z -> 0 < v ->
+  IZR (U * U / snd X) <= s * / v /\ s * / v <= IZR (ceiling (U * U) (fst X)).
+Proof. intros [_ [X1 X2]] F V. rewrite unit_pow in *. assert (SR := unit_gt0). apply IZR_lt in F.
+  assert (F2 : 0 < IZR (snd X)) by lra. assert (IV := Rinv_0_lt_compat _ V). split.
+  - eapply Rle_trans; [apply div_le; now apply lt_IZR|]. rewrite mult_IZR. fold s. apply Rmult_le_reg_r with (IZR (snd X)); auto.
+    unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. replace (s * s) with (s * / v * (s * v)) by (field; lra).
+    apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|auto].
+  - eapply Rle_trans; [|apply ceiling_ge; now apply lt_IZR]. rewrite mult_IZR. fold s. apply Rmult_le_reg_r with (IZR (fst X)); auto.
+    unfold Rdiv; rewrite (Rmult_assoc (s * s)), Rinv_l, Rmult_1_r by lra. replace (s * s) with (s * / v * (s * v)) by (field; lra).
+    apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|auto]. Qed.
+Section Scan.
+Variables (dot : Z -> Z -> Z -> Z -> bool) (C : R -> R) (r : range) (h : R) (B j top : Z).
+Hypothesis HD : forall i a t d, (0 <= a)%Z -> IZR a <= s * exp (h * IZR i) -> dot i a t d = true -> C (exp (h * IZR i)) <= IZR d / s.
+Hypothesis HB : (0 < B <= W)%Z.
+Hypothesis Hj : (0 <= j)%Z.
+Hypothesis Hr : (0 <= fst r)%Z /\ IZR (fst r) <= s * exp (- h) <= IZR (snd r).
+Hypothesis Htop : (0 <= top)%Z.
+Let u := IZR (unit B).
+Let up := unit (W - B).
+Lemma u_gt0 : 0 < u.
+Proof. apply IZR_lt. rewrite unit_ok by lia. apply s_pos; lia. Qed.
+Lemma up_ok : IZR up * u = s.
+Proof. unfold up, u, s, U. rewrite <- mult_IZR. f_equal. rewrite !unit_ok by lia. rewrite <- Z.pow_add_r by lia. f_equal; lia. Qed.
+Hypothesis Hh : 0 < h.
+Lemma scan_ok l : nnv l -> forall ts i F G a, IZR top <= s * exp (h * IZR (i + Z.of_nat (length l))) ->
+  scan dot W r up j top i l ts = Some (F, G, a) ->
+  F = sumv l /\ s * E (fun z => exp (h * IZR i - z)) (atoms h u i l) <= IZR G /\ (0 <= G)%Z
+  /\ (0 <= a)%Z /\ IZR a <= s * exp (h * IZR i) /\ dots_above C h u j i l.
+Proof. intros V. assert (SR := unit_gt0). assert (UR := u_gt0). assert (UPE := up_ok). assert (UP := unit_pos).
+  induction V as [|k l Hk V IH]; intros ts i F G a Ht T; destruct ts as [|t ts]; cbn [scan] in T; try discriminate.
+  - injection T as <- <- <-. cbn [sumv atoms E dots_above length Z.of_nat] in *. rewrite Z.add_0_r in Ht.
+    repeat split; auto; try lia; try lra.
+  - destruct (scan dot W r up j top (i + 1) l ts) as [[[F0 G0] a0]|] eqn:T0; [|discriminate]. cbv zeta in T.
+    assert (Ht' : IZR top <= s * exp (h * IZR (i + 1 + Z.of_nat (length l)))).
+    { replace (i + 1 + Z.of_nat (length l))%Z with (i + Z.of_nat (length (k :: l)))%Z by (cbn [length]; lia). exact Ht. }
+    destruct (IH ts (i + 1)%Z F0 G0 a0 Ht' T0) as [EF [EG [PG [PA [EA D]]]]].
+    set (F1 := (F0 + k)%Z) in *. set (G1 := (k * up - Z.shiftr (- (G0 * snd r)) W)%Z) in *. set (a1 := Z.shiftr (a0 * fst r) W) in *.
+    destruct (dot i a1 t ((j + F1) * up - G1)%Z) eqn:DA; [|discriminate]. injection T as <- <- <-.
+    destruct Hr as [R0 [R1 R2]]. assert (XP := exp_pos (- h)). assert (RP : 0 <= IZR (snd r)) by nra.
+    assert (SH : h * IZR (i + 1) = h * IZR i + h) by (rewrite plus_IZR; ring).
+    assert (PA1 : (0 <= a1)%Z) by (apply Z.shiftr_nonneg; nia).
+    assert (EA1 : IZR a1 <= s * exp (h * IZR i)).
+    { unfold a1. eapply Rle_trans; [apply shiftr_le; auto|]. rewrite unit_pow, mult_IZR. apply Rmult_le_reg_r with s; auto.
+      unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+      replace (h * IZR i) with (h * IZR (i + 1) + - h) by lra. rewrite exp_plus.
+      replace (s * (exp (h * IZR (i + 1)) * exp (- h)) * s) with (s * exp (h * IZR (i + 1)) * (s * exp (- h))) by ring.
+      apply Rmult_le_compat; auto; now apply IZR_le. }
+    assert (GE : IZR G0 * exp (- h) <= IZR (- Z.shiftr (- (G0 * snd r)) W)).
+    { eapply Rle_trans; [|apply shiftr_ge; auto]. rewrite unit_pow, mult_IZR. apply Rmult_le_reg_r with s; auto.
+      unfold Rdiv; rewrite (Rmult_assoc (_ * _)), Rinv_l, Rmult_1_r by lra. apply IZR_le in PG.
+      rewrite Rmult_assoc, (Rmult_comm (exp (- h))). now apply Rmult_le_compat_l. }
+    assert (EG1 : s * E (fun z => exp (h * IZR i - z)) (atoms h u i (k :: l)) <= IZR G1).
+    { cbn [atoms E fst snd]. rewrite (E_ext (fun z => exp (h * IZR i - z)) (fun z => exp (- h) * exp (h * IZR (i + 1) - z)))
+        by (intros; rewrite <- exp_plus; f_equal; lra).
+      rewrite E_scal. unfold Rminus at 1. rewrite Rplus_opp_r, exp_0.
+      assert (GQ : IZR G1 = IZR k * IZR up + IZR (- Z.shiftr (- (G0 * snd r)) W)) by (unfold G1, Z.sub; now rewrite plus_IZR, mult_IZR).
+      rewrite GQ.
+      replace (s * (IZR k / u * 1 + exp (- h) * E (fun z => exp (h * IZR (i + 1) - z)) (atoms h u (i + 1) l)))
+        with (IZR k * IZR up + s * E (fun z => exp (h * IZR (i + 1) - z)) (atoms h u (i + 1) l) * exp (- h)) by (rewrite <- UPE; field; lra).
+      apply Rplus_le_compat_l. eapply Rle_trans; [|exact GE]. apply Rmult_le_compat_r; lra. }
+    assert (PG1 : (0 <= G1)%Z).
+    { assert (PG1 : 0 <= IZR (- Z.shiftr (- (G0 * snd r)) W)) by (eapply Rle_trans; [|exact GE]; apply Rmult_le_pos; [now apply IZR_le|lra]).
+      apply le_IZR in PG1. assert (0 <= up)%Z by (unfold up; rewrite unit_ok by lia; apply Z.pow_nonneg; lia). unfold G1. nia. }
+    assert (SF : F1 = sumv (k :: l)) by (unfold F1; cbn [sumv]; lia).
+    repeat split; auto.
+    eapply Rle_trans; [exact (HD i a1 t _ PA1 EA1 DA)|]. unfold stick_of. rewrite discounted by (auto; lra). rewrite E_one_atoms by auto.
+    rewrite <- SF, <- E_scal. rewrite (E_ext (fun z => exp (h * IZR i) * exp (- z)) (fun z => exp (h * IZR i - z)))
+      by (intros; rewrite <- exp_plus; reflexivity).
+    rewrite minus_IZR, mult_IZR, plus_IZR. set (S1 := E _ (atoms h u i (k :: l))) in *.
+    apply Rmult_le_reg_l with s; auto. replace (s * (((IZR j + IZR F1) * IZR up - IZR G1) / s)) with ((IZR j + IZR F1) * IZR up - IZR G1) by (field; lra).
+    replace (s * (IZR j / u + (IZR F1 / u - S1))) with ((IZR j + IZR F1) * IZR up - s * S1) by (rewrite <- UPE; field; lra). lra. Qed.
+End Scan.
+Theorem covers_grid_ok dot C n ts h_num h_den B v : is_curve C ->
+  (forall i a t d, (0 <= a)%Z -> IZR a <= s * exp (IZR h_num / IZR h_den * IZR i) -> dot i a t d = true ->
+    C (exp (IZR h_num / IZR h_den * IZR i)) <= IZR d / s) ->
+  covers_grid dot W n ts h_num h_den B v = true ->
+  let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
+  nonneg L /\ 1 <= tot L /\ forall e, C (exp e) <= delta e L.
+Proof. intros HC HD. unfold covers_grid. cbv zeta. intros T. apply andb_prop in T as [T SC]. repeat (apply andb_prop in T as [T ?]).
+  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
+  destruct (scan _ _ _ _ _ _ _ _ _) as [[[F G] a]|] eqn:S; [|discriminate]. set (h := IZR h_num / IZR h_den) in *.
+  assert (HN := IZR_lt 0 h_num ltac:(lia)). assert (HDn := IZR_lt 0 h_den ltac:(lia)).
+  assert (Hh : 0 < h) by now apply Rdiv_lt_0_compat.
+  assert (NV : nnv (mass v)).
+  { match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end. apply Forall_forall; intros x Hx. apply Z.leb_le; auto. }
+  assert (NE : mass v <> []).
+  { intros N. match goal with X : negb _ = true |- _ => rewrite N in X; discriminate X end. }
+  set (E1 := expo W n (quotient_range W h_num h_den)) in *.
+  set (i := (low v + Z.of_nat (length (mass v)))%Z) in *. set (E2 := expo W n (quotient_range W (h_num * Z.abs i) h_den)) in *.
+  assert (UE := unit_pow). assert (UP := unit_pos). assert (UR := unit_gt0). fold U in S.
+  destruct (expo_ok W HW n (quotient_range W h_num h_den) h ltac:(auto) (quotient_range_ok W HW h_num h_den ltac:(lia) ltac:(auto))) as [A1 A2].
+  fold E1 in A1, A2. rewrite <- unit_ok in A2 by auto. fold U in A2.
+  destruct (holds_inverse E1 (exp h) A1 ltac:(lia) (exp_pos _)) as [B1 B2]. rewrite <- exp_Ropp in B1, B2.
+  assert (HE2 : holds W E2 (exp (h * IZR (Z.abs i))) /\ (2 ^ W <= fst E2)%Z).
+  { apply expo_ok; auto. replace (h * IZR (Z.abs i)) with (IZR (h_num * Z.abs i) / IZR h_den) by (unfold h; rewrite mult_IZR; field; lra).
+    apply quotient_range_ok; auto. nia. }
+  destruct HE2 as [C1 C2]. rewrite <- unit_ok in C2 by auto. fold U in C2.
+  set (top := if (0 <=? i)%Z then fst E2 else (U * U / snd E2)%Z) in *.
+  assert (TP : (0 <= top)%Z /\ IZR top <= s * exp (h * IZR i)).
+  { unfold top. destruct (Z.leb_spec 0 i) as [G0|G0].
+    - rewrite Z.abs_eq in C1 by auto. destruct C1 as [D0 [D1 D2]]. rewrite UE in D1. auto.
+    - rewrite Z.abs_neq, opp_IZR in C1 by lia. destruct (holds_inverse E2 _ C1 ltac:(lia) (exp_pos _)) as [D1 _].
+      rewrite <- exp_Ropp in D1. replace (- (h * - IZR i)) with (h * IZR i) in D1 by ring. split; auto.
+      apply Z.div_pos; [nia|]. destruct C1 as [_ [D2 D3]]. apply lt_IZR. assert (0 < IZR (fst E2)) by (apply IZR_lt; lia). lra. }
+  destruct TP as [T1 T2]. assert (HB : (0 < B <= W)%Z) by (split; auto).
+  assert (R0 : (0 <= U * U / snd E1)%Z).
+  { apply Z.div_pos; [nia|]. destruct A1 as [_ [D2 D3]]. apply lt_IZR. assert (0 < IZR (fst E1)) by (apply IZR_lt; lia). lra. }
+  assert (K := scan_ok dot C (U * U / snd E1, ceiling (U * U) (fst E1))%Z h B (inf v) top HD HB
+    (conj R0 (conj B1 B2)) T1 Hh (mass v) NV ts (low v) F G a T2 S).
+  destruct K as [_ [_ [_ [_ [_ D]]]]]. assert (UB : unit B = (2 ^ B)%Z) by (apply unit_ok). rewrite UB in D.
+  assert (BP : 0 < IZR (2 ^ B)) by (apply IZR_lt, Z.pow_pos_nonneg; lia).
+  assert (TT : 1 <= IZR (inf v) / IZR (2 ^ B) + E one (atoms h (IZR (2 ^ B)) (low v) (mass v))).
+  { rewrite E_one_atoms. match goal with X : (unit B <= _)%Z |- _ => rewrite UB in X; apply IZR_le in X; rewrite plus_IZR in X; unfold fin in X end.
+    apply Rmult_le_reg_r with (IZR (2 ^ B)); auto. rewrite Rmult_plus_distr_r. unfold Rdiv. rewrite !Rmult_assoc, Rinv_l by lra. lra. }
+  split; [apply good_nonneg; [lia|split; [auto|split; auto]]|]. split; [exact TT|].
+  intros e. apply grid_above; auto. Qed.
+End Units.
+
 
 Section Right.
 Variable p : gaussian_step.
@@ -244,24 +410,26 @@ Let U := unit W.
 Let s := IZR U.
 Let q := q_of p.
 Let m := / sigma_of p.
-Hypothesis HW : (0 <= W)%Z.
-Hypothesis Hqn : (0 < q_num p)%Z.
-Hypothesis Hqd : (q_num p <= q_den p)%Z.
-Hypothesis Hsn : (0 < sigma_num p)%Z.
-Hypothesis Hsd : (0 < sigma_den p)%Z.
-Hypothesis Hterms : (0 <= terms p)%Z.
-Hypothesis Hfar : (1 <= far p)%Z.
-Lemma U_pos : (0 < U)%Z.
-Proof. unfold U. rewrite unit_ok. now apply s_pos. Qed.
-Lemma s_gt0 : 0 < s.
-Proof. apply IZR_lt, U_pos. Qed.
-Lemma unit_s : IZR (2 ^ W) = s.
-Proof. unfold s, U. now rewrite unit_ok. Qed.
-Lemma q_range : 0 < q <= 1.
-Proof. unfold q, q_of. assert (A := IZR_lt _ _ Hqn). assert (B := IZR_le _ _ Hqd). split; [apply Rdiv_lt_0_compat; lra|].
+Hypothesis sound : sound_step p = true.
+Lemma sound_step_ok : ((0 <= W)%Z /\ (0 < q_num p)%Z /\ (q_num p <= q_den p)%Z
+  /\ (0 < sigma_num p)%Z /\ (0 < sigma_den p)%Z /\ (0 <= terms p)%Z /\ (1 <= far p)%Z) /\ 0 < q <= 1 /\ 0 < sigma_of p.
+Proof. unfold sound_step in sound. revert sound. intros T. repeat (apply andb_prop in T as [T ?]).
+  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
+  assert (A := IZR_lt 0 (q_num p) ltac:(auto)). assert (B := IZR_le (q_num p) (q_den p) ltac:(auto)).
+  split; [repeat split; auto|]. split; [|apply Rdiv_lt_0_compat; now apply IZR_lt]. unfold q, q_of. split; [apply Rdiv_lt_0_compat; lra|].
   apply Rmult_le_reg_r with (IZR (q_den p)); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. Qed.
-Lemma sigma_gt0 : 0 < sigma_of p.
-Proof. apply Rdiv_lt_0_compat; now apply IZR_lt. Qed.
+Let HW : (0 <= W)%Z := proj1 (proj1 sound_step_ok).
+Let Hqn : (0 < q_num p)%Z := proj1 (proj2 (proj1 sound_step_ok)).
+Let Hqd : (q_num p <= q_den p)%Z := proj1 (proj2 (proj2 (proj1 sound_step_ok))).
+Let Hsn : (0 < sigma_num p)%Z := proj1 (proj2 (proj2 (proj2 (proj1 sound_step_ok)))).
+Let Hsd : (0 < sigma_den p)%Z := proj1 (proj2 (proj2 (proj2 (proj2 (proj1 sound_step_ok))))).
+Let Hterms : (0 <= terms p)%Z := proj1 (proj2 (proj2 (proj2 (proj2 (proj2 (proj1 sound_step_ok)))))).
+Let Hfar : (1 <= far p)%Z := proj2 (proj2 (proj2 (proj2 (proj2 (proj2 (proj1 sound_step_ok)))))).
+Let q_range : 0 < q <= 1 := proj1 (proj2 sound_step_ok).
+Let sigma_gt0 : 0 < sigma_of p := proj2 (proj2 sound_step_ok).
+Let U_pos : (0 < U)%Z := unit_pos W HW.
+Let s_gt0 : 0 < s := unit_gt0 W HW.
+Let unit_s : IZR (2 ^ W) = s := unit_pow W.
 Lemma m_gt0 : 0 < m.
 Proof. apply Rinv_0_lt_compat, sigma_gt0. Qed.
 
@@ -433,85 +601,6 @@ Proof. unfold dot_above. cbv zeta. fold W U x y low high. intros T. apply andb_p
       lra. Qed.
 End Dot.
 
-(* ---------- the whole grid ---------- *)
-Lemma holds_inverse X v : holds W X v -> (0 < fst X)%Z -> 0 < v ->
-  IZR (U * U / snd X) <= s * / v /\ s * / v <= IZR (ceiling (U * U) (fst X)).
-Proof. intros [_ [X1 X2]] F V. rewrite unit_s in *. assert (SR := s_gt0). apply IZR_lt in F.
-  assert (F2 : 0 < IZR (snd X)) by lra. assert (IV := Rinv_0_lt_compat _ V). split.
-  - eapply Rle_trans; [apply div_le; now apply lt_IZR|]. rewrite mult_IZR. fold s. apply Rmult_le_reg_r with (IZR (snd X)); auto.
-    unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. replace (s * s) with (s * / v * (s * v)) by (field; lra).
-    apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|auto].
-  - eapply Rle_trans; [|apply ceiling_ge; now apply lt_IZR]. rewrite mult_IZR. fold s. apply Rmult_le_reg_r with (IZR (fst X)); auto.
-    unfold Rdiv; rewrite (Rmult_assoc (s * s)), Rinv_l, Rmult_1_r by lra. replace (s * s) with (s * / v * (s * v)) by (field; lra).
-    apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|auto]. Qed.
-Section Scan.
-Variables (H r : range) (h : R) (B j top : Z).
-Hypothesis HH : within H half.
-Hypothesis HB : (0 < B <= W)%Z.
-Hypothesis Hj : (0 <= j)%Z.
-Hypothesis Hr : (0 <= fst r)%Z /\ IZR (fst r) <= s * exp (- h) <= IZR (snd r).
-Hypothesis Htop : (0 <= top)%Z.
-Let u := IZR (unit B).
-Let up := unit (W - B).
-Lemma u_gt0 : 0 < u.
-Proof. apply IZR_lt. rewrite unit_ok by lia. apply s_pos; lia. Qed.
-Lemma up_ok : IZR up * u = s.
-Proof. unfold up, u, s, U. rewrite <- mult_IZR. f_equal. rewrite !unit_ok by lia. rewrite <- Z.pow_add_r by lia. f_equal; lia. Qed.
-Hypothesis Hh : 0 < h.
-Lemma scan_ok l : nnv l -> forall ts i F G a, IZR top <= s * exp (h * IZR (i + Z.of_nat (length l))) ->
-  scan p H r up j top l ts = Some (F, G, a) ->
-  F = sumv l /\ s * E (fun z => exp (h * IZR i - z)) (atoms h u i l) <= IZR G /\ (0 <= G)%Z
-  /\ (0 <= a)%Z /\ IZR a <= s * exp (h * IZR i) /\ dots_above (curve (in_order p) q m) h u j i l.
-Proof. intros V. assert (SR := s_gt0). assert (UR := u_gt0). assert (UPE := up_ok). assert (UP := U_pos).
-  induction V as [|k l Hk V IH]; intros ts i F G a Ht T; destruct ts as [|t ts]; cbn [scan] in T; try discriminate.
-  - injection T as <- <- <-. cbn [sumv atoms E dots_above length Z.of_nat] in *. rewrite Z.add_0_r in Ht.
-    repeat split; auto; try lia; try lra.
-  - destruct (scan p H r up j top l ts) as [[[F0 G0] a0]|] eqn:T0; [|discriminate]. cbv zeta in T. fold W in T.
-    assert (Ht' : IZR top <= s * exp (h * IZR (i + 1 + Z.of_nat (length l)))).
-    { replace (i + 1 + Z.of_nat (length l))%Z with (i + Z.of_nat (length (k :: l)))%Z by (cbn [length]; lia). exact Ht. }
-    destruct (IH ts (i + 1)%Z F0 G0 a0 Ht' T0) as [EF [EG [PG [PA [EA D]]]]].
-    set (F1 := (F0 + k)%Z) in *. set (G1 := (k * up - Z.shiftr (- (G0 * snd r)) W)%Z) in *. set (a1 := Z.shiftr (a0 * fst r) W) in *.
-    destruct (dot_above p H a1 t ((j + F1) * up - G1)) eqn:DA; [|discriminate]. injection T as <- <- <-.
-    destruct Hr as [R0 [R1 R2]]. assert (XP := exp_pos (- h)). assert (RP : 0 <= IZR (snd r)) by nra.
-    assert (SH : h * IZR (i + 1) = h * IZR i + h) by (rewrite plus_IZR; ring).
-    assert (PA1 : (0 <= a1)%Z) by (apply Z.shiftr_nonneg; nia).
-    assert (EA1 : IZR a1 <= s * exp (h * IZR i)).
-    { unfold a1. eapply Rle_trans; [apply shiftr_le; auto|]. rewrite unit_s, mult_IZR. apply Rmult_le_reg_r with s; auto.
-      unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-      replace (h * IZR i) with (h * IZR (i + 1) + - h) by lra. rewrite exp_plus.
-      replace (s * (exp (h * IZR (i + 1)) * exp (- h)) * s) with (s * exp (h * IZR (i + 1)) * (s * exp (- h))) by ring.
-      apply Rmult_le_compat; auto; now apply IZR_le. }
-    assert (GE : IZR G0 * exp (- h) <= IZR (- Z.shiftr (- (G0 * snd r)) W)).
-    { eapply Rle_trans; [|apply shiftr_ge; auto]. rewrite unit_s, mult_IZR. apply Rmult_le_reg_r with s; auto.
-      unfold Rdiv; rewrite (Rmult_assoc (_ * _)), Rinv_l, Rmult_1_r by lra. apply IZR_le in PG.
-      rewrite Rmult_assoc, (Rmult_comm (exp (- h))). now apply Rmult_le_compat_l. }
-    assert (EG1 : s * E (fun z => exp (h * IZR i - z)) (atoms h u i (k :: l)) <= IZR G1).
-    { cbn [atoms E fst snd]. rewrite (E_ext (fun z => exp (h * IZR i - z)) (fun z => exp (- h) * exp (h * IZR (i + 1) - z)))
-        by (intros; rewrite <- exp_plus; f_equal; lra).
-      rewrite E_scal. unfold Rminus at 1. rewrite Rplus_opp_r, exp_0.
-      assert (GQ : IZR G1 = IZR k * IZR up + IZR (- Z.shiftr (- (G0 * snd r)) W)) by (unfold G1, Z.sub; now rewrite plus_IZR, mult_IZR).
-      rewrite GQ.
-      replace (s * (IZR k / u * 1 + exp (- h) * E (fun z => exp (h * IZR (i + 1) - z)) (atoms h u (i + 1) l)))
-        with (IZR k * IZR up + s * E (fun z => exp (h * IZR (i + 1) - z)) (atoms h u (i + 1) l) * exp (- h)) by (rewrite <- UPE; field; lra).
-      apply Rplus_le_compat_l. eapply Rle_trans; [|exact GE]. apply Rmult_le_compat_r; lra. }
-    assert (PG1 : (0 <= G1)%Z).
-    { assert (0 <= IZR (- Z.shiftr (- (G0 * snd r)) W)) by (eapply Rle_trans; [|exact GE]; apply Rmult_le_pos; [now apply IZR_le|lra]).
-      apply le_IZR in H0. assert (0 <= up)%Z by (unfold up; rewrite unit_ok by lia; apply Z.pow_nonneg; lia). unfold G1. nia. }
-    assert (SF : F1 = sumv (k :: l)) by (unfold F1; cbn [sumv]; lia).
-    repeat split; auto.
-    destruct (dot_ok H a1 t _ HH PA1 DA) as [_ DO].
-    assert (AL : 0 <= IZR a1 / s <= exp (h * IZR i)).
-    { split; [apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat]|].
-      apply Rmult_le_reg_r with s; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. }
-    eapply Rle_trans; [apply (curve_antitone line _ _ _ (fun x => proj2 (pair_ge0 q m q_range (in_order p) x))
-      (fun a => curve_int q m q_range m_gt0 (in_order p) a) _ _ AL)|].
-    eapply Rle_trans; [exact DO|]. unfold stick_of. rewrite discounted by (auto; lra). rewrite E_one_atoms by auto.
-    rewrite <- SF, <- E_scal. rewrite (E_ext (fun z => exp (h * IZR i) * exp (- z)) (fun z => exp (h * IZR i - z)))
-      by (intros; rewrite <- exp_plus; reflexivity).
-    rewrite minus_IZR, mult_IZR, plus_IZR. set (S1 := E _ (atoms h u i (k :: l))) in *.
-    apply Rmult_le_reg_l with s; auto. replace (s * (((IZR j + IZR F1) * IZR up - IZR G1) / s)) with ((IZR j + IZR F1) * IZR up - IZR G1) by (field; lra).
-    replace (s * (IZR j / u + (IZR F1 / u - S1))) with ((IZR j + IZR F1) * IZR up - s * S1) by (rewrite <- UPE; field; lra). lra. Qed.
-End Scan.
 End Right.
 
 (* What `covers` means. *)
@@ -519,46 +608,10 @@ Theorem covers_ok p h_num h_den B v : covers p h_num h_den B v = true ->
   let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
   nonneg L /\ 1 <= tot L /\ 0 < q_of p <= 1 /\ 0 < sigma_of p /\
   forall e, curve (in_order p) (q_of p) (/ sigma_of p) (exp e) <= delta e L.
-Proof. unfold covers. cbv zeta. intros T. apply andb_prop in T as [T SC]. repeat (apply andb_prop in T as [T ?]).
-  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
-  destruct (scan _ _ _ _ _ _ _ _) as [[[F G] a]|] eqn:S; [|discriminate].
-  assert (HW : (0 <= precision p)%Z) by lia. set (h := IZR h_num / IZR h_den).
-  assert (HN := IZR_lt 0 h_num ltac:(lia)). assert (HD := IZR_lt 0 h_den ltac:(lia)).
-  assert (Hh : 0 < h) by now apply Rdiv_lt_0_compat.
-  assert (NV : nnv (mass v)).
-  { match goal with X : forallb _ _ = true |- _ => rewrite forallb_forall in X end. apply Forall_forall; intros x Hx. apply Z.leb_le; auto. }
-  assert (NE : mass v <> []).
-  { intros N. match goal with X : negb _ = true |- _ => rewrite N in X; discriminate X end. }
-  set (W := precision p) in *. set (E1 := expo W (terms p) (quotient_range W h_num h_den)) in *.
-  set (i := (low v + Z.of_nat (length (mass v)))%Z) in *. set (E2 := expo W (terms p) (quotient_range W (h_num * Z.abs i) h_den)) in *.
-  assert (QR := q_range p ltac:(auto) ltac:(auto)). assert (SG := sigma_gt0 p ltac:(auto) ltac:(auto)).
-  assert (MG := m_gt0 p ltac:(auto) ltac:(auto)). assert (UE := unit_s p). fold W in UE.
-  assert (UP : (0 < unit W)%Z) by (apply U_pos; auto). assert (UR := IZR_lt _ _ UP).
-  destruct (expo_ok W HW (terms p) (quotient_range W h_num h_den) h ltac:(auto) (quotient_range_ok W HW h_num h_den ltac:(lia) ltac:(auto))) as [A1 A2].
-  fold E1 in A1, A2. rewrite <- unit_ok in A2 by auto.
-  destruct (holds_inverse p HW E1 (exp h) A1 ltac:(lia) (exp_pos _)) as [B1 B2]. fold W in B1, B2. rewrite <- exp_Ropp in B1, B2.
-  assert (HE2 : holds W E2 (exp (h * IZR (Z.abs i))) /\ (2 ^ W <= fst E2)%Z).
-  { apply expo_ok; auto. replace (h * IZR (Z.abs i)) with (IZR (h_num * Z.abs i) / IZR h_den) by (unfold h; rewrite mult_IZR; field; lra).
-    apply quotient_range_ok; auto. nia. }
-  destruct HE2 as [C1 C2]. rewrite <- unit_ok in C2 by auto.
-  set (top := if (0 <=? i)%Z then fst E2 else (unit W * unit W / snd E2)%Z) in *.
-  assert (TP : (0 <= top)%Z /\ IZR top <= IZR (unit W) * exp (h * IZR i)).
-  { unfold top. destruct (Z.leb_spec 0 i) as [G0|G0].
-    - rewrite Z.abs_eq in C1 by auto. destruct C1 as [D0 [D1 D2]]. rewrite UE in D1. auto.
-    - rewrite Z.abs_neq, opp_IZR in C1 by lia. destruct (holds_inverse p HW E2 _ C1 ltac:(lia) (exp_pos _)) as [D1 _]. fold W in D1.
-      rewrite <- exp_Ropp in D1. replace (- (h * - IZR i)) with (h * IZR i) in D1 by ring. split; auto.
-      apply Z.div_pos; [nia|]. destruct C1 as [_ [D2 D3]]. apply lt_IZR. assert (0 < IZR (fst E2)) by (apply IZR_lt; lia). lra. }
-  destruct TP as [T1 T2]. assert (HB : (0 < B <= precision p)%Z) by (split; auto).
-  assert (R0 : (0 <= unit W * unit W / snd E1)%Z).
-  { apply Z.div_pos; [nia|]. destruct A1 as [_ [D2 D3]]. apply lt_IZR. assert (0 < IZR (fst E1)) by (apply IZR_lt; lia). lra. }
-  assert (K := scan_ok p HW ltac:(auto) ltac:(auto) ltac:(auto) ltac:(auto) ltac:(auto) (half_range p)
-    (unit W * unit W / snd E1, ceiling (unit W * unit W) (fst E1))%Z h B (inf v) top (half_ok p HW ltac:(auto) ltac:(auto)) HB
-    (conj R0 (conj B1 B2)) T1 Hh (mass v) NV (tests p) (low v) F G a T2 S).
-  destruct K as [_ [_ [_ [_ [_ D]]]]]. assert (UB : unit B = (2 ^ B)%Z) by (apply unit_ok). rewrite UB in D.
-  assert (BP : 0 < IZR (2 ^ B)) by (apply IZR_lt, Z.pow_pos_nonneg; lia).
-  assert (TT : 1 <= IZR (inf v) / IZR (2 ^ B) + E one (atoms h (IZR (2 ^ B)) (low v) (mass v))).
-  { rewrite E_one_atoms. match goal with X : (unit B <= _)%Z |- _ => rewrite UB in X; apply IZR_le in X; rewrite plus_IZR in X; unfold fin in X end.
-    apply Rmult_le_reg_r with (IZR (2 ^ B)); auto. rewrite Rmult_plus_distr_r. unfold Rdiv. rewrite !Rmult_assoc, Rinv_l by lra. lra. }
-  split; [apply good_nonneg; [lia|split; [auto|split; auto]]|]. split; [exact TT|]. split; [auto|split; [auto|]].
-  intros e. eapply (grid_above line (pair_P (in_order p) (q_of p) (/ sigma_of p)) (pair_Q (in_order p) (q_of p) (/ sigma_of p)));
-    eauto; [intros x; apply (pair_ge0 _ _ QR (in_order p) x)|intros x; apply (pair_ge0 _ _ QR (in_order p) x)|apply pair_P_int|intros; now apply curve_int]. Qed.
+Proof. unfold covers. cbv zeta. intros T. apply andb_prop in T as [SS SC]. destruct (sound_step_ok p SS) as [[HW _] [QR SG]].
+  assert (MG := m_gt0 p SS). assert (SR := unit_gt0 (precision p) HW). assert (IC := curve_is_curve _ _ QR MG (in_order p)).
+  destruct (covers_grid_ok (precision p) HW (fun _ => dot_above p (half_range p)) _ (terms p) (tests p) h_num h_den B v IC) with (2 := SC)
+    as [N [M K]]; [|exact (conj N (conj M (conj QR (conj SG K))))].
+  intros i a t d Pa Ea DA. apply (dot_ok p SS) in DA as [_ DA]; auto using half_ok.
+  eapply Rle_trans; [|exact DA]. apply IC. split; [apply Rmult_le_pos; [now apply IZR_le|left; now apply Rinv_0_lt_compat]|].
+  apply Rmult_le_reg_r with (IZR (unit (precision p))); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.

@@ -25,9 +25,11 @@ import pytest
 from flint import arb
 
 from verified_dp import (
+    ApproximateDP,
     Claim,
     Composition,
     Gaussian,
+    GaussianDP,
     PoissonSampled,
     Relation,
     Spec,
@@ -36,7 +38,7 @@ from verified_dp import (
 )
 from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
-from verified_dp.core.families.finite.atomic import OddsLoss
+from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.kernel.certificate.check import Check, verify
@@ -179,7 +181,14 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
     fixed = WithoutReplacement(Gaussian(noise_multiplier="4"), "0.1")
     for steps, relation, known in (
         ([(plain, 3), (Gaussian(noise_multiplier="3"), 1)], Relation.ADD_OR_REMOVE, "gaussian_private"),
-        ([(sampled, 3)], Relation.ZERO_OUT, "gaussian_private"), ([(sampled, 3), (plain, 1)], Relation.REMOVE, "T15"),
+        ([(sampled, 3)], Relation.ZERO_OUT, "gaussian_private"), ([(plain, 3)], Relation.ZERO_OUT, "gaussian_private"),
+        ([(sampled, 3), (plain, 1)], Relation.REMOVE, "mixed_private"),
+        ([(ApproximateDP("0.1", "0.01"), 3), (plain, 1)], Relation.ADD_OR_REMOVE, "mixed_private"),
+        ([(ApproximateDP("0.1", "0.01"), 3), (plain, 1)], Relation.REPLACE, "T15"),
+        ([(PoissonSampled(ApproximateDP("0.1", "0.01"), "0.1"), 3), (sampled, 1)], Relation.ADD, "mixed_private"),
+        ([(ApproximateDP("0.1", "0.01"), 3)], Relation.REPLACE, "guarantees_private"),
+        ([(GaussianDP("0.5"), 1)], Relation.REPLACE, "gdp_private"),
+        ([(GaussianDP("0.5"), 2)], Relation.REPLACE, "T15"),
         ([(plain, 3)], Relation.REPLACE, "gaussian_replace_private"), ([(fixed, 3)], Relation.REMOVE, "T15")):
         check = checked(steps, relation, "0.2")
         assert check.valid and known in str(check.reason), (steps, relation)
@@ -266,8 +275,12 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
     """A part that was altered in one place and composed again, the law that it is compared with, and its count."""
     order, side = rng.choice(["remove", "add"]), rng.choice(["above", "below"])
     epsilon, count = Fraction(rng.randint(0, 12), 8), rng.choice([1, 2, 3])
-    law = SampledGaussianLoss(Fraction(rng.randint(1, 9), 10), Fraction(rng.randint(6, 20), 10), order)
-    if rng.random() < 0.4:
+    law: Any = SampledGaussianLoss(Fraction(rng.randint(1, 9), 10), Fraction(rng.randint(6, 20), 10), order)
+    if rng.random() < 0.3:
+        guarantee = OddsLoss(Fraction(rng.randint(0, 12), 8), Fraction(rng.choice([0, 1, 7]), 1000), 0)
+        side, share = "above", Fraction(rng.randint(1, 10), 10)
+        law = guarantee if share == 1 else SampledAtomicLoss(guarantee, share, order)
+    elif rng.random() < 0.4:
         plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
         event = event_part([(plain, 1)], order, side, epsilon, TARGET)
         assert event is not None
@@ -283,10 +296,27 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
     elif what == 2:
         part = with_kind(part, low=kind.low + rng.choice([-1, 1]))
     else:
-        law = replace(law, noise_multiplier=law.noise_multiplier * (1 + Fraction(by, 1 << part.bits + 3)))
+        law = changed_law(law, Fraction(by, 1 << part.bits + 3))
     kind, arithmetic = part.kinds[0], Arithmetic(side, part.bits, 1 << part.bits)
     composed, products = arithmetic.power(Composed(kind.low, list(kind.masses), kind.infinity), count)
     return replace(part, products=tuple(products), bound=arithmetic.delta(composed, epsilon, part.step)), law, count
+
+
+def changed_law(law: Any, share: Fraction) -> Any:
+    if isinstance(law, SampledGaussianLoss):
+        return replace(law, noise_multiplier=law.noise_multiplier * (1 + share))
+    if isinstance(law, OddsLoss):
+        return replace(law, epsilon=law.epsilon * (1 + share))
+    return replace(law, base=changed_law(law.base, share))
+
+
+def mechanism_of(law: Any) -> Any:
+    """What has this loss."""
+    if isinstance(law, OddsLoss):
+        return ApproximateDP(law.epsilon, law.infinity_mass)
+    if isinstance(law, SampledAtomicLoss):
+        return PoissonSampled(mechanism_of(law.base), law.probability)
+    return PoissonSampled(Gaussian(law.noise_multiplier), law.sampling_probability)
 
 
 @needs_checker
@@ -305,13 +335,36 @@ def test_no_false_problem_is_accepted(seeds: range) -> None:
             true = law.enclose_hockey_stick(arb(part.epsilon.numerator) / part.epsilon.denominator)
             low, high = true.lower(), true.upper()
         else:
-            steps = ((PoissonSampled(Gaussian(law.noise_multiplier), law.sampling_probability), count),)
-            found = privacy_profile(Spec(Relation.of(part.order), Composition(steps))).delta(part.epsilon, 10)
+            composition = Composition(((mechanism_of(law), count),))
+            found = privacy_profile(Spec(Relation.of(part.order), composition)).delta(part.epsilon, 10)
             ends = (found.lower.as_fraction(), found.upper.as_fraction())
             low, high = (arb(end.numerator) / end.denominator for end in ends)
         bound = arb(part.bound) / (1 << part.bits)
         assert not (bound < low if part.side == "above" else bound > high), seed
     assert any(verdicts) and not all(verdicts)
+
+
+ASKED = """require(process.argv[1]);
+process.stdout.write(formalChecker(require("fs").readFileSync(0, "latin1")));"""
+
+
+@needs_checker
+@pytest.mark.skipif(not CHECKER.with_suffix(".js").is_file() or shutil.which("node") is None,
+                    reason="needs js_of_ocaml at `make proofs`, and node")
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 100), marks=pytest.mark.long)])
+def test_the_program_for_browsers_gives_the_same_answers(seeds: range) -> None:
+    """Its integers are written by hand (checker_page.js), where the other program has zarith's."""
+    def ask(*command: str) -> str:
+        return subprocess.run(command, input=problem, capture_output=True, text=True, check=False).stdout.strip()
+
+    answers = []
+    for seed in seeds:
+        part, law, _ = random_problem(random.Random(seed))
+        problem = "\n".join(map(str, problem_words(part, [law])))
+        answers.append(ask("node", "-e", ASKED, str(CHECKER.with_suffix(".js"))))
+        assert answers[-1] == ask(str(CHECKER)), seed
+    assert {answer.splitlines()[-1] for answer in answers} == {"accepted", "rejected"}
 
 
 @needs_checker
@@ -512,7 +565,7 @@ def test_a_certificate_of_two_kinds_is_verified() -> None:
     found = with_formal(build_certificate(spec, *privacy_profile(spec).solve_claim(claim, 6, "auto", None)))
     assert sorted(kind["count"] for kind in found["formal"][0]["kinds"]) == [10, COUNT]
     check = verify_formal(found)
-    assert check.valid and "Gaussian step's own" in str(check.reason)
+    assert check.valid and "sampled_gaussian_private" in str(check.reason)
     content = json.loads(json.dumps(found))
     content["formal"][0]["kinds"].reverse()
     with pytest.raises(InvalidCertificate):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
@@ -20,6 +20,7 @@ from typing import Any
 from flint import arb, ctx
 
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step
+from verified_dp.core.families.gaussian.mechanism import GaussianDP
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.check import Check
@@ -27,7 +28,7 @@ from verified_dp.core.kernel.certificate.document import Document, check_equal, 
 from verified_dp.core.kernel.certificate.statement import read_spec
 from verified_dp.core.kernel.certificate.witness import number_text, read_number
 from verified_dp.core.kernel.composed import ComposedLoss
-from verified_dp.core.kernel.composition import Claim, Relation, Spec
+from verified_dp.core.kernel.composition import Claim, Grouped, Relation, Spec
 from verified_dp.core.kernel.errors import InvalidCertificate, InvalidInput, Unsupported
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import Law, has_rational_end
@@ -35,7 +36,7 @@ from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.verifiers.formal_steps import GaussianStep, gaussian_step
+from verified_dp.verifiers.formal_steps import GaussianStep, GuaranteeStep, compared, stated_laws
 
 SIDES = ("above", "below")
 MAX_POINTS = 2**18
@@ -48,6 +49,8 @@ MAX_SECONDS = 600
 """Of the extracted program; known parts take seconds, the largest of 16000 points about a minute."""
 MAX_MEMORY = 4096
 """Megabytes of the extracted program."""
+Program = str | Callable[[str], str]
+"""Another checker than the one of `make proofs`: its path, or what answers a problem (in a browser's page)."""
 CHECKER = Path(__file__).resolve().parents[2] / "proofs" / "coq" / "build" / "formal-checker"
 HASH = CHECKER.with_suffix(".sha256")
 """What `make proofs` writes beside the program that it built: its sha256."""
@@ -63,16 +66,18 @@ TRUST = (
 )
 """What remains trusted after a formal check."""
 TRUST_LOSSES = (
-    "Every law was found above (below) its step's own loss by the program (covers_ok, covers_below_ok and by_event_ok "
-    f"in proofs/coq). Trusted: that these losses are the mechanism's and compose (T15, T21 to T25); {PROGRAM}"
+    "Every law was found above (below) its step's own loss by the program (covers_ok, covers_guarantee_ok, "
+    "covers_below_ok and by_event_ok in proofs/coq). "
+    f"Trusted: that these losses are the mechanism's and compose (T15, T21 to T25); {PROGRAM}"
 )
-"""... where every kind of steps is a Gaussian or a sampled one."""
+"""... where every kind of steps is a Gaussian or a guarantee, sampled or not."""
 TRUST_SAMPLED = (
-    "Every law of the part was found above the Gaussian step's own by the program, or one event bounds them all "
-    "(sampled_gaussian_private, gaussian_private and gaussian_replace_private in proofs/coq: queries of norm at most 1 "
-    "in any dimension, one record). Their hypothesis `expect`, that the means of a test exist as iterated Riemann "
-    "integrals, is proved of continuous tests and of boxes where queries are continuous in the earlier outputs "
-    "(expect_exists), and is assumed elsewhere. "
+    "Every law of the part was found above the step's own by the program, or one event bounds them all "
+    "(sampled_gaussian_private, gaussian_private, gaussian_replace_private, gaussian_group_private, gdp_private, "
+    "mixed_private and guarantees_private in proofs/coq: queries of norm at most 1 in any dimension with normal noise, "
+    "and mechanisms with what is stated of them). Their hypothesis `expect`, that the means of a test exist as "
+    "iterated Riemann integrals, is proved of continuous tests and of boxes where all steps are Gaussian "
+    "and queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""
@@ -294,7 +299,8 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
     steps = [compared_step(part, law) for law in laws]
     yield next((step.order for step in steps if step), "none")
     if not part.kinds:
-        yield from (word for step in steps if step for word in step.event_words(part.epsilon, part.bits))
+        gaussians = (step for step in steps if isinstance(step, GaussianStep))
+        yield from (word for step in gaussians for word in step.event_words(part.epsilon, part.bits))
     for kind, step in zip(part.kinds, steps if part.kinds else [], strict=True):
         if step is None:
             yield "given"
@@ -324,14 +330,15 @@ def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
 def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> None:
     """Raise Unsupported unless the program decided this problem: it is the program that is wrong, or what wrote it."""
     for found, meant in zip_longest(rows, told_rows(part, laws), fillvalue=""):
-        if found != meant and not (meant.startswith("sampled") and found.startswith(f"{meant} ")):
+        hints = meant.startswith(("sampled", "guarantee")) and found.startswith(f"{meant} ")
+        if found != meant and not hints:
             difference = f"{found[:60]!r}, not {meant[:60]!r}"
             raise Unsupported(f"the formal checker decided another problem: {difference}", "formal")
 
 
-def compared_step(part: FormalPart, law: Law) -> GaussianStep | None:
+def compared_step(part: FormalPart, law: Law) -> GaussianStep | GuaranteeStep | None:
     """The step that the program itself finds a kind's integer law above (below)."""
-    return gaussian_step(law, part.order, part.side, part.bits)
+    return compared(law, part.order, part.side, part.bits)
 
 
 _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -H -s)"; exec "$0"'
@@ -339,27 +346,33 @@ _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -
 
 
 @proved_by("T122-formal-checker")
-def is_accepted(part: FormalPart, laws: Sequence[Law], checker: str | None = None) -> bool:
+def is_accepted(part: FormalPart, laws: Sequence[Law], checker: Program | None = None) -> bool:
     """Whether the extracted checker accepts. Raises Unsupported where it does not end, or decided another problem."""
     text = "\n".join(map(str, problem_words(part, laws))) + "\n"
-    command = ["/bin/sh", "-c", _RUN, str(checker_path(checker)), str(MAX_MEMORY << 10)]
+    found = checker(text) if callable(checker) else _run(text, checker_path(checker))
+    *rows, answer = found.splitlines() or [""]
+    check_told(rows, part, laws)
+    return answer == "accepted"
+
+
+def _run(text: str, program: Path) -> str:
+    """What a program on this machine answers."""
+    command = ["/bin/sh", "-c", _RUN, str(program), str(MAX_MEMORY << 10)]
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=MAX_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unsupported(f"the formal checker did not finish: {error}", "formal") from None
-    *rows, answer = done.stdout.splitlines() or [""]
-    if (done.returncode, answer) not in ((0, "accepted"), (1, "rejected")):
+    if (done.returncode, *done.stdout.splitlines()[-1:]) not in ((0, "accepted"), (1, "rejected")):
         raise Unsupported(f"the formal checker failed: {done.stderr.strip()[:200]}", "formal")
-    check_told(rows, part, laws)
-    return answer == "accepted"
+    return done.stdout
 
 
 # ---------- the whole part ----------
 
 
 @alone
-def verify_formal(document: Document, checker: str | None = None) -> Check:
-    """Check the formal part of a certificate that is valid otherwise; `checker` is the path of another program.
+def verify_formal(document: Document, checker: Program | None = None) -> Check:
+    """Check the formal part of a certificate that is valid otherwise; `checker` is another program.
 
     Raises InvalidCertificate where it proves less than it says, Unsupported where there is none.
     """
@@ -371,30 +384,34 @@ def verify_formal(document: Document, checker: str | None = None) -> Check:
     parts = read_parts(document["formal"])
     losses = {loss.order: loss for loss in privacy_losses(spec.composition, spec.relation)}
     check_purpose(document["verdict"], spec.claim, parts, losses)
-    for index, part in enumerate(parts):
-        _check_part(part, losses[part.order], f"formal[{index}]", checker)
-    points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
-    program = "the checker extracted from Coq" if checker is None else f"the program {checker_path(checker)}"
-    compared = all(compared_step(part, law) for part in parts for law, _ in losses[part.order].laws)
     refuted = document["verdict"] == "refuted"
-    known = is_covered(spec, losses, parts, refuted=refuted)
-    trust = TRUST if not compared else TRUST_LOSSES if not known else TRUST_REFUTED if refuted else TRUST_SAMPLED
+    laws = [_check_part(part, losses[part.order], stated_laws(spec, part.order), f"formal[{index}]", checker)
+            for index, part in enumerate(parts)]
+    points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
+    program = f"the program {checker_path(checker)}" if isinstance(checker, str) else "the checker extracted from Coq"
+    found = all(compared_step(part, law) for part, used in zip(parts, laws, strict=True) for law, _ in used)
+    stated = all(used == stated_laws(spec, part.order) for part, used in zip(parts, laws, strict=True))
+    known = (stated and not refuted) or is_covered(spec, losses, parts, refuted=refuted)
+    trust = TRUST if not found else TRUST_LOSSES if not known else TRUST_REFUTED if refuted else TRUST_SAMPLED
     return Check(True, document["verdict"], None, f"composition in integers accepted by {program} ({points}). {trust}")
 
 
 def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[FormalPart], *, refuted: bool) -> bool:
-    """Whether the Coq theorems speak of the mechanism: Gaussians, none sampled, or all and one record more or less.
+    """Whether the Coq theorems speak of the mechanism, by the losses of its steps.
 
-    Plain ones are covered from below by one event alone. Where a record's contribution is lost (zero-out), plain ones
-    are covered from below, sampled ones of one kind from above.
+    Gaussians, none sampled, for groups too; all sampled, without replacement of records; one mu-GDP step. From below:
+    plain ones by one event alone, sampled ones without zero-out.
     """
     steps, zeroed = [step for step, _ in spec.composition.parts], spec.relation is Relation.ZERO_OUT
     if all(isinstance(step, Gaussian) for step in steps):
-        return not any(part.kinds for part in parts) if refuted else not zeroed
+        return not (refuted and any(part.kinds for part in parts))
+    grouped = all(isinstance(step, Grouped) and isinstance(step.mechanism, Gaussian) for step in steps)
+    told = [(type(step), count) for step, count in spec.composition.parts] == [(GaussianDP, 1)]
+    if grouped or told:
+        return not refuted
     sampled = all(isinstance(step, PoissonSampled) and isinstance(step.mechanism, Gaussian) for step in steps)
     merged = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
-    ghost = zeroed and (refuted or len(steps) > 1)
-    return sampled and not merged and spec.relation is not Relation.REPLACE and not ghost
+    return sampled and not merged and spec.relation is not Relation.REPLACE and not (zeroed and refuted)
 
 
 @proved_by("T122-formal-checker")
@@ -409,14 +426,31 @@ def check_purpose(verdict: str, claim: Claim, parts: list[FormalPart], losses: M
         raise InvalidCertificate("formal", f"the bounds do not show the verdict ({verdict})")
 
 
-def _check_part(part: FormalPart, loss: ComposedLoss, path: str, checker: str | None) -> None:
-    alone = not part.kinds and len(loss.laws) == 1 and isinstance(loss.laws[0][0], GaussianLoss)
-    if [kind.count for kind in part.kinds] != [count for _, count in loss.laws] and not alone:
-        raise InvalidCertificate(f"{path}.kinds", f"counts must be {', '.join(str(count) for _, count in loss.laws)}")
-    for index, (kind, (law, _)) in enumerate(zip(part.kinds, [] if alone else loss.laws, strict=True)):
-        _check_kind(part, kind, law, f"{path}.kinds[{index}].masses")
-    if not is_accepted(part, [law for law, _ in loss.laws], checker):
+Laws = tuple[tuple[Law, int], ...]
+"""With their counts."""
+
+
+def _check_part(part: FormalPart, loss: ComposedLoss, stated: Laws, path: str, checker: Program | None) -> Laws:
+    """The laws that its kinds are above (below): those of the steps as stated, or those of the composition."""
+    laws = stated if _is_above_all(part, stated) else loss.laws
+    alone = not part.kinds and len(laws) == 1 and isinstance(laws[0][0], GaussianLoss)
+    if [kind.count for kind in part.kinds] != [count for _, count in laws] and not alone:
+        raise InvalidCertificate(f"{path}.kinds", f"counts must be {', '.join(str(count) for _, count in laws)}")
+    if laws is not stated:
+        for index, (kind, (law, _)) in enumerate(zip(part.kinds, [] if alone else laws, strict=True)):
+            _check_kind(part, kind, law, f"{path}.kinds[{index}].masses")
+    if not is_accepted(part, [law for law, _ in laws], checker):
         raise InvalidCertificate(path, "rejected by the formal checker")
+    return laws
+
+
+def _is_above_all(part: FormalPart, laws: Laws) -> bool:
+    if not laws or part.side == "below" or [kind.count for kind in part.kinds] != [count for _, count in laws]:
+        return False
+    try:
+        return all(is_above(part, kind, law) for kind, (law, _) in zip(part.kinds, laws, strict=True))
+    except (InvalidInput, ArithmeticError, ValueError):
+        return False
 
 
 def _check_kind(part: FormalPart, kind: Kind, law: Law, path: str) -> None:

@@ -1,4 +1,4 @@
-"""The steps that the program extracted from Coq compares with by itself: Gaussian, sampled or not."""
+"""The steps that the program extracted from Coq compares with by itself: Gaussian or a guarantee, sampled or not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from math import isqrt
 
 from flint import arb, ctx
 
+from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
+from verified_dp.core.families.finite.mechanism import ApproximateDP
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball, integer_above, normal_tail
+from verified_dp.core.kernel.composition import Relation, Spec
 from verified_dp.core.kernel.gaussian import GaussianLoss
 from verified_dp.core.kernel.law import Law
+from verified_dp.core.kernel.mechanisms import Gaussian
 
 DIRECTIONS = ("remove", "add")
 _SPARE_BITS = 64
@@ -33,9 +39,7 @@ class GaussianStep:
 
         Above, a test at each grid point; below, an event for what is before the grid, and one from each point on.
         """
-        places = [index * step for index in range(low, low + count)]
-        largest = ball((low + count) * step).max(arb(0)) / arb.const_log2()
-        bits += _SPARE_BITS + integer_above(largest)  # as e^loss is a factor
+        places, bits = [index * step for index in range(low, low + count)], _compared_bits((low + count) * step, bits)
         yield from self._header(bits, count if side == "above" else count + 1)
         with ctx.workprec(bits + 64):
             if side == "above":
@@ -46,7 +50,7 @@ class GaussianStep:
 
     def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
         """The same for one event at epsilon: a divergence at one point, without a grid."""
-        bits += _SPARE_BITS + integer_above(ball(epsilon) / arb.const_log2())
+        bits = _compared_bits(epsilon, bits)
         yield from self._header(bits, 1)
         with ctx.workprec(bits + 64):
             yield self.best_test(ball(epsilon), bits)
@@ -91,13 +95,43 @@ def _end(bits: int) -> int:
     return isqrt(2 * bits) + 1
 
 
+def _compared_bits(largest: Fraction, bits: int) -> int:
+    """Bits in which the program compares: more where e^loss, a factor, is large."""
+    return bits + _SPARE_BITS + integer_above(ball(largest).max(arb(0)) / arb.const_log2())
+
+
+@dataclass(frozen=True)
+class GuaranteeStep:
+    """A step that is (epsilon, delta)-private, on a random batch; order: remove or add."""
+
+    order: str
+    probability: Fraction
+    epsilon: Fraction
+    delta: Fraction
+
+    def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
+        """What the program reads of it, and hints: bits, terms of a series."""
+        bits = _compared_bits((low + count) * step, bits)
+        yield "guarantee"
+        yield from (part for number in self._numbers() for part in number.as_integer_ratio())
+        yield from [bits, bits // 2]
+
+    def told(self) -> str:
+        """What the program prints of it, before the hints."""
+        ratios = (f"{number.numerator} {number.denominator}" for number in self._numbers())
+        return f"guarantee-{self.order} {' '.join(ratios)}"
+
+    def _numbers(self) -> tuple[Fraction, Fraction, Fraction]:
+        return self.probability, self.epsilon, self.delta
+
+
 @singledispatch
-def gaussian_step(law: Law, order: str, side: str, bits: int) -> GaussianStep | None:
+def compared(law: Law, order: str, side: str, bits: int) -> GaussianStep | GuaranteeStep | None:
     """The step with this loss, in an order of a composition, where the program knows it."""
     return None
 
 
-@gaussian_step.register
+@compared.register
 def _sampled_step(law: SampledGaussianLoss, order: str, side: str, bits: int) -> GaussianStep | None:
     known = order in DIRECTIONS and law.order == order
     if known and isinstance(law.noise_multiplier, Fraction):
@@ -105,7 +139,7 @@ def _sampled_step(law: SampledGaussianLoss, order: str, side: str, bits: int) ->
     return None
 
 
-@gaussian_step.register
+@compared.register
 def _plain_step(law: GaussianLoss, order: str, side: str, bits: int) -> GaussianStep | None:
     """All plain steps in one: noise 1/mu, rounded down (below: up) to the comparison's bits; the same in any order."""
     shift, places = law.mean_shift_squared, bits + _SPARE_BITS
@@ -113,3 +147,64 @@ def _plain_step(law: GaussianLoss, order: str, side: str, bits: int) -> Gaussian
         return None
     root = isqrt((shift.denominator << 2 * places) // shift.numerator) + (side == "below")
     return GaussianStep(order if order in DIRECTIONS else DIRECTIONS[0], Fraction(1), Fraction(root, 1 << places))
+
+
+@compared.register
+def _guarantee(law: OddsLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    """From above; the same in any order."""
+    if side == "below" or law.others:
+        return None
+    return GuaranteeStep(order if order in DIRECTIONS else DIRECTIONS[0], Fraction(1), law.epsilon, law.infinity_mass)
+
+
+@compared.register
+def _sampled_guarantee(law: SampledAtomicLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    known = side == "above" and order in DIRECTIONS and law.order == order
+    if known and isinstance(law.base, OddsLoss) and not law.base.others and law.probability:
+        return GuaranteeStep(order, law.probability, law.base.epsilon, law.base.infinity_mass)
+    return None
+
+
+# ---------- what is stated of the steps ----------
+
+
+def stated_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
+    """Laws above the steps of which mixed_private and guarantees_private in proofs/coq speak; none if one is not known.
+
+    Gaussians are not merged. Where the claimed delta is 0 only the largest losses matter, and steps with bounded ones
+    count as a guarantee. Sampled or Gaussian steps: one record more or less. Gaussians of one kind: none (see T15).
+    """
+    steps, pure = spec.composition.parts, spec.claim is not None and spec.claim.delta == 0
+    found: dict[Law, int] = {}
+    for step, count in steps:
+        inner, share = (step.mechanism, step.probability) if isinstance(step, PoissonSampled) else (step, Fraction(1))
+        law = _stated(inner, share, order, pure=pure)
+        if law is None or (order not in DIRECTIONS and not isinstance(law, OddsLoss)):
+            return ()
+        found[law] = found.get(law, 0) + count
+    kinds, neighbours = {type(law) for law in found}, (Relation.REMOVE, Relation.ADD, Relation.ADD_OR_REMOVE)
+    merged = kinds in ({GaussianLoss}, {SampledGaussianLoss})
+    known = kinds == {OddsLoss} or spec.relation in neighbours
+    return tuple(found.items()) if known and not merged else ()
+
+
+def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | None:
+    """The law of a step as it is stated, where it runs with this probability."""
+    if isinstance(step, Gaussian):
+        noise = step.noise_multiplier or Fraction(step.sigma or 0) / Fraction(step.sensitivity or 1)
+        if share == 1:
+            return GaussianLoss(1 / noise**2, order)
+        return SampledGaussianLoss(share, noise, order) if share else None
+    guarantee = _guaranteed(step, pure=pure)
+    if guarantee is None or not share:
+        return None
+    return guarantee if share == 1 else SampledAtomicLoss(guarantee, share, order)
+
+
+def _guaranteed(step: object, *, pure: bool) -> OddsLoss | None:
+    """bounded_ratio, laplace_pure and bounded_range_pure in proofs/coq."""
+    if isinstance(step, ApproximateDP):
+        return OddsLoss(step.epsilon, step.delta, 0)
+    if pure and isinstance(step, Laplace):
+        return OddsLoss(step.ratio, Fraction(0), 0)
+    return OddsLoss(step.bounded_range, Fraction(0), 0) if pure and isinstance(step, Exponential) else None

@@ -24,7 +24,7 @@ from verified_dp.core.kernel.law import Law, has_rational_end
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers.formal import FormalPart, Kind, Product, infinity_above, part_record, read_parts
-from verified_dp.verifiers.formal_steps import gaussian_step
+from verified_dp.verifiers.formal_steps import GaussianStep, compared, stated_laws
 
 _SHARE_BITS = 16
 """All that is cut costs about 2^-16 of the claimed delta."""
@@ -161,8 +161,8 @@ def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fract
 def event_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction) -> FormalPart | None:
     """The part without a grid, for plain Gaussian steps alone."""
     (law, _), *others = laws
-    step = gaussian_step(law, order, side, _EVENT_BITS)
-    if others or step is None or not isinstance(law, GaussianLoss):
+    step = compared(law, order, side, _EVENT_BITS)
+    if others or not isinstance(law, GaussianLoss) or not isinstance(step, GaussianStep):
         return None
     bits = _EVENT_BITS + target.denominator.bit_length()
     with ctx.workprec(2 * bits + 64):
@@ -255,7 +255,7 @@ def with_formal(certificate: Document) -> Document:
     if not all(loss.laws for loss in losses):
         raise Unsupported("nothing is revealed: there is no step for a formal part", "formal")
     if verdict == "proved":
-        parts = [propose(loss.laws, loss.order, "above", claim.epsilon, claim.delta,
+        parts = [propose(stated_laws(spec, loss.order) or loss.laws, loss.order, "above", claim.epsilon, claim.delta,
                          lambda part: part.delta <= claim.delta) for loss in losses]
     else:
         order = _refuting_order(certificate)

@@ -1,0 +1,243 @@
+(* 13c. A step of which nothing is known but a guarantee, also on a random batch, and a program that puts an integer law
+   above it.
+
+   An (eps, delta)-private step has at most the divergences of randomised response with a leak: `worst eps delta a` is
+   that curve (of RandomizedResponse.v, as a function of a = e^eps), and worst_bounds says so of outputs of any kind.
+   `guaranteed` is the curve where the step runs on a random batch, for a record removed or added.  `covers_guarantee`
+   decides that the law of an integer law is above it: at a grid point a it is at most the largest of
+     delta,  delta + (1-delta) (1-a),  delta + (1-delta) (e^eps - a) / (e^eps + 1). *)
+Require Import Reals ZArith List Lra Lia Bool.
+From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian.
+Import ListNotations.
+Open Scope R_scope.
+
+Definition worst (e d a : R) : R := S (fun x => pos (mP e d x - a * mQ e d x)) outcomes.
+Section Worst.
+Variables (e d : R).
+Hypothesis He : 0 <= e.
+Hypothesis Hd : 0 <= d <= 1.
+Let t := truth e.
+Lemma pos_ge x : x <= pos x.
+Proof. apply Rmax_r. Qed.
+Lemma half_true : 1 / 2 <= t < 1.
+Proof. assert (T := truth_range e). fold t in T. split; [|lra]. unfold t, truth. assert (1 <= exp e) by (rewrite <- exp_0; now apply exp_le).
+  apply Rmult_le_reg_r with (1 + exp e); [lra|]. unfold Rdiv at 2. rewrite Rmult_assoc, Rinv_l; lra. Qed.
+Lemma odds_true : t = exp e * (1 - t).
+Proof. unfold t, truth. assert (X := exp_pos e). field; lra. Qed.
+Lemma worst_sum a : worst e d a = pos ((1 - d) * t - a * ((1 - d) * (1 - t))) + pos ((1 - d) * (1 - t) - a * ((1 - d) * t))
+  + pos d + pos (- (a * d)).
+Proof. unfold worst, outcomes. cbn [S mP mQ]. fold t. rewrite Rmult_0_r, Rminus_0_r, (Rminus_0_l (a * d)). ring. Qed.
+Lemma worst_least a : d <= worst e d a /\ 1 - a <= worst e d a /\ d + (1 - d) * (1 - a) <= worst e d a
+  /\ d + (1 - d) * (t - a * (1 - t)) <= worst e d a.
+Proof. rewrite worst_sum. set (x := (1 - d) * t - a * ((1 - d) * (1 - t))). set (y := (1 - d) * (1 - t) - a * ((1 - d) * t)).
+  assert (X0 := pos_ge0 x). assert (X1 := pos_ge x). assert (Y0 := pos_ge0 y). assert (Y1 := pos_ge y). assert (D1 := pos_ge d).
+  assert (Z0 := pos_ge0 (- (a * d))). assert (Z1 := pos_ge (- (a * d))). unfold x, y in *. repeat split; lra. Qed.
+Lemma worst_most a z : 0 <= a -> d <= z -> d + (1 - d) * (1 - a) <= z -> d + (1 - d) * (t - a * (1 - t)) <= z -> worst e d a <= z.
+Proof. intros Ha H1 H2 H3. rewrite worst_sum. assert (T := half_true).
+  assert (AD : 0 <= a * d) by (apply Rmult_le_pos; lra). rewrite (pos_of_neg (- (a * d))), (pos_of_pos d) by lra.
+  set (x := (1 - d) * t - a * ((1 - d) * (1 - t))) in *. set (y := (1 - d) * (1 - t) - a * ((1 - d) * t)) in *.
+  assert (XY : y <= x). { assert (0 <= (1 - d) * ((2 * t - 1) * (1 + a))) by (apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]). unfold x, y. lra. }
+  assert (SX : x + y = (1 - d) * (1 - a)) by (unfold x, y; ring). assert (EX : x = (1 - d) * (t - a * (1 - t))) by (unfold x; ring).
+  destruct (Rle_dec 0 x), (Rle_dec 0 y); rewrite ?(pos_of_pos x), ?(pos_of_pos y), ?(pos_of_neg x), ?(pos_of_neg y) by lra; lra. Qed.
+Lemma worst_left a : a <= 0 -> worst e d a <= 1 - a.
+Proof. intros Ha. rewrite worst_sum. assert (T := half_true). assert (A1 : 0 <= - a * ((1 - d) * (1 - t))) by (apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]).
+  assert (A2 : 0 <= - a * ((1 - d) * t)) by (apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]). assert (A3 : 0 <= - a * d) by (apply Rmult_le_pos; lra).
+  assert (A4 : 0 <= (1 - d) * t) by (apply Rmult_le_pos; lra). assert (A5 : 0 <= (1 - d) * (1 - t)) by (apply Rmult_le_pos; lra).
+  rewrite !pos_of_pos by lra. lra. Qed.
+Lemma worst_end a : exp e <= a -> worst e d a <= d.
+Proof. intros Ha. assert (T := half_true). assert (O := odds_true). assert (E1 : 1 <= exp e) by (rewrite <- exp_0; now apply exp_le).
+  assert (exp e * (1 - t) <= a * (1 - t)) by (apply Rmult_le_compat_r; lra).
+  apply worst_most; try lra; assert (0 <= (1 - d) * (a - 1)) by (apply Rmult_le_pos; lra);
+    assert (0 <= (1 - d) * (a * (1 - t) - t)) by (apply Rmult_le_pos; lra); lra. Qed.
+Lemma worst_ge0 a : 0 <= worst e d a.
+Proof. assert (W := worst_least a). lra. Qed.
+Lemma worst_swapped a : S (fun x => pos (mQ e d x - a * mP e d x)) outcomes = worst e d a.
+Proof. unfold worst, outcomes. cbn [S mP mQ]. ring. Qed.
+
+(* Every step that is (e, d)-private in both directions is bounded by it, whatever its outputs are. *)
+Theorem worst_bounds {T} (A : integral T) (P Q : T -> R) : (forall x, 0 <= P x) -> (forall x, 0 <= Q x) -> is_int A P 1 -> is_int A Q 1 ->
+  upto A (fun x => pos (P x - exp e * Q x)) d -> upto A (fun x => pos (Q x - exp e * P x)) d ->
+  forall a, upto A (fun x => pos (P x - a * Q x)) (worst e d a).
+Proof. intros P0 Q0 P1 Q1 H1 H2 a. destruct (worst_least a) as [W1 [W2 [W3 W4]]]. set (E := exp e) in *. assert (EP : 0 < E) by apply exp_pos.
+  assert (E1 : 1 <= E) by (unfold E; rewrite <- exp_0; now apply exp_le). assert (I0 : 0 < / E) by now apply Rinv_0_lt_compat.
+  assert (EI : E * / E = 1) by (apply Rinv_r; lra).
+  assert (LOW : forall b, 0 <= b -> b * E <= 1 -> upto A (fun x => pos (P x - b * Q x)) (1 - b + b * d)).
+  { intros b B0 B1. apply (upto_le A _ (fun x => (P x - b * Q x) + b * pos (Q x - E * P x)) (1 - b * 1 + b * d)); [|lra|].
+    - intros x. assert (X := P0 x). assert (Y := Q0 x). assert (Z := pos_ge (Q x - E * P x)). assert (Z0 := pos_ge0 (Q x - E * P x)).
+      assert (b * (Q x - E * P x) <= b * pos (Q x - E * P x)) by (now apply Rmult_le_compat_l).
+      assert (0 <= b * pos (Q x - E * P x)) by (now apply Rmult_le_pos). assert (b * E * P x <= 1 * P x) by (now apply Rmult_le_compat_r).
+      apply Rmax_lub; lra.
+    - apply upto_plus; [|now apply upto_scal]. apply upto_int. apply int_minus; auto. now apply int_scal. }
+  destruct (Rle_lt_dec E a) as [G|G].
+  { apply (upto_le A _ (fun x => pos (P x - E * Q x)) d); auto. intros x. apply pos_le.
+    assert (E * Q x <= a * Q x) by (apply Rmult_le_compat_r; auto). lra. }
+  destruct (Rle_lt_dec (/ E) a) as [L|L].
+  - set (k := / (E - / E)). assert (KD : 0 < E - / E) by lra. assert (K : 0 < k) by now apply Rinv_0_lt_compat.
+    assert (KE : k * (E - / E) = 1) by (apply Rinv_l; lra). set (l := k * (a - / E)). set (r := k * (E - a)).
+    assert (L0 : 0 <= l) by (apply Rmult_le_pos; lra). assert (R0 : 0 <= r) by (apply Rmult_le_pos; lra).
+    assert (LR : l + r = 1) by (unfold l, r; rewrite <- KE; ring).
+    assert (LA : l * E + r * / E = a) by (unfold l, r; transitivity (a * (k * (E - / E))); [ring|rewrite KE; ring]).
+    apply (upto_le A _ (fun x => l * pos (P x - E * Q x) + r * pos (P x - / E * Q x)) (l * d + r * (1 - / E + / E * d))).
+    + intros x. rewrite !pos_scal by auto. eapply Rle_trans; [|apply pos_add]. apply pos_le. right.
+      rewrite <- LA, <- (Rmult_1_l (P x)) at 1. rewrite <- LR. ring.
+    + eapply Rle_trans; [|exact W4]. right. assert (TT : t = E / (1 + E)) by reflexivity. rewrite TT.
+      replace (l * d + r * (1 - / E + / E * d)) with ((l + r) * d + (1 - d) * (r * (1 - / E))) by ring. rewrite LR, Rmult_1_l. f_equal. f_equal.
+      unfold r, k. field. repeat split; try lra; nra.
+    + apply upto_plus; apply upto_scal; auto. apply LOW; lra.
+  - destruct (Rle_lt_dec 0 a) as [Z|Z].
+    + apply (upto_le A _ (fun x => pos (P x - a * Q x)) (1 - a + a * d)); [intros; apply Rle_refl|lra|]. apply LOW; auto.
+      apply Rmult_lt_compat_r with (r := E) in L; [|auto]. rewrite Rinv_l in L by lra. lra.
+    + apply (upto_le A _ (fun x => P x - a * Q x) (1 - a * 1)); [|lra|].
+      * intros x. assert (X := P0 x). assert (Y := Q0 x). assert (0 <= - a * Q x) by (apply Rmult_le_pos; lra). rewrite pos_of_pos; lra.
+      * apply upto_int, int_minus; auto. now apply int_scal. Qed.
+End Worst.
+
+Definition guaranteed (o : order) (q e d : R) : R -> R :=
+  match o with Remove => remove_curve q (worst e d) | Add => add_curve q (worst e d) end.
+Lemma mix_outcomes q e d : S (mix q (mP e d) (mQ e d)) outcomes = 1 /\ S (mQ e d) outcomes = 1.
+Proof. unfold mix, outcomes. cbn [S mP mQ]. split; ring. Qed.
+Lemma guaranteed_is_curve o q e d : 0 < q <= 1 -> 0 <= d <= 1 -> is_curve (guaranteed o q e d).
+Proof. intros Hq Hd. assert (MP := fun x => mP_ge0 e d x Hd). assert (MQ := fun x => mQ_ge0 e d x Hd).
+  assert (MX : forall x, 0 <= mix q (mP e d) (mQ e d) x).
+  { intros x. unfold mix. specialize (MP x). specialize (MQ x). apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
+  destruct (mix_outcomes q e d) as [S1 S2]. destruct o; cbn [guaranteed].
+  - apply (pair_is_curve (sums outcomes) (mix q (mP e d) (mQ e d)) (mQ e d)); auto. intros a _. apply (remove_int (sums outcomes)); auto. intros; reflexivity.
+  - apply (pair_is_curve (sums outcomes) (mQ e d) (mix q (mP e d) (mQ e d))); auto. intros a Ha. apply (add_int (sums outcomes)); auto.
+    intros b. apply worst_swapped. Qed.
+
+(* ---------- the program ---------- *)
+Open Scope Z_scope.
+Record guaranteed_step := {
+  g_order : order; g_q_num : Z; g_q_den : Z; g_eps_num : Z; g_eps_den : Z; g_delta_num : Z; g_delta_den : Z;
+  g_precision : Z; g_terms : Z }.
+Section Covers.
+Variable g : guaranteed_step.
+Let W := g_precision g.
+Let U := unit W.
+Let dn := g_delta_num g.
+Let dd := g_delta_den g.
+(* whether m times the curve at n / m is at most z, if e^eps is at most a / 2^W *)
+Definition worst_at_most (a n m z : Z) : bool :=
+  (dn * m <=? dd * z) &&
+  (if n <? 0 then m - n <=? z
+   else (dn * m + (dd - dn) * (m - n) <=? dd * z) && ((dd - dn) * (a * m - n * U) <=? (dd * z - dn * m) * (U + a))).
+Definition dot_guaranteed (odds h_num h_den i a d : Z) : bool :=
+  let rest := g_q_den g - g_q_num g in
+  if (rest =? 0) && (g_eps_num g * h_den <=? h_num * i * g_eps_den g) then dn * U <=? dd * d
+  else match g_order g with
+  | Remove => worst_at_most odds (a * g_q_den g - rest * U) (g_q_num g * U) (d * g_q_den g)
+  | Add => let m := U * g_q_den g - a * rest in
+      if m <=? 0 then 0 <=? d else worst_at_most odds (a * g_q_num g) m (d * g_q_den g)
+  end.
+Definition sound_guarantee : bool := (0 <=? W) && (0 <? g_q_num g) && (g_q_num g <=? g_q_den g) && (0 <=? g_eps_num g) && (0 <? g_eps_den g)
+  && (0 <=? dn) && (dn <=? dd) && (0 <? dd) && (0 <=? g_terms g).
+Definition covers_guarantee (h_num h_den B : Z) (v : ilaw) : bool :=
+  sound_guarantee && (0 <? h_den) && let odds := snd (expo W (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g))) in
+  covers_grid (fun i a _ d => dot_guaranteed odds h_num h_den i a d) W (g_terms g) (mass v) h_num h_den B v.
+End Covers.
+
+(* ---------- what it decides ---------- *)
+Open Scope R_scope.
+Definition g_q (g : guaranteed_step) : R := IZR (g_q_num g) / IZR (g_q_den g).
+Definition g_eps (g : guaranteed_step) : R := IZR (g_eps_num g) / IZR (g_eps_den g).
+Definition g_delta (g : guaranteed_step) : R := IZR (g_delta_num g) / IZR (g_delta_den g).
+Section Right.
+Variable g : guaranteed_step.
+Let W := g_precision g.
+Let U := unit W.
+Let s := IZR U.
+Let q := g_q g.
+Let e := g_eps g.
+Let d := g_delta g.
+Hypothesis sound : sound_guarantee g = true.
+Lemma sound_guarantee_ok : ((0 <= W)%Z /\ (0 < g_q_num g <= g_q_den g)%Z /\ (0 <= g_eps_num g)%Z /\ (0 < g_eps_den g)%Z
+  /\ (0 <= g_delta_num g <= g_delta_den g)%Z /\ (0 < g_delta_den g)%Z /\ (0 <= g_terms g)%Z) /\ 0 < q <= 1 /\ 0 <= e /\ 0 <= d <= 1.
+Proof. unfold sound_guarantee in sound. revert sound. intros T. repeat (apply andb_prop in T as [T ?]).
+  repeat match goal with X : (_ <? _)%Z = true |- _ => apply Z.ltb_lt in X | X : (_ <=? _)%Z = true |- _ => apply Z.leb_le in X end.
+  assert (FR : forall n m, (0 <= n <= m)%Z -> (0 < m)%Z -> 0 <= IZR n / IZR m <= 1).
+  { intros n m [N0 N1] M. apply IZR_le in N0, N1. apply IZR_lt in M. split; [apply Rmult_le_pos; [auto|left; now apply Rinv_0_lt_compat]|].
+    apply Rmult_le_reg_r with (IZR m); auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
+  split; [repeat split; auto|]. split; [|split].
+  - split; [apply Rdiv_lt_0_compat; apply IZR_lt; lia|]. apply FR; lia.
+  - apply Rmult_le_pos; [now apply IZR_le|left; apply Rinv_0_lt_compat; now apply IZR_lt].
+  - apply FR; auto. Qed.
+Lemma worst_at_most_ok a n m z : s * exp e <= IZR a -> (0 < m)%Z -> worst_at_most g a n m z = true -> IZR m * worst e d (IZR n / IZR m) <= IZR z.
+Proof. destruct sound_guarantee_ok as [[HW [_ [_ [_ [[D0 D1] [D2 _]]]]]] [_ [He Hd]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
+  intros Ha Hm T. unfold worst_at_most in T. fold W U in T. apply andb_prop in T as [T1 T2]. apply Z.leb_le, IZR_le in T1. rewrite !mult_IZR in T1.
+  assert (MR := IZR_lt _ _ Hm). assert (DR := IZR_lt _ _ D2). set (x := IZR n / IZR m). set (y := IZR z / IZR m).
+  assert (DE : IZR (g_delta_num g) = d * IZR (g_delta_den g)) by (unfold d, g_delta; field; lra).
+  assert (XE : IZR n = x * IZR m) by (unfold x; field; lra). assert (YE : IZR z = y * IZR m) by (unfold y; field; lra).
+  rewrite DE, YE in T1. apply Rmult_le_reg_r with (/ IZR m); [now apply Rinv_0_lt_compat|]. fold (IZR z / IZR m). fold y.
+  replace (IZR m * worst e d x * / IZR m) with (worst e d x) by (field; lra).
+  assert (DM : 0 < IZR (g_delta_den g) * IZR m) by now apply Rmult_lt_0_compat.
+  assert (C1 : d <= y) by (apply Rmult_le_reg_l with (IZR (g_delta_den g) * IZR m); lra).
+  destruct (Z.ltb_spec n 0) as [G|G].
+  - apply Z.leb_le, IZR_le in T2. rewrite minus_IZR, XE, YE in T2. apply IZR_lt in G.
+    assert (x <= 0) by (apply Rmult_le_reg_r with (IZR m); lra). eapply Rle_trans; [now apply worst_left|].
+    apply Rmult_le_reg_r with (IZR m); lra.
+  - apply andb_prop in T2 as [T2 T3]. apply Z.leb_le, IZR_le in T2, T3. apply IZR_le in G.
+    assert (X0 : 0 <= x) by (apply Rmult_le_reg_r with (IZR m); lra).
+    rewrite plus_IZR, !mult_IZR, !minus_IZR, DE, XE, YE in T2. rewrite !mult_IZR, !minus_IZR, plus_IZR, !mult_IZR, DE, XE, YE in T3. fold s in T3.
+    set (A := IZR a) in *. assert (EP := exp_pos e). assert (AP : 0 < A) by (assert (0 < s * exp e) by (now apply Rmult_lt_0_compat); lra).
+    apply worst_most; auto.
+    + apply Rmult_le_reg_l with (IZR (g_delta_den g) * IZR m); auto. lra.
+    + set (t := truth e). assert (O : t = exp e * (1 - t)) by apply odds_true. assert (T0 := truth_range e). fold t in T0.
+      assert (SA : s * t <= A * (1 - t)).
+      { rewrite O at 1. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; lra. }
+      assert (K : (1 - d) * (A - x * s) <= (y - d) * (s + A)).
+      { apply Rmult_le_reg_l with (IZR (g_delta_den g) * IZR m); auto. lra. }
+      assert (M : (t - x * (1 - t)) * (s + A) <= A - x * s).
+      { assert (0 <= (1 + x) * (A * (1 - t) - s * t)) by (apply Rmult_le_pos; lra). lra. }
+      assert ((1 - d) * ((t - x * (1 - t)) * (s + A)) <= (1 - d) * (A - x * s)) by (apply Rmult_le_compat_l; lra).
+      apply Rmult_le_reg_r with (s + A); [lra|]. lra. Qed.
+Theorem covers_guarantee_ok h_num h_den B v : (covers_guarantee g h_num h_den B v = true)%Z ->
+  let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
+  nonneg L /\ 1 <= tot L /\ forall x, guaranteed (g_order g) q e d (exp x) <= delta x L.
+Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq [He Hd]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
+  intros T. unfold covers_guarantee in T. apply andb_prop in T as [T SC]. apply andb_prop in T as [_ HD]. apply Z.ltb_lt in HD. fold W in SC.
+  assert (IC := guaranteed_is_curve (g_order g) q e d Hq Hd).
+  refine (covers_grid_ok W HW _ _ (g_terms g) (mass v) h_num h_den B v IC _ SC). clear SC.
+  destruct (expo_ok W HW (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g)) e Ht (quotient_range_ok W HW _ _ E0 E1)) as [[_ [_ A1]] _].
+  rewrite (unit_pow W) in A1. fold U s in A1. set (odds := snd _) in *. set (h := IZR h_num / IZR h_den). intros i a _ z A0 AE D.
+  assert (QN := IZR_lt _ _ Q0). assert (QD : 0 < IZR (g_q_den g)) by (apply IZR_lt; lia). assert (HR := IZR_lt _ _ HD).
+  assert (QE : IZR (g_q_num g) = q * IZR (g_q_den g)) by (unfold q, g_q; field; lra).
+  fold U. fold s. set (al := IZR a / s). assert (AA : IZR a = s * al) by (unfold al; field; lra). apply IZR_le in A0.
+  assert (AL : 0 <= al <= exp (h * IZR i)).
+  { split; [apply Rmult_le_pos; [auto|left; now apply Rinv_0_lt_compat]|]. apply Rmult_le_reg_l with s; auto. fold U in AE. fold s in AE. rewrite <- AA. exact AE. }
+  unfold dot_guaranteed in D. cbv zeta in D. fold W U in D. set (rest := (g_q_den g - g_q_num g)%Z) in *.
+  destruct ((rest =? 0) && _)%Z eqn:EX.
+  - apply andb_prop in EX as [X1 X2]. apply Z.eqb_eq in X1. apply Z.leb_le, IZR_le in X2. rewrite !mult_IZR in X2. apply Z.leb_le, IZR_le in D. rewrite !mult_IZR in D.
+    assert (q = 1) by (unfold q, g_q; replace (g_q_num g) with (g_q_den g) by lia; field; lra).
+    assert (HI : e <= h * IZR i).
+    { assert (ER := IZR_lt _ _ E1). apply Rmult_le_reg_r with (IZR (g_eps_den g) * IZR h_den); [now apply Rmult_lt_0_compat|].
+      unfold e, g_eps, h. replace (IZR (g_eps_num g) / IZR (g_eps_den g) * (IZR (g_eps_den g) * IZR h_den)) with (IZR (g_eps_num g) * IZR h_den) by (field; lra).
+      replace (IZR h_num / IZR h_den * IZR i * (IZR (g_eps_den g) * IZR h_den)) with (IZR h_num * IZR i * IZR (g_eps_den g)) by (field; lra). auto. }
+    assert (DR := IZR_lt _ _ D2). assert (WD : d <= IZR z / s).
+    { fold s in D. unfold d, g_delta. apply Rmult_le_reg_r with (IZR (g_delta_den g) * s); [now apply Rmult_lt_0_compat|].
+      replace (IZR (g_delta_num g) / IZR (g_delta_den g) * (IZR (g_delta_den g) * s)) with (IZR (g_delta_num g) * s) by (field; lra).
+      replace (IZR z / s * (IZR (g_delta_den g) * s)) with (IZR (g_delta_den g) * IZR z) by (field; lra). exact D. }
+    eapply Rle_trans; [|exact WD]. eapply Rle_trans; [|apply (worst_end e d He Hd (exp (h * IZR i))); now apply exp_le].
+    right. rewrite H. destruct (g_order g); cbn [guaranteed].
+    + unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
+    + unfold add_curve. replace (1 - exp (h * IZR i) * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra]. rewrite Rmult_1_l. f_equal. field.
+  - eapply Rle_trans; [apply IC; exact AL|]. assert (RE : IZR rest = (1 - q) * IZR (g_q_den g)) by (unfold rest; rewrite minus_IZR, QE; ring).
+    destruct (g_order g); cbn [guaranteed].
+    + set (n := (a * g_q_den g - rest * U)%Z) in *. assert (M0 : (0 < g_q_num g * U)%Z) by (apply Z.mul_pos_pos; [auto|apply unit_pos; auto]).
+      assert (K := worst_at_most_ok odds n (g_q_num g * U) (z * g_q_den g) A1 M0 D). rewrite !mult_IZR in K. fold s in K.
+      assert (NE : IZR n / (IZR (g_q_num g) * s) = (al - 1 + q) / q).
+      { unfold n. rewrite minus_IZR, !mult_IZR, RE, QE, AA. fold s. field. lra. }
+      rewrite NE, QE in K. unfold remove_curve. apply Rmult_le_reg_l with (s * IZR (g_q_den g)); [now apply Rmult_lt_0_compat|].
+      replace (s * IZR (g_q_den g) * (IZR z / s)) with (IZR z * IZR (g_q_den g)) by (field; lra). lra.
+    + set (m := (U * g_q_den g - a * rest)%Z) in *. assert (ME : IZR m = s * IZR (g_q_den g) * (1 - al * (1 - q))).
+      { unfold m. rewrite minus_IZR, !mult_IZR, RE, AA. fold s. ring. }
+      assert (SQ : 0 < s * IZR (g_q_den g)) by now apply Rmult_lt_0_compat. unfold add_curve. destruct (Z.leb_spec m 0) as [G|G].
+      * apply IZR_le in G. rewrite ME in G. apply Z.leb_le, IZR_le in D. destruct (Rlt_dec 0 (1 - al * (1 - q))) as [P|P].
+        { exfalso. assert (0 < s * IZR (g_q_den g) * (1 - al * (1 - q))) by now apply Rmult_lt_0_compat. lra. }
+        apply Rmult_le_pos; [auto|left; now apply Rinv_0_lt_compat].
+      * assert (K := worst_at_most_ok odds (a * g_q_num g) m (z * g_q_den g) A1 G D). apply IZR_lt in G.
+        destruct (Rlt_dec 0 (1 - al * (1 - q))) as [P|P]; [|exfalso; rewrite ME in G; nra].
+        rewrite !mult_IZR in K. replace (IZR a * IZR (g_q_num g) / IZR m) with (al * q / (1 - al * (1 - q))) in K
+          by (rewrite ME, AA, QE; field; split; lra).
+        rewrite ME in K. apply Rmult_le_reg_l with (s * IZR (g_q_den g)); auto.
+        replace (s * IZR (g_q_den g) * (IZR z / s)) with (IZR z * IZR (g_q_den g)) by (field; lra). lra. Qed.
+End Right.

@@ -1,0 +1,212 @@
+(* 15b. Gaussian queries beside other mechanisms of which a guarantee is stated, sampled or not, in one composition.
+
+   Every step is one or the other, and may depend on all earlier outputs: normal noise on a query in R^d that one record
+   changes by a vector of norm at most 1 (a sum is such a query: total_change), or any mechanism that is (eps, delta)-private where it runs, with outputs of any kind.
+     mixed_private: the guarantee of all steps, each on a random batch at its own rate (1: on all records);
+     guarantees_private: of mechanisms with guarantees alone, whatever neighbours are;
+     bounded_ratio: what has densities within a factor e^eps is (eps, 0)-private; so are Laplace noise in R^d
+       (laplace_pure) and selections whose losses are within an interval (bounded_range_pure);
+     gdp_private: one mechanism that is mu-GDP. *)
+From Coquelicot Require Import Coquelicot.
+Require Import Reals ZArith List Lra Lia Bool Permutation.
+From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Guaranteed Extract Mechanism.
+Import ListNotations.
+Open Scope R_scope.
+
+(* ---------- outputs of one kind or another ---------- *)
+Definition either {T U} (A : integral T) (B : integral U) : integral (T + U).
+Proof. refine {| is_int := fun f v => exists x y, is_int A (fun t => f (inl t)) x /\ is_int B (fun u => f (inr u)) y /\ v = x + y |}.
+  - exists 0, 0. repeat split; try apply int_zero; lra.
+  - intros f g v H [x [y [I [J E]]]]. exists x, y. split; [|split; [|exact E]].
+    + apply (int_ext A (fun t => f (inl t))); auto.
+    + apply (int_ext B (fun u => f (inr u))); auto.
+  - intros f g u v [x [y [I [J E]]]] [x' [y' [I' [J' E']]]]. exists (x + x'), (y + y'). split; [|split; [|subst; ring]].
+    + now apply (int_plus A (fun t => f (inl t)) (fun t => g (inl t))).
+    + now apply (int_plus B (fun t => f (inr t)) (fun t => g (inr t))).
+  - intros c f v [x [y [I [J E]]]]. exists (c * x), (c * y). split; [|split; [|subst; ring]].
+    + now apply (int_scal A c (fun t => f (inl t))).
+    + now apply (int_scal B c (fun t => f (inr t))).
+  - intros f g u v H [x [y [I [J E]]]] [x' [y' [I' [J' E']]]]. subst.
+    assert (K := int_le A (fun t => f (inl t)) (fun t => g (inl t)) x x' (fun t => H (inl t)) I I').
+    assert (L := int_le B (fun t => f (inr t)) (fun t => g (inr t)) y y' (fun t => H (inr t)) J J'). lra. Defined.
+Section Either.
+Context {T U : Type} (A : integral T) (B : integral U).
+Definition on_left (f : T -> R) (y : T + U) : R := match y with inl t => f t | inr _ => 0 end.
+Definition on_right (f : U -> R) (y : T + U) : R := match y with inl _ => 0 | inr u => f u end.
+Lemma left_int f v : is_int A f v -> is_int (either A B) (on_left f) v.
+Proof. intros I. exists v, 0. repeat split; [exact I|apply int_zero|lra]. Qed.
+Lemma right_int f v : is_int B f v -> is_int (either A B) (on_right f) v.
+Proof. intros I. exists 0, v. repeat split; [apply int_zero|exact I|lra]. Qed.
+Lemma left_upto P Q a c : upto A (fun t => pos (P t - a * Q t)) c -> upto (either A B) (fun y => pos (on_left P y - a * on_left Q y)) c.
+Proof. intros [g [v [G [I L]]]]. exists (on_left g), v. split; [|split; [now apply left_int|auto]].
+  intros [t|u]; simpl; auto. rewrite Rmult_0_r, Rminus_0_r, pos_of_pos; lra. Qed.
+Lemma right_upto P Q a c : upto B (fun t => pos (P t - a * Q t)) c -> upto (either A B) (fun y => pos (on_right P y - a * on_right Q y)) c.
+Proof. intros [g [v [G [I L]]]]. exists (on_right g), v. split; [|split; [now apply right_int|auto]].
+  intros [t|u]; simpl; auto. rewrite Rmult_0_r, Rminus_0_r, pos_of_pos; lra. Qed.
+End Either.
+
+(* ---------- what a guarantee is ---------- *)
+(* P and Q are densities of outputs, and P - e^e Q and Q - e^e P of every test are at most d *)
+Definition private_pair {T} (A : integral T) (e d : R) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
+  is_int A P 1 /\ is_int A Q 1 /\ upto A (fun y => pos (P y - exp e * Q y)) d /\ upto A (fun y => pos (Q y - exp e * P y)) d.
+Lemma private_sym {T} (A : integral T) e d P Q : private_pair A e d P Q -> private_pair A e d Q P.
+Proof. intros [P0 [Q0 [P1 [Q1 [H1 H2]]]]]. repeat split; auto. Qed.
+Lemma private_curve {T} (A : integral T) e d P Q a : 0 <= e -> 0 <= d <= 1 -> private_pair A e d P Q ->
+  upto A (fun y => pos (P y - a * Q y)) (worst e d a).
+Proof. intros He Hd [P0 [Q0 [P1 [Q1 [H1 H2]]]]]. now apply worst_bounds. Qed.
+
+Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g end.
+Section Mixed.
+Context {X U : Type} {d : nat} (B : integral U).
+Variables (query : list (vec d + U) -> list X -> vec d) (sigma : list (vec d + U) -> R) (other : list (vec d + U) -> list X -> U -> R).
+Variables (p : problem) (ss plans : list stated) (o : order).
+Hypothesis above : direction p = Above.
+Hypothesis some_kind : kinds p <> [].
+Hypothesis judged : judge (Some o) p (map Some ss) = true.
+Hypothesis planned : Permutation (steps_stated (kinds p) ss) plans.
+Hypothesis bounded_query : forall h, unit_change (query h).
+(* after the outputs h, where the plan says so: *)
+Hypothesis noise_enough : forall h g, nth_error plans (length h) = Some (Gaussian g) -> sigma_of g <= sigma h.
+Hypothesis other_private : forall h g, nth_error plans (length h) = Some (Guarantee g) ->
+  forall b x, private_pair B (g_eps g) (g_delta g) (other h (x :: b)) (other h b).
+(* the density of the next output, after the outputs h *)
+Definition step_on (s : stated) (h : list (vec d + U)) (batch : list X) : vec d + U -> R :=
+  match s with Gaussian _ => on_left (normals (sigma h) (query h batch)) | Guarantee _ => on_right (other h batch) end.
+Definition mixed (D : list X) (h : list (vec d + U)) (y : vec d + U) : R :=
+  match nth_error plans (length h) with Some s => sampled (rate_of s) (step_on s h) D y | None => 0 end.
+Theorem mixed_private (x : X) D : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  let k := length plans in let E := expect (either (space d) B) in
+  E (mixed (match o with Remove => x :: D | Add => D end)) test k [] u -> E (mixed (match o with Remove => D | Add => x :: D end)) test k [] v ->
+  u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros test u v Ht k E HU HV. refine (steps_private (either (space d) B) _ _ o p ss plans above some_kind judged planned _ test u v Ht HU HV).
+  intros s h NT O Sa. unfold mixed. rewrite NT. destruct s as [g|g]; cbn [curve_of order_of rate_of sane] in *; rewrite O; destruct Sa as [Hq Sa].
+  - assert (NS := noise_enough h g NT). assert (V := Rinv_0_lt_compat _ Sa).
+    apply (sampled_within (either (space d) B) o (q_of g) (stick (/ sigma_of g))); auto.
+    + intros; now apply stick_ge0.
+    + intros b [y|y]; simpl; [apply normals_ge0|]; lra.
+    + intros b. apply left_int, normals_int. lra.
+    + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
+    + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
+  - destruct Sa as [He Hd]. assert (K := other_private h g NT).
+    apply (sampled_within (either (space d) B) o (g_q g) (worst (g_eps g) (g_delta g))); auto.
+    + intros. now apply worst_ge0.
+    + intros b [y|y]; simpl; [lra|]. apply (K b x).
+    + intros b. apply right_int. apply (K b x).
+    + intros b z a. apply right_upto. now apply private_curve.
+    + intros b z a. apply right_upto. apply private_curve; auto. now apply private_sym. Qed.
+End Mixed.
+
+(* ---------- guarantees alone ---------- *)
+Section Guarantees.
+Context {T : Type} (A : integral T) (P Q : list T -> T -> R) (o : order) (p : problem) (gs plans : list guaranteed_step).
+Hypothesis above : direction p = Above.
+Hypothesis some_kind : kinds p <> [].
+Hypothesis judged : judge (Some o) p (map Some (map Guarantee gs)) = true.
+Hypothesis planned : Permutation (steps_stated (kinds p) (map Guarantee gs)) (map Guarantee plans).
+(* P and Q: the densities of the next output, after the outputs h, on two data sets *)
+Hypothesis each_private : forall h g, nth_error plans (length h) = Some g -> g_q g = 1 /\ private_pair A (g_eps g) (g_delta g) (P h) (Q h).
+Theorem guarantees_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect A P test (length plans) [] u -> expect A Q test (length plans) [] v ->
+  u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros test u v Ht HU HV. rewrite <- (map_length Guarantee) in HU, HV.
+  refine (steps_private A P Q o p (map Guarantee gs) (map Guarantee plans) above some_kind judged planned _ test u v Ht HU HV).
+  intros s h NT _ Sa. rewrite nth_error_map in NT. destruct (nth_error plans (length h)) as [g|] eqn:NG; [|discriminate].
+  injection NT as <-. destruct (each_private h g NG) as [Q1 K]. destruct Sa as [_ [He Hd]]. repeat split; try apply K.
+  intros e. cbn [curve_of]. assert (C : guaranteed (g_order g) (g_q g) (g_eps g) (g_delta g) (exp e) = worst (g_eps g) (g_delta g) (exp e)).
+  { rewrite Q1. destruct (g_order g); cbn [guaranteed].
+    - unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
+    - unfold add_curve. replace (1 - exp e * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra]. rewrite Rmult_1_l. f_equal. field. }
+  rewrite C. now apply private_curve. Qed.
+End Guarantees.
+
+(* ---------- mechanisms with bounded losses ---------- *)
+Theorem bounded_ratio {T} (A : integral T) e (P Q : T -> R) : (forall y, 0 <= P y) -> (forall y, 0 <= Q y) -> is_int A P 1 -> is_int A Q 1 ->
+  (forall y, P y <= exp e * Q y) -> (forall y, Q y <= exp e * P y) -> private_pair A e 0 P Q.
+Proof. intros P0 Q0 P1 Q1 H1 H2. repeat split; auto; apply (upto_le A _ (fun _ => 0) 0);
+    try (intros y; specialize (H1 y); specialize (H2 y); rewrite pos_of_neg; lra); try lra; apply upto_int, int_zero. Qed.
+(* The losses ln (P y / Q y) are between c and c + e, whatever c is: so is the exponential mechanism's. *)
+Theorem bounded_range_pure {T} (A : integral T) c e (P Q : T -> R) : (forall y, 0 <= P y) -> (forall y, 0 <= Q y) -> is_int A P 1 -> is_int A Q 1 ->
+  (forall y, exp c * Q y <= P y <= exp (c + e) * Q y) -> private_pair A e 0 P Q.
+Proof. intros P0 Q0 P1 Q1 H.
+  assert (L := int_le A _ _ _ _ (fun y => proj1 (H y)) (int_scal A (exp c) _ _ Q1) P1). assert (G := int_le A _ _ _ _ (fun y => proj2 (H y)) P1 (int_scal A (exp (c + e)) _ _ Q1)).
+  assert (EC : exp (c + e) = exp c * exp e) by apply exp_plus. assert (X := exp_pos c). assert (Y := exp_pos e).
+  apply bounded_ratio; auto; intros y; destruct (H y) as [H1 H2]; specialize (P0 y); specialize (Q0 y).
+  - eapply Rle_trans; [exact H2|]. apply Rmult_le_compat_r; auto. rewrite EC. rewrite <- (Rmult_1_l (exp e)) at 2. apply Rmult_le_compat_r; lra.
+  - apply Rle_trans with (exp c * exp e * Q y); [rewrite <- (Rmult_1_l (Q y)) at 1; apply Rmult_le_compat_r; lra|].
+    replace (exp c * exp e * Q y) with (exp e * (exp c * Q y)) by ring. apply Rmult_le_compat_l; lra. Qed.
+(* Laplace noise of scale b in every coordinate of c *)
+Definition laplace (b c x : R) := / b * (exp (- Rabs ((x - c) / b)) / 2).
+Fixpoint laplaces {d} (b : R) : vec d -> vec d -> R :=
+  match d with O => fun _ _ => 1 | Datatypes.S d => fun c y => laplace b (fst c) (fst y) * laplaces b (snd c) (snd y) end.
+Fixpoint distance {d} : vec d -> vec d -> R :=
+  match d with O => fun _ _ => 0 | Datatypes.S d => fun a b => Rabs (fst a - fst b) + distance (snd a) (snd b) end.
+Lemma exp_abs_line : is_line (fun x => exp (- Rabs x)) 2.
+Proof. assert (X : forall a b, ex_RInt (fun x => exp (- Rabs x)) a b).
+  { intros a b. apply (ex_RInt_continuous (fun x => exp (- Rabs x))). intros x _. apply (continuous_comp (fun x => - Rabs x) exp).
+    - apply (continuous_opp Rabs), continuous_Rabs.
+    - apply (ex_derive_continuous exp). auto_derive; auto. }
+  split; [exact X|]. intros e He. exists (Rmax 0 (ln (2 / e))). split; [apply Rmax_l|]. intros a b Ha Hb.
+  assert (M0 := Rmax_l 0 (ln (2 / e))). assert (M1 := Rmax_r 0 (ln (2 / e))). set (M := Rmax _ _) in *.
+  assert (EM : exp (- M) <= e / 2).
+  { apply Rle_trans with (exp (- ln (2 / e))); [apply exp_le; lra|]. rewrite exp_Ropp, exp_ln by (apply Rdiv_lt_0_compat; lra). right. field. lra. }
+  assert (L : RInt (fun x => exp (- Rabs x)) a 0 = 1 - exp a).
+  { rewrite (RInt_ext _ exp).
+    - apply (is_RInt_unique (V := R_CompleteNormedModule)). replace (1 - exp a) with (minus (exp 0) (exp a)) by (rewrite exp_0; reflexivity).
+      apply (is_RInt_derive exp exp); intros x _; [auto_derive; auto; ring|apply (ex_derive_continuous exp); auto_derive; auto].
+    - intros x. rewrite Rmin_left, Rmax_right by lra. intros Hx. rewrite Rabs_left by lra. f_equal; ring. }
+  assert (G : RInt (fun x => exp (- Rabs x)) 0 b = 1 - exp (- b)).
+  { rewrite (RInt_ext _ (fun x => exp (- x))).
+    - apply (is_RInt_unique (V := R_CompleteNormedModule)). replace (1 - exp (- b)) with (minus (- exp (- b)) (- exp (- 0)))
+        by (rewrite Ropp_0, exp_0; unfold minus, plus, opp; simpl; ring).
+      apply (is_RInt_derive (fun x => - exp (- x)) (fun x => exp (- x))); intros x _; [auto_derive; auto; ring|].
+      apply (ex_derive_continuous (fun x => exp (- x))); auto_derive; auto.
+    - intros x. rewrite Rmin_left, Rmax_right by lra. intros Hx. rewrite Rabs_pos_eq by lra. reflexivity. }
+  assert (C := RInt_Chasles (fun x => exp (- Rabs x)) a 0 b (X _ _) (X _ _)). unfold plus in C; simpl in C. rewrite <- C, L, G.
+  assert (A1 : exp a <= exp (- M)) by (apply exp_le; lra). assert (A2 : exp (- b) <= exp (- M)) by (apply exp_le; lra).
+  assert (A3 := exp_pos a). assert (A4 := exp_pos (- b)). apply Rabs_le. lra. Qed.
+Section Laplace.
+Variable b : R.
+Hypothesis Hb : 0 < b.
+Lemma laplaces_pos d (c y : vec d) : 0 < laplaces b c y.
+Proof. induction d as [|d IH]; simpl; [lra|]. apply Rmult_lt_0_compat; auto. unfold laplace.
+  apply Rmult_lt_0_compat; [now apply Rinv_0_lt_compat|]. assert (X := exp_pos (- Rabs ((fst y - fst c) / b))). lra. Qed.
+Lemma laplaces_int d (c : vec d) : is_int (space d) (laplaces b c) 1.
+Proof. induction d as [|d IH]; simpl; auto. exists (fun x => laplace b (fst c) x * 1). split.
+  - intros x. apply (int_scal (space d)), IH.
+  - apply (line_ext (laplace b (fst c))); [intros; ring|]. apply (rescaled (fun x => exp (- Rabs x) / 2)); auto.
+    replace 1 with (/ 2 * 2) by field. apply (line_ext (fun x => / 2 * exp (- Rabs x))); [intros; field|]. apply line_scal, exp_abs_line. Qed.
+Lemma laplaces_ratio d (c v y : vec d) : laplaces b c y <= exp (distance c v / b) * laplaces b v y.
+Proof. induction d as [|d IH]; cbn [laplaces distance]; [unfold Rdiv; rewrite Rmult_0_l, exp_0; lra|].
+  specialize (IH (snd c) (snd v) (snd y)). assert (P := laplaces_pos d (snd c) (snd y)).
+  replace ((Rabs (fst c - fst v) + distance (snd c) (snd v)) / b) with (Rabs (fst c - fst v) / b + distance (snd c) (snd v) / b) by (field; lra).
+  rewrite exp_plus. assert (K : laplace b (fst c) (fst y) <= exp (Rabs (fst c - fst v) / b) * laplace b (fst v) (fst y)).
+  { unfold laplace. assert (V := Rinv_0_lt_compat _ Hb). set (s := (fst y - fst c) / b). set (t := (fst y - fst v) / b).
+    assert (TR : Rabs t <= Rabs (fst c - fst v) / b + Rabs s).
+    { replace (Rabs (fst c - fst v) / b) with (Rabs ((fst c - fst v) / b)) by (unfold Rdiv; rewrite Rabs_mult, (Rabs_pos_eq (/ b)); lra).
+      replace t with ((fst c - fst v) / b + s) by (unfold s, t; field; lra). apply Rabs_triang. }
+    replace (exp (Rabs (fst c - fst v) / b) * (/ b * (exp (- Rabs t) / 2))) with (/ b * (exp (Rabs (fst c - fst v) / b + - Rabs t) / 2)) by (rewrite exp_plus; field; lra).
+    apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_r; [lra|]. apply exp_le. lra. }
+  apply Rle_trans with (exp (Rabs (fst c - fst v) / b) * laplace b (fst v) (fst y) * (exp (distance (snd c) (snd v) / b) * laplaces b (snd v) (snd y))); [|right; ring].
+  apply Rmult_le_compat; auto; [|lra]. unfold laplace. apply Rmult_le_pos; [left; now apply Rinv_0_lt_compat|].
+  assert (X := exp_pos (- Rabs ((fst y - fst c) / b))). lra. Qed.
+Theorem laplace_pure d (c v : vec d) e : distance c v <= e * b -> private_pair (space d) e 0 (laplaces b c) (laplaces b v).
+Proof. intros H. assert (V := Rinv_0_lt_compat _ Hb). assert (L : distance c v / b <= e).
+  { apply Rmult_le_reg_r with b; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
+  assert (SY : distance v c = distance c v) by (clear; induction d as [|d IH]; [reflexivity|cbn [distance]; now rewrite Rabs_minus_sym, IH]).
+  assert (W := exp_le _ _ L).
+  apply bounded_ratio; try (intros; left; now apply laplaces_pos); try apply laplaces_int; intros y;
+    (eapply Rle_trans; [apply laplaces_ratio|]); rewrite ?SY; apply Rmult_le_compat_r; auto; left; apply laplaces_pos. Qed.
+End Laplace.
+
+(* ---------- one mechanism that is mu-GDP ---------- *)
+Theorem gdp_private {T} (A : integral T) (P Q : T -> R) mu p g : 0 <= mu <= / sigma_of g -> shows p g -> direction p = Above ->
+  (forall a, 0 <= a -> upto A (fun y => pos (P y - a * Q y)) (tip mu a)) -> forall test u v, (forall y, 0 <= test y <= 1) ->
+  (forall y, 0 <= P y) -> (forall y, 0 <= Q y) ->
+  is_int A (fun y => P y * test y) u -> is_int A (fun y => Q y * test y) v -> u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros Hm shown above H test u v Ht P0 Q0 HU HV. destruct (shown_above p g shown above) as [Sg K]. assert (V := Rinv_0_lt_compat _ Sg).
+  set (e := exp (epsilon_of p)) in *. assert (E0 : 0 < e) by apply exp_pos.
+  assert (I : is_int A (fun y => P y * test y - e * (Q y * test y)) (u - e * v)) by now apply int_minus, int_scal.
+  assert (L : u - e * v <= IZR (bound p) / unit_of p); [|lra]. apply (upto_int_le A _ _ _ I).
+  apply (upto_le A _ (fun y => pos (P y - e * Q y)) (tip mu e)); [|eapply Rle_trans; [now apply (tip_grows mu (/ sigma_of g))|exact K]|apply H; lra].
+  intros y. specialize (Ht y). assert (Z := pos_ge0 (P y - e * Q y)). assert (Z1 := pos_ge (P y - e * Q y)).
+  replace (P y * test y - e * (Q y * test y)) with ((P y - e * Q y) * test y) by ring. nra. Qed.
