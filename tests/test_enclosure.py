@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verified_dp.core.kernel import dyadic
@@ -41,6 +41,7 @@ def digits_of(text):
     return len(text.partition("e")[0].lstrip("-0.").replace(".", ""))
 
 
+@settings(max_examples=30)
 @given(dyadics, dyadics)
 def test_dyadics_compare_and_hash_as_fractions_do(a, b):
     x, y = a.as_fraction(), b.as_fraction()

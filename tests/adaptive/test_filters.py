@@ -435,6 +435,8 @@ def test_epsilon_and_delta_of_a_budget_agree() -> None:
     assert epsilon.lower_decimal.startswith("0.815230")
     assert gdp_delta("495/10000", epsilon.upper.as_fraction(), 8).lower <= Fraction("1e-5")
     assert gdp_delta(0, 1).upper == 0 and gdp_epsilon(0, "1e-5").upper == 0
+    tiny = gdp_epsilon("1e-24", "1e-300")  # an array of 100 GB before
+    assert 0 < tiny.lower <= tiny.upper < Fraction(1, 10**9)
 
 
 # Wrong input

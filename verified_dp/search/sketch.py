@@ -89,7 +89,7 @@ def choose_sketch(loss: FloatLoss, epsilon: float, saddle: Saddle) -> Sketch | T
         shape = choose_shape(loss, epsilon, near, BITS, MOST_EXCESS)
         omega = choose_cutoff(loss, epsilon, shape.tilt, log_error(near, BITS))
         count = math.ceil(omega * shape.period / (2 * math.pi))
-        if count * 160 * min(len(loss.laws), 2) > MOST_CELLS:
+        if count * max(160 * min(len(loss.laws), 2), 1) > MOST_CELLS:
             return None
         found = _sum(loss, shape, count)
         log_delta = found.log_delta(epsilon)
