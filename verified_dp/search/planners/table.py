@@ -68,7 +68,7 @@ def _has_moments(loss: ComposedLoss) -> bool:
     return loss.only_moments
 
 
-VERY_FEW, SLOW_RAYS = 5, 0.1
+VERY_FEW, SLOW_RAYS = 3, 0.015
 """Steps of which rays are quicker than lines; seconds that they may take."""
 LATE = {"line": 1, "marked": 2, "outcomes": 2, "expansion": 2, "lattice": 2, "moment": 2}
 """Files in the order in which they come after all others, where steps are very few."""
