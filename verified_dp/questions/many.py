@@ -330,8 +330,9 @@ class Many:
             for order in self._orders:
                 roots = {i: Root.of(guess, self._digits) for i, guess in guesses.items() if i not in found}
                 for _ in range(STEPS if roots else 0):
-                    sure = {i: roots.pop(i).ends(self._digits) for i, root in list(roots.items()) if root.is_sure}
+                    sure = {i: root.ends(self._digits) for i, root in roots.items() if root.is_sure}
                     found.update(self._between(order, sure, targets))
+                    roots = {i: root for i, root in roots.items() if i not in found}
                     near = self._along(order, {i: (root.at,) for i, root in roots.items()})
                     roots = {i: root for i, ((bounds, _),) in near.items()
                              if (root := roots[i].moved(bounds, targets[i], self._digits)) is not None}

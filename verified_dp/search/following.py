@@ -54,6 +54,8 @@ PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
 MOST_LOST, OUTCOMES_SHARE, OUTCOMES_SECONDS = 1.0, 0.25, 10.0
 """Bits that one sum over outcomes may lose along its stretch; its share of the seconds left, and seconds, at most."""
+CELL_BITS = 30.0
+"""More are not reached along a stretch where cells bound transforms of atoms beside a density."""
 RATIO = 30.0
 """How many times the first eps the last one may be for one pair of rays."""
 FARTHER = 30.0
@@ -190,7 +192,8 @@ class Following(OneDirection):
             if several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
                 self._serve_closed(epsilons, bits)
             return
-        if not self.has_contour and (self.is_sharp or not has_listed(self.loss)):
+        cells = bits > CELL_BITS and bool(self.loss.direct_parts)
+        if cells or (not self.has_contour and (self.is_sharp or not has_listed(self.loss))):
             return
         below = [epsilon for epsilon in epsilons if as_float(epsilon) < self.model.largest]
         parts, serve = self._groups(below), self._serve if self.has_contour else self._serve_outcomes

@@ -9,6 +9,7 @@ from typing import Self
 
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.kernel.errors import Unsupported
+from verified_dp.core.kernel.law import is_on_lines
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.estimates import Estimates
@@ -23,6 +24,8 @@ INSURANCE = 0.3
 """Where a run should take more than this share of the seconds that are left, a coarser one is made first."""
 MOST_BITS = 40.0
 """No grid is planned for more."""
+_ALLOCATED = 3.0
+"""Seconds that a single value of the curve of random allocation may take; in less no grid is filled with them."""
 _MEASURABLE = 0.3
 """Seconds: shorter runs say nothing about the machine's speed, and in less no other is worth a plan."""
 
@@ -53,7 +56,8 @@ class Lattice(Planner):
         Raises Unsupported where not even a coarse grid fits, or numbers are too large or too small.
         """
         require_floats(self.loss)
-        if asked.method == "auto" and self.model.epoch_model is not None:
+        allocated = asked.seconds < _ALLOCATED and any(is_on_lines(law) for law, _ in self.loss.parts)
+        if asked.method == "auto" and (allocated or self.model.epoch_model is not None):
             return None
         if not asked.misses:
             self._last, self._before, self._gap = None, None, gap_to_end(self.loss, asked.epsilon)
