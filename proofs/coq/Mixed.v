@@ -6,10 +6,11 @@
      guarantees_private: of mechanisms with guarantees alone, whatever neighbours are;
      bounded_ratio: what has densities within a factor e^eps is (eps, 0)-private; so are Laplace noise in R^d
        (laplace_pure) and selections whose losses are within an interval (bounded_range_pure);
-     gdp_private: one mechanism that is mu-GDP. *)
+     gdp_private: one mechanism that is mu-GDP;
+     zcdp_private: adaptive mechanisms that are (xi, rho)-zCDP. *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Guaranteed Extract Mechanism.
+From VerifiedDP Require Import Law HockeyStick Chernoff Checker Link Integral Normal Space Moments Enclosures SampledGaussian Events Guaranteed Zcdp Extract Mechanism.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -55,7 +56,7 @@ Lemma private_curve {T} (A : integral T) e d P Q a : 0 <= e -> 0 <= d <= 1 -> pr
   upto A (fun y => pos (P y - a * Q y)) (worst e d a).
 Proof. intros He Hd [P0 [Q0 [P1 [Q1 [H1 H2]]]]]. now apply worst_bounds. Qed.
 
-Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g end.
+Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g | Zcdp _ => 1 end.
 Section Mixed.
 Context {X U : Type} {d : nat} (B : integral U).
 Variables (query : list (vec d + U) -> list X -> vec d) (sigma : list (vec d + U) -> R) (other : list (vec d + U) -> list X -> U -> R).
@@ -71,7 +72,7 @@ Hypothesis other_private : forall h g, nth_error plans (length h) = Some (Guaran
   forall b x, private_pair B (g_eps g) (g_delta g) (other h (x :: b)) (other h b).
 (* the density of the next output, after the outputs h *)
 Definition step_on (s : stated) (h : list (vec d + U)) (batch : list X) : vec d + U -> R :=
-  match s with Gaussian _ => on_left (normals (sigma h) (query h batch)) | Guarantee _ => on_right (other h batch) end.
+  match s with Gaussian _ => on_left (normals (sigma h) (query h batch)) | _ => on_right (other h batch) end.
 Definition mixed (D : list X) (h : list (vec d + U)) (y : vec d + U) : R :=
   match nth_error plans (length h) with Some s => sampled (rate_of s) (step_on s h) D y | None => 0 end.
 Theorem mixed_private (x : X) D : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
@@ -79,7 +80,7 @@ Theorem mixed_private (x : X) D : forall test u v, (forall outputs, 0 <= test ou
   E (mixed (match o with Remove => x :: D | Add => D end)) test k [] u -> E (mixed (match o with Remove => D | Add => x :: D end)) test k [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
 Proof. intros test u v Ht k E HU HV. refine (steps_private (either (space d) B) _ _ o p ss plans above some_kind judged planned _ test u v Ht HU HV).
-  intros s h NT O Sa. unfold mixed. rewrite NT. destruct s as [g|g]; cbn [curve_of order_of rate_of sane] in *; rewrite O; destruct Sa as [Hq Sa].
+  intros s h NT O Sa. unfold mixed. rewrite NT. destruct s as [g|g|]; [| |now destruct Sa]; cbn [curve_of order_of rate_of sane] in *; rewrite O; destruct Sa as [Hq Sa].
   - assert (NS := noise_enough h g NT). assert (V := Rinv_0_lt_compat _ Sa).
     apply (sampled_within (either (space d) B) o (q_of g) (stick (/ sigma_of g))); auto.
     + intros; now apply stick_ge0.
@@ -210,3 +211,29 @@ Proof. intros Hm shown above H test u v Ht P0 Q0 HU HV. destruct (shown_above p 
   apply (upto_le A _ (fun y => pos (P y - e * Q y)) (tip mu e)); [|eapply Rle_trans; [now apply (tip_grows mu (/ sigma_of g))|exact K]|apply H; lra].
   intros y. specialize (Ht y). assert (Z := pos_ge0 (P y - e * Q y)). assert (Z1 := pos_ge (P y - e * Q y)).
   replace (P y * test y - e * (Q y * test y)) with ((P y - e * Q y) * test y) by ring. nra. Qed.
+
+(* ---------- zCDP ---------- *)
+(* the Renyi divergences of every order 1 + l > 1 are at most xi + rho (1 + l) *)
+Definition zcdp {T} (A : integral T) (xi rho : R) (P Q : T -> R) :=
+  forall l, 0 < l -> moment_bounded l A P Q (exp (l * (xi + rho * (l + 1)))).
+(* each step in turn by its xi and rho of the list, whatever the outputs before it *)
+Fixpoint all_zcdp {T} (A : integral T) (P Q : list T -> T -> R) (steps : list (R * R)) (h : list T) : Prop :=
+  match steps with [] => True | s :: steps => zcdp A (fst s) (snd s) (P h) (Q h) /\ forall y, all_zcdp A P Q steps (y :: h) end.
+Theorem zcdp_private {T} (A : integral T) (P Q : list T -> T -> R) steps p z o : kinds p = [] -> judge (Some o) p [Some (Zcdp z)] = true ->
+  S fst steps <= xi_of z -> S snd steps <= rho_of z -> all_zcdp A P Q steps [] -> forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect A P test (length steps) [] u -> expect A Q test (length steps) [] v -> u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros K J X Y Z test u v Ht HU HV. unfold judge in J. rewrite K in J. apply andb_prop in J as [_ J].
+  destruct (by_moment_ok z p J) as [_ [l [L0 B]]]. set (m := fun s : R * R => exp (l * (fst s + snd s * (l + 1)))).
+  assert (AM : forall ss h, all_zcdp A P Q ss h -> all_moments l A P Q (map m ss) h).
+  { induction ss as [|s ss IH]; intros h H; simpl; auto. destruct H as [H1 H2]. split; [now apply H1|]. intros y. apply IH, H2. }
+  assert (PR : Moments.product (map m steps) = exp (l * (S fst steps + S snd steps * (l + 1)))).
+  { clear. induction steps as [|s ss IH]; simpl; [replace (l * (0 + 0 * (l + 1))) with 0 by ring; now rewrite exp_0|].
+    rewrite IH. unfold m. rewrite <- exp_plus. f_equal. ring. }
+  assert (M0 : Forall (Rle 0) (map m steps)) by (apply Forall_forall; intros w Hy; apply in_map_iff in Hy as [s [<- _]]; left; apply exp_pos).
+  rewrite <- (map_length m) in HU, HV.
+  destruct (adaptive_moments l L0 A P Q test Ht _ _ _ _ M0 (AM steps [] Z) HU HV) as [_ G]. specialize (G (epsilon_of p)). rewrite PR in G.
+  assert (CP := C_pos l). assert (W : exp (l * (S fst steps + S snd steps * (l + 1))) <= exp (l * (xi_of z + rho_of z * (l + 1)))).
+  { apply exp_le. apply Rmult_le_compat_l; [lra|]. apply Rplus_le_compat; auto. apply Rmult_le_compat_r; lra. }
+  assert (EP := exp_pos (- l * epsilon_of p)). assert (C l * exp (l * (S fst steps + S snd steps * (l + 1))) * exp (- l * epsilon_of p)
+    <= C l * exp (l * (xi_of z + rho_of z * (l + 1))) * exp (- l * epsilon_of p)); [|lra].
+  apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; lra. Qed.

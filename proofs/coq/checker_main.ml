@@ -6,7 +6,8 @@
    last, sum, infinity; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
    found above (below) in that order; with no kinds at all, one such step, and its test is the event: "sampled", q_num,
    q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or, above only, "guarantee", q_num,
-   q_den, eps_num, eps_den, delta_num, delta_den, precision, terms. *)
+   q_den, eps_num, eps_den, delta_num, delta_den, precision, terms; or, with no kinds, "zcdp", rho_num, rho_den, xi_num,
+   xi_den, l_num, l_den, precision, terms. *)
 let next () = Scanf.scanf " %s" (fun w -> w)
 let word () = match next () with "" -> failwith "less input than a problem" | w -> w
 let number () =
@@ -58,11 +59,23 @@ let guarantee g_order =
   let g_terms = number () in
   { Checker.g_order; g_q_num; g_q_den; g_eps_num; g_eps_den; g_delta_num; g_delta_den; g_precision; g_terms }
 
+let zcdp z_order =
+  let rho_num = number () in
+  let rho_den = number () in
+  let xi_num = number () in
+  let xi_den = number () in
+  let l_num = number () in
+  let l_den = number () in
+  let z_precision = number () in
+  let z_terms = number () in
+  { Checker.z_order; rho_num; rho_den; xi_num; xi_den; l_num; l_den; z_precision; z_terms }
+
 let source order =
   match word (), order with
   | "given", _ -> None
   | "sampled", Some order -> Some (Checker.Gaussian (sampled_gaussian order))
   | "guarantee", Some order -> Some (Checker.Guarantee (guarantee order))
+  | "zcdp", Some order -> Some (Checker.Zcdp (zcdp order))
   | w, _ -> failwith ("source " ^ w)
 
 let read () =

@@ -13,6 +13,7 @@ from flint import arb, ctx
 from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.finite.mechanism import ApproximateDP
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball, integer_above, normal_tail
@@ -125,8 +126,45 @@ class GuaranteeStep:
         return self.probability, self.epsilon, self.delta
 
 
+@dataclass(frozen=True)
+class ZCDPSteps:
+    """Steps whose Renyi divergences of every order a > 1 add up to at most xi + rho a; order: remove or add."""
+
+    order: str
+    rho: Fraction
+    xi: Fraction
+
+    def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
+        """What the program reads of it, and hints: the moment, bits, terms of a series."""
+        yield "zcdp"
+        for number in (self.rho, self.xi, self.best_moment(epsilon)):
+            yield from number.as_integer_ratio()
+        yield from [bits + _SPARE_BITS, bits // 2]
+
+    def told(self) -> str:
+        """What the program prints of it, before the hints."""
+        ratios = (f"{number.numerator} {number.denominator}" for number in (self.rho, self.xi))
+        return f"zcdp-{self.order} {' '.join(ratios)}"
+
+    def best_moment(self, epsilon: Fraction) -> Fraction:
+        """About the l > 0 that bounds delta(epsilon) best, in sixteenths: (2l+1) rho + log(l/(l+1)) = eps - xi."""
+        low, high = 0, 1 << 20
+        while high - low > 1:
+            middle = (low + high) // 2
+            power = ball(Fraction(middle, 16))
+            found = (2 * power + 1) * ball(self.rho) + (power / (power + 1)).log() < ball(epsilon - self.xi)
+            low, high = (middle, high) if found else (low, middle)
+        return Fraction(high, 16)
+
+    def bound(self, epsilon: Fraction) -> arb:
+        """Enclose l^l / (1+l)^(1+l) e^(l (xi + rho (l+1)) - l eps) at that l."""
+        power = ball(self.best_moment(epsilon))
+        exponent = power * (ball(self.xi) + ball(self.rho) * (power + 1) - ball(epsilon))
+        return (exponent + power * power.log() - (1 + power) * (1 + power).log()).exp()
+
+
 @singledispatch
-def compared(law: Law, order: str, side: str, bits: int) -> GaussianStep | GuaranteeStep | None:
+def compared(law: Law, order: str, side: str, bits: int) -> GaussianStep | GuaranteeStep | ZCDPSteps | None:
     """The step with this loss, in an order of a composition, where the program knows it."""
     return None
 
@@ -163,6 +201,21 @@ def _sampled_guarantee(law: SampledAtomicLoss, order: str, side: str, bits: int)
     if known and isinstance(law.base, OddsLoss) and not law.base.others and law.probability:
         return GuaranteeStep(order, law.probability, law.base.epsilon, law.base.infinity_mass)
     return None
+
+
+@compared.register
+def _zcdp(law: ZCDPLoss, order: str, side: str, bits: int) -> ZCDPSteps | None:
+    """From above, of all steps in one; the same in any order."""
+    return None if side == "below" else ZCDPSteps(order if order in DIRECTIONS else DIRECTIONS[0], law.rho, law.xi)
+
+
+def merged(laws: tuple[tuple[Law, int], ...]) -> tuple[tuple[Law, int], ...]:
+    """zCDP steps as one, where there are no others (zcdp_private in proofs/coq); else the laws as they are."""
+    found = [(law, count) for law, count in laws if isinstance(law, ZCDPLoss)]
+    if not found or len(found) != len(laws):
+        return laws
+    rho = sum((count * law.rho for law, count in found), Fraction(0))
+    return ((ZCDPLoss(rho, found[0][0].order, sum((count * law.xi for law, count in found), Fraction(0))), 1),)
 
 
 # ---------- what is stated of the steps ----------
