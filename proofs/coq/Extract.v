@@ -129,7 +129,9 @@ Definition told_step (s : option stated) : string * list Z :=
   | None => ("given"%string, [])
   | Some (Gaussian g) => (match in_order g with Remove => "sampled-remove" | Add => "sampled-add" end%string,
       q_num g :: q_den g :: sigma_num g :: sigma_den g :: precision g :: terms g :: far g :: tests g)
-  | Some (Guarantee g) => (match g_order g with Remove => "guarantee-remove" | Add => "guarantee-add" end%string,
+  | Some (Guarantee g) => (match g_source g, g_order g with
+        | Any, Remove => "guarantee-remove" | Any, Add => "guarantee-add"
+        | Laplace_noise, Remove => "laplace-remove" | Laplace_noise, Add => "laplace-add" end%string,
       [g_q_num g; g_q_den g; g_eps_num g; g_eps_den g; g_delta_num g; g_delta_den g; g_precision g; g_terms g])
   | Some (Zcdp z) => (match z_order z with Remove => "zcdp-remove" | Add => "zcdp-add" end%string,
       [rho_num z; rho_den z; xi_num z; xi_den z; l_num z; l_den z; z_precision z; z_terms z])
@@ -146,7 +148,7 @@ Proof. destruct k as [c [l m i]], k' as [c' [l' m' i']]. cbn. intros E. injectio
 Lemma told_hint_one t t' : told_hint t = told_hint t' -> t = t'.
 Proof. destruct t, t'. cbn. intros E. injection E. intros; subst; auto. Qed.
 Lemma told_step_one s s' : told_step s = told_step s' -> s = s'.
-Proof. destruct s as [[[[]]|[[]]|[[]]]|], s' as [[[[]]|[[]]|[[]]]|]; cbn; intros E; try discriminate; auto; injection E; intros; subst; auto. Qed.
+Proof. destruct s as [[[[]]|[[] []]|[[]]]|], s' as [[[[]]|[[] []]|[[]]]|]; cbn; intros E; try discriminate; auto; injection E; intros; subst; auto. Qed.
 Lemma map_one {T U} (f : T -> U) : (forall x y, f x = f y -> x = y) -> forall l l', map f l = map f l' -> l = l'.
 Proof. intros H. induction l as [|x l IH]; intros [|y l'] E; try discriminate; auto. injection E as E1 E2. f_equal; auto. Qed.
 (* a list of rows of one name, and what comes after them *)

@@ -34,7 +34,7 @@ Fixpoint plans_of (ks : list kind) (gs : list gaussian_step) : list plan :=
 Definition curve_of (s : stated) : R -> R :=
   match s with
   | Gaussian g => curve (in_order g) (q_of g) (/ sigma_of g)
-  | Guarantee g => guaranteed (g_order g) (g_q g) (g_eps g) (g_delta g)
+  | Guarantee g => guaranteed (g_source g) (g_order g) (g_q g) (g_eps g) (g_delta g)
   | Zcdp _ => fun _ => 1
   end.
 Definition sane (s : stated) : Prop :=

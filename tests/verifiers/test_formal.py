@@ -32,6 +32,7 @@ from verified_dp import (
     Composition,
     Gaussian,
     GaussianDP,
+    Laplace,
     PoissonSampled,
     Relation,
     Spec,
@@ -44,6 +45,7 @@ from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.kernel.certificate.check import Check, verify
 from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
@@ -82,7 +84,7 @@ needs_checker = pytest.mark.skipif(
     not BUILT, reason="the extracted checker is not built: run `make proofs` (it needs Coq and OCaml)")
 
 
-OTHER = LaplaceLoss(Fraction(1))
+OTHER = OddsLoss(Fraction(1), Fraction(0), 1)
 """A law that the program does not compare with by itself."""
 
 
@@ -189,7 +191,8 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
         ([(ApproximateDP("0.1", "0.01"), 3), (plain, 1)], Relation.ADD_OR_REMOVE, "mixed_private"),
         ([(ApproximateDP("0.1", "0.01"), 3), (plain, 1)], Relation.REPLACE, "T15"),
         ([(PoissonSampled(ApproximateDP("0.1", "0.01"), "0.1"), 3), (sampled, 1)], Relation.ADD, "mixed_private"),
-        ([(ApproximateDP("0.1", "0.01"), 3)], Relation.REPLACE, "guarantees_private"),
+        ([(ApproximateDP("0.1", "0.01"), 3), (Laplace(9, 1), 1)], Relation.REPLACE, "guarantees_private"),
+        ([(PoissonSampled(Laplace(9, 1), "0.1"), 3), (plain, 1)], Relation.ADD_OR_REMOVE, "mixed_private"),
         ([(GaussianDP("0.5"), 1)], Relation.REPLACE, "gdp_private"),
         ([(GaussianDP("0.5"), 2)], Relation.REPLACE, "T15"),
         ([(ZCDP("0.01"), 3), (ZCDP("0.02", "0.1"), 1)], Relation.ADD_OR_REMOVE, "zcdp_private"),
@@ -304,6 +307,9 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
         guarantee = OddsLoss(Fraction(rng.randint(0, 12), 8), Fraction(rng.choice([0, 1, 7]), 1000), 0)
         side, share = "above", Fraction(rng.randint(1, 10), 10)
         law = guarantee if share == 1 else SampledAtomicLoss(guarantee, share, order)
+        if rng.random() < 0.4:
+            noisy = LaplaceLoss(Fraction(rng.randint(1, 12), 8))
+            law = noisy if share == 1 else SampledLaplaceLoss(noisy, share, order)
     elif rng.random() < 0.4:
         plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
         event = event_part([(plain, 1)], order, side, epsilon, TARGET)
@@ -331,6 +337,8 @@ def changed_law(law: Any, share: Fraction) -> Any:
         return replace(law, noise_multiplier=law.noise_multiplier * (1 + share))
     if isinstance(law, OddsLoss):
         return replace(law, epsilon=law.epsilon * (1 + share))
+    if isinstance(law, LaplaceLoss):
+        return replace(law, ratio=law.ratio * (1 + share))
     return replace(law, base=changed_law(law.base, share))
 
 
@@ -338,7 +346,9 @@ def mechanism_of(law: Any) -> Any:
     """What has this loss."""
     if isinstance(law, OddsLoss):
         return ApproximateDP(law.epsilon, law.infinity_mass)
-    if isinstance(law, SampledAtomicLoss):
+    if isinstance(law, LaplaceLoss):
+        return Laplace(1, law.ratio)
+    if isinstance(law, SampledAtomicLoss | SampledLaplaceLoss):
         return PoissonSampled(mechanism_of(law.base), law.probability)
     return PoissonSampled(Gaussian(law.noise_multiplier), law.sampling_probability)
 

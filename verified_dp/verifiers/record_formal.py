@@ -33,7 +33,7 @@ _FINEST, _COARSEST = 14, 4
 _EVENT_BITS = 128
 """Of a bound by one event, beside those of the claimed delta."""
 _MAX_WINDOW = 2**16
-_MAX_ENDS = 2**12
+_MAX_ENDS = 2**14
 """Grid points up to the largest loss of a step."""
 _TAYLOR = {"above": 39, "below": 40}
 
