@@ -2,6 +2,7 @@
 # touched, except by `make proofs`, which needs Coq and asks the system's package manager for it. A run that
 # finds everything installed uses no network. `make help` lists the targets.
 
+unexport PYTHONDONTWRITEBYTECODE  # or each of the programs that tests start compiles the package again
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip --disable-pip-version-check
@@ -82,7 +83,7 @@ verify.pyz:  ## the independent checker as one file, build/verify.pyz: runs with
 	'$(PYTHON)' verified_dp/verifiers/independent/pack.py build/verify.pyz
 
 verify-page: $(VENV)/created  ## the page that verifies certificates in a browser: build/verify.html (fetches 16 MB, once)
-	$(BIN)/python verified_dp/verifiers/browser/build.py build/verify.html build/parts
+	$(BIN)/python verified_dp/verifiers/browser/build.py build/verify.html build/parts proofs/coq/build/formal-checker.js
 
 cross-check: $(VENV)/installed-test  ## all verifiers on the example claims and 1000 random specifications (hours; goes on)
 	$(BIN)/python tests/cross_check.py --count 1000 --seed 1

@@ -86,8 +86,8 @@ def figure_3() -> Iterable[ROW]:
     for epsilon in ("0.5", "1", "1.5", "2"):
         yield {"noise": 4.0, "epsilon": float(epsilon)} | row(
             profile, "delta", epsilon,
-            plain=lambda e=epsilon: from_above(profile, "delta", e, "berry-esseen", form="plain"),
-            berry_esseen=lambda e=epsilon: from_above(profile, "delta", e, "berry-esseen"))
+            plain=lambda e=epsilon: from_above(profile, "delta", e, "berry-esseen", form="plain-cited"),
+            berry_esseen=lambda e=epsilon: from_above(profile, "delta", e, "berry-esseen", form="cited"))
 
 
 def figure_4() -> Iterable[ROW]:

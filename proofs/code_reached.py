@@ -80,27 +80,41 @@ def own_parts(nodes: list[ast.AST]) -> list[ast.AST]:
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """The tree below the node as `text_of` reads it: proved members are left out."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if not is_proved(child):
-            yield from walk(child)
+    """The tree below the node as `text_of` reads it, in some order: proved members are left out."""
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += [child for child in ast.iter_child_nodes(node) if not (
+            isinstance(child, Definition) and is_proved(child))]
 
 
 @cache
+def _names_in(node: ast.AST) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
+    """What `mentions` and `asked_for` say of the tree."""
+    names, asked = set[tuple[str, str]](), set[str]()
+    for inner in walk(node):
+        if isinstance(inner, ast.Name):
+            names.add(("", inner.id))
+        elif isinstance(inner, ast.Attribute):
+            asked.add(inner.attr)
+            if owner := _owner(inner.value):
+                names.add((owner, inner.attr))
+        elif isinstance(inner, ast.keyword) and inner.arg:
+            asked.add(inner.arg)
+        elif isinstance(inner, ast.MatchClass):
+            asked.update(inner.kwd_attrs)
+    return frozenset(names - {("", "proved_by")}), frozenset(asked)
+
+
 def mentions(node: ast.AST) -> frozenset[tuple[str, str]]:
     """("", name) of every name in the tree and (owner, name) of every attribute whose owner is a name or super()."""
-    names = {("", inner.id) for inner in walk(node) if isinstance(inner, ast.Name)} - {("", "proved_by")}
-    owned = {(_owner(inner.value), inner.attr) for inner in walk(node) if isinstance(inner, ast.Attribute)}
-    return frozenset(names | {(owner, name) for owner, name in owned if owner})
+    return _names_in(node)[0]
 
 
-@cache
 def asked_for(node: ast.AST) -> frozenset[str]:
     """Names of attributes that the tree reads or sets, of whatever object, and of its keywords."""
-    return frozenset({inner.attr for inner in walk(node) if isinstance(inner, ast.Attribute)}
-                     | {inner.arg for inner in walk(node) if isinstance(inner, ast.keyword) and inner.arg}
-                     | {name for inner in walk(node) if isinstance(inner, ast.MatchClass) for name in inner.kwd_attrs})
+    return _names_in(node)[1]
 
 
 @cache
@@ -143,10 +157,11 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def run(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those below `if TYPE_CHECKING:`."""
+    """All nodes but expressions and those below `if TYPE_CHECKING:`."""
     yield tree
     for child in ast.iter_child_nodes(tree):
-        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+        if not isinstance(child, ast.expr) and not (
+                isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
             yield from run(child)
 
 

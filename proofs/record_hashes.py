@@ -76,7 +76,7 @@ def definitions(node: ast.AST, prefix: str, owner: ast.ClassDef | None = None) -
             name = f"{prefix}.{child.name}"
             yield name, child, owner
             yield from definitions(child, name, child if isinstance(child, ast.ClassDef) else None)
-        else:
+        elif not isinstance(child, ast.expr):
             yield from definitions(child, prefix, owner)
 
 
@@ -87,13 +87,14 @@ def proved_definitions(module: code.Module) -> tuple[tuple[str, code.Place], ...
                  for name, node, owner in definitions(module.tree, module.name) if code.is_proved(node))
 
 
-def proved_in(package: code.Package) -> list[Proved]:
-    """The proved functions of a package; two of one name are an error, for the name is their identity."""
+def proved_in(package: code.Package, theorem: str = "") -> list[Proved]:
+    """The proved functions of a package, or of one theorem; two of one name are an error: it is their identity."""
     places = [pair for module in package.modules.values() for pair in proved_definitions(module)]
     if twice := [name for name, times in Counter(name for name, _ in places).items() if times > 1]:
         raise ValueError(f"two proved functions share a name: {sorted(twice)}")
     return [Proved(place.module, name, code.theorems_of(place.node), code.text_of(place.node),
-                   frozenset(other.text for other in package.reached(place))) for name, place in places]
+                   frozenset(other.text for other in package.reached(place)))
+            for name, place in places if not theorem or theorem in code.theorems_of(place.node)]
 
 
 def proved_in_package(root: Path = ROOT) -> list[Proved]:

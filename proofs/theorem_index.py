@@ -40,6 +40,7 @@ ROOMS = {
     "interop": "reading other libraries' descriptions",
     "verifiers": "second opinions",
     "attack": "statistical lower bounds from attacks",
+    "pate": "publishing what votes revealed",
     "ranges": "verdicts for every value of a range",
     "questions": "curves, trade-offs and calibration",
 }

@@ -47,9 +47,9 @@ from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
 from verified_dp.core.kernel.losses import ORDERS, pairs_and_losses
 from verified_dp.core.kernel.words import assumptions
 from verified_dp.profile import privacy_profile
-from verified_dp.search.attack import order_of
 from verified_dp.search.deadline import Budget
 from verified_dp.search.exactly import FAR_OUT
+from verified_dp.search.orders import order_of
 from verified_dp.spec import parse_spec
 from verified_dp.verifiers import independent
 from verified_dp.verifiers.formal import CHECKER, FormalPart, part_record, read_parts, verify_formal

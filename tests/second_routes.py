@@ -23,13 +23,13 @@ from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.witnesses import Witness
 from verified_dp.search.answer import Answer
-from verified_dp.search.attack import order_of
 from verified_dp.search.deadline import Budget
 from verified_dp.search.halves import has_halves, plan_halves
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import choose_line, plan_line
 from verified_dp.search.marked import choose_marked, plan_marked
 from verified_dp.search.one_direction import OneDirection
+from verified_dp.search.orders import order_of
 from verified_dp.search.outcomes import has_listed, plan_outcomes
 from verified_dp.search.planners.epochs import Epochs
 from verified_dp.search.planners.line import MAX_TILT

@@ -32,7 +32,7 @@ LAYERS: dict[str, int] = {
     for layer, names in enumerate(
         [
             ("", "core"),
-            ("enclosure", "files", "mechanisms", "reading", "spec", "search", "terminal"),
+            ("enclosure", "files", "mechanisms", "pate", "reading", "spec", "search", "terminal"),
             ("questions",),
             ("profile",),
             ("papers", "calibration", "verifiers", "adaptive"),
@@ -59,6 +59,7 @@ FAMILY_USES = {
     "laplace": {"gaussian", "sampling"},
     "sampling": {"finite", "gaussian", "groups", "guarantees"},
     "selection": {"finite", "guarantees", "laplace"},
+    "votes": {"guarantees"},
 }
 """Which other families a family builds on."""
 TABLES = {"verified_dp.core.engines.table", "verified_dp.core.families.table"}

@@ -29,7 +29,7 @@ from verified_dp.search.line import LinePlan, choose_family_nodes, choose_line, 
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.saddle import saddle_at
 
-SECONDS = 0.4
+SECONDS = 0.2
 RELATIONS = ["remove", "add", "add-or-remove", "replace", "zero-out"]
 TINY = Fraction(1, 10**9)
 
@@ -49,7 +49,7 @@ factors = st.sampled_from([1 + TINY, Fraction(11, 10), Fraction(2)])
 
 def often(function: Callable[..., None]) -> Callable[..., None]:
     """A few examples of the property in every run, with a marked twin that tries many more."""
-    return settings(max_examples=7)(function)
+    return settings(max_examples=5)(function)
 
 
 def steps(q: Fraction, s: Fraction, k: int) -> tuple[PoissonSampled, int]:

@@ -109,7 +109,7 @@ def test_text_is_that_of_inspect(proved: hashes.Proved) -> None:
 def test_proofs_lie_in_the_rooms_of_their_functions() -> None:
     """In core if a function of core rests on it, else in the first room that does."""
     rooms = ("core", "search", "questions", "papers", "adaptive", "individual", "interop", "verifiers", "attack",
-             "ranges")
+             "ranges", "pate")
     used = {name: {proved.module.split(".")[1] for proved in FUNCTIONS if name in proved.theorems} for name in PROOFS}
     home = {name: next(room for room in rooms if room in used[name]) for name in PROOFS}
     assert {name: path.parent.name for name, path in PROOFS.items() if path.parent.name != home[name]} == {}

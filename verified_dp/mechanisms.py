@@ -21,6 +21,7 @@ from verified_dp.core.families.selection.mechanism import (
     PoissonRuns,
     SparseVector,
 )
+from verified_dp.core.families.votes.mechanism import GNMax, GNMaxVotes
 from verified_dp.core.kernel.mechanisms import Gaussian
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "DiscreteLaplaceVector",
     "Exponential",
     "Finite",
+    "GNMax",
+    "GNMaxVotes",
     "Gaussian",
     "GaussianDP",
     "Laplace",

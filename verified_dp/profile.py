@@ -16,7 +16,7 @@ from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial, singledispatch
-from typing import Self, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, Self, TypeGuard, cast, overload
 
 from flint import arb, ctx
 
@@ -37,21 +37,18 @@ from verified_dp.core.kernel.witnesses import Values
 from verified_dp.core.kernel.words import convention
 from verified_dp.enclosure import Enclosure, Solution, html_table
 from verified_dp.questions.curve import Curve
-from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
-from verified_dp.questions.loss_distribution import LossOnGrid, enclose_loss
-from verified_dp.questions.many import Found, Many, deltas_along, epsilons_along
-from verified_dp.questions.moments import enclose_renyi_divergence
-from verified_dp.questions.relative_entropy import choose_relative_entropy
-from verified_dp.questions.tradeoff import Delta, TradeOff
 from verified_dp.search.answer import Answer, intersect
-from verified_dp.search.attack import bracket_order, order_of
-from verified_dp.search.buckets import enclose_in_buckets, has_buckets
 from verified_dp.search.deadline import Budget, OutOfTime, ending_at, is_stopped
-from verified_dp.search.following import Following
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.planners.lattice import DEFAULT_DIGITS as LATTICE_DIGITS
+from verified_dp.search.orders import bracket_order, order_of
+from verified_dp.search.planners.plan import LATTICE_DIGITS
 from verified_dp.search.planners.table import EXPANSIONS
 from verified_dp.search.roots import Bracket, first_guess, guess_epsilon, is_below, log_of
+
+if TYPE_CHECKING:
+    from verified_dp.questions.loss_distribution import LossOnGrid
+    from verified_dp.questions.many import Found
+    from verified_dp.questions.tradeoff import Delta, TradeOff
 
 METHODS = ("auto", "closed-form", "contour", "lattice")
 CURVE_DIGITS = 6
@@ -227,12 +224,16 @@ class PrivacyProfile:
 
     def _has_buckets(self, method: str) -> bool:
         """Whether there are so many laws that a schedule of few, rounded both ways, may say more in little time."""
-        many = sum(len(loss.laws) for loss in self.losses) >= _MANY_LAWS
-        exact_laws = not any(loss.only_moments for loss in self.losses)
-        return method == "auto" and many and exact_laws and has_buckets(self.composition)
+        if method != "auto" or sum(len(loss.laws) for loss in self.losses) < _MANY_LAWS:
+            return False
+        from verified_dp.search.buckets import has_buckets
+
+        return not any(loss.only_moments for loss in self.losses) and has_buckets(self.composition)
 
     def _in_buckets(self, quantity: str, ask: Ask, digits: int, seconds: float) -> Enclosure | None:
         """Between two schedules of few steps; None where there are none."""
+        from verified_dp.search.buckets import enclose_in_buckets
+
         def ask_schedule(composition: Composition, seconds: float) -> Enclosure:
             return ask(type(self)(composition, self.relation), min(digits, _BUCKET_DIGITS), seconds)
 
@@ -255,6 +256,9 @@ class PrivacyProfile:
         Ensures: the truth lies in the enclosure; infinite where there may be mass at infinity, from 0 on where a step
         is known by upper bounds only. Raises: InvalidInput.
         """
+        from verified_dp.questions.moments import enclose_renyi_divergence
+        from verified_dp.questions.relative_entropy import choose_relative_entropy
+
         if renyi_order in ("inf", math.inf):
             return replace(self.epsilon(0, digits), quantity="renyi")
         self.refuse_shuffled("a Renyi divergence")
@@ -286,6 +290,8 @@ class PrivacyProfile:
     def _along(self, given: str, points: Iterable[exact.Number], digits: int | None, method: str,
                max_seconds: float | None) -> Curve:
         """The points answered from what is known near them, or by questions of their own."""
+        from verified_dp.questions.many import Many, deltas_along, epsilons_along
+
         quantity, read = ("delta", exact.exact) if given == "epsilon" else ("epsilon", exact.probability)
         stated, along, budget = _listed(points, given), self.following(), Budget(max_seconds)
         values, digits = [read(point, given) for point in stated], self._digits(digits, method)
@@ -298,7 +304,7 @@ class PrivacyProfile:
         made = self._enclosing(quantity, digits)
 
         def shown(found: Found) -> Enclosure:
-            return made(*found.ends, order=found.order, method=found.answer.method, budget=found.budget)
+            return made(*found.ends, order=found.order, method=found.method, budget=found.budget)
 
         answered = deltas_along if quantity == "delta" else epsilons_along
         return Curve(given, stated, answered(many, values, ask, shown, budget), values)
@@ -311,6 +317,8 @@ class PrivacyProfile:
         for each delta. What needs more is wide.
         """
         along, other = self._both_ways(digits, max_seconds)
+        from verified_dp.questions.tradeoff import TradeOff
+
         return TradeOff(along, other, along(Fraction(0), CURVE_DIGITS))
 
     @alone
@@ -332,6 +340,8 @@ class PrivacyProfile:
 
     @proved_by("T129-gaussian-guarantee", "T44-infinity-mass")
     def _enclose_gdp(self, most: Fraction | None, digits: int) -> tuple[arb, arb]:
+        from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
+
         if most is None and any(loss.enclose_infinity_mass() > 0 for loss in self.losses):
             return arb.pos_inf(), arb.pos_inf()
         least, largest = squares_of_distances(self.losses)
@@ -347,6 +357,8 @@ class PrivacyProfile:
     @proved_by("T129-gaussian-guarantee")
     def _bound_gdp_by_steps(self, digits: int) -> arb:
         """Bound mu at all eps by sqrt(sum k_i mu_i^2), mu_i that of each law whose loss is bounded, or of a mixture."""
+        from verified_dp.questions.gdp import GaussianFit, largest_loss, squares_of_distances
+
         total = arb(0)
         for loss in self.losses:
             square = ball(loss.mean_shift_squared)
@@ -381,6 +393,8 @@ class PrivacyProfile:
         step: of the grid, best a dyadic number. digits: of delta, between the two eps, that what lies outside of the
         grid may cost. Raises: InvalidInput, Unsupported.
         """
+        from verified_dp.questions.loss_distribution import enclose_loss
+
         self.refuse_shuffled("the loss distribution")
         h, most = exact.positive(step, "step"), exact.positive(most_epsilon, "most_epsilon")
         least, width = exact.non_negative(least_epsilon, "least_epsilon"), 10.0 ** -exact.digits(digits)
@@ -409,6 +423,8 @@ class PrivacyProfile:
 
         if [loss.order for loss in self.losses] not in (["remove"], ["add"]):
             return asked(along), asked(along)
+        from verified_dp.search.following import Following
+
         other = copy(self)  # in an order that its relation does not have, so not in buckets
         other._orders = [order_of(loss.in_order(SWAPPED[loss.order]), Following) for loss in self.losses]
         return asked(along), asked(other)
@@ -420,6 +436,8 @@ class PrivacyProfile:
 
     def following(self) -> Self:
         """The same profile for many questions in a row: it keeps what serves several of them."""
+        from verified_dp.search.following import Following
+
         if all(isinstance(order, Following) for order in self._orders):
             return self
         other = copy(self)

@@ -16,9 +16,8 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from verified_dp.certificate import Certificate, certify
 from verified_dp.core.families.table import ALL_RELEASES
 from verified_dp.core.kernel import exact
 from verified_dp.core.kernel.composition import SCHEME_KEYS, Claim, Spec
@@ -26,6 +25,9 @@ from verified_dp.core.kernel.errors import InvalidInput, Unsupported, with_file
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.enclosure import Enclosure
 from verified_dp.spec import Releases, read_tables, spec_of
+
+if TYPE_CHECKING:
+    from verified_dp.certificate import Certificate
 
 WORSE_UP, WORSE_DOWN = 1, -1
 BY_KIND = {
@@ -127,6 +129,8 @@ def certify_ranged(ranged: Ranged, **options: Any) -> tuple[str, tuple[Certifica
 
     options: of `certify`. Of a verdict that is no "undecided" the last one holds the proof.
     """
+    from verified_dp.certificate import certify
+
     found = [certify(ranged.worst, **options)]
 
     def best() -> str:

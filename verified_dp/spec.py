@@ -30,6 +30,8 @@ Other kinds, with their keys:
     noisy-max                 scale, sensitivity, [monotone], [selected]
     sparse-vector             [threshold_scale], query_scale, answers, sensitivity, [monotone], [threshold_sigma]
     partition-selection       threshold, partitions, [sigma], [scale]
+    gnmax                     sigma, [threshold_sigma]
+    gnmax-votes               sigma, votes = [..], [threshold], [threshold_sigma]
     composition               releases = [[mechanism.releases]] tables, and sampling: from one Poisson sample,
                               or selection
 
@@ -170,8 +172,10 @@ Reader = Callable[[dict[str, Any]], Mechanism]
 
 
 def _bare_kinds(releases: Releases) -> dict[str, Reader]:
-    found: dict[str, Reader] = {kind: partial(_bare, release) for kind, release in releases.items()}
-    return {**found, "gaussian": partial(_bare, Gaussian)}
+    def read(kind: str, table: dict[str, Any]) -> Mechanism:
+        return _bare(releases[kind], table)
+
+    return {**{kind: partial(read, kind) for kind in releases}, "gaussian": partial(_bare, Gaussian)}
 
 
 _EXAMPLES = {

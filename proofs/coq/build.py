@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 BUILD = HERE / "build"
 NAMESPACE = "VerifiedDP"
 CHECKER = BUILD / "formal-checker"
+PAGE_CHECKER = BUILD / "formal-checker.js"
 HASH = BUILD / "formal-checker.sha256"
 
 FILES = (
@@ -73,8 +74,8 @@ COMPUTING, MACHINE = ("Instances", "GaussianDigits"), "machine integers"
 """Only these modules' theorems may rest on Coq's machine integers."""
 
 PACKAGES = ("coq", "libcoq-flocq", "libcoq-interval", "libcoq-coquelicot", "libcoq-bignums", "ocaml-nox",
-            "ocaml-findlib", "libzarith-ocaml-dev")
-"""Debian's names; Coq 8.16, about 40 seconds to install."""
+            "ocaml-findlib", "libzarith-ocaml-dev", "js-of-ocaml")
+"""Debian's names; Coq 8.16, about 40 seconds to install. Without the last one, there is no checker for browsers."""
 
 UNPROVED = re.compile(r"\b(Admitted|admit|give_up|Axioms?|Conjecture|Parameters?|Unset \w+ Checking|bypass_check"
                       r"|Type In Type|Extract (Inlined )?(Constant|Inductive))\b")
@@ -193,6 +194,17 @@ def build_checker() -> str | None:
     return None
 
 
+def build_page_checker() -> str | None:
+    """The same program in JavaScript, for the page that verifies certificates; the error, if it does not compile."""
+    for name in ("checker_page.ml", "checker_page.js"):
+        shutil.copy(HERE / name, BUILD)
+    compiled = run("ocamlfind", "ocamlc", "-package", "zarith", "-linkpkg", "checker.mli", "checker.ml",
+                   "checker_main.ml", "checker_page.ml", "-o", "formal-checker.byte")
+    done = compiled if compiled.returncode else run("js_of_ocaml", "--opt", "3", "--disable", "genprim",
+                                                    "checker_page.js", "formal-checker.byte", "-o", PAGE_CHECKER.name)
+    return f"the checker for browsers does not compile:\n{done.stderr}" if done.returncode else None
+
+
 def recheck() -> str | None:
     """coqchk's complaint: it reads the compiled files again with Coq's kernel alone, and lists their axioms."""
     if not all((BUILD / f"{name}.vo").is_file() for name in FILES):
@@ -228,6 +240,10 @@ def main(arguments: list[str] | None = None) -> int:
     if complaints := unexpected(assumptions()):
         return fail("axioms that axioms.txt does not allow:\n  " + "\n  ".join(complaints))
     if error := build_checker():
+        return fail(error)
+    if shutil.which("js_of_ocaml") is None:
+        print("proofs: js_of_ocaml is missing, so there is no checker for browsers")
+    elif error := build_page_checker():
         return fail(error)
     print(f"proofs: all checked, {CHECKER.relative_to(HERE.parents[1])} built, {time.monotonic() - start:.0f} s")
     return 0

@@ -14,7 +14,7 @@ from flint import ctx
 from scipy import stats
 
 from verified_dp import Claim, Gaussian, InvalidInput, PoissonSampled, Unsupported, privacy_profile
-from verified_dp.attack import Guarantee, counts, scores
+from verified_dp.attack import Guarantee, binomial, counts, scores
 from verified_dp.attack.binomial import bound_rate, enclose_tail, lower_bound_rate
 from verified_dp.attack.trials import Rates
 from verified_dp.cli import main
@@ -43,6 +43,22 @@ def test_rates_are_quantiles_of_beta_laws(level: Fraction) -> None:
         low, high = float(lower_bound_rate(k, n, level)), float(bound_rate(k, n, level))
         assert low == pytest.approx(stats.beta.ppf(float(level), k, n - k + 1) if k else 0, rel=1e-9)
         assert high == pytest.approx(stats.beta.isf(float(level), k + 1, n - k) if k < n else 1, rel=1e-9)
+
+
+@pytest.mark.theorem("T193-counts")
+@pytest.mark.parametrize(("successes", "trials"), [(95, 100), (1, 1000), (99000, 10**5), (6, 12)])
+def test_newton_finds_what_halving_finds(successes: int, trials: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To 50 bits, both excluded; where Newton's steps leave the interval there is halving."""
+    level, found = Fraction(1, 40), []
+    for _ in range(2):
+        found.append([bound.__wrapped__(successes, trials, level) for bound in (lower_bound_rate, bound_rate)])
+        monkeypatch.setattr(binomial, "_guessed", lambda *_, **__: None)
+    for quick, slow in zip(*found, strict=True):
+        assert abs(quick - slow) <= slow / 2**49
+    with ctx.workprec(160):
+        low, high = found[0]
+        assert enclose_tail(trials, successes, ball(low), ball(1 - low)) <= ball(level)
+        assert enclose_tail(trials, trials - successes, ball(1 - high), ball(high)) <= ball(level)
 
 
 @pytest.mark.theorem("T193-counts")

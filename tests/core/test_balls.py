@@ -62,11 +62,14 @@ def test_largest_and_smallest_bound_every_point(pairs: list[tuple[Fraction, Frac
     bottom = balls.lower_dyadic(balls.smallest(values)).as_fraction()
     assert max(x + r for x, r in pairs) <= top <= max(x + r for x, r in pairs) + Fraction(1, 2**20)
     assert min(x - r for x, r in pairs) - Fraction(1, 2**20) <= bottom <= min(x - r for x, r in pairs)
+    least = balls.upper_dyadic(balls.least_upper(values)).as_fraction()
+    assert min(x + r for x, r in pairs) <= least <= min(x + r for x, r in pairs) + Fraction(1, 2**20)
 
 
 def test_largest_with_nothing_known_is_infinite() -> None:
     assert balls.largest([arb(1), arb("nan")]) == arb.pos_inf()
     assert balls.smallest([arb(1), arb("nan")]) == arb.neg_inf()
+    assert balls.least_upper([arb(1), arb("nan"), arb(0, "inf")]) == 1
 
 
 def test_plus_minus_and_disc_hold_the_whole_disc() -> None:

@@ -69,9 +69,9 @@ def one_step(order: str = "remove") -> Counts:
     return count_array(np.array([[1.0]]), Training(1, 1, F(1, 10), order), "raw", 2)
 
 
-@pytest.fixture
-def good(monkeypatch: pytest.MonkeyPatch) -> TableWitness:
-    return captured(one_step(), lambda counts: individual_deltas(counts, "0.5"), monkeypatch)[0]
+@pytest.fixture(scope="module")
+def good() -> TableWitness:
+    return captured(one_step(), lambda counts: individual_deltas(counts, "0.5"), pytest.MonkeyPatch())[0]
 
 
 @pytest.mark.theorem("T118-individual-enclosure")

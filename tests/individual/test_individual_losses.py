@@ -248,18 +248,18 @@ def test_epsilons_between_two_doubles(epsilon: Fraction | str) -> None:
 @pytest.mark.theorem("T118-individual-enclosure")
 def test_shared_tables_enclose_each_record_alike() -> None:
     """To the bit, whichever records stand beside it; with what the records' own tables find; all others are wide."""
-    counts = replace(count_array(some_norms(600, 6), TRAINING, "raw", 32, repeats=50), readings=None)
-    tables = pickle.loads(pickle.dumps(shared_epsilons(counts.take(np.arange(0, 600, 10)), "1e-5", width="1/5")))
+    counts = replace(count_array(some_norms(600, 6), TRAINING, "raw", 16, repeats=50), readings=None)
+    tables = pickle.loads(pickle.dumps(shared_epsilons(counts.take(np.arange(0, 600, 10)), "1e-5", width="1/2")))
     lower, upper = tables.enclose(counts)
     mixed = np.random.default_rng(5).permutation(600)
     for some in (mixed, mixed[:7], mixed[:513]):
         again = tables.enclose(counts.take(some))
         assert np.array_equal(again[0], lower[some]) and np.array_equal(again[1], upper[some])
-    own = individual_epsilons(counts.take(np.arange(10)), "1e-5", width="1/5", alone=0)
+    own = individual_epsilons(counts.take(np.arange(10)), "1e-5", width="1/2", alone=0)
     assert (own.lower <= upper[:10]).all() and (lower[:10] <= own.upper).all()
     assert tables.narrow(lower, upper).mean() > 0.9
     with pytest.raises(InvalidInput, match="as the tables are"):
-        tables.enclose(counts.coarser(16))
+        tables.enclose(counts.coarser(8))
     with pytest.raises(InvalidInput, match="some records with steps"):
         shared_epsilons(counts.take(np.arange(0)), "1e-5")
 
@@ -271,7 +271,7 @@ def test_shared_tables_leave_out_what_their_records_cannot_have(make: Callable[[
     """The further right a line, the fewer buckets; those of every record on it are among them: few end unbounded."""
     generator = np.random.default_rng(7)
     norms = np.exp(generator.uniform(-5, 0.5, 400)) * np.exp(generator.normal(0, 0.8, (60, 400)))
-    counts = replace(count_array(norms, TRAINING, "raw", 32, repeats=10), readings=None)
+    counts = replace(count_array(norms, TRAINING, "raw", 16, repeats=10), readings=None)
     tables = make(counts.take(np.arange(0, 400, 4)))
     covered = [set(table.witness.buckets) for _, table in tables.tables]
     assert all(more > fewer for more, fewer in zip(covered[:2], covered[-2:], strict=True))

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from verified_dp import privacy_profile
+from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.interop import from_dp_event
 
 
@@ -71,6 +72,13 @@ def test_the_special_record_answers_uniformly(noise: str, k: int) -> None:
     assert privacy_profile(from_dp_event(event, relation="zero-out")).delta(0).contains(truth)
 
 
+def test_an_answer_of_no_category_is_wrong_input() -> None:
+    """A crash before."""
+    event = {"class_name": "RandomizedResponseDpEvent", "noise_parameter": 0.5, "num_buckets": 0}
+    with pytest.raises(InvalidInput, match="num_buckets must be"):
+        from_dp_event(event, relation="zero-out")
+
+
 def nodes_above(leaf: int, steps: int) -> int:
     """How many complete binary subtrees of `steps` leaves hold the leaf (from 0)."""
     sizes = [2**power for power in range(steps.bit_length())]
@@ -87,9 +95,13 @@ def test_depth_is_the_largest_number_of_nodes_above_a_leaf() -> None:
 
 @pytest.mark.theorem("T154-revealed-samples")
 @pytest.mark.parametrize("relation", ["add-or-remove", "replace"])
-def test_a_sample_without_noise_reveals_who_was_drawn(relation: str) -> None:
-    everything = {"class_name": "NonPrivateDpEvent"}
-    sample = {"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.125, "event": everything}
+@pytest.mark.parametrize("sample", [
+    {"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.125},
+    {"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 8, "sample_size": 1},
+    {"class_name": "TruncatedSubsampledGaussianDpEvent", "sampling_probability": 0.125, "noise_multiplier": 0,
+     "dataset_size": 3, "truncated_batch_size": 1}])
+def test_a_sample_without_noise_reveals_who_was_drawn(relation: str, sample: dict[str, object]) -> None:
+    sample = sample | ({} if "noise_multiplier" in sample else {"event": {"class_name": "NonPrivateDpEvent"}})
     event = {"class_name": "SelfComposedDpEvent", "event": sample, "count": 4}
     profile = privacy_profile(from_dp_event(event, relation=relation))
     for epsilon in (0, 1, 20):

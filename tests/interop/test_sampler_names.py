@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sampling.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("sampling.md", "sampling-names.csv"))
 CALLS = re.findall(r"`(\w+)(?:\((\w+)=[^`]*\))?`", PAGE)
 """Every name in code style, and the argument that it is written with."""
 

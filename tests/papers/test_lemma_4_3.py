@@ -24,7 +24,7 @@ from verified_dp.papers.edgeworth.bounds_lemma import (
     bound_printed,
     bound_rest,
 )
-from verified_dp.papers.edgeworth.choose import choose_by_lemma
+from verified_dp.papers.edgeworth.choose import choose_tails
 
 theorem = pytest.mark.theorem("T104-edgeworth-remainder")
 
@@ -129,7 +129,7 @@ def test_sums_of_two_outcomes(groups: list[tuple[Fraction, int]]) -> None:
         truth = true_distance(groups)
     if len(groups) > 1:
         return _of_several_laws(groups, truth)
-    errors = choose_by_lemma(ComposedLoss("remove", laws, Fraction(0)))[0].errors
+    errors = choose_tails(ComposedLoss("remove", laws, Fraction(0)), lemma=True).above.errors
     (p, count), = groups
     x, n = float(p), count
     third, skew, deviation = x * x + (1 - x) ** 2, abs(1 - 2 * x), (n * x * (1 - x)) ** 0.5

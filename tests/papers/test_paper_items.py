@@ -17,11 +17,12 @@ from scipy.integrate import quad
 from scipy.stats import expon, norm
 
 from verified_dp import ApproximateDP, Gaussian, Laplace, PoissonSampled, RandomizedResponse, compose, privacy_profile
+from verified_dp.core.engines.expansion_cells import Steps
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.papers import accountant
 from verified_dp.papers.prv.bounds_curve import dominating_masses
 from verified_dp.papers.prv.curves import loss_of_curve, mechanism_of_guarantees
-from verified_dp.papers.saddlepoint.bounds import TiltedState, enclose_normal_part
+from verified_dp.papers.saddlepoint.bounds import enclose_normal_part
 
 ROOT = Path(__file__).resolve().parents[2]
 BOTH = "add-or-remove"
@@ -214,7 +215,7 @@ def test_propositions_4_and_6(tilt: float) -> None:
     """SP-CLT is the integral with both poles kept, (67), and a difference of two normal tails, (79)."""
     mean, variance, eps = 1.3, 2.1, 0.9
     with ctx.workprec(100):
-        state = TiltedState(arb(tilt), arb(0), arb(mean), arb(variance), ())
+        state = Steps(arb(tilt), arb(0), arb(0), [arb(0), arb(mean), arb(variance)], [])
         closed = mpf(enclose_normal_part(state, arb(eps)).mid().str(25, radius=False))
 
     def integrand(u: mpf) -> mpf:
@@ -228,7 +229,7 @@ def test_propositions_4_and_6(tilt: float) -> None:
 
 
 def test_section_4_4_laplace_steps() -> None:
-    """EEAI of Laplace steps, whose losses are bounded: every order holds the truth."""
+    """Laplace steps, whose losses are bounded: every order without a tilt holds the truth."""
     profile = privacy_profile(compose((Laplace(10, 1), 4000)), BOTH)
     true = profile.delta("7")
     for order in (1, 3):

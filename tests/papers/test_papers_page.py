@@ -32,7 +32,7 @@ def test_theorems_exist_and_none_of_the_papers_is_missing() -> None:
     assert named <= PROOFS
     index = (ROOT / "proofs" / "README.md").read_text(encoding="utf-8")
     papers = index.partition("### papers/")[2].partition("\n### ")[0]
-    assert set(re.findall(r"\[(T\d+)\]\(papers", papers)) <= named | {"T19", "T94", "T95", "T100"}
+    assert set(re.findall(r"\[(T\d+)\]\(papers", papers)) <= named | {"T19", "T94", "T95"}
 
 
 @pytest.mark.parametrize("paper", re.findall(r"^## Paper (\d+)", ERRATA, re.MULTILINE))

@@ -10,6 +10,7 @@ import pytest
 from flint import arb, ctx
 from scipy.stats import norm
 
+from verified_dp.core.engines.expansion_cells import Steps
 from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moments
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
@@ -17,7 +18,6 @@ from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.papers.paper import paper_method
 from verified_dp.papers.saddlepoint.bounds import (
-    TiltedState,
     bound_distance,
     enclose_by_berry_esseen,
     enclose_by_plain_normal,
@@ -25,7 +25,7 @@ from verified_dp.papers.saddlepoint.bounds import (
 )
 from verified_dp.papers.saddlepoint.method import SaddleCurve
 from verified_dp.search.deadline import Budget
-from verified_dp.search.expansion import choose_moment_rules, untilted_rule
+from verified_dp.search.expansion import choose_moment_rules
 from verified_dp.search.one_direction import OneDirection
 
 Composed = Callable[..., ComposedLoss]
@@ -34,16 +34,16 @@ B = 2
 """Standard deviations of eps above the mean."""
 
 
-def untilted(loss: ComposedLoss) -> tuple[MomentTable, TiltedState]:
-    table = tabulate_moments(loss, [untilted_rule(law, count, 4) for law, count in loss.parts], 128)
+def untilted(loss: ComposedLoss) -> tuple[MomentTable, Steps]:
+    table = tabulate_moments(loss, choose_moment_rules(loss, 0.0, 60.0, 4), 192)
     return table, enclose_state(table, arb(0), 4)
 
 
-def setting(composed: Composed, root: int) -> tuple[ComposedLoss, Fraction, MomentTable, TiltedState]:
+def setting(composed: Composed, root: int) -> tuple[ComposedLoss, Fraction, MomentTable, Steps]:
     """Steps with q sqrt k = 1/2, s = 3/2; eps is B deviations above the mean."""
     loss = composed("remove", Fraction(1, 2 * root), "3/2", root**2)
     table, state = untilted(loss)
-    epsilon = Fraction(round(1000 * (float(state.mean) + B * sqrt(float(state.variance)))), 1000)
+    epsilon = Fraction(round(1000 * (float(state.cumulants[1]) + B * sqrt(float(state.cumulants[2])))), 1000)
     return loss, epsilon, table, state
 
 
@@ -79,8 +79,8 @@ def test_theorem_9_with_its_constant(composed: Composed, root: int) -> None:
     """(2): the certified delta lies within Delta_0 + phi(b)/a of Q(b), which is b's, not eps's."""
     loss, epsilon, table, state = setting(composed, root)
     true = float(OneDirection(loss).enclose(epsilon, 40, "auto", Budget(30)).bounds.upper)
-    s = sqrt(float(state.variance))
-    b = (float(epsilon) - float(state.mean)) / s
+    s = sqrt(float(state.cumulants[2]))
+    b = (float(epsilon) - float(state.cumulants[1])) / s
     assert abs(true - norm.sf(b)) <= float(bound_distance(table, state)) + norm.pdf(b) / (b + s)
     assert true < norm.sf(b)  # what is dropped is of one sign, and larger than the distance here
 
@@ -91,11 +91,11 @@ def test_proposition_8_with_its_constants(composed: Composed, root: int) -> None
     """(3): t_- <= t* <= t_+ with K'' bounded on [0, u] by its ends (it grows there)."""
     loss, epsilon, _, state = setting(composed, root)
     saddle = SaddleCurve(loss, 4).find_saddle(epsilon)[1]
-    d, least = float(epsilon) - float(state.mean), float(state.variance) * (1 - 1e-9)
+    d, least = float(epsilon) - float(state.cumulants[1]), float(state.cumulants[2]) * (1 - 1e-9)
     last = (d + 1 + sqrt((d + 1) ** 2 + 4 * least)) / (2 * least)
     table = tabulate_moments(loss, choose_moment_rules(loss, last, 60.0, 4), 192)
     with ctx.workprec(192):
-        steps = [float(enclose_state(table, arb(last * j / 8), 4).variance) for j in range(1, 9)]
+        steps = [float(enclose_state(table, arb(last * j / 8), 4).cumulants[2]) for j in range(1, 9)]
     assert [least, *steps] == sorted([least, *steps])
     first = (d + sqrt(d * d + 4 * steps[-1])) / (2 * steps[-1])
     assert first <= float(saddle) <= last
@@ -110,8 +110,8 @@ def test_theorem_7_and_the_limit_of_the_ratio(composed: Composed) -> None:
     for count in (10**4, 10**6, 10**8):
         loss = ComposedLoss("symmetric", ((LaplaceLoss(Fraction(1, 2)), count),), Fraction(0))
         table, state = untilted(loss)
-        s = sqrt(float(state.variance))
-        epsilon = Fraction(round(float(state.mean) + b * s))
+        s = sqrt(float(state.cumulants[2]))
+        epsilon = Fraction(round(float(state.cumulants[1]) + b * s))
         tilt = Fraction(round(2**40 * r / s), 2**40)
         near = tabulate_moments(loss, choose_moment_rules(loss, float(tilt), 70.0, 4), 256)
         plain, _ = enclose_by_plain_normal(table, epsilon)

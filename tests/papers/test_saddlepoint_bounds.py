@@ -11,6 +11,7 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpf
 
+from verified_dp.core.engines.expansion_cells import Steps
 from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moments
 from verified_dp.core.families.finite.atomic import FiniteLoss, OddsLoss
 from verified_dp.core.kernel.balls import ball
@@ -20,7 +21,6 @@ from verified_dp.core.kernel.gaussian import enclose_gaussian_profile
 from verified_dp.papers.saddlepoint.bounds import (
     ANY_STEPS,
     EQUAL_STEPS,
-    TiltedState,
     bound_distance,
     enclose_by_berry_esseen,
     enclose_normal_part,
@@ -70,13 +70,14 @@ def test_the_saddle_point_of_sampled_steps(composed: Callable[..., ComposedLoss]
         for _ in range(30):
             middle = (low + high) / 2
             t = ball(middle)
-            low, high = (middle, high) if enclose_state(table, t).mean - 1 - 1 / t - 1 / (1 + t) < 0 else (low, middle)
+            slope = enclose_state(table, t).cumulants[1] - 1 - 1 / t - 1 / (1 + t)
+            low, high = (middle, high) if slope < 0 else (low, middle)
         found = enclose_saddle(table, Fraction(1), low, Fraction(1, 10))
         for radius in (Fraction(1, 1000), Fraction(1, 10**7)):
             found = enclose_saddle(table, Fraction(1), nearby(found), radius)
         for end, sign in ((found.lower(), -1), (found.upper(), 1)):
             outside = end + sign * arb("1e-14")
-            assert sign * (enclose_state(table, outside).mean - 1 - 1 / outside - 1 / (1 + outside)) > 0
+            assert sign * (enclose_state(table, outside).cumulants[1] - 1 - 1 / outside - 1 / (1 + outside)) > 0
         assert found.overlaps(ball(low).union(ball(high))) and found.rad() < arb("1e-15")
     for guess, radius in ((Fraction(1), Fraction(1)), (Fraction(1), Fraction(0))):
         with pytest.raises(InvalidInput):
@@ -107,7 +108,8 @@ def test_the_normal_expectation(tilt: str, mean: str, variance: str, eps: str, o
 
     true = mpmath.quad(integrand, [e, e + 1, e + 3, e + 8, e + 20, e + 60])
     with ctx.workprec(160):
-        state = TiltedState(ball(Fraction(tilt)), arb(0), ball(Fraction(mean)), ball(Fraction(variance)), ())
+        cumulants = [arb(0), ball(Fraction(mean)), ball(Fraction(variance))]
+        state = Steps(ball(Fraction(tilt)), arb(0), arb(0), cumulants, [])
         found = enclose_normal_part(state, ball(Fraction(eps)))
     assert abs(oracle.real(found.mid()) - true) < mpf("1e-25")
 

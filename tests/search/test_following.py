@@ -49,7 +49,7 @@ def test_the_order_that_is_larger_is_found_where_first_order_estimates_err(monke
 
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 1000), Fraction(1, 200)])
 def test_next_to_zero_few_steps_go_by_rays(epsilon):
-    loss = privacy_profile(compose((PoissonSampled(Gaussian(1), "0.01"), 2)), "remove").losses[0]
+    loss = privacy_profile(compose((PoissonSampled(Gaussian(1), "0.01"), 3)), "remove").losses[0]
     answer = OneDirection(loss).enclose(epsilon, 40.0, "auto", Budget(None))
     assert isinstance(answer.witness, RaysWitness)
     other = OneDirection(loss.in_order("add")).enclose(epsilon, 40.0, "auto", Budget(None))

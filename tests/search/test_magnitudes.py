@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from flint import arb, ctx
@@ -25,6 +26,7 @@ from verified_dp.papers import accountant
 from verified_dp.papers.ask import _largest, _reversed_text
 from verified_dp.papers.individual.pld_filter import EpsilonRange, blackwell_mu
 from verified_dp.papers.paper import PAPER_METHODS
+from verified_dp.search.steps import align
 
 PLAIN = compose((Gaussian("1.1"), 10))
 SAMPLED = compose((PoissonSampled(Gaussian("1.1"), "0.01"), 100))
@@ -205,3 +207,9 @@ def test_guesses_beyond_what_floats_hold() -> None:
     mixture = MixtureOfGaussians("3/4", list(range(6)), [Fraction(2 ** (5 - n), 63) for n in range(6)])
     certain = privacy_profile(compose((mixture, 1000)), "add-or-remove").delta("0.1", 3)
     assert certain.lower > Fraction(999, 1000)
+
+
+def test_a_step_far_below_the_distances_of_atoms_divides_the_least() -> None:
+    law = SimpleNamespace(anchors=[Fraction(0), Fraction(1, 3), Fraction(5, 2)])
+    step = align(SimpleNamespace(parts=[(law, 1)]), 2.0**-90)  # type: ignore[arg-type]
+    assert step <= Fraction(1, 2**90) and (Fraction(1, 3) / step).denominator == 1

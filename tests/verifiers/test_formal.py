@@ -378,6 +378,29 @@ def test_no_false_problem_is_accepted(seeds: range) -> None:
     assert any(verdicts) and not all(verdicts)
 
 
+ASKED = """require(process.argv[1]);
+process.stdout.write(formalChecker(require("fs").readFileSync(0, "latin1")));"""
+
+
+@needs_checker
+@pytest.mark.skipif(not CHECKER.with_suffix(".js").is_file() or shutil.which("node") is None,
+                    reason="needs js_of_ocaml at `make proofs`, and node")
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 100), marks=pytest.mark.long)])
+def test_the_program_for_browsers_gives_the_same_answers(seeds: range) -> None:
+    """Its integers are written by hand (checker_page.js), where the other program has zarith's."""
+    def ask(*command: str) -> str:
+        return subprocess.run(command, input=problem, capture_output=True, text=True, check=False).stdout.strip()
+
+    answers = []
+    for seed in seeds:
+        part, law, _ = random_problem(random.Random(seed))
+        problem = "\n".join(map(str, problem_words(part, [law])))
+        answers.append(ask("node", "-e", ASKED, str(CHECKER.with_suffix(".js"))))
+        assert answers[-1] == ask(str(CHECKER)), seed
+    assert {answer.splitlines()[-1] for answer in answers} == {"accepted", "rejected"}
+
+
 @needs_checker
 @pytest.mark.theorem("T122-formal-checker")
 def test_the_program_compares_in_one_order() -> None:

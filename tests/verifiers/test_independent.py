@@ -148,6 +148,14 @@ SPECS: dict[str, tuple[str, str, str, str]] = {
     "clones of odds": ("replace", step("shuffled-local", users=50, odds="3"), "0.3", "1e-4"),
     "rounds of clones": ("replace", step("shuffled-local", users=5, epsilon0="1/2", count=2), "0.6", "1e-2"),
     "one shuffled message": ("replace", step("shuffled-local", users=1, epsilon0="log(3)", count=3), "2", "1e-3"),
+    "partitions": ("add-or-remove", step("partition-selection", threshold="40", partitions=2, sigma="6", count=2),
+                   "2", "1e-4"),
+    "Laplace partitions": ("add", step("partition-selection", threshold="1/2", partitions=1, scale="3"), "1", "0.9"),
+    "noisy votes": ("replace", step("gnmax", sigma="40", threshold_sigma="150", count=100)
+                    + step("gnmax", sigma="10", count=2), "2", "1e-3"),
+    "votes": ("remove", step("gnmax-votes", sigma="5", votes=[30, 5, 1], threshold="25", threshold_sigma="20"),
+              "1", "1e-3"),
+    "split votes": ("remove", step("gnmax-votes", sigma="2", votes=[3, 3], count=2), "4", "1e-2"),
     "nothing to hide": ("replace", step("shuffled-local", users=9, epsilon0="0"), "0", "0"),
 }
 
@@ -172,6 +180,7 @@ def test_certificates_are_confirmed(name: str, certificates: Callable[[str], Doc
     assert found.valid and found.verdict == document["verdict"], found
 
 
+@pytest.mark.long
 def test_every_kind_of_witness_is_seen(certificates: Callable[[str], Document]) -> None:
     kinds = {entry["witness"]["kind"] for name in SPECS for entry in certificates(name)["evaluations"]}
     assert kinds >= {"line", "closed-form", "exact", "moment", "node-moment"}
@@ -510,10 +519,12 @@ def test_exponentials_of_wide_balls_are_sharp() -> None:
         found, mpmath.exp(-mpmath.mpf("0.2999")))
 
 
-def test_tiny_masses_at_infinity_are_confirmed() -> None:
+@pytest.mark.parametrize(("other", "epsilon"), [
+    ("", "4"), pytest.param(step("gaussian", noise_multiplier="1"), "200", marks=pytest.mark.long)])
+def test_tiny_masses_at_infinity_are_confirmed(other: str, epsilon: str) -> None:
     """1 - (1 - p)^k of p far below what 1 - p has room for: such certificates were refused."""
     spec = parse_spec('relation = "remove"\n' + step("approximate-dp", epsilon="1/10", delta="1e-2000", count=30)
-                      + step("gaussian", noise_multiplier="1") + '[claim]\nepsilon = "200"\ndelta = "1e-1900"\n')
+                      + other + f'[claim]\nepsilon = "{epsilon}"\ndelta = "1e-1900"\n')
     check = independent.verify(certify_spec(spec).to_bytes())
     assert check.valid and check.verdict == "proved", check
 
@@ -749,6 +760,17 @@ def test_renyi_divergences_with_an_offset(rho: str, certify_text: Callable[..., 
     document = certify_text("replace", step("zcdp", rho=rho, xi="1/50", count=3), "0.5", "1e-3", digits=3)
     found = independent.verify(canonical(document))
     assert found.valid and verify_trusted(document).valid, found
+
+
+def test_the_chance_of_a_new_partition_is_not_taken_on_trust(certificates: Callable[[str], Document]) -> None:
+    """A smaller one, or one that is larger by more than a rounding."""
+    document = certificates("partitions")
+    text = next(pair["P"] for pair in document["pairs"] if pair["P"].startswith("(1 - d, d)"))
+    chance = Fraction(text.partition("d = ")[2])
+    for factor in (Fraction(1) - Fraction(1, 2**20), 1 + Fraction(1, 2**20)):
+        altered = json.loads(json.dumps(document).replace(str(chance), str(chance * factor)))
+        found = independent.verify(canonical(sealed(altered)))
+        assert not found.valid and (found.field or "").startswith("pairs"), found
 
 
 @pytest.mark.parametrize("relation", ["add-or-remove", "replace"])

@@ -20,21 +20,26 @@ from typing import Any
 
 import pytest
 
+from verified_dp import __version__
 from verified_dp.core.kernel.certificate.check import Check
 from verified_dp.core.kernel.certificate.document import canonical, sealed
 from verified_dp.core.kernel.certificate.evaluation import enclosure_record
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.terminal import escaped
 from verified_dp.verifiers.browser import build, inside
+from verified_dp.verifiers.formal import CHECKER
 from verified_dp.verifiers.independent import TooMuch
+from verified_dp.verifiers.record_formal import with_formal
 from verified_dp.verifiers.trust import trusted
 
 Document = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "build" / "verify.html"
+FORMAL = CHECKER.with_suffix(".js")
 MEASURE = (ROOT / "tests" / "report" / "measure.js").read_text(encoding="utf-8")
 SAMPLED = ('[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\ncount = 1000\n'
            'sampling = { scheme = "poisson", probability = "0.01" }\n')
+GAUSSIAN = '[[mechanism]]\nkind = "gaussian"\nnoise_multiplier = "2"\n'
 LAPLACE = '[[mechanism]]\nkind = "laplace"\nscale = "20"\nsensitivity = "1"\ncount = 30\n'
 
 
@@ -81,6 +86,16 @@ def test_numbers_too_large_for_a_browser_are_no_verdict(monkeypatch: pytest.Monk
     reason = "cannot be evaluated: Python int too large to convert to C ssize_t"
     monkeypatch.setitem(inside._CHECKERS, "trusted", lambda data, progress: Check(False, None, "evaluations", reason))
     assert json.loads(inside.answer("trusted", b"", lambda done, of: None))["status"] == "unchecked"
+
+
+def test_another_version_is_told(document: Document) -> None:
+    """An old page refuses what it does not know: that is no disagreement of checkers about one version."""
+    for written, versions in (("9.9.9", ["9.9.9", __version__]), (__version__, None)):
+        changed = {**document, "versions": {**document["versions"], "verified-dp": written}, "verdict": "undecided"}
+        found = json.loads(inside.answer("trusted", canonical(sealed(changed)), lambda done, of: None))
+        assert (found["status"], found["versions"]) == ("invalid", versions)
+    for data in (b"", b"[]", b'{"versions": 3}', b'{"versions": {"verified-dp": 3}}'):
+        assert json.loads(inside.answer("trusted", data, lambda done, of: None))["versions"] is None
 
 
 def test_a_certificate_is_described(document: Document) -> None:
@@ -206,7 +221,7 @@ def broken(browser: Any) -> Iterator[Tab]:
 @pytest.mark.pages
 def test_the_page_is_the_one_that_is_built(tmp_path: Path) -> None:
     """The same bytes twice, and from this very source."""
-    again = build.build(tmp_path / "again.html", ROOT / "build" / "parts")
+    again = build.build(tmp_path / "again.html", ROOT / "build" / "parts", FORMAL)
     assert again == hashlib.sha256(PAGE.read_bytes()).hexdigest()
 
 
@@ -235,6 +250,19 @@ HOSTILE = {
     "nothing": b"", "zeros": bytes(1000), "lists": b"[" * 1000, "a number": b"1" * 100_000, "null": b"null",
     "markup": b'{"schema":"<img src=x onerror=alert(1)>"}', "surrogates": b'"\\ud800"',
     "text": b"<script>alert(1)</script>"}
+
+
+@pytest.mark.pages
+@pytest.mark.skipif(not FORMAL.is_file(), reason="needs the formal checker of `make proofs`, with js_of_ocaml")
+def test_a_formal_part(tab: Tab, certify_text: Callable[..., Document]) -> None:
+    found = with_formal(certify_text("add-or-remove", GAUSSIAN, "2", "1e-3", digits=6))
+    text = tab.verdict(canonical(found))
+    assert text.startswith(CHECKS) and "and the formal checker its formal part" in text, text
+    assert tab.rows() == ["valid", "valid", "valid"]
+    part = found["formal"][0]
+    changed = sealed({**found, "formal": [{**part, "bound": str(int(part["bound"]) // 2)}, *found["formal"][1:]]})
+    assert tab.verdict(canonical(changed)).startswith("The formal part is not valid. formal[0]: rejected")
+    assert tab.rows() == ["valid", "valid", "invalid"]
 
 
 @pytest.mark.pages

@@ -12,12 +12,14 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
-from verified_dp.core.kernel.balls import ball, binomial_mass, plus_minus, upper_end
+from verified_dp.core.kernel.balls import ball, binomial_mass, integer_below, plus_minus, upper_end
 from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.theorems import proved_by
 
 MAX_TRIALS = 10**9
 PREC = 160
+_GUESS, _STEPS, _CLOSE, _SCALE = 96, 12, 51, 160
+"""Bits of Newton's steps, how many there are, 2^-51 where they end, and bits of a rate."""
 _HALVINGS = 52
 """Of the interval between a rate that is certain and one that is not, which has a factor of 2 at most."""
 
@@ -65,7 +67,7 @@ def lower_bound_rate(successes: int, trials: int, level: Fraction) -> Fraction:
             return False
         return bool(upper_end(enclose_tail(trials, successes, ball(p), ball(1 - p))) <= ball(level))
 
-    return _nearest(is_excluded, _dyadic(high), Fraction(1, 2))
+    return _guessed(is_excluded, successes, trials, level) or _nearest(is_excluded, _dyadic(high), Fraction(1, 2))
 
 
 @lru_cache(2**12)
@@ -80,7 +82,31 @@ def bound_rate(successes: int, trials: int, level: Fraction) -> Fraction:
             return True
         return bool(upper_end(enclose_tail(trials, trials - successes, ball(1 - p), ball(p))) <= ball(level))
 
-    return min(_nearest(is_excluded, _dyadic(Fraction(successes + 1, 2 * trials)), Fraction(2)), Fraction(1))
+    found = _guessed(is_excluded, successes, trials, level, above=True)
+    return min(found or _nearest(is_excluded, _dyadic(Fraction(successes + 1, 2 * trials)), Fraction(2)), Fraction(1))
+
+
+def _guessed(is_excluded: Callable[[Fraction], bool], successes: int, trials: int, level: Fraction,
+             above: bool = False) -> Fraction | None:
+    """An excluded rate that Newton's method finds, next to one that is not; None where it finds none."""
+    with ctx.workprec(_GUESS):
+        share, spread = arb(successes + above) / trials, (2 * ball(level)).erfcinv() * arb(2).sqrt()
+        moved = spread * (share * (1 - share) / trials).sqrt()
+        p = (share + moved if above else share - moved).mid()
+        for _ in range(_STEPS):
+            if not 0 < p < 1:
+                return None
+            q, at = 1 - p, binomial_mass(trials, successes, p, 1 - p)
+            tail = enclose_tail(trials, trials - successes, q, p) if above else enclose_tail(trials, successes, p, q)
+            slope = -(trials - successes) * at * p / q if above else successes * at
+            change = ((ball(level) / tail).log() * tail / slope).mid()
+            p = (p * change.exp()).mid()
+            if abs(change) < arb((1, -_CLOSE)):
+                break
+        found = Fraction(integer_below(p * arb(2) ** _SCALE), 2**_SCALE)
+        found *= 1 + Fraction(1 if above else -1, 8 << _CLOSE)
+    with ctx.workprec(PREC):
+        return found if 0 < found < 1 and is_excluded(found) else None
 
 
 def _nearest(is_excluded: Callable[[Fraction], bool], start: Fraction, factor: Fraction) -> Fraction:

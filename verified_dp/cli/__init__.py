@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -21,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. `argv` holds the arguments after the program's name."""
     arguments = attached(sys.argv[1:] if argv is None else argv)
     forget_stop()
+    warnings.simplefilter("ignore", RuntimeWarning)  # of floating point in searches, which says nothing to people
     try:
         _accept_any_text()
         code = _run(arguments)

@@ -77,11 +77,14 @@ def load_ranged(file: str) -> Ranged:
 
 def _parsed(file: str, parse: Callable[..., _Read]) -> _Read:
     from verified_dp.core.families.table import ALL_RELEASES
-    from verified_dp.papers.fourier.pairs import PUBLISHED
     from verified_dp.reading import MAX_SPECIFICATION, decoded
 
-    data = read_input(file, MAX_SPECIFICATION, "a file")
+    text, releases = decoded(read_input(file, MAX_SPECIFICATION, "a file"), file), ALL_RELEASES
+    if "fourier-accountant" in text:
+        from verified_dp.papers.fourier.pairs import PUBLISHED
+
+        releases = {**ALL_RELEASES, **PUBLISHED}
     try:
-        return parse(decoded(data, file), file=file, releases={**ALL_RELEASES, **PUBLISHED})
+        return parse(text, file=file, releases=releases)
     except InvalidInput as error:
         raise with_file(error, file) from None

@@ -16,7 +16,6 @@ from verified_dp.core.kernel.composition import Claim
 from verified_dp.core.kernel.dyadic import decimal_down, decimal_up, outward_decimal
 from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.enclosure import Enclosure, without_zeros
-from verified_dp.questions.judgement import REASONS, excess_words, least_claim_words, reason
 from verified_dp.terminal import escaped
 
 if TYPE_CHECKING:
@@ -250,6 +249,8 @@ def outcome(judged: Judged) -> str:
 
 
 def _notes(judged: Judged) -> list[str]:
+    from verified_dp.questions.judgement import excess_words, least_claim_words
+
     if judged.verdict == "undecided":
         advice = _advice(judged.delta) if judged.limited else ""
         return field("undecided", _why_undecided(judged) + advice)
@@ -262,6 +263,8 @@ def _notes(judged: Judged) -> list[str]:
 
 def _why_undecided(judged: Judged) -> str:
     """The reason in words, with what is known of it."""
+    from verified_dp.questions.judgement import REASONS, reason
+
     methods, why = judged.epsilon.methods + judged.delta.methods, reason(judged.document)
     if "attack" in methods:
         return ("the claim lies between what an attack on shuffled batches shows and what holds without their shuffle: "

@@ -36,6 +36,8 @@ OMEGAS = np.geomspace(0.5, 400, 36)
 BELOW = 1
 """A line so many tilts left of the best one: the bounds on log M's bends in v grow fast with the tilt."""
 SAMPLE, MOST_FREQUENCIES = 800, 4000
+NO_DOUBLE = -800.0
+"""Where log delta is below this the sum adds nothing to Chernoff's bound: no double is so small."""
 SHARED, SHARED_BITS = 0.85, 10.0
 """A node rule serves laws whose v is smaller by up to this factor, and is chosen for so many more bits."""
 
@@ -70,6 +72,14 @@ def _masses(training: Training, parts: int) -> LogMasses:
 def float_law(training: Training, variance: Fraction) -> FloatLaw:
     """The law of one step whose v is `variance`."""
     return FloatLaw(SampledGaussianLoss(training.sampling_probability, square_root(1 / variance), training.order))
+
+
+@lru_cache(len(TILTS) * COARSE)
+def _tail_of(law: FloatLaw, c: float, most: float) -> tuple[np.ndarray, np.ndarray]:
+    """For each cut-off the least log bound of one step's transform beyond, and the height of the line that gives it."""
+    lines = tail_lines(FloatFamily.alone(law, 1.0), c, most)
+    sizes = np.array([lines.logs(omega) for omega in c * OMEGAS])
+    return sizes.min(axis=1), lines.heights[sizes.argmin(axis=1)]
 
 
 Rule = TypeVar("Rule")
@@ -188,10 +198,8 @@ class LineSearch:
         growth = np.diff([0.0, *(law.cumulants(c)[0] for law in self.masses.laws)])[:, None] * self._fineness
         logs, angles, shift = np.zeros((3, len(widths), len(OMEGAS)))
         for b, law in enumerate(self.masses.laws[:-1], 1):
-            lines = tail_lines(FloatFamily.alone(law, 1.0), c, most)
-            sizes = np.array([lines.logs(omega) for omega in c * OMEGAS])
-            logs[b] = sizes.min(axis=1)
-            angles[b] = np.minimum(lines.heights[sizes.argmin(axis=1)] * low[b - 1], 1.57)
+            logs[b], heights = _tail_of(law, c, most)
+            angles[b] = np.minimum(heights * low[b - 1], 1.57)
             shift[b] = angles[b] ** 2 / (2 * low[b - 1])
         turned = c * OMEGAS * np.sin(angles)
         power = 2.0 + (c if self.masses.training.order == "add" else 0.0)
@@ -213,6 +221,7 @@ class LineSearch:
         period, right, left = self._period
         step = dyadic(2 * math.pi / period, 20)
         count = min(max(1, math.ceil(omega / float(step))), MOST_FREQUENCIES)
+        count = 1 if (self.choice.log_delta < NO_DOUBLE).all() else count
         asked, many = self.bits + log_steps + 6, max(4.0, 2.0**log_steps)
         rules = SharedRules(self.masses.training, self.parts, buckets)
         nodes = rules.choose(lambda law: choose_nodes(law, c, asked + SHARED_BITS))

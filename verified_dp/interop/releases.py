@@ -15,6 +15,7 @@ from verified_dp.core.families.guarantees.mechanism import ZCDP
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
 from verified_dp.core.kernel.composition import Mechanism, Relation
 from verified_dp.core.kernel.errors import InvalidInput
+from verified_dp.core.kernel.exact import count
 from verified_dp.core.kernel.mechanisms import MAX_OUTCOMES, Gaussian
 from verified_dp.core.kernel.theorems import proved_by
 from verified_dp.interop.forms import View, converts, refuse, step_parts
@@ -150,7 +151,7 @@ def _randomized_response(event: View, reading: Reading) -> Parts:
     if reading.on_sample:
         refuse("on a sample: an answer that is missing shows who was not asked; leave sampling out")
     noise = reading.probability(event["noise_parameter"], "noise_parameter")
-    k = reading.whole(event["num_buckets"], "num_buckets")
+    k = count(reading.whole(event["num_buckets"], "num_buckets"), "num_buckets")
     if k == 1:
         return ()
     if reading.relation is not Relation.ZERO_OUT:

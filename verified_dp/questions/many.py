@@ -20,7 +20,8 @@ from flint import arb, ctx
 from numpy.polynomial.chebyshev import Chebyshev, chebpts2
 
 from verified_dp.core.engines.moment import MomentValues
-from verified_dp.core.kernel.balls import ball, lower_end, upper_end
+from verified_dp.core.kernel.balls import ball, lower_end, upper_dyadic, upper_end
+from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.dyadic import Dyadic
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.evaluation import Ends
@@ -32,7 +33,7 @@ from verified_dp.search.deadline import Budget, OutOfTime, ending_at
 from verified_dp.search.following import Following
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.roots import guess_epsilon, is_above, is_below, log_of
+from verified_dp.search.roots import guess_epsilon, is_below, log_of, moved_by
 
 KNOTS, SHARP, COARSE = 32, 30.0, 8.0
 """Points of the interpolant, the bits asked at them, and those that are enough where they are there."""
@@ -52,11 +53,11 @@ no fewer bits of delta are taken to be enough."""
 
 @dataclass(frozen=True)
 class Found:
-    """Ends of what was asked, the order that has it, its answer there, and the errors on delta."""
+    """Ends of what was asked, the order that has it, the method of its answer there, and the errors on delta."""
 
     ends: Ends
     order: str
-    answer: Answer
+    method: str
     budget: Mapping[str, Dyadic]
 
 
@@ -136,8 +137,7 @@ class Many:
         self._budget: tuple[Mapping[str, arb], Mapping[str, Dyadic]] = {}, {}  # the last one, which many points share
         self.bits = digits * math.log2(10) + 1  # of a delta
 
-    def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, asked: float = 0.7,
-              end: float = 0.0) -> None:
+    def serve(self, epsilons: Sequence[Fraction], budget: Budget, bits: float, end: float = 0.0) -> None:
         """Evaluations that answer these eps to so many bits, of the orders whose delta seems the largest somewhere."""
         wanted = sorted({one for one in epsilons if one.numerator >= 0}, key=as_float)
         if len(wanted) < FEW or not self._orders:
@@ -145,7 +145,7 @@ class Many:
         with ctx.workprec(math.ceil(bits) + 64), ending_at(budget.end, budget.last):
             largest = self._orders[:1] if len(self._orders) < 2 else self._largest(wanted)
             for order in largest:
-                order.serve(wanted, bits, self._method, budget, asked, end)
+                order.serve(wanted, bits, self._method, budget, end)
             for order in self._orders if len(largest) == 1 else ():
                 if order is not largest[0]:
                     self._bound_smaller(order, largest[0], wanted, budget)
@@ -157,7 +157,8 @@ class Many:
             return
         inner = [epsilon for epsilon in epsilons if epsilon]
         places = [inner[(len(inner) - 1) * i // (PLACES - 1)] for i in range(PLACES)]
-        known = {at: one.bounds.lower for at in places if (one := self._kept(larger, at)) and one.bounds.lower > 0}
+        known = {at: one[0].lower for at, one in zip(places, larger.along(places, 1.0, self._method), strict=True)
+                 if one and one[0].lower > 0}
         at_zero = self._kept(larger, Fraction(0))
         if at_zero is not None and larger.is_swapped(order):  # where both are equal (T16)
             self._above[order].note(Fraction(0), at_zero.bounds.upper)
@@ -170,11 +171,10 @@ class Many:
             rest = [at for at, low in known.items() if not self._above[order].is_below(at, low)]
             if rest:
                 last = next((at for at in places if at > rest[-1]), rest[-1])
-                order.serve([at for at in inner if rest[0] <= at <= last], ROUGH, self._method, budget, 0.0)
-            for at in rest:
-                near = self._kept(order, at)
+                order.serve([at for at in inner if rest[0] <= at <= last], ROUGH, self._method, budget)
+            for at, near in zip(rest, order.along(rest, 1.0, self._method), strict=True):
                 if near is not None:
-                    self._above[order].add(at, near)
+                    self._above[order].note(at, near[0].upper)
 
     def _largest(self, epsilons: Sequence[Fraction]) -> list[Following]:
         """The orders that have the largest estimate at one of some eps; by sketches where first-order ones disagree."""
@@ -195,12 +195,27 @@ class Many:
         known = self._known.pop((order, epsilon), None) if self._known else None
         return known or order.kept(epsilon, self.bits, self._method)
 
-    def _found(self, ends: Ends, order: Following, answer: Answer, alike: bool = False) -> Found:
+    def _found(self, ends: Ends, order: Following, bounds: Bounds, method: str, alike: bool = False) -> Found:
         """alike: whether the other orders have the same."""
-        if self._budget[0] is not answer.bounds.budget:
-            self._budget = answer.bounds.budget, answer.budget()
+        if self._budget[0] is not bounds.budget:
+            self._budget = bounds.budget, {name: upper_dyadic(size) for name, size in bounds.budget.items()}
         both = self._same or (alike and len(self._orders) > 1)
-        return Found(ends, "both" if both else order.loss.order, answer, self._budget[1])
+        return Found(ends, "both" if both else order.loss.order, method, self._budget[1])
+
+    @proved_by("T25-composition", "T16-reversal")
+    def deltas(self, epsilons: Sequence[Fraction]) -> dict[int, Found]:
+        """`delta` at those of the eps, by place, that evaluations for whole stretches of them answer."""
+        found, places = dict[int, Found](), sorted(range(len(epsilons)), key=lambda i: epsilons[i])
+        with ctx.workprec(math.ceil(self.bits) + 64):
+            for order in self._orders:
+                others = [other for other in self._orders if other is not order]
+                wanted = [i for i in places if i not in found and epsilons[i] >= 0]
+                for i, one in zip(wanted, order.along([epsilons[i] for i in wanted], self.bits, self._method),
+                                  strict=True):
+                    alike = not epsilons[i]
+                    if one and self._are_below([] if alike else others, epsilons[i], one[0].lower):
+                        found[i] = self._found(one[0].ends(), order, *one, alike)
+        return found
 
     def _are_below(self, others: Sequence[Following], epsilon: Fraction, least: arb) -> bool:
         """Whether all these orders' delta(eps) are known to be at most this, or by what is kept are seen to be."""
@@ -224,7 +239,7 @@ class Many:
                 if answer is None:
                     return None
                 if self._are_below(others, epsilon, answer.bounds.lower):
-                    return self._found(answer.bounds.ends(), order, answer, not epsilon)
+                    return self._found(answer.bounds.ends(), order, answer.bounds, answer.method, not epsilon)
                 self._known[order, epsilon] = answer
         return None
 
@@ -255,7 +270,7 @@ class Many:
         for order in self._orders:
             answer = self._kept(order, Fraction(0))
             if answer is not None and is_below(answer, target):
-                return self._found((Dyadic(0), Dyadic(0)), order, answer, True)
+                return self._found((Dyadic(0), Dyadic(0)), order, answer.bounds, answer.method, True)
         return None
 
     def guesses(self, targets: Sequence[Fraction], low: float, high: float, budget: Budget) -> list[Guess | None]:
@@ -266,78 +281,113 @@ class Many:
         knots = [dyadic(float(at), 40) for at in scale.epsilons(places)]
         between = [dyadic(low * (high / low) ** (i / KNOTS), 40) for i in range(1, KNOTS)]
         bits = (self._digits + 1) * math.log2(10)
-        self.serve([Fraction(0), *knots, *between], budget, bits, len(targets) / KNOTS, high)
-        logs = {i: self._log_delta(knots[i], budget) for i in middle_first(KNOTS)}
+        self.serve([Fraction(0), *knots, *between], budget, bits, high)
+        rows = [order.along(knots, COARSE if order.has_contour else self.bits, self._method) for order in self._orders]
+        logs = {i: self._log_delta(knots[i], budget, [row[i] for row in rows]) for i in middle_first(KNOTS)}
         if not all(map(math.isfinite, logs.values())):
             return [None] * len(targets)
         wanted = np.array([float(log_of(target)) for target in targets])
         found = _inverse(scale, np.array(knots, float), np.array([logs[i] for i in range(KNOTS)]), wanted)
         near = [i for i, log in enumerate(wanted.tolist()) if log >= logs[0]]
-        top = self._log_delta(Fraction(0), budget) if near else math.inf
+        top = self._log_delta(Fraction(0), budget, [None] * len(rows)) if near else math.inf
         for i in near:  # between 0 and the first knot
             if logs[0] < top > wanted[i]:
                 fall = (logs[0] - top) / low
                 found[i] = Guess(float((wanted[i] - top) / fall), fall, 1.0)
         return found
 
-    def _log_delta(self, epsilon: Fraction, budget: Budget) -> float:
-        """log of the largest delta, about; an order that is known to be smaller, or by far seems so, is not asked."""
+    def _log_delta(self, epsilon: Fraction, budget: Budget, known: Sequence[tuple[Bounds, str] | None]) -> float:
+        """log of the largest delta, about, by what is known of each order or a question; an order that is known to be
+        smaller, or by far seems so, is not asked.
+        """
         found, least = -math.inf, arb(0)
-        for order in self._orders:
+        for order, near in zip(self._orders, known, strict=True):
             if least > 0 and (self._above[order].is_below(epsilon, least) or order.log_estimate(epsilon) < found - 1):
                 continue
             enough, asked = (COARSE, SHARP) if order.has_contour else (self.bits, self.bits)
-            answer = order.kept(epsilon, enough, self._method) or order.enclose(epsilon, asked, self._method, budget)
-            self._above[order].add(epsilon, answer)
-            least = answer.bounds.lower.max(least)
-            found = max(found, float(((answer.bounds.lower + answer.bounds.upper) / 2).mid().log()))
+            if near is None:
+                answer = order.kept(epsilon, enough, self._method) or order.enclose(
+                    epsilon, asked, self._method, budget)
+                self._above[order].add(epsilon, answer)
+            else:
+                self._above[order].note(epsilon, near[0].upper)
+            bounds = answer.bounds if near is None else near[0]
+            least = bounds.lower.max(least)
+            found = max(found, float(((bounds.lower + bounds.upper) / 2).mid().log()))
             if not epsilon:  # where all orders agree
                 break
         return found
 
-    def epsilon(self, target: Fraction, guess: Guess) -> Found | None:
-        """eps(target) to the digits, from about where it is and how log delta falls there, of the order that has it."""
+    def epsilons(self, targets: Sequence[Fraction], guesses: Mapping[int, Guess]) -> dict[int, Found]:
+        """eps(target) to the digits, by place, from about where each is and how log delta falls there."""
+        found = dict[int, Found]()
         with ctx.workprec(4 * self._digits + 64):
             for order in self._orders:
-                bits = self.bits - math.log2(max(min(-guess.slope * guess.epsilon, STEEPEST), 0.5)) - 1
-                near = order.kept(Fraction(guess.epsilon), bits, self._method)
-                found = None if near is None else self._around(order, near, target, guess)
-                if found is not None:
-                    return found
-        return None
+                roots = {i: Root.of(guess, self._digits) for i, guess in guesses.items() if i not in found}
+                for _ in range(STEPS if roots else 0):
+                    sure = {i: roots.pop(i).ends(self._digits) for i, root in list(roots.items()) if root.is_sure}
+                    found.update(self._between(order, sure, targets))
+                    near = self._along(order, {i: (root.at,) for i, root in roots.items()})
+                    roots = {i: root for i, ((bounds, _),) in near.items()
+                             if (root := roots[i].moved(bounds, targets[i], self._digits)) is not None}
+        return found
 
-    def _around(self, order: Following, near: Answer, target: Fraction, guess: Guess) -> Found | None:
-        """The same of one order, by secant steps in balls on what is known near; eps is at / 2^places."""
-        places = math.ceil(self._digits * math.log2(10)) + 16 - math.frexp(guess.epsilon)[1]
-        at, slope, known = _scaled(guess.epsilon, places), guess.slope, list[tuple[int, float]]()
-        sure = guess.error < 0.3 * 10.0**-self._digits or self._digits <= SURE
-        for _ in range(STEPS):
-            if sure:
-                half = at // (3 * 10**self._digits)
-                found = self._between(order, near, target, (Dyadic(at - half, -places), Dyadic(at + half, -places)))
-                if found is not None:
-                    return found
-            bounds = near.at(Dyadic(at, -places)).bounds
-            if not bounds.lower > 0:
-                break
-            gap = float((bounds.lower / ball(target)).log())
-            if known and at != known[0][0]:
-                slope = min((gap - known[0][1]) / math.ldexp(float(at - known[0][0]), -places), 0.5 * slope)
-            known[:] = [(at, gap)]
-            sure = abs(gap / slope) < 10.0 ** (-0.5 * self._digits - 1) * guess.epsilon
-            at += _scaled(-gap / slope, places)
-            if not 0 < at < _scaled(2 * guess.epsilon, places):
-                break
-        return None
+    def _along(self, order: Following, places: Mapping[int, Sequence[Fraction]]) -> dict[int, list[tuple[Bounds, str]]]:
+        """What is known at each of the places, where something is known at all of them."""
+        every = sorted({at for own in places.values() for at in own})
+        known = {at: one for at, one in zip(every, order.along(every, 1.0, self._method), strict=True) if one}
+        return {i: [known[at] for at in own] for i, own in places.items() if all(at in known for at in own)}
 
     @proved_by("T13-epsilon-of-delta", "T25-composition")
-    def _between(self, order: Following, near: Answer, target: Fraction, ends: tuple[Dyadic, Dyadic]) -> Found | None:
-        """low <= eps(target) <= high, where below `low` this order's delta exceeds the target, and at `high` none's."""
-        below, above = (near.at(end) for end in ends)
-        others = [other for other in self._orders if other is not order]
-        shown = is_above(below, target) and is_below(above, target) and self._are_below(
-            others, ends[1], lower_end(ball(target)))
-        return self._found(ends, order, below) if shown else None
+    def _between(self, order: Following, places: Mapping[int, tuple[Fraction, Fraction]],
+                 targets: Sequence[Fraction]) -> dict[int, Found]:
+        """low <= eps(target) <= high, where at `low` this order's delta exceeds the target, and at `high` none's."""
+        others, found = [other for other in self._orders if other is not order], dict[int, Found]()
+        for i, ((below, method), (above, _)) in self._along(order, places).items():
+            (low, high), target = places[i], targets[i]
+            if below.exceed(target) and above.stay_below(target) and self._are_below(
+                    others, high, lower_end(ball(target))):
+                found[i] = self._found((Dyadic.of_fraction(low), Dyadic.of_fraction(high)), order, below, method)
+        return found
+
+
+@dataclass(frozen=True)
+class Root:
+    """About where delta takes a target, the slope of log delta there, and whether that is known to the digits.
+
+    bits: of the place. last: the place before, and log delta less that of the target there.
+    """
+
+    at: Fraction
+    slope: float
+    is_sure: bool
+    bits: float
+    last: tuple[Fraction, float] | None = None
+
+    @classmethod
+    def of(cls, guess: Guess, digits: int) -> Root:
+        """At a guess."""
+        bits = digits * math.log2(10) + 4
+        return cls(moved_by(Fraction(guess.epsilon), 0.0, bits), guess.slope,
+                   guess.error < 0.3 * 10.0**-digits or digits <= SURE, bits)
+
+    def moved(self, bounds: Bounds, target: Fraction, digits: int) -> Root | None:
+        """By a secant step; None where nothing is known of delta, or it leads far away."""
+        if not bounds.lower > 0:
+            return None
+        gap, slope = float((bounds.lower / ball(target)).log()), self.slope
+        if self.last is not None and self.at != self.last[0]:
+            slope = min((gap - self.last[1]) / float(self.at - self.last[0]), 0.5 * slope)
+        move = -gap / slope
+        if not abs(move) < self.at:
+            return None
+        sure = abs(move) < 10.0 ** (-0.5 * digits - 1) * self.at
+        return Root(moved_by(self.at, move, self.bits), slope, sure, self.bits, (self.at, gap))
+
+    def ends(self, digits: int) -> tuple[Fraction, Fraction]:
+        """So near to it that they have the digits."""
+        half = self.at / (3 * 10**digits)
+        return moved_by(self.at, -half, self.bits), moved_by(self.at, half, self.bits)
 
 
 def _log_sketch(order: OneDirection, epsilon: Fraction) -> float:
@@ -345,13 +395,6 @@ def _log_sketch(order: OneDirection, epsilon: Fraction) -> float:
     sketch = order.sketch(epsilon)
     found = math.nan if sketch is None else sketch.log_delta(as_float(epsilon))
     return order.log_estimate(epsilon) if math.isnan(found) else found
-
-
-def _scaled(number: float, places: int) -> int:
-    """number * 2^places as an integer, about."""
-    top, exponent = math.frexp(number)
-    shift, whole = exponent + places - 53, int(math.ldexp(top, 53))
-    return whole << shift if shift >= 0 else whole >> -shift
 
 
 @dataclass(frozen=True)
@@ -389,12 +432,8 @@ def _inverse(scale: Scale, epsilons: np.ndarray, values: np.ndarray, wanted: np.
 
 def deltas_along(many: Many, epsilons: Sequence[Fraction], ask: Ask, shown: Shown, budget: Budget) -> list[Enclosure]:
     """delta at each eps: by few evaluations for all of them; ask(i) for the others, the middle of each gap first."""
-    found: dict[int, Enclosure] = {}
     many.serve(epsilons, budget, many.bits)
-    for i in np.argsort([-as_float(epsilon) for epsilon in epsilons]).tolist():
-        near = many.delta(epsilons[i])
-        if near is not None:
-            found[i] = shown(near)
+    found = {i: shown(one) for i, one in many.deltas(epsilons).items()}
     for i in middle_first(len(epsilons)):
         if i not in found:
             near = many.delta(epsilons[i])
@@ -411,15 +450,13 @@ def epsilons_along(many: Many, targets: Sequence[Fraction], ask: Ask, shown: Sho
     ends = _outermost(targets, places, ask, found) if ends is None else ends
     low, high = max(ends[0], REACH * ends[1]), ends[1]
     inner = [i for i in places if i not in found and 0 < targets[i] < 1]
-    guesses = dict(zip(inner, many.guesses([targets[i] for i in inner], low, high, budget) if low < high else [],
-                       strict=False))
-    for retried in (False, True):  # what is asked for one may answer the next
-        for i in places:
-            if i not in found:
-                guess = guesses.get(i)
-                near = many.at_zero(targets[i]) if guess is None else many.epsilon(targets[i], guess)
-                if near is not None or retried:
-                    found[i] = ask(i) if near is None else shown(near)
+    guesses = many.guesses([targets[i] for i in inner], low, high, budget) if low < high else []
+    known = {i: guess for i, guess in zip(inner, guesses, strict=False) if guess is not None}
+    found.update({i: shown(one) for i, one in many.epsilons(targets, known).items()})
+    for i in places:
+        if i not in found:
+            near = None if i in known else many.at_zero(targets[i])
+            found[i] = ask(i) if near is None else shown(near)
     return [found[i] for i in range(len(targets))]
 
 

@@ -19,7 +19,6 @@ from verified_dp.search.answer import Answer, intersect
 from verified_dp.search.deadline import Budget
 from verified_dp.search.one_direction import OneDirection
 from verified_dp.search.roots import Bracket, bracket_epsilon, is_above
-from verified_dp.search.shortened import LongOrder, is_long
 
 _PREC = 128
 _BITS = 60
@@ -108,17 +107,3 @@ class AttackedOrder(OneDirection):
         low = None if below is None else self._from_below(below)
         return Bracket(low if low is not None and is_above(low, target) else None,
                        None if above.upper is None else self._from_above(above.upper))
-
-
-def order_of(loss: ComposedLoss, make: Callable[[ComposedLoss], OneDirection] = OneDirection) -> OneDirection:
-    """What asks for delta of one order."""
-    if shuffled_epochs(loss):
-        return AttackedOrder(loss, make)
-    return LongOrder(loss, make) if is_long(loss) else make(loss)
-
-
-def bracket_order(order: OneDirection, target: Fraction, digits: int, method: str, budget: Budget) -> Bracket:
-    """`bracket_epsilon`, also with shuffled epochs or mixtures of many components."""
-    if isinstance(order, AttackedOrder | LongOrder):
-        return order.bracket(target, digits, method, budget)
-    return bracket_epsilon(order, target, digits, method, budget)

@@ -20,9 +20,9 @@ class OutOfTime(Exception):
     """Raised inside of a search, and caught where a cheaper bound is at hand."""
 
 
-GRACE = 0.8
-"""Seconds after the deadline, or after `stop`, that a cheap bound may take, where a tenth of those stated is less."""
-LEAST = 0.4
+GRACE = 0.25
+"""Seconds after the deadline, or after `stop`, that a cheap bound may take, beside a tenth of those stated."""
+LEAST = 0.15
 """Seconds that the cheap bounds have at least: where a search saw its deadline too late, from the first of them on."""
 
 
@@ -49,7 +49,7 @@ _STOPPED: list[float] = []
 
 def grace(seconds: float) -> float:
     """After so many stated seconds."""
-    return max(GRACE, seconds / 10)
+    return GRACE + seconds / 10
 
 
 def check_time(ahead: float = 0.0) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from verified_dp.core.engines.closed import ClosedFormValues, ClosedFormWitness, is_integral
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.kernel.balls import ball
@@ -24,7 +25,6 @@ from verified_dp.search.deadline import OutOfTime
 from verified_dp.search.line import as_float
 from verified_dp.search.magnitudes import require_floats, why_no_floats
 from verified_dp.search.models import FloatLoss, float_loss
-from verified_dp.search.moment_engine import MomentEngine
 from verified_dp.search.planners.table import has_contour
 from verified_dp.search.saddle import Saddle, choose_saddle
 from verified_dp.search.sketch import Sketch, choose_sketch
@@ -32,6 +32,7 @@ from verified_dp.search.sketch import Sketch, choose_sketch
 if TYPE_CHECKING:
     from verified_dp.search.allocation import EpochModel
     from verified_dp.search.lattice_model import LatticeModel
+    from verified_dp.search.moment_engine import MomentEngine
 
 LARGEST_TILT = 1e8
 """Beyond such a tilt no contour is tried: only Chernoff bounds delta there."""
@@ -46,6 +47,8 @@ ROUGH, STEEP = 60.0, 10.0
 that at 0.7 of it, first-order estimates of delta may be rough."""
 LEAST_GAP = 0.02
 """By how much two orders' logarithms are taken to differ at least."""
+_INTEGRAL_BITS = 10
+"""Of an integral in place of an estimate."""
 NEAR = 1.5
 """How far, in log delta, one sketch is used."""
 
@@ -54,11 +57,18 @@ class Estimates:
     """The floating-point models of one composed loss, kept between questions."""
 
     def __init__(self, loss: ComposedLoss) -> None:
-        self.loss, self.moments = loss, MomentEngine(loss)
+        self.loss = loss
         self.shown: tuple[Fraction, float] | None = None  # eps, and log delta there, where that is known
         self.beside = math.inf  # log of the error that delta(-eps) may have, if a line shall be read there too
         self._sketch: tuple[float, Sketch] | None = None  # the last one, and where
         self._saddle: tuple[Fraction, Saddle] | None = None  # the last one
+
+    @cached_property
+    def moments(self) -> MomentEngine:
+        """Bounds from single moments."""
+        from verified_dp.search.moment_engine import MomentEngine
+
+        return MomentEngine(self.loss)
 
     @cached_property
     def why_no_floats(self) -> str | None:
@@ -138,11 +148,19 @@ class Estimates:
         """log of a first-order estimate of delta(eps), -inf past the support; start: a tilt to begin with."""
         if self.loss.only_moments:
             return self.moments.log_bound(epsilon)
+        if self._integral is not None:
+            return float(self._integral.delta(epsilon).upper.log())
         if self.is_trivial or epsilon >= self.model.largest:
             return -math.inf
         if not self.has_contour and self.epoch_model is not None:
             return self.epoch_model.log_delta(as_float(epsilon))
         return self.saddle(epsilon, self.tilt or start).log_delta
+
+    @cached_property
+    def _integral(self) -> ClosedFormValues | None:
+        """What tells delta of two equal steps in less time than the model of a lattice; None where there is a line."""
+        known = not self.has_contour and is_integral(self.loss)
+        return ClosedFormWitness(_INTEGRAL_BITS).evaluate(self.loss) if known else None
 
     def is_faint(self, saddle: Saddle) -> bool:
         """Whether delta is out of the reach of contours."""

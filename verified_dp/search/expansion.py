@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 
-from verified_dp.core.engines.expansion import ExpansionWitness, TiltedExpansion, enclose_expansion
+from verified_dp.core.engines.expansion import Expansion, ExpansionWitness, enclose_expansion
 from verified_dp.core.engines.expansion_cells import (
     HIGHEST,
     Cover,
     Ray,
     Steps,
-    at_rest,
     bound_beyond,
     enclose_steps,
     moment_count,
@@ -24,18 +22,14 @@ from verified_dp.core.engines.expansion_cells import (
 from verified_dp.core.engines.lines import has_nodes, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule, count_nodes
-from verified_dp.core.engines.tilted_moments import (
-    NO_NODES,
-    MomentRule,
-    MomentTable,
-    tabulate_moments,
-)
+from verified_dp.core.engines.tilted_moments import NO_NODES, MomentRule, MomentTable, has_range, tabulate_moments
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.law import Law, is_direct
 from verified_dp.search.deadline import check_time, timed
+from verified_dp.search.direct import DirectModel
 from verified_dp.search.line import as_float, dyadic, kept_window, node_rule
 from verified_dp.search.models import FloatLoss, float_loss
 from verified_dp.search.saddle import Saddle, choose_saddle
@@ -44,12 +38,12 @@ from verified_dp.search.transforms import FloatLaw, float_law
 USUAL = 40.0
 """Bits that counts up to 10^12 cost are always spent, so that the time does not depend on the counts."""
 MOST_NODES = 20_000
-UNTILTED_BITS, LARGEST_RADIUS = 30.0, 3.0
-"""Accuracy of the moments at tilts 0 and -1, and the largest disc on which their errors are bounded."""
+LARGEST_RADIUS, TURN = 3.0, 3.77
+"""Without a tilt: the largest disc on which errors of nodes are bounded; how much e^{zL} grows on that of a circle."""
 REACH = 1.5
 """Rules are chosen so that they are good up to this multiple of the tilt."""
-BITS, PREC = 80.0, 128
-"""Accuracy of the moments at a tilt; bits of the arithmetic without one."""
+BITS = 80.0
+"""Accuracy of the moments."""
 FINE, CENTRE, GROWTH = 0.125, 9.0, 1.08
 """Cells of this many standard deviations of psi up to the centre's end; beyond, each is longer by this factor."""
 MOST_CELLS = 400
@@ -58,11 +52,8 @@ HEIGHTS, ACCURACY = (0.02, 0.05, 0.1, 0.2, 0.4), 20.0
 """Of the lines on which |M| is bounded; -log of the relative error there."""
 MOST_RAYS, SMALL = 6, 1e-15
 """So many, each from twice the start of the one before, while |psi| may be larger than this there."""
-FEW, DOUBLINGS, WIDER = 3, 60, 1.25
-"""Without a tilt, up to so many laws |psi| is bounded beyond the cells too: the nodes of that cost more than the rest.
-The kernel ends at a power of 2. Where nothing is known beyond the cells they reach this much farther."""
-TILT_BITS = 5
-"""Of the tilts, so that neighbouring eps share one."""
+LEAST_TILT, TILT_BITS = 1e-6, 5
+"""Of the model, in the place of 0; bits of a tilt, so that neighbouring eps share one."""
 LOWERED, LEAST_SHARE = 0.8, 0.3
 SPLITS = 0.7, 0.85, 1.2
 
@@ -77,12 +68,13 @@ def choose_moment_rules(loss: ComposedLoss, tilt: float, bits: float, order: int
 
 def _rule(law: Law, tilt: float, bits: float, order: int) -> MomentRule:
     if has_nodes(law):
-        return _node_rule(float_law(law), tilt, bits, order)
-    if is_direct(law):
-        radius = tilt / 2
-        return MomentRule(dyadic(radius), points=2 * math.ceil((bits + 8) / 4 + order / 2 + 1))
-    raise Unsupported(f"the saddle-point methods need the transform of every step, and {type(law).__name__} has none "
-                      "in closed form: use the lattice method")
+        return _node_rule(float_law(law), tilt, bits, order) if tilt > 0 else _untilted_rule(law, bits, order)
+    if not is_direct(law) or not (tilt > 0 or has_range(law)):
+        raise Unsupported(f"an expansion needs the transform of every step, and {type(law).__name__} has none that is "
+                          "known around its tilt: use auto")
+    model = DirectModel(law)
+    radius = tilt / 2 if tilt > 0 else TURN / max(abs(model.largest), abs(model.largest - model.spread))
+    return MomentRule(dyadic(radius), points=2 * math.ceil((bits + 8) / 4 + order * (0.5 if tilt > 0 else 2) + 1))
 
 
 def _node_rule(law: FloatLaw, tilt: float, bits: float, order: int) -> MomentRule:
@@ -110,23 +102,20 @@ def _node_rule(law: FloatLaw, tilt: float, bits: float, order: int) -> MomentRul
     return MomentRule(dyadic(radius), node_rule(0.0, half, step, low, high))
 
 
-def untilted_rule(law: Law, count: int, size: int) -> MomentRule:
-    """Nodes whose error of the size-th untilted moment is below 2^-BITS of its typical size: no search, a formula."""
-    if not has_nodes(law):
-        return MomentRule(Fraction(1, 2))
+def _untilted_rule(law: MixtureLines, bits: float, order: int) -> MomentRule:
+    """Nodes whose error of the order-th untilted moment is below 2^-bits of its typical size: no search, a formula."""
     model, variance = float_law(law), float(law.sigma) ** 2
     _, mean, spread = model.cumulants(0.0)
     deviation = math.sqrt(spread)
     radius = min(LARGEST_RADIUS, 1 / (deviation + abs(mean)))
     places = [float(m) for m, _ in (*law.above, *law.below)]
     reach = max(places) - min(places)
-    loss = max(0.0, -size * math.log(radius * deviation)) + math.lgamma(size + 1)
-    want = UNTILTED_BITS * math.log(2) + math.log(count) + loss
+    want = bits * math.log(2) + max(0.0, -order * math.log(radius * deviation)) + math.lgamma(order + 1)
     widest = min(0.97 * model.strip, 2.5 * model.s * math.sqrt(want))
     widths = [share * widest for share in (0.3, 0.5, 0.7, 0.85, 1.0)]
     growths = [model.strip_growth(radius, b) + radius * reach * b / variance for b in widths]
     step, half = max((2 * math.pi * b / (want + more + 5), b) for b, more in zip(widths, growths, strict=True))
-    far = (2 + radius) * reach
+    far = (1 + radius) * reach
     end = far + model.s * math.sqrt(2 * (want + 5 + far * far / (2 * variance)))
     return MomentRule(dyadic(radius), node_rule(0.0, half, min(step, 1.9 * model.s), -end, end))
 
@@ -134,7 +123,7 @@ def untilted_rule(law: Law, count: int, size: int) -> MomentRule:
 def choose_prec(loss: ComposedLoss, bits: float, order: int, tilt: float) -> int:
     """Bits of the arithmetic, in steps of 64."""
     counts = max([USUAL, *(math.log2(count) for _, count in loss.laws)])
-    small = max(0.0, -math.log2(tilt)) * (1 + order / 2)
+    small = max(0.0, -math.log2(tilt)) * (1 + order / 2) if tilt > 0 else 0.0
     return 64 * math.ceil((bits + counts + 4 * order + small + math.log2(1 + tilt) + 20) / 64)
 
 
@@ -177,50 +166,29 @@ def choose_tilt(model: FloatLoss, epsilon: float, saddle: float) -> float:
 
 def choose_table(loss: ComposedLoss, model: FloatLoss, tilt: float, order: int) -> MomentTable:
     """Choose rules and bits: the ladder of J_l loses up to 3n times the bits of (1+t) sqrt K''."""
-    deviation = math.sqrt(model.cumulants(tilt)[2])
+    deviation = math.sqrt(model.cumulants(max(tilt, LEAST_TILT))[2])
     bits = BITS + 3 * order * max(0.0, math.log2((1 + tilt) * deviation))
     size = moment_count(order)
-    return tabulate_moments(loss, choose_moment_rules(loss, tilt, bits, size), choose_prec(loss, bits, size, tilt))
+    rules = choose_moment_rules(loss, tilt, bits, size)
+    return tabulate_moments(loss, rules, choose_prec(loss, bits, size, tilt), check_time)
 
 
 def choose_witness(table: MomentTable, tilt: Fraction, order: int, split: float = 1.0) -> ExpansionWitness:
     """Choose W, split times where the moments' bound of |psi| is least, cells and rays. Raises Unsupported."""
     with ctx.workprec(table.prec):
-        steps = enclose_steps(table, ball(tilt), order, between=check_time)
+        steps = enclose_steps(table, ball(tilt), order + 2, max(order + 2, 4), check_time)
         check_moments(steps)
         ends, options = choose_ends(steps, split), far_options(table.loss, tilt)
         rays = [choose_ray(table, steps, ends[-1], options)]
         while len(rays) < MOST_RAYS and bound_beyond(table, steps, rays[-1]) > SMALL:
             rays.append(choose_ray(table, steps, 2 * rays[-1].start, options))
-    return ExpansionWitness(tilt, order, table.rules, (Cover(ends, tuple(rays)),), table.prec)
+    return ExpansionWitness(tilt, order, table.rules, Cover(ends, tuple(rays)), table.prec)
 
 
 def check_moments(steps: Steps) -> None:
     """Raises Unsupported where no expansion can be made of these."""
     if not (steps.cumulants[2] > 0 and all(value.is_finite() for value in steps.cumulants)):
         raise Unsupported("the moments of a step's loss are not known well enough here: use auto")
-
-
-def choose_tails(loss: ComposedLoss, order: int) -> ExpansionWitness:
-    """Choose everything for the sums under P and under Q: one table of nodes. Raises Unsupported."""
-    rules = [untilted_rule(law, count, moment_count(order)) for law, count in timed(loss.parts)]
-    table = tabulate_moments(loss, rules, PREC, check_time)
-    with ctx.workprec(PREC):
-        covers = [choose_cover(table, enclose_steps(table, arb(tilt), order, between=check_time)) for tilt in (0, -1)]
-    return ExpansionWitness(Fraction(0), order, table.rules, tuple(covers), PREC)
-
-
-def choose_cover(table: MomentTable, steps: Steps) -> Cover:
-    """Choose the cells, the rays from their end on, and T where both errors together are least."""
-    check_moments(steps)
-    few = len(table.loss.parts) <= FEW and all(has_nodes(law) for law, _ in table.loss.parts)
-    table, steps = at_rest(table, steps)
-    options = far_options(table.loss, Fraction(0)) if few else []
-    ends = choose_ends(steps, 1.0 if few else WIDER)
-    rays = [choose_ray(table, steps, ends[-1] * 2**i, options) for i in range(MOST_RAYS)]
-    sizes = [float(bound_beyond(table, steps, ray)) for ray in rays]
-    top = choose_top(ends[-1], sizes, math.sqrt(float(steps.cumulants[2])))
-    return Cover(ends, tuple(ray for ray in rays if ray.start <= top), 3 if few else 1 + len(ends) // 3, top)
 
 
 def far_options(loss: ComposedLoss, tilt: Fraction) -> list[list[NodeRule]]:
@@ -269,34 +237,22 @@ def choose_ends(steps: Steps, wider: float = 1.0) -> tuple[Fraction, ...]:
 
 
 def _turning_point(steps: Steps) -> float:
-    """w with w^2 = 6 kappa_2 / (kappa_4 + 6 kappa_2^2) of the law with the largest share of K''."""
-    found = [(float(law.cumulants[2]), law) for law in steps.laws]
-    spread = [(law.count * second, second, float(law.cumulants[4])) for second, law in found if second > 0]
+    """w with w^2 = kappa_2 / (2 E(Y-Y')^4/24) of the law with the largest share of K''."""
+    found = [(count * float(law.variance), float(law.variance), float(law.rest)) for count, law in steps.laws]
+    spread = [row for row in found if row[0] > 0]
     if not spread:
         return 40 / math.sqrt(float(steps.cumulants[2]))
-    _, second, fourth = max(spread)
-    return math.sqrt(6 / max(fourth / second + 6 * second, second))
+    _, second, rest = max(spread)
+    return math.sqrt(second / max(2 * rest, second * second / 6))
 
 
-def log_error(expansion: TiltedExpansion, epsilon: Fraction) -> float:
+def log_error(expansion: Expansion, epsilon: Fraction) -> float:
     """log of all that the expansion leaves out of delta(eps)."""
     size = sum(expansion.errors.values(), arb(0))
     if not size.is_finite():
         return math.inf
     scale = float(expansion.steps.log_mass) - as_float(epsilon) * float(expansion.steps.tilt)
     return scale + float(size.log()) if size > 0 else -math.inf
-
-
-def choose_top(start: Fraction, sizes: Sequence[float], deviation: float) -> Fraction:
-    """Choose T = 2^i W: what |f| <= sizes beyond W, 2W, 4W, ... adds grows with T, what smoothing adds falls."""
-    beyond, best, found = 0.0, math.inf, start
-    for i in range(DOUBLINGS):
-        top = start * 2**i
-        error = beyond + 1.26 / (float(top) * deviation)
-        if error < best:
-            best, found = error, top
-        beyond += sizes[min(i, len(sizes) - 1)] * (math.log(2) / math.pi + 0.5)
-    return found
 
 
 @dataclass(frozen=True)
@@ -314,14 +270,15 @@ class Choice:
 class ExpansionCurve:
     """delta at any eps >= 0 by the expansion of one order, or of the order with the least error where none is asked.
 
-    loss: with a transform of every step. tilt: any t > 0 (None: where the error is least).
+    loss: with a transform of every step. tilt: any t >= 0 (None: where the error is least).
     """
 
     def __init__(self, loss: ComposedLoss, order: int | None = None, tilt: Fraction | None = None) -> None:
         self.loss, self.order, self.tilt = loss, order, tilt
         self.model = float_loss(loss)
         self._choice: Choice | None = None
-        self._kept: dict[tuple[int, Fraction, float], tuple[ExpansionWitness, TiltedExpansion]] = {}
+        self._kept: dict[tuple[int, Fraction, float], tuple[ExpansionWitness, Expansion]] = {}
+        self._tables: dict[Fraction, MomentTable] = {}
 
     def delta(self, epsilon: Fraction) -> tuple[Bounds, arb, dict[str, str]]:
         """The interval, the expansion alone, and what was used. Raises Unsupported where moments are out of reach."""
@@ -330,7 +287,7 @@ class ExpansionCurve:
         used = {"expansion_order": str(witness.order), "expansion_tilt": f"{float(witness.tilt):.6g}"}
         return bounds, series, used
 
-    def chosen(self, epsilon: Fraction) -> tuple[ExpansionWitness, TiltedExpansion]:
+    def chosen(self, epsilon: Fraction) -> tuple[ExpansionWitness, Expansion]:
         """The witness near eps and its values, by what was chosen at the first question."""
         if self._choice is None:
             self._choice = self.choose(epsilon)
@@ -339,7 +296,7 @@ class ExpansionCurve:
 
     def choose(self, epsilon: Fraction) -> Choice:
         """Choose the order unless it was asked, downwards while the error falls, then how far the cells reach."""
-        orders = range(HIGHEST, -1, -1) if self.order is None else (self.order,)
+        orders = range(HIGHEST, 0 if self.tilt == 0 else -1, -1) if self.order is None else (self.order,)
         best = self._choose_share(epsilon, orders[0])
         for order in orders[1:]:
             lower = self._choose_share(epsilon, order)
@@ -371,12 +328,15 @@ class ExpansionCurve:
         saddle = refine_saddle(self.model, eps, choose_saddle(self.model, eps, start))
         return dyadic(share * choose_tilt(self.model, eps, saddle), TILT_BITS)
 
-    def expansion(self, order: int, tilt: Fraction, split: float) -> tuple[ExpansionWitness, TiltedExpansion]:
+    def expansion(self, order: int, tilt: Fraction, split: float) -> tuple[ExpansionWitness, Expansion]:
         """The witness of an order at a tilt and its values; kept. Raises OutOfTime past the deadline."""
         check_time()
         key = order, tilt, split
         if key not in self._kept:
-            table = choose_table(self.loss, self.model, float(tilt), order)
+            if tilt not in self._tables:
+                most = HIGHEST if self.order is None else self.order
+                self._tables[tilt] = choose_table(self.loss, self.model, float(tilt), most)
+            table = self._tables[tilt]
             witness = choose_witness(table, tilt, order, split)
             self._kept[key] = witness, enclose_expansion(table, witness, check_time)
         return self._kept[key]

@@ -7,7 +7,7 @@ known beforehand, `serve` chooses few that are sharp at every one of them.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,13 +20,12 @@ import numpy as np
 
 from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick
 from verified_dp.core.engines.lines import lines
-from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.witnesses import Witness
+from verified_dp.search.along import enclose_along
 from verified_dp.search.answer import Answer, is_narrow, width_bits
-from verified_dp.search.between import interpolate
 from verified_dp.search.deadline import Budget, OutOfTime
 from verified_dp.search.estimates import LARGEST_TILT, ROUGH
 from verified_dp.search.line import as_float, choose_line, dyadic, plan_line
@@ -53,7 +52,7 @@ PER_TERM = 2e-7
 """Seconds for one term of a sum at one eps."""
 MOST_LOST, OUTCOMES_SHARE, OUTCOMES_SECONDS = 1.0, 0.25, 10.0
 """Bits that one sum over outcomes may lose along its stretch; its share of the seconds left, and seconds, at most."""
-RATIO = 6.0
+RATIO = 30.0
 """How many times the first eps the last one may be for one pair of rays."""
 FARTHER = 30.0
 """By how much less log delta is held to be where it was lost in its error."""
@@ -65,16 +64,6 @@ class Served(NamedTuple):
     low: float
     high: float
     answer: Answer
-
-
-def smoothed(answer: Answer, known: Mapping[Fraction, Bounds], bits: float, most: float) -> Answer:
-    """The same with a polynomial in the place of its values from the first known eps to the last, if it has to be
-    of no higher degree than `most`.
-    """
-    tilt, epsilons = getattr(answer.witness, "tilt", Fraction(0)), list(known)
-    logs = [float((bounds.lower * (ball(tilt * epsilon)).exp()).log()) for epsilon, bounds in known.items()]
-    values = interpolate(answer.values, epsilons[0], epsilons[-1], bits, min(logs), int(most))
-    return replace(answer, values=values)
 
 
 class Following(OneDirection):
@@ -147,6 +136,18 @@ class Following(OneDirection):
                 return known[i]
         return None
 
+    def along(self, epsilons: Sequence[Fraction], bits: float, method: str) -> list[tuple[Bounds, str] | None]:
+        """(bounds, method) at each of these growing eps by what is known; None where that is not so narrow."""
+        at, found = [as_float(epsilon) for epsilon in epsilons], list[tuple[Bounds, str] | None]([None] * len(epsilons))
+        for one in self._served if method == "auto" else [one for one in self._served if one.answer.method == method]:
+            wanted = [i for i in range(bisect_left(at, one.low), bisect_right(at, one.high)) if found[i] is None]
+            for i, bounds in zip(wanted, enclose_along(one.answer.values, [epsilons[i] for i in wanted]), strict=True):
+                found[i] = (bounds, one.answer.method) if is_narrow(bounds, bits) else None
+        for i, epsilon in enumerate(epsilons if self._kept else ()):
+            near = self.kept(epsilon, bits, method) if found[i] is None else None
+            found[i] = found[i] if near is None else (near.bounds, near.method)
+        return found
+
     def _nearest(self, at: float) -> list[Answer]:
         """What is kept, the nearest first."""
         return sorted(self._kept, key=lambda one: abs(as_float(one.epsilon) - at))
@@ -164,16 +165,14 @@ class Following(OneDirection):
             yield self.chernoff(dyadic(float(at[shown[best]][0])), float(tilts[best]))
             shown = shown & ~shown[best]
 
-    def serve(self, epsilons: Sequence[Fraction], bits: float, method: str, budget: Budget, asked: float = 1.0,
-              end: float = 0.0) -> None:
+    def serve(self, epsilons: Sequence[Fraction], bits: float, method: str, budget: Budget, end: float = 0.0) -> None:
         """Make evaluations that answer these eps, in growing order and >= 0, where lines or paths are asked at all.
 
-        asked: how often, for each of these eps, one near it will be. end: where given, eps themselves shall be known to
-        that precision, which takes log2(end / eps) bits more.
+        end: where given, eps themselves shall be known to that precision, which takes log2(end / eps) bits more.
         """
         if method not in ("auto", "contour") or self.is_trivial or self.why_no_floats is not None:
             return
-        if has_closed_form(self.loss):
+        if has_closed_form(self.loss) and (is_quick(self.loss) or not self.has_contour):
             several = method == "auto" and len(epsilons) >= LEAST
             if several and is_quick(self.loss) and (self.has_contour or end):  # else some are known exactly
                 self._serve_closed(epsilons, bits)
@@ -187,7 +186,7 @@ class Following(OneDirection):
                 part = parts.pop()
                 if len(part) >= LEAST:
                     more = math.log2(max(end / as_float(part[0] or part[1]), 1.0))
-                    parts += serve(part, bits + more, budget, asked)
+                    parts += serve(part, bits + more, budget)
 
     def _serve_closed(self, epsilons: Sequence[Fraction], bits: float) -> None:
         """One that computes each eps on its own."""
@@ -213,9 +212,9 @@ class Following(OneDirection):
             return math.inf
         return -float(self.least_sum())
 
-    def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget, asked: float) -> list[Sequence[Fraction]]:
+    def _serve(self, part: Sequence[Fraction], bits: float, budget: Budget) -> list[Sequence[Fraction]]:
         """One evaluation for all of them; the halves where it would lose too much."""
-        stretch, wanted = self._stretch(part), bits + SPARE
+        stretch, wanted, before = self._stretch(part), bits + SPARE, math.inf if self.loss.direct_parts else -math.inf
         for _ in range(TRIES):
             if stretch is None:
                 break
@@ -225,18 +224,17 @@ class Following(OneDirection):
             found = self._evaluated(part, stretch, tilts, wanted, budget)
             if found is None:
                 break
-            bounds = [found.at(part[i]).bounds for i in stretch.places]
-            if min(map(width_bits, bounds)) >= bits:
-                self._served.append(Served(as_float(part[0]), as_float(part[-1]), smoothed(
-                    found, dict(zip((part[i] for i in stretch.places), bounds, strict=True)), bits, asked * len(part))))
+            bounds = enclose_along(found.values, [part[i] for i in stretch.places])
+            reached = min(map(width_bits, bounds))
+            if reached >= bits or reached < before + 1:
+                self._served.append(Served(as_float(part[0]), as_float(part[-1]), found))
                 break
-            wanted += max(bits - min(map(width_bits, bounds)), 0.0) / 2
+            wanted, before = wanted + (bits - reached) / 2, reached
             stretch = replace(stretch, logs=np.array([self._known(part[i], log, one) for i, log, one in zip(
                 stretch.places, stretch.logs.tolist(), bounds, strict=True)]))
         return []
 
-    def _serve_outcomes(self, part: Sequence[Fraction], bits: float, budget: Budget, _: float) -> list[
-            Sequence[Fraction]]:
+    def _serve_outcomes(self, part: Sequence[Fraction], bits: float, budget: Budget) -> list[Sequence[Fraction]]:
         """As `_serve`, by sums over atoms on no grid, to which each bit adds much: halves where few are lost."""
         model, places = self.lattice_model, self._places_of(part)
         saddles = [model.saddle(as_float(part[i])) for i in places]

@@ -59,8 +59,8 @@ def _exact(x: arb) -> Fraction:
 
 
 @kept(64)
-def _known_sticks(law: Law, floor: float) -> dict[int, arb]:
-    """The profile's values at indices of a mesh, kept for the next model of the same law."""
+def _known_sticks(law: Law, floor: float) -> dict[int, tuple[float, arb, arb]]:
+    """Places x at indices of a mesh, e^x and the profile there, kept for the next model of the same law."""
     return {}
 
 
@@ -83,9 +83,10 @@ class LawModel:
         for tilt in (0.0, 0.0):
             self.refine(tilt)
 
-    def _stick(self, index: int) -> arb:
+    def _stick(self, index: int) -> tuple[float, arb, arb]:
         if index not in self._sticks:
-            self._sticks[index] = self.law.enclose_hockey_stick(ball(self.low + index * self._unit))
+            place = self.low + index * self._unit
+            self._sticks[index] = float(place), ball(place).exp(), self.law.enclose_hockey_stick(ball(place))
         return self._sticks[index]
 
     def refine(self, tilt: float, share: float = 1e-6) -> None:
@@ -113,13 +114,12 @@ class LawModel:
 
     def _measure(self) -> None:
         """Connect the dots on the mesh, in floating point at the end."""
-        indices = [self._cells[0][0], *(b for _, b in self._cells)]
-        alphas = [ball(self.low + i * self._unit).exp() for i in indices]
-        sticks = [self._stick(i) for i in timed(indices)]
+        known = [self._stick(i) for i in timed([self._cells[0][0], *(b for _, b in self._cells)])]
+        points, alphas, sticks = zip(*known, strict=True)
         slopes = [(sticks[0] - 1) / alphas[0]]
-        slopes += [(sticks[n + 1] - sticks[n]) / (alphas[n + 1] - alphas[n]) for n in range(len(indices) - 1)]
+        slopes += [(sticks[n + 1] - sticks[n]) / (alphas[n + 1] - alphas[n]) for n in range(len(known) - 1)]
         slopes.append(arb(0))
-        self.points = np.array([float(self.low + i * self._unit) for i in indices])
+        self.points = np.array(points)
         self.log_masses = np.array([_log(a * (t - s)) for a, s, t in zip(alphas, slopes, slopes[1:], strict=False)])
         if not np.isfinite(self.log_masses).any():
             self.log_masses[:] = 0.0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from verified_dp.core.engines.nodes import NodeRule
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.search.covers import Band, Gaussian, TooMany, choose_band
 from verified_dp.search.deadline import check_time
-from verified_dp.search.half_line import Panels
 from verified_dp.search.models import FloatFamily, FloatLoss
 from verified_dp.search.saddle import Saddle, saddle_at
 from verified_dp.search.transforms import FloatLaw, Floats, geometric, log_sums
+
+if TYPE_CHECKING:
+    from verified_dp.search.half_line import Panels
 
 
 def dyadic(value: float, bits: int = 24) -> Fraction:

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from typing import Any
 
-from verified_dp.core.families.gaussian.mixture import MixtureLoss
-from verified_dp.core.families.guarantees.renyi import RenyiLoss
-from verified_dp.core.families.laplace.shifts import LaplaceMixtureLoss
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.exact import SquareRoot, square, square_root
+from verified_dp.search.known import is_a
 
 RANGES = {
     "noise_multiplier": (-9, 15), "sigma": (-100, 100), "norm / sigma": (-15, 9), "sigma_squared": (-18, 30),
@@ -38,11 +37,11 @@ def require_floats(loss: ComposedLoss) -> None:
         raise Unsupported(reason)
 
 
-def _numbers(law: object) -> Iterator[tuple[str, Fraction | SquareRoot]]:
+def _numbers(law: Any) -> Iterator[tuple[str, Fraction | SquareRoot]]:
     """The numbers of a law, and of the laws within it, whose size matters."""
     if isinstance(law, ComposedLoss):
         yield from (number for part, _ in law.laws for number in _numbers(part))
-    elif isinstance(law, RenyiLoss):
+    elif is_a(law, "guarantees.renyi:RenyiLoss"):
         yield from (("bound", number) for corner in law.corners for number in corner if number)
     elif is_dataclass(law):
         for field in fields(law):
@@ -51,9 +50,10 @@ def _numbers(law: object) -> Iterator[tuple[str, Fraction | SquareRoot]]:
                 yield field.name, value
             else:
                 yield from _numbers(value)
-    if isinstance(law, MixtureLoss | LaplaceMixtureLoss):
+    laplace = is_a(law, "laplace.shifts:LaplaceMixtureLoss")
+    if laplace or is_a(law, "gaussian.mixture:MixtureLoss"):
         norms = {abs(mean) for mean, _ in (*law.above, *law.below)} - {0}
-        if isinstance(law, LaplaceMixtureLoss):
+        if laplace:
             yield from (("ratio", norm) for norm in norms)
         else:
             yield from (("norm / sigma", square_root(norm**2 / square(law.sigma))) for norm in norms)

@@ -6,19 +6,20 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from verified_dp.core.engines.lines import RevealedLines, lines
 from verified_dp.core.engines.mixture_lines import MixtureLines
 from verified_dp.core.engines.nodes import NodeRule
-from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.search.direct import DirectModel
-from verified_dp.search.half_line import FloatHalfLine
 from verified_dp.search.transforms import FloatLaw, Floats, float_law
+
+if TYPE_CHECKING:
+    from verified_dp.search.half_line import FloatHalfLine
 
 Made = TypeVar("Made")
 _FEW = 6
@@ -83,6 +84,9 @@ class FloatAlternatives:
     """A law that is one of several (T166), with its count: log M is that of an average."""
 
     def __init__(self, law: RevealedLines, count: float) -> None:
+        from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+        from verified_dp.search.half_line import FloatHalfLine
+
         self.families = [FloatFamily.alone(float_law(one), count) for one in law.alternatives
                          if isinstance(one, MixtureLines)]
         rest = [FloatHalfLine(one) for one in law.alternatives if isinstance(one, FixedBatchLoss)]

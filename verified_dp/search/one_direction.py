@@ -328,6 +328,7 @@ class Search:
             if time.perf_counter() > start + plan.limit:
                 raise TimeoutError
 
+        check_time()
         try:
             return self.direction.evaluate(self.asked.epsilon, plan.witness(), between)
         except TimeoutError:

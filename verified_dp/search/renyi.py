@@ -11,14 +11,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 from flint import arb, ctx
 
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.moment import MomentWitness
 from verified_dp.core.engines.node_moment import moment_witness
 from verified_dp.core.engines.nodes import NodeRule
+from verified_dp.core.families.gaussian.mixture import MixtureLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.guarantees.renyi import MomentBound, RenyiLoss
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.law import Law, RuleLaw
 from verified_dp.search.deadline import timed
@@ -77,8 +80,18 @@ class MomentModel:
         total = float(self.loss.mean_shift_squared) / 2 * exponent * (exponent + 1)
         total += sum(count * law.cumulants(exponent)[0] for law, count in self.nodes)
         with ctx.workprec(_PREC):
-            return total + sum(count * float(law.bound_log_moment(arb(exponent)))
+            return total + sum(count * (_log_moment_of_mixture(law, exponent) if isinstance(law, MixtureLoss)
+                                        else float(law.bound_log_moment(arb(exponent))))
                                for law, count in timed(self.others))
+
+
+def _log_moment_of_mixture(law: MixtureLoss, exponent: float) -> float:
+    """As `MixtureLoss.enclose_moment`, which is slow where there are many components."""
+    above, below = (np.array([(float(mean), float(ball(weight).log())) for mean, weight in side])
+                    for side in (law.above, law.below))
+    factor = exponent * (exponent + 1) / (2 * float(law.sigma) ** 2)
+    single = np.logaddexp.reduce(above[:, 1] + factor * np.subtract.outer(below[:, 0], above[:, 0]) ** 2, axis=1)
+    return float(min(np.logaddexp.reduce(below[:, 1] + single), (single - exponent * below[:, 1]).min()))
 
 
 def _chunks(parts: Sequence[tuple[AnyLaw, int]], most: int | None) -> list[Sequence[tuple[AnyLaw, int]]]:

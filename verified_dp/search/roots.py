@@ -21,7 +21,6 @@ from verified_dp.search.deadline import Budget, OutOfTime, hurrying
 from verified_dp.search.exactly import FAR_OUT, pair_at_end, past_answer
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.one_direction import OneDirection
-from verified_dp.search.outcomes import has_listed
 from verified_dp.search.planners.table import EXPANSIONS
 
 _STEEPEST = 8.0
@@ -108,10 +107,12 @@ def bracket_epsilon(order: OneDirection, target: Fraction, digits: int, method: 
                 raise
             found = Bracket(None, None)
         found = _perhaps_zero(asked, _narrowed(asked, _within_support(asked, found)))
-    if found.upper is not None or method != "auto" or order.is_trivial:
+    if method != "auto" or order.is_trivial or (found.upper is not None and (
+            found.upper is not asked.past or found.lower is not None)):
         return found
     with ctx.workprec(max(64, 4 * digits)), hurrying(), suppress(Unsupported, OutOfTime):
-        return Bracket(found.lower, bracket_by_moments(order, target, method).upper)
+        by_moments = bracket_by_moments(order, target, method).upper
+        return found if by_moments is None else _tighter(asked, found, by_moments, by_moments)
     return found
 
 
@@ -139,7 +140,7 @@ def _bisect_bracket(asked: Question, bracket: Bracket, ask: Callable[[Fraction],
         low, high = bracket.ends
         if high is None or asked.budget.spent or (high - low) * 10**asked.digits <= high:
             break
-        middle = _moved((low + high) / 2, 0.0, bits)
+        middle = moved_by((low + high) / 2, 0.0, bits)
         if not low < middle < high:
             break
         answer = ask(middle)
@@ -188,6 +189,8 @@ def _bracket(asked: Question) -> Bracket:
     if asked.method in EXPANSIONS:
         return _bracket_by_one(asked)
     if asked.method == "lattice" or order.has_epochs or not order.is_sharp:
+        from verified_dp.search.outcomes import has_listed
+
         own = order.has_epochs or has_listed(order.loss)
         return _bracket_by_one(asked if own else replace(asked, method="lattice"))
     blind = order.why_no_floats is not None
@@ -234,7 +237,7 @@ def _bracket_by_one(asked: Question) -> Bracket:
         lower, upper = bracket.ends
         if upper is None or asked.budget.spent or (upper - lower) * 10**asked.digits <= upper:
             break
-        epsilon = _moved((lower + upper) / 2, 0.0, 24.0)
+        epsilon = moved_by((lower + upper) / 2, 0.0, 24.0)
     return bracket
 
 
@@ -260,7 +263,7 @@ def _bisect(asked: Question, answer: Answer, epsilon: Fraction, bits: float) -> 
     for crossed in tests:
         low, high = _spread(crossed, epsilon, finest, bits)
         while high - low > finest:
-            middle = _moved((low + high) / 2, 0.0, bits + 8)
+            middle = moved_by((low + high) / 2, 0.0, bits + 8)
             if middle in (low, high):
                 break
             low, high = (low, middle) if crossed(middle) else (middle, high)
@@ -276,7 +279,7 @@ def _spread(crossed: Callable[[Fraction], bool], epsilon: Fraction, finest: Frac
     """
     up, near, reach = not crossed(epsilon), epsilon, finest
     while reach < epsilon:
-        far = _moved(epsilon + reach if up else epsilon - reach / 2, 0.0, bits + 8)
+        far = moved_by(epsilon + reach if up else epsilon - reach / 2, 0.0, bits + 8)
         if crossed(far) is up:
             break
         near, reach = far, 4 * reach
@@ -370,7 +373,7 @@ def _refine(asked: Question, epsilon: Fraction, tilt: float, bits: float) -> tup
         if small or not math.isfinite(move):
             break
         previous = epsilon, gap
-        epsilon = _moved(epsilon, move, bits)
+        epsilon = moved_by(epsilon, move, bits)
         answer = _follow(asked, answer, epsilon, bits, abs(float(gap)))
     return epsilon, answer
 
@@ -396,11 +399,11 @@ def _locate(asked: Question, epsilon: Fraction, tilt: float) -> Fraction:
         if previous is not None and previous[0] != epsilon and math.isfinite(gap):
             slope = min((gap - previous[1]) / float(epsilon - previous[0]), -1e-9)
         if math.isfinite(gap):
-            previous, moved = (epsilon, gap), _moved(epsilon, -gap / slope, 20.0)
+            previous, moved = (epsilon, gap), moved_by(epsilon, -gap / slope, 20.0)
         else:
             moved = _jump_guess(asked.order, asked.target, low, epsilon)
         inside = moved > low and (high is None or moved < high)
-        epsilon = moved if inside else _moved((low + high) / 2 if high else 2 * low, 0.0, 20.0)
+        epsilon = moved if inside else moved_by((low + high) / 2 if high else 2 * low, 0.0, 20.0)
     return epsilon
 
 
@@ -423,10 +426,10 @@ def _jump_guess(order: OneDirection, target: Fraction, low: Fraction, high: Frac
     for _ in range(16):
         middle = (low + high) / 2
         low, high = (middle, high) if order.log_jump(middle) > goal else (low, middle)
-    return _moved(high, 0.0, 30.0)
+    return moved_by(high, 0.0, 30.0)
 
 
-def _moved(epsilon: Fraction, move: float, bits: float) -> Fraction:
+def moved_by(epsilon: Fraction, move: float | Fraction, bits: float) -> Fraction:
     """epsilon + move, kept positive and within a factor 4, as a short dyadic."""
     moved = epsilon + Fraction(move)
     kept = min(max(moved, epsilon / 4), 4 * epsilon)
@@ -459,8 +462,8 @@ def _certify_around(asked: Question, answer: Answer, epsilon: Fraction, bits: fl
     """Widen around the candidate until both inequalities are certain."""
     half, found = epsilon / (3 * 10**asked.digits), best
     for _ in range(6):
-        below = _follow(asked, answer, _moved(max(epsilon - half, Fraction(0)), 0.0, bits), bits, 0.0)
-        above = _follow(asked, answer, _moved(epsilon + half, 0.0, bits), bits, 0.0)
+        below = _follow(asked, answer, moved_by(max(epsilon - half, Fraction(0)), 0.0, bits), bits, 0.0)
+        above = _follow(asked, answer, moved_by(epsilon + half, 0.0, bits), bits, 0.0)
         found = _tighter(asked, found, below, above)
         if (asked.exceeded(below) and asked.met(above)) or asked.budget.spent:
             break

@@ -12,6 +12,7 @@ from verified_dp.core.engines.grid import LawGrid, enclose_step
 from verified_dp.core.engines.sparse import SparseWitness
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.law import Law
+from verified_dp.search.deadline import check_time
 from verified_dp.search.lattice_model import LatticeModel
 from verified_dp.search.line import dyadic
 from verified_dp.search.saddle import Saddle
@@ -139,6 +140,7 @@ def _sizes(curves: Curves, first: int, angle: float) -> np.ndarray:
 
 def _costs(curves: Curves, period: int, firsts: np.ndarray, strides: np.ndarray) -> np.ndarray:
     """log of what the cells [first, first + stride] add at most: the larger composed |M| there, times the kernel."""
+    check_time()
     angles, widths = 2 * math.pi * firsts / period, 2 * math.pi * strides / period
     logs = np.zeros((2, np.broadcast(firsts, strides).size))
     for sides, count in curves:

@@ -24,6 +24,8 @@ _KEPT = 5e-6
 """Seconds per cell below which masses were not computed but kept from before."""
 _TRIES = 4000
 """Steps that are tried to find one that meets all atoms."""
+_FINEST = 2**50
+"""Parts of a distance between atoms beyond which doubles do not tell on what grid others are."""
 _CLOSE = 2.0**-30
 """Atoms this close to the grid, in steps, count as on it."""
 
@@ -46,6 +48,8 @@ def align(model: LatticeModel, step: float) -> Fraction:
     if step >= 2 * base:
         return base * math.floor(Fraction(step) / base)
     least = max(math.ceil(base / Fraction(step)), 1)
+    if least > _FINEST:
+        return base / least
     parts = np.arange(least, least + _TRIES)
     missed = np.zeros(len(parts))
     for spacing in others:
@@ -82,7 +86,7 @@ def gap_at(model: LatticeModel, tilt: float, step: Fraction) -> float:
             masses = enclose_step(law.law, grid, step, 100, check_time)
             taken = (time.process_time() - begun) / len(masses.vertices)
             law.seconds = taken if taken > _KEPT else law.seconds
-            weights = [(ball(step * i) * arb(tilt)).exp() for i in masses.vertices]
+            weights = [(ball(step * i) * arb(tilt)).exp() for i in timed(masses.vertices)]
             above = sum((m * w for m, w in zip(masses.above, weights, strict=True)), arb(0))
             below = sum((m * w for m, w in zip(masses.below, weights, strict=True)), arb(0))
             total += count * float((above / below).log()) if below > 0 else math.inf

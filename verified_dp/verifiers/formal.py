@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
@@ -51,6 +51,8 @@ MAX_SECONDS = 600
 """Of the extracted program; known parts take seconds, the largest of 16000 points about a minute."""
 MAX_MEMORY = 4096
 """Megabytes of the extracted program."""
+Program = str | Callable[[str], str]
+"""Another checker than the one of `make proofs`: its path, or what answers a problem (in a browser's page)."""
 CHECKER = Path(__file__).resolve().parents[2] / "proofs" / "coq" / "build" / "formal-checker"
 HASH = CHECKER.with_suffix(".sha256")
 """What `make proofs` writes beside the program that it built: its sha256."""
@@ -346,27 +348,33 @@ _RUN = 'ulimit -v "$1"; ulimit -s unlimited 2>/dev/null || ulimit -s "$(ulimit -
 
 
 @proved_by("T122-formal-checker")
-def is_accepted(part: FormalPart, laws: Sequence[Law], checker: str | None = None) -> bool:
+def is_accepted(part: FormalPart, laws: Sequence[Law], checker: Program | None = None) -> bool:
     """Whether the extracted checker accepts. Raises Unsupported where it does not end, or decided another problem."""
     text = "\n".join(map(str, problem_words(part, laws))) + "\n"
-    command = ["/bin/sh", "-c", _RUN, str(checker_path(checker)), str(MAX_MEMORY << 10)]
+    found = checker(text) if callable(checker) else _run(text, checker_path(checker))
+    *rows, answer = found.splitlines() or [""]
+    check_told(rows, part, laws)
+    return answer == "accepted"
+
+
+def _run(text: str, program: Path) -> str:
+    """What a program on this machine answers."""
+    command = ["/bin/sh", "-c", _RUN, str(program), str(MAX_MEMORY << 10)]
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=MAX_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unsupported(f"the formal checker did not finish: {error}", "formal") from None
-    *rows, answer = done.stdout.splitlines() or [""]
-    if (done.returncode, answer) not in ((0, "accepted"), (1, "rejected")):
+    if (done.returncode, *done.stdout.splitlines()[-1:]) not in ((0, "accepted"), (1, "rejected")):
         raise Unsupported(f"the formal checker failed: {done.stderr.strip()[:200]}", "formal")
-    check_told(rows, part, laws)
-    return answer == "accepted"
+    return done.stdout
 
 
 # ---------- the whole part ----------
 
 
 @alone
-def verify_formal(document: Document, checker: str | None = None) -> Check:
-    """Check the formal part of a certificate that is valid otherwise; `checker` is the path of another program.
+def verify_formal(document: Document, checker: Program | None = None) -> Check:
+    """Check the formal part of a certificate that is valid otherwise; `checker` is another program.
 
     Raises InvalidCertificate where it proves less than it says, Unsupported where there is none.
     """
@@ -382,7 +390,7 @@ def verify_formal(document: Document, checker: str | None = None) -> Check:
     laws = [_check_part(part, losses[part.order], stated_laws(spec, part.order), f"formal[{index}]", checker)
             for index, part in enumerate(parts)]
     points = ", ".join(f"{part.order} {part.side} with {part.points} points" for part in parts)
-    program = "the checker extracted from Coq" if checker is None else f"the program {checker_path(checker)}"
+    program = f"the program {checker_path(checker)}" if isinstance(checker, str) else "the checker extracted from Coq"
     found = all(compared_step(part, law) for part, used in zip(parts, laws, strict=True) for law, _ in used)
     stated = all(used == stated_laws(spec, part.order) for part, used in zip(parts, laws, strict=True))
     known = (stated and not refuted) or is_covered(spec, losses, parts, refuted=refuted)
@@ -404,8 +412,8 @@ def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[F
     if grouped or told or all(isinstance(step, ZCDP) for step in steps):
         return not refuted
     sampled = all(isinstance(step, PoissonSampled) and isinstance(step.mechanism, Gaussian) for step in steps)
-    merged = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
-    return sampled and not merged and spec.relation is not Relation.REPLACE and not (zeroed and refuted)
+    beside = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
+    return sampled and not beside and spec.relation is not Relation.REPLACE and not (zeroed and refuted)
 
 
 @proved_by("T122-formal-checker")
@@ -424,7 +432,7 @@ Laws = tuple[tuple[Law, int], ...]
 """With their counts."""
 
 
-def _check_part(part: FormalPart, loss: ComposedLoss, stated: Laws, path: str, checker: str | None) -> Laws:
+def _check_part(part: FormalPart, loss: ComposedLoss, stated: Laws, path: str, checker: Program | None) -> Laws:
     """The laws that its kinds are above (below): those of the steps as stated, or those of the composition."""
     laws = stated if _is_above_all(part, stated) else merged(loss.laws)
     alone = not part.kinds and len(laws) == 1 and isinstance(laws[0][0], GaussianLoss | ZCDPLoss)

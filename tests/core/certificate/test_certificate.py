@@ -372,7 +372,7 @@ def test_witnesses_read_back(evaluations: Evaluations) -> None:
                       (Mark(Fraction(1), Fraction(1, 4), 3),), Fraction(1), Fraction(0), Fraction(-2), 80),
         ShortenedWitness((0, 3), ExactWitness(80)),
         ExpansionWitness(Fraction(1), 2, (MomentRule(Fraction(1), rule), MomentRule(Fraction(1), points=30)),
-                         (Cover((Fraction(1, 2),), (Ray(Fraction(1, 2), (rule,)), Ray(Fraction(1), ()))),), 80),
+                         Cover((Fraction(1, 2),), (Ray(Fraction(1, 2), (rule,)), Ray(Fraction(1), ()))), 80),
         AttackWitness((((Fraction(1), Fraction(1, 3), Fraction(2, 3)),),), ExactWitness(80))]
     for witness in [*(evaluation.witness for _, evaluation in every(evaluations)), *others]:
         table = json.loads(canonical(witness_record(witness)))

@@ -117,7 +117,7 @@ def test_two_precisions_overlap(oracle: ModuleType) -> None:
 
 def test_only_where_there_is_one() -> None:
     law = SampledGaussianLoss(Fraction(1, 2), Fraction(1), "add")
-    for parts, shift in (((law, 2),), Fraction(0)), (((law, 1),), Fraction(1)):
+    for parts, shift in (((law, 3),), Fraction(0)), (((law, 1),), Fraction(1)):
         loss = ComposedLoss("add", parts, shift)
         assert not has_closed_form(loss)
         with pytest.raises(InvalidInput):

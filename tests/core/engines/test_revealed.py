@@ -29,9 +29,9 @@ from verified_dp.core.kernel.errors import InvalidInput
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.witnesses import Witness, evaluate
 from verified_dp.search.answer import width_bits
-from verified_dp.search.attack import order_of
 from verified_dp.search.deadline import Budget
 from verified_dp.search.one_direction import OneDirection
+from verified_dp.search.orders import order_of
 from verified_dp.search.rays import choose_rays, plan_rays
 from verified_dp.search.shortened import LongOrder
 from verified_dp.spec import parse_spec

@@ -1,4 +1,4 @@
-"""Closed forms: plain Gaussian steps, a single step of any law, binomial sums, steps of atoms and uniform pieces."""
+"""Closed forms: Gaussian steps, a single step of any law, sums over atoms and pieces, and two steps by an integral."""
 
 from __future__ import annotations
 
@@ -46,8 +46,21 @@ def is_single(loss: ComposedLoss) -> bool:
 
 
 def way(loss: ComposedLoss) -> Callable[[ComposedLoss, arb], arb]:
-    """The closed form of a loss that has one."""
-    return ComposedLoss.enclose_alone if is_plain(loss) else _sums().way(loss)
+    """The closed form of a loss that has one, or the integral."""
+    if is_plain(loss):
+        return ComposedLoss.enclose_alone
+    return _two_steps().enclose_two if is_integral(loss) else _sums().way(loss)
+
+
+def is_integral(loss: ComposedLoss) -> bool:
+    """Whether it is of two equal steps, and an integral (T227)."""
+    return len(loss.parts) == 1 and loss.parts[0][1] == 2 and bool(_two_steps().ramps_of(loss))
+
+
+def _two_steps() -> ModuleType:
+    from verified_dp.core.engines import two_steps  # for losses of two steps alone
+
+    return two_steps
 
 
 def _sums() -> ModuleType:
@@ -67,7 +80,7 @@ class ClosedFormWitness:
 
     def applies(self, loss: ComposedLoss) -> bool:
         """Whether there is one."""
-        return not loss.only_moments and has_closed_form(loss)
+        return not loss.only_moments and (is_integral(loss) or has_closed_form(loss))
 
     def evaluate(self, loss: ComposedLoss, between: Callable[[], None] = nothing) -> ClosedFormValues:
         """Everything depends on eps."""
@@ -85,7 +98,7 @@ class ClosedFormWitness:
         if is_single(loss):
             law = loss.parts[0][0]
             return Work(own + law.value_work(self.prec) + law.table_work(self.prec))
-        return Work(own + _sums().units(loss, self.prec))
+        return Work(own + (_two_steps() if is_integral(loss) else _sums()).units(loss, self.prec))
 
 
 @dataclass(frozen=True)
@@ -98,8 +111,14 @@ class ClosedFormValues:
     @proved_by("T33-sum-and-errors")
     def delta(self, epsilon: Fraction) -> Bounds:
         """Enclose delta(eps); the only error is rounding, but for a single law that is an integral itself."""
-        with ctx.workprec(self.witness.prec):
+        with ctx.workprec(self.witness.prec + self._spare):
             return bounds_from_sum(*self._terms(ball(epsilon)), {})
+
+    @cached_property
+    def _spare(self) -> int:
+        """Bits beyond those that an integral is wanted to."""
+        found: int = _two_steps().spare_bits(self.loss) if is_integral(self.loss) else 0
+        return found
 
     @cached_property
     @proved_by("T33-sum-and-errors")

@@ -224,7 +224,8 @@ class LineWitness:
             by_list = [Column(one.enclose_on_line(step, self.count, between), arb(0), arb(0), count)
                        for one, count in tilted]
             points = [acb(tilt, m * step) for m in range(self.count + 1)]
-            products = enclose_products([*by_nodes, *by_rule, *by_list], _enclose_exponents(loss, node_sets, points))
+            products = enclose_products([*by_nodes, *by_rule, *by_list], _enclose_exponents(loss, node_sets, points),
+                                        between)
             kernels, sides = [z * (z + 1) for z in paced(points, between)], [1] + [2] * self.count
             terms = [side * product / kernel
                      for side, product, kernel in zip(sides, products.values, kernels, strict=True)]

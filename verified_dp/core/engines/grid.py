@@ -103,11 +103,11 @@ def enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int,
 @kept(8)
 def _enclose_step(law: Law, grid: LawGrid, step: Fraction, bits: int, pace: Pace) -> StepMasses:
     vertices = grid.vertices()
-    places = [step * (i + grid.shift) for i in vertices]
+    places = [step * (i + grid.shift) for i in paced(vertices, pace.between)]
     masses = law.enclose_masses(places[0], places[1] - places[0], len(places)) if len(grid.blocks) == 1 else None
     if masses is not None:
         return keep_atoms(law, vertices, places, masses)
-    alphas = [ball(x).exp() for x in places]
+    alphas = [ball(x).exp() for x in paced(places, pace.between)]
     sticks = [law.enclose_hockey_stick(ball(x)) for x in paced(places, pace.between)]
     infinity = law.enclose_infinity_mass()
     lines = bound_cells(law, places, alphas, [stick - infinity for stick in sticks], infinity, pace.between)

@@ -13,6 +13,8 @@ from verified_dp.core.kernel.work import nothing, paced, words
 Factor = TypeVar("Factor", acb, arb)
 FEW = 16
 """Powers up to this one are products: four squarings at most, and boxes wrap little."""
+_PART = 64
+"""After so many powers a run may be given up."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,16 @@ class Products:
 
 
 @proved_by("T12-powers")
-def enclose_products(columns: Sequence[Column], exponents: Sequence[acb] = ()) -> Products:
+def enclose_products(columns: Sequence[Column], exponents: Sequence[acb] = (),
+                     between: Callable[[], None] = nothing) -> Products:
     """Enclose prod value_i^{k_i} e^exponent at each point, no exponents where all are 0."""
     products, reaches = [exponent.exp() for exponent in exponents], list[tuple[Column, Sequence[arb]]]()
     with ctx.workprec(BOUND_BITS):
         sizes = [exponent.real.exp() for exponent in exponents]
     for count, equal in _by_count(columns).items():
-        factors = [enclose_power(value, count) for value in _multiplied([column.values for column in equal])]
+        values = _multiplied([column.values for column in equal])
+        factors = [enclose_power(value, count) for i in paced(range(0, len(values), _PART), between)
+                   for value in values[i:i + _PART]]
         products = [x * y for x, y in zip(products, factors, strict=True)] if products else factors
         with ctx.workprec(BOUND_BITS):
             rows = [[value.abs_upper() + error for value in column.values]
@@ -117,7 +122,7 @@ def turn_sums(rows: Sequence[Sequence[acb]], turns: Sequence[acb], count: int,
     leaps = all_powers([x * y for x, y in zip(baby[-1], turns, strict=True)], giants // 2 + 1)
     giant = [leapt for row in rows for leapt in _leap(row, leaps, giants)]
     work, right = len(turns) * babies * words(ctx.prec), acb_mat(baby).transpose()
-    pause, part = (between, 1 + _LONG // (8 * work)) if work * len(giant) >= _LONG else (nothing, len(giant))
+    pause, part = (between, 1 + _LONG // (4 * work)) if work * len(giant) >= _LONG else (nothing, len(giant))
     found = [row for i in paced(range(0, len(giant), part), pause)
              for row in (acb_mat(giant[i:i + part]) * right).tolist()]
     return [[value for part in found[i * giants:(i + 1) * giants] for value in part][: count + 1]
@@ -132,8 +137,8 @@ def _leap(row: Sequence[acb], leaps: Sequence[Sequence[acb]], count: int) -> lis
     return found
 
 
-_LONG = 2 * 10**7
-"""Units of work of a product, about two seconds, from which on it is made in parts of an eighth of that."""
+_LONG = 2 * 10**6
+"""Units of work of a product, about .2 seconds, from which on it is made in parts of a quarter of that."""
 
 
 def cut(terms: Sequence[acb]) -> acb_mat:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from flint import acb, arb, ctx
 
@@ -41,13 +42,34 @@ class TiltedMoments:
     centre: arb
     values: list[arb]
 
+    @property
     def mean(self) -> arb:
         """Enclose K'(t) = c + m_1."""
         return self.centre + self.values[0]
 
+    @cached_property
     def variance(self) -> arb:
         """Enclose K''(t) = m_2 - m_1^2."""
         return self.values[1] - self.values[0] * self.values[0]
+
+    @cached_property
+    def rest(self) -> arb:
+        """E(Y-Y')^4/24 = (kappa_4 + 6 kappa_2^2)/12, Y' an independent copy of Y = L~."""
+        second, _, fourth = self.central
+        return (fourth + 3 * second * second) / 12
+
+    @cached_property
+    def central(self) -> tuple[arb, arb, arb]:
+        """Enclose the second, third and fourth moments about the mean."""
+        m1, m2, m3, m4 = self.values[:4]
+        square = m1 * m1
+        return m2 - square, m3 - 3 * m1 * m2 + 2 * m1 * square, m4 - 4 * m1 * m3 + 6 * square * m2 - 3 * square * square
+
+    @cached_property
+    def absolute(self) -> list[arb]:
+        """Bounds of E|L~ - c|^j, up to the last even j: m_j, for odd j sqrt(m_{j-1} m_{j+1})."""
+        ends = [arb(1), *map(upper_end, self.values)]
+        return [upper_end((ends[j - 1] * ends[j + 1]).sqrt()) if j % 2 else ends[j] for j in range(len(ends))]
 
 
 @dataclass(frozen=True)
@@ -68,6 +90,11 @@ class MomentRule:
         shaped = self.radius > 0 and rule.height == 0 and rule.step > 0 and rule.half_width > 0
         return (shaped and rule.first <= 0 < rule.last and rule.step**2 <= 4 * square(law.sigma)
                 and bool(ball(rule.half_width) < law.enclose_strip()))
+
+
+def has_range(law: Law) -> bool:
+    """Whether its finite loss has both ends: then a closed form of its transform holds at every z."""
+    return law.enclose_largest_loss() is not None and law.enclose_smallest_loss() is not None
 
 
 @dataclass(frozen=True)
@@ -111,8 +138,8 @@ def _tabulate(law: Law, rule: MomentRule) -> NodeTable | None:
 def enclose_moments(table: MomentTable, index: int, tilt: arb, order: int) -> TiltedMoments:
     """Enclose M(t) and m_1..m_order of the law of that index, for every tilt of the ball, at the table's bits.
 
-    Any tilt with nodes or atoms, else > 0. The centre is an exact number near the mean. Where a side condition fails
-    everything is infinite or nan.
+    Any tilt with nodes or atoms, or of a closed form whose loss has both ends, else > 0. The centre is an exact number
+    near the mean. Where a side condition fails everything is infinite or nan.
     """
     law, rule, nodes = table.loss.parts[index][0], table.rules[index], table.nodes[index]
     with ctx.workprec(table.prec):
@@ -181,7 +208,7 @@ def _moments_on_circle(law: DirectLaw, rule: MomentRule, tilt: arb, order: int) 
     The error of a_i is at most B R^-i / (4^N - 1), B = e^{R|c|} max M(t +- R).
     """
     count, radius = rule.points, ball(rule.radius)
-    if not (count > order and count % 2 == 0 and radius > 0 and radius < tilt):
+    if not (count > order and count % 2 == 0 and radius > 0 and (has_range(law) or radius < tilt)):
         return TiltedMoments(arb.pos_inf(), arb(0), [arb.pos_inf() for _ in range(order)])
     small = radius / CIRCLE_RATIO
     points = [acb(ball(Fraction(2 * k, count))).exp_pi_i() for k in range(count)]

@@ -61,6 +61,8 @@ ALL_RELEASES: Mapping[str, type[Release]] = Lazy({
     "noisy-max": "selection:NoisyMax",
     "sparse-vector": "selection:SparseVector",
     "partition-selection": "selection:PartitionSelection",
+    "gnmax": "votes:GNMax",
+    "gnmax-votes": "votes:GNMaxVotes",
 })
 """kind -> class."""
 

@@ -94,6 +94,14 @@ def smallest(values: list[arb]) -> arb:
     return bound
 
 
+def least_upper(bounds: list[arb]) -> arb:
+    """Bound from above what each of the balls bounds from above, by the least of their upper ends."""
+    bound = arb.pos_inf()
+    for value in bounds:
+        bound = bound.min(upper_end(value))
+    return bound
+
+
 def normal_tail(x: arb) -> arb:
     """Enclose P(Z > x) for a standard normal Z: erfc(x / sqrt 2) / 2, with relative accuracy at any x."""
     return (x / arb(2).sqrt()).erfc() / 2

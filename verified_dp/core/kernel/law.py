@@ -263,10 +263,10 @@ class DirectLaw(Law, Protocol):
         """Units of what all values share."""
 
     def enclose_transform(self, z: acb) -> acb:
-        """Enclose M(z) = E[e^{zL}; L < inf] for Re z > 0."""
+        """Enclose M(z) = E[e^{zL}; L < inf] for Re z > 0; at every z where the finite loss has both ends."""
 
     def bound_transform_beyond(self, tilt: arb, frequency: arb) -> arb:
-        """Bound |M(tilt + iw)| for every w >= frequency > 0, tilt > 0."""
+        """Bound |M(tilt + iw)| for every w >= frequency > 0, tilt > 0; at 0 too where the loss has both ends."""
 
 
 @dataclass(frozen=True)

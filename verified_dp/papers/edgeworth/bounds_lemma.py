@@ -15,15 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb, ctx
+from flint import arb
 
-from verified_dp.core.engines.expansion_cells import enclose_steps
-from verified_dp.core.engines.polynomials import hermite_coefficients
-from verified_dp.core.engines.smoothed import EdgeworthSum
+from verified_dp.core.engines.expansion_cells import Steps
 from verified_dp.core.engines.tilted_moments import MomentTable
 from verified_dp.core.kernel.balls import ball, lower_end, upper_end
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.saddlepoint.bounds_moments import central_moments, enclose_absolute_moment, enclose_moments
+from verified_dp.papers.saddlepoint.bounds_moments import enclose_absolute_moment
 
 TILDE, TILDE_SQUARED, FOURTH = Fraction(1995, 10000), Fraction(31, 1000), Fraction(195, 1000)
 SKEW_TILDE, SKEW_SQUARED = Fraction(54, 1000), Fraction(38, 1000)
@@ -48,29 +46,26 @@ class Ratios:
 
 
 @proved_by("T104-edgeworth-remainder")
-def enclose_sum_by_lemma(table: MomentTable) -> EdgeworthSum:
-    """Enclose the expansion of order 1 of the finite loss under P, and bound its distance by Lemma 4.3."""
-    with ctx.workprec(table.prec):
-        steps = enclose_steps(table, arb(0), 1, enclose_moments)
-        errors: dict[str, arb] = {}
-        if table.loss.parts:  # else the sum is normal
-            ratios = enclose_ratios(table, steps.cumulants[2], steps.cumulants[3])
-            errors = {"lemma_4_3": bound_printed(ratios), "r": bound_rest(ratios)}
-        return EdgeworthSum(steps, hermite_coefficients(steps.cumulants, 1), errors, arb(0))
+def bound_by_lemma(table: MomentTable, steps: Steps) -> dict[str, arb]:
+    """Bound the distance of the finite loss under P from its expansion of order 1; steps: at tilt 0."""
+    if not table.loss.parts:  # the sum is normal
+        return {}
+    ratios = enclose_ratios(table, steps)
+    return {"lemma_4_3": bound_printed(ratios), "r": bound_rest(ratios)}
 
 
 @proved_by("T104-edgeworth-remainder")
-def enclose_ratios(table: MomentTable, variance: arb, skewness: arb) -> Ratios:
+def enclose_ratios(table: MomentTable, steps: Steps) -> Ratios:
     """Enclose the ratios of a composition; a Gaussian step, as infinitely many, adds to the variance alone.
 
     Where absolute moments are known from above only: E|Y|^3 >= (E Y^2)^{3/2} (Lyapunov) and
     E|Y| >= (E Y^2)^{3/2} / (E Y^4)^{1/2} (Hoelder).
     """
+    variance, skewness = steps.cumulants[2:4]
     cube = variance * variance.sqrt()
     third = fourth = mixed = arb(0)
-    for index, (_, count) in enumerate(table.loss.parts):
-        moments = enclose_moments(table, index, arb(0), 4)
-        second, _, last = central_moments(moments)
+    for index, (count, moments) in enumerate(steps.laws):
+        second, _, last = moments.central
         least = second * second.sqrt()
         third += count * enclose_absolute_moment(table, index, arb(0), moments).max(lower_end(least))
         first = enclose_absolute_moment(table, index, arb(0), moments, 1).max(lower_end(least / last.sqrt()))

@@ -8,20 +8,20 @@ bounds the difference in general.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, ctx
 
-from verified_dp.core.engines.tilted_moments import MomentTable, TiltedMoments
-from verified_dp.core.kernel.balls import ball, largest, normal_tail, plus_minus, upper_end
+from verified_dp.core.engines.expansion import enclose_series
+from verified_dp.core.engines.expansion_cells import Steps, enclose_steps
+from verified_dp.core.engines.tilted_moments import MomentTable
+from verified_dp.core.kernel.balls import ball, plus_minus, upper_end
 from verified_dp.core.kernel.bounds import Bounds, bound_chernoff_factor, bounds_from_sum
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InvalidInput, Undecided
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.saddlepoint.bounds_distance import bound_by_third_moments
-from verified_dp.papers.saddlepoint.bounds_moments import enclose_absolute_moment, enclose_moments
-from verified_dp.search.deadline import timed
+from verified_dp.papers.saddlepoint.bounds_moments import enclose_absolute_moment
+from verified_dp.search.deadline import check_time
 
 EQUAL_STEPS = ((Fraction("0.4690"), Fraction(0)), (Fraction("0.3322"), Fraction("0.429")),
                (Fraction("0.3031"), Fraction("0.646")))
@@ -30,28 +30,10 @@ ANY_STEPS = Fraction("0.56")
 """times sum E|Y_i|^3 / (sum Var Y_i)^{3/2} for independent summands."""
 
 
-@dataclass(frozen=True)
-class TiltedState:
-    """K(t), K'(t), K''(t) of the composition, without its infinity mass, and the moments of its laws."""
-
-    tilt: arb
-    log_mass: arb
-    mean: arb
-    variance: arb
-    laws: tuple[TiltedMoments, ...]
-
-
-def enclose_state(table: MomentTable, tilt: arb, order: int = 2) -> TiltedState:
-    """Enclose the cumulants of the composition at every tilt of the ball; `order` moments of each law."""
+def enclose_state(table: MomentTable, tilt: arb, order: int = 2) -> Steps:
+    """Enclose K, K' and K'' of the composition at every tilt of the ball; `order` moments of each law."""
     with ctx.workprec(table.prec):
-        shift = ball(table.loss.mean_shift_squared)
-        log_mass, mean, variance = tilt * (tilt + 1) * shift / 2, (2 * tilt + 1) * shift / 2, shift
-        laws = tuple(enclose_moments(table, i, tilt, order) for i in timed(range(len(table.loss.parts))))
-        for (_, count), moments in zip(table.loss.parts, laws, strict=True):
-            log_mass += count * moments.mass.log()
-            mean += count * moments.mean()
-            variance += count * moments.variance()
-        return TiltedState(tilt, log_mass, mean, variance, laws)
+        return enclose_steps(table, tilt, 2, order, check_time)
 
 
 @proved_by("T97-saddle-point")
@@ -64,9 +46,9 @@ def enclose_saddle(table: MomentTable, epsilon: Fraction, guess: Fraction, radiu
         raise InvalidInput("saddle.radius", radius, "positive and less than the guess")
     with ctx.workprec(table.prec):
         middle, interval = ball(guess), ball(guess) + plus_minus(ball(radius))
-        slope = enclose_state(table, middle).mean - ball(epsilon) - 1 / middle - 1 / (1 + middle)
+        slope = enclose_state(table, middle).cumulants[1] - ball(epsilon) - 1 / middle - 1 / (1 + middle)
         near, far = 1 / interval, 1 / (1 + interval)
-        bend = enclose_state(table, interval).variance + near * near + far * far
+        bend = enclose_state(table, interval).cumulants[2] + near * near + far * far
         newton = middle - slope / bend
         if not (bend > 0 and abs(newton - middle) < ball(radius)):
             raise Undecided("the saddle point is not isolated at this precision")
@@ -74,37 +56,28 @@ def enclose_saddle(table: MomentTable, epsilon: Fraction, guess: Fraction, radiu
 
 
 @proved_by("T98-sp-clt")
-def enclose_normal_part(state: TiltedState, epsilon: arb) -> arb:
+def enclose_normal_part(state: Steps, epsilon: arb) -> arb:
     """Enclose E f(Z), Z ~ N(K', K''): e^{(a^2 - g^2)/2} Q(a) - e^{(b^2 - g^2)/2} Q(b).
 
     g = (K' - eps)/sqrt K'', a = t sqrt K'' - g, b = (t+1) sqrt K'' - g.
     """
-    root = state.variance.sqrt()
-    gap = (state.mean - epsilon) / root
-    near, far = state.tilt * root - gap, (state.tilt + 1) * root - gap
-    return ((near * near - gap * gap) / 2).exp() * normal_tail(near) - (
-        (far * far - gap * gap) / 2).exp() * normal_tail(far)
+    return enclose_series(state, epsilon, {0: arb(1)})
 
 
-@proved_by("T99-berry-esseen", "T202-berry-esseen-here")
-def bound_distance(table: MomentTable, state: TiltedState, constant: Fraction | None = None,
-                   cited: bool = True) -> arb:
-    """Bound sup_x |P(S~ <= x) - Phi((x - K')/sqrt K'')|.
+@proved_by("T99-berry-esseen")
+def bound_distance(table: MomentTable, state: Steps, constant: Fraction | None = None) -> arb:
+    """Bound sup_x |P(S~ <= x) - Phi((x - K')/sqrt K'')|, by the constants of a citation.
 
     Equal steps: the least of A (beta + B)/sqrt k. Otherwise 0.56 sum k_i E|Y_i|^3 / K''^{3/2}, where Gaussian steps
     contribute to K'' alone. constant: in place of these, C sum k_i E|Y_i|^3 / K''^{3/2}; not below the cited one.
-    cited: else by T202, which rests on no citation. state: with four moments of each law.
+    state: with four moments of each law.
     """
-    loss = table.loss
+    loss, variance = table.loss, state.cumulants[2]
     check_constant(loss, constant)
     with ctx.workprec(table.prec):
-        cubes = [enclose_absolute_moment(table, i, state.tilt, moments) for i, moments in enumerate(state.laws)]
-        total = sum((count * cube for (_, count), cube in zip(loss.parts, cubes, strict=True)), arb(0))
-        ratio = total / (state.variance * state.variance.sqrt()) if loss.parts else arb(0)
-        if not cited and constant is None:
-            shares = [moments.variance() / state.variance for moments in state.laws]
-            fourth = sum((count * share * share for (_, count), share in zip(loss.parts, shares, strict=True)), arb(0))
-            return bound_by_third_moments(ratio, fourth, largest(shares)) if loss.parts else arb(0)
+        total = sum((count * enclose_absolute_moment(table, i, state.tilt, moments)
+                     for i, (count, moments) in enumerate(state.laws)), arb(0))
+        ratio = total / (variance * variance.sqrt()) if loss.parts else arb(0)
         if constant is not None or not has_equal_steps(loss):
             bound = ball(ANY_STEPS if constant is None else constant) * ratio
         else:
@@ -128,8 +101,8 @@ def check_constant(loss: ComposedLoss, constant: Fraction | None) -> None:
 
 
 @proved_by("T99-berry-esseen", "T03-chernoff")
-def enclose_by_berry_esseen(table: MomentTable, tilt: Fraction, epsilon: Fraction, constant: Fraction | None = None,
-                            cited: bool = True) -> tuple[Bounds, arb]:
+def enclose_by_berry_esseen(table: MomentTable, tilt: Fraction, epsilon: Fraction,
+                            constant: Fraction | None = None) -> tuple[Bounds, arb]:
     """Enclose delta(eps) by e^{K(t) - eps t} (E f(Z) +- 2 C(t) Delta), and the normal part alone (no bound).
 
     C(t) = t^t/(1+t)^{1+t} = max f; the infinity mass is added; also at most the Chernoff bound e^{K - eps t} C(t).
@@ -142,25 +115,25 @@ def enclose_by_berry_esseen(table: MomentTable, tilt: Fraction, epsilon: Fractio
         state = enclose_state(table, point, 4)
         scale = (state.log_mass - ball(epsilon) * point).exp()
         peak = upper_end(scale * bound_chernoff_factor(point))
-        if not state.variance > 0:
+        if not state.cumulants[2] > 0:
             return Bounds(arb(0), upper_end(peak + mass).min(arb(1)), {"chernoff": peak}), arb(0).union(arb(1))
         normal = scale * enclose_normal_part(state, ball(epsilon)) + mass
-        error = upper_end(2 * peak * bound_distance(table, state, constant, cited))
+        error = upper_end(2 * peak * bound_distance(table, state, constant))
         bounds = bounds_from_sum(normal, {"berry_esseen": error}, {})
         return Bounds(bounds.lower, bounds.upper.min(upper_end(peak + mass)), bounds.budget), normal
 
 
 @proved_by("T172-plain-central-limit")
-def enclose_by_plain_normal(table: MomentTable, epsilon: Fraction, constant: Fraction | None = None,
-                            cited: bool = True) -> tuple[Bounds, arb]:
+def enclose_by_plain_normal(table: MomentTable, epsilon: Fraction,
+                            constant: Fraction | None = None) -> tuple[Bounds, arb]:
     """Enclose delta(eps) by (1 - m) (E (1 - e^{eps-Z})_+ +- Delta) + m, and the normal part alone; m = P(S = inf).
 
     Z normal, its mean and variance untilted: Q(b) - e^{(a^2-b^2)/2} Q(a), b = (eps - K')/sqrt K'', a = b + sqrt K''.
     """
     with ctx.workprec(table.prec):
         mass, state = table.loss.enclose_infinity_mass(), enclose_state(table, arb(0), 4)
-        if not state.variance > 0:
+        if not state.cumulants[2] > 0:
             return Bounds(arb(0), arb(1), {}), arb(0).union(arb(1))
         normal = mass + (1 - mass) * enclose_normal_part(state, ball(epsilon))
-        error = upper_end((1 - mass) * bound_distance(table, state, constant, cited))
+        error = upper_end((1 - mass) * bound_distance(table, state, constant))
         return bounds_from_sum(normal, {"berry_esseen": error}, {}), normal

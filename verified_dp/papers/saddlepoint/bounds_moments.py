@@ -1,4 +1,4 @@
-"""Moments of a tilted loss, of losses on an interval also without a tilt (T103); absolute third moments (T95)."""
+"""Absolute first and third moments of a tilted loss (T95)."""
 
 from __future__ import annotations
 
@@ -6,27 +6,13 @@ from functools import singledispatch
 
 from flint import acb, arb, ctx
 
-from verified_dp.core.engines import tilted_moments
-from verified_dp.core.engines.lines import has_nodes
 from verified_dp.core.engines.tilted_moments import MomentRule, MomentTable, TiltedMoments
 from verified_dp.core.families.finite.atomic import AtomicLaw
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, lower_end, plus_minus, upper_end
-from verified_dp.core.kernel.law import SWAPPED, Law, is_atomic
+from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.papers.saddlepoint.bounds_interval import enclose_interval_moments, mirrored
-
-
-def enclose_moments(table: MomentTable, index: int, tilt: arb, order: int) -> TiltedMoments:
-    """Those of the engine, and of losses on an interval at tilts 0 and -1, too."""
-    law = table.loss.parts[index][0]
-    if has_nodes(law) or is_atomic(law) or not (tilt.is_zero() or tilt == -1):
-        return tilted_moments.enclose_moments(table, index, tilt, order)
-    with ctx.workprec(table.prec):
-        if tilt.is_zero():
-            return enclose_interval_moments(law, order)
-        return mirrored(enclose_interval_moments(law.in_order(SWAPPED[law.order]), order))
 
 
 def enclose_absolute_moment(table: MomentTable, index: int, tilt: arb, moments: TiltedMoments, power: int = 3) -> arb:
@@ -43,25 +29,17 @@ def enclose_absolute_moment(table: MomentTable, index: int, tilt: arb, moments: 
         return exact.min(bound)
 
 
-def central_moments(moments: TiltedMoments) -> list[arb]:
-    """Enclose the second, third and fourth moments about the mean."""
-    m1, m2, m3, m4 = moments.values[:4]
-    square = m1 * m1
-    third = m3 - 3 * m1 * m2 + 2 * m1 * square
-    return [m2 - square, third, m4 - 4 * m1 * m3 + 6 * square * m2 - 3 * square * square]
-
-
 @proved_by("T95-third-moment")
 def bound_third_moment(moments: TiltedMoments) -> arb:
     """Bound E|Y|^3 <= sqrt(E Y^2 E Y^4), Y = L~ - K'."""
-    second, _, fourth = central_moments(moments)
+    second, _, fourth = moments.central
     return upper_end((upper_end(second).max(arb(0)) * upper_end(fourth).max(arb(0))).sqrt())
 
 
 @proved_by("T95-third-moment")
 def bound_deviation(moments: TiltedMoments) -> arb:
     """Bound E|Y| <= sqrt(E Y^2)."""
-    return upper_end(upper_end(central_moments(moments)[0]).max(arb(0)).sqrt())
+    return upper_end(upper_end(moments.variance).max(arb(0)).sqrt())
 
 
 def _raised(x: arb, power: int) -> arb:
@@ -71,7 +49,7 @@ def _raised(x: arb, power: int) -> arb:
 
 def _signed(moments: TiltedMoments, power: int) -> arb:
     """E Y^power: 0 or the third central moment."""
-    return arb(0) if power == 1 else central_moments(moments)[1]
+    return arb(0) if power == 1 else moments.central[1]
 
 
 @singledispatch
@@ -86,7 +64,7 @@ def _atoms(law: AtomicLaw, rule: MomentRule, tilt: arb, moments: TiltedMoments, 
     total = arb(0)
     for p, q in law.enclose_finite_atoms():
         loss = (p / q).log()
-        total += p * (tilt * loss).exp() * _raised(abs(loss - moments.mean()), power)
+        total += p * (tilt * loss).exp() * _raised(abs(loss - moments.mean), power)
     return total / moments.mass
 
 
@@ -102,7 +80,7 @@ def _uniform(law: LaplaceLoss | BoundedRangeLoss, rule: MomentRule, tilt: arb, m
     else:
         mu = ball(law.bounded_range)
         atom, density = arb(0), 1 / (4 * (mu / 2).sinh())
-    mean, rate = moments.mean(), tilt + arb(1) / 2
+    mean, rate = moments.mean, tilt + arb(1) / 2
     width = mean + mu
     if not width > 0:
         return None
@@ -117,7 +95,7 @@ def _uniform(law: LaplaceLoss | BoundedRangeLoss, rule: MomentRule, tilt: arb, m
 @proved_by("T95-third-moment")
 def _sampled(law: SampledGaussianLoss, rule: MomentRule, tilt: arb, moments: TiltedMoments, power: int) -> arb | None:
     """E Y^n + 2 E (-Y)_+^n: the integral over the side of t* where v < K', v(t*) = K', split near t*."""
-    mean = moments.mean()
+    mean = moments.mean
     split = _solve(law, mean)
     if split is None or not rule.nodes.step > 0:
         return None

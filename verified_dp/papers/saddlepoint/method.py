@@ -1,32 +1,31 @@
 """The saddle-point accountant (Alghamdi et al.): the steepest-descent series of any order, and SP-CLT, as estimates.
 
 Beside them stands the interval of the uniform expansion (T141), which keeps the poles that MSD expands.
-Its Theorem 5 is `BerryEsseenAccountant`: SP-CLT with a rigorous interval, at any tilt.
+`BerryEsseenAccountant` is SP-CLT with an interval, at any tilt: that of the expansion of order 0, or Theorem 5's.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 from flint import arb, ctx
 
 from verified_dp.core.engines.exact import enclose_past_support
-from verified_dp.core.engines.expansion_cells import HIGHEST
+from verified_dp.core.engines.expansion_cells import HIGHEST, Steps
 from verified_dp.core.engines.lines import lines
 from verified_dp.core.engines.tilted_moments import MomentTable, tabulate_moments
 from verified_dp.core.families.finite.atomic import OddsLoss
 from verified_dp.core.families.laplace.laplace import BoundedRangeLoss, LaplaceLoss
-from verified_dp.core.kernel.balls import ball, upper_end
+from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.bounds import Bounds
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import InconsistentEnclosures, InvalidInput, Undecided, Unsupported
 from verified_dp.core.kernel.law import Law
 from verified_dp.papers.paper import PaperAnswer
 from verified_dp.papers.saddlepoint.bounds import (
-    ANY_STEPS,
-    TiltedState,
     check_constant,
     enclose_by_berry_esseen,
     enclose_by_plain_normal,
@@ -35,7 +34,6 @@ from verified_dp.papers.saddlepoint.bounds import (
     enclose_state,
     has_equal_steps,
 )
-from verified_dp.papers.saddlepoint.bounds_moments import bound_third_moment
 from verified_dp.papers.saddlepoint.choose import choose_tilts
 from verified_dp.papers.symbolic.series import (
     bounded_range_cgf,
@@ -52,8 +50,8 @@ from verified_dp.search.expansion import (
     asymptotic_saddle,
     choose_moment_rules,
     choose_prec,
+    choose_table,
     refine_saddle,
-    untilted_rule,
 )
 from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.models import float_loss
@@ -61,7 +59,7 @@ from verified_dp.search.saddle import choose_saddle
 
 NORMAL_FORMS = TILTED, PLAIN, CITED, PLAIN_CITED = "tilted", "plain", "cited", "plain-cited"
 CITATION = "a citation: Shevtsova 2010, 2013"
-"""For the constant of the Berry-Esseen theorem in the forms that have it; the others rest on T202 alone."""
+"""For the constant of the Berry-Esseen theorem in the forms that have it."""
 MAX_ORDER = 40
 _BITS = (70.0, 160.0, 400.0)
 """Relative accuracy of the moments: the next one where the saddle point is not isolated with the one before."""
@@ -133,7 +131,8 @@ def polish_saddle(table: MomentTable, epsilon: Fraction, tilt: Fraction) -> Frac
             point = ball(tilt)
             state = enclose_state(table, point)
             near, far = 1 / point, 1 / (1 + point)
-            move = float((state.mean - ball(epsilon) - near - far) / (state.variance + near * near + far * far))
+            _, mean, variance = state.cumulants
+            move = float((mean - ball(epsilon) - near - far) / (variance + near * near + far * far))
             if not abs(move) < tilt / 2:
                 break
             tilt = dyadic(float(tilt) - move, 52)
@@ -153,10 +152,10 @@ def closed_cgf(law: Law, tilt: arb, order: int) -> list[arb] | None:
     return None
 
 
-def enclose_composed_cgf(table: MomentTable, state: TiltedState, order: int) -> list[arb]:
+def enclose_composed_cgf(table: MomentTable, state: Steps, order: int) -> list[arb]:
     """[K', ..., K^(order)] of the composition, by closed forms and tilted moments."""
     total = gaussian_cgf(ball(table.loss.mean_shift_squared), state.tilt, order)
-    for (law, count), moments in zip(table.loss.parts, state.laws, strict=True):
+    for (law, _), (count, moments) in zip(table.loss.parts, state.laws, strict=True):
         own = closed_cgf(law, state.tilt, order)
         if own is None:
             own = enclose_cumulants(moments.values[:order])
@@ -187,15 +186,16 @@ class SeriesCurve:
             normal = scale * enclose_normal_part(state, ball(epsilon))
             estimates = {f"MSD{n}": decimal(value + mass) for n, value in enumerate(series)}
             estimates["SP-CLT"] = decimal(normal + mass)
-            remainder = bound_remainder(table, state, scale) / abs(series[-1])
         bounds, uniform, used = self.expansion.delta(epsilon)
         estimates["uniform"] = decimal(uniform)
-        parameters = {"order": str(self.order), **used, "saddle": saddle.str(17, radius=False),
-                      "remainder_over_estimate": f"{float(remainder):.3g}"}
-        return PaperAnswer(bounds, estimates[f"MSD{self.order}"], _reason(remainder), parameters, estimates)
+        parameters = {"order": str(self.order), **used, "saddle": saddle.str(17, radius=False)}
+        reason = "a series cut off"
+        if not bounds.upper < 2 * bounds.lower:
+            reason = f"warning: not to be relied on here: {reason}, and no better is proved than the interval"
+        return PaperAnswer(bounds, estimates[f"MSD{self.order}"], reason, parameters, estimates)
 
 
-def estimate_series(table: MomentTable, state: TiltedState, epsilon: Fraction, order: int) -> list[arb]:
+def estimate_series(table: MomentTable, state: Steps, epsilon: Fraction, order: int) -> list[arb]:
     """[MSD0, ..., MSD_order] at the saddle point of `state`, infinity mass excluded: (60), (61) and beyond.
 
     MSD0 = e^{K - eps t} / (t (1+t) sqrt(2 pi F'')), MSDn = MSD0 (1 + c_1 + ... + c_n).
@@ -209,25 +209,6 @@ def estimate_series(table: MomentTable, state: TiltedState, epsilon: Fraction, o
         factor += correction
         series.append(first * factor)
     return series
-
-
-def bound_remainder(table: MomentTable, state: TiltedState, scale: arb) -> arb:
-    """A quick bound of Theorem 5's error at this tilt: that of SP-CLT, which says how far from normal the loss is."""
-    total = sum((count * bound_third_moment(moments)
-                 for (_, count), moments in zip(table.loss.parts, state.laws, strict=True)), arb(0))
-    tilt = state.tilt
-    peak = (tilt * tilt.log() - (1 + tilt) * (1 + tilt).log()).exp()
-    distance = (ball(ANY_STEPS) * total / (state.variance * state.variance.sqrt())).min(arb(1))
-    return upper_end(2 * scale * peak * distance)
-
-
-def _reason(remainder: arb) -> str:
-    """Why the estimate is no bound, and a warning where the remainder of Theorem 5 exceeds it."""
-    size = f"{float(remainder):.2g}"
-    if remainder < 1:
-        return f"a series cut off; Theorem 5 bounds SP-CLT's error by {size} of it"
-    return ("warning: not to be relied on here: a series cut off, and Theorem 5 bounds SP-CLT's error only by "
-            f"{size} times the estimate")
 
 
 @dataclass(frozen=True)
@@ -253,67 +234,47 @@ class SaddlePointAccountant:
 
 
 @dataclass(frozen=True)
-class PlainCurve:
-    """delta by the normal approximation of the loss itself, (88), with its error bound."""
+class NormalCurve:
+    """delta by the normal approximation at one tilt (0: the plain one, (88)) or at the best of a few.
 
-    core: SaddleCurve
-    constant: Fraction | None
-    cited: bool
-
-    def delta(self, epsilon: Fraction) -> PaperAnswer:
-        """The interval of the plain central limit theorem, as wide at every eps."""
-        past = self.core.past_support(epsilon)
-        if past is not None:
-            return past
-        loss = self.core.loss
-        rules = [untilted_rule(law, count, 4) for law, count in loss.parts]
-        table = tabulate_moments(loss, rules, 128)
-        bounds, normal = enclose_by_plain_normal(table, epsilon, self.constant, self.cited)
-        estimate = decimal(normal)
-        parameters = {"form": PLAIN, **_constants(loss, self.constant, self.cited)}
-        return PaperAnswer(bounds, estimate, "the central limit theorem alone; the interval bounds its error",
-                           parameters, {"CLT": estimate})
-
-
-def _constants(loss: ComposedLoss, constant: Fraction | None, cited: bool) -> dict[str, str]:
-    """The constant that is used and what it rests on, in words."""
-    if not cited:
-        return {"constant": "proved here"}
-    known = "structural (0.4690)" if has_equal_steps(loss) else "0.56"
-    return {"rests_on": CITATION, "constant": known if constant is None else str(constant)}
-
-
-@dataclass(frozen=True)
-class IntervalCurve:
-    """delta by the normal approximation at one tilt or at the best of a few, with its error bound."""
+    cited: with Theorem 5's interval by a cited constant, else with that of the expansion of order 0.
+    """
 
     core: SaddleCurve
     tilt: Fraction | None
     constant: Fraction | None
     cited: bool
 
+    @cached_property
+    def expansion(self) -> ExpansionCurve:
+        """Kept between questions."""
+        return ExpansionCurve(self.core.loss, 0, self.tilt)
+
     def delta(self, epsilon: Fraction) -> PaperAnswer:
-        """The intersection of the intervals of the tilts that are tried; the estimate is that of the last tilt."""
+        """The interval and the normal approximation; where cited, all tilts' intersection and that of the last one."""
         past = self.core.past_support(epsilon)
         if past is not None:
             return past
-        tilts = self._tilts(epsilon)
-        with ctx.workprec(64):
-            table = self.core.table_at(float(tilts[-1]), 70.0)
-            found = [enclose_by_berry_esseen(table, tilt, epsilon, self.constant, self.cited) for tilt in tilts]
-            bounds = intersect([one for one, _ in found])
-        estimate = decimal(found[-1][1])
-        parameters = {"tilt": ", ".join(f"{float(tilt):.6g}" for tilt in tilts),
-                      **_constants(self.core.loss, self.constant, self.cited)}
-        return PaperAnswer(bounds, estimate, "the normal approximation alone; the interval bounds its error",
-                           parameters, {"SP-CLT": estimate})
+        loss, name = self.core.loss, "CLT" if self.tilt == 0 else "SP-CLT"
+        if self.cited:
+            bounds, normal = self._cited(epsilon)
+            known = "structural (0.4690)" if has_equal_steps(loss) else "0.56"
+            used = {"rests_on": CITATION, "constant": known if self.constant is None else str(self.constant)}
+        else:
+            bounds, normal, used = self.expansion.delta(epsilon)
+        return PaperAnswer(bounds, decimal(normal), "the normal approximation alone; the interval bounds its error",
+                           used, {name: decimal(normal)})
 
-    def _tilts(self, epsilon: Fraction) -> list[Fraction]:
-        """The tilt that was asked for, or a few up to the saddle point."""
-        if self.tilt is not None:
-            return [self.tilt]
-        saddle = dyadic(self.core.rough_saddle(epsilon), 52)
-        return [*choose_tilts(self.core.model, as_float(epsilon), float(saddle))[:-1], saddle]
+    def _cited(self, epsilon: Fraction) -> tuple[Bounds, arb]:
+        if self.tilt == 0:
+            table = choose_table(self.core.loss, self.core.model, 0.0, 0)
+            return enclose_by_plain_normal(table, epsilon, self.constant)
+        saddle = self.tilt or dyadic(self.core.rough_saddle(epsilon), 52)
+        few = choose_tilts(self.core.model, as_float(epsilon), float(saddle))[:-1] if self.tilt is None else []
+        with ctx.workprec(64):
+            table = self.core.table_at(float(saddle), 70.0)
+            found = [enclose_by_berry_esseen(table, tilt, epsilon, self.constant) for tilt in (*few, saddle)]
+            return intersect([one for one, _ in found]), found[-1][1]
 
 
 def intersect(candidates: Sequence[Bounds]) -> Bounds:
@@ -329,11 +290,11 @@ def intersect(candidates: Sequence[Bounds]) -> Bounds:
 
 @dataclass(frozen=True)
 class BerryEsseenAccountant:
-    """tilt: any t > 0 (None: a few from the best Chernoff tilt to the saddle point). constant: C of Theorem 5.
+    """tilt: any t > 0 (None: whichever is best). constant: C of Theorem 5.
 
-    form: tilted, or plain: the Berry-Esseen bound of the loss as it is, (88), with no tilt; both by what is proved here
-    (T202), cited and plain-cited by Shevtsova's constants. A stated constant is a cited one, and may not be below these
-    (the paper has 0.56).
+    form: tilted, or plain: of the loss as it is, (88). Their intervals are the expansion's of order 0 (T141), as
+    `certify --method berry-esseen` has it; cited and plain-cited: those of the Berry-Esseen theorem by Shevtsova's
+    constants. A stated constant is a cited one, and may not be below these (the paper has 0.56).
     """
 
     tilt: Fraction | None = None
@@ -347,10 +308,9 @@ class BerryEsseenAccountant:
         if self.tilt is not None and not self.tilt > 0:
             raise InvalidInput("berry-esseen.tilt", self.tilt, "positive")
 
-    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> IntervalCurve | PlainCurve:
+    def curve(self, loss: ComposedLoss, epsilon: Fraction, digits: int, budget: Budget) -> NormalCurve:
         """The interval near eps; its cost does not depend on the counts. Raises Unsupported."""
         check_constant(loss, self.constant)
         cited = self.constant is not None or self.form in (CITED, PLAIN_CITED)
-        if self.form in (PLAIN, PLAIN_CITED):
-            return PlainCurve(SaddleCurve(loss, 4), self.constant, cited)
-        return IntervalCurve(SaddleCurve(loss, 4), self.tilt, self.constant, cited)
+        tilt = Fraction(0) if self.form in (PLAIN, PLAIN_CITED) else self.tilt
+        return NormalCurve(SaddleCurve(loss, 4), tilt, self.constant, cited)

@@ -20,7 +20,7 @@ from math import factorial
 from pathlib import Path
 from typing import Any
 
-from verified_dp.core.engines.polynomials import Term
+from verified_dp.core.engines.expansion_cells import Term
 
 Polynomial = tuple[Term, ...]
 HermiteTerm = tuple[int, int, int, tuple[tuple[int, int], ...]]
@@ -69,10 +69,10 @@ def derive_terms(order: int) -> tuple[HermiteTerm, ...]:
 
 
 def derive_correction(n: int) -> Polynomial:
-    """c_n, the part of order k^-n of (59): variable j is F_j.
+    """c_n, the part of order k^-n of (59): variable j is F_j, variable 2 is 1/F_2.
 
     >>> derive_correction(1)
-    ((-5, 24, ((2, -3), (3, 2))), (1, 8, ((2, -2), (4, 1))))
+    ((-5, 24, ((2, 3), (3, 2))), (1, 8, ((2, 2), (4, 1))))
     """
     from sympy import QQ, ring
     from sympy.polys.ring_series import rs_exp
@@ -85,7 +85,7 @@ def derive_correction(n: int) -> Polynomial:
         if monomial[0] == 2 * n:  # u stands for iu: (iu)^2m has mean (-1)^m (2m-1)!! / F_2^m
             m = monomial[1] // 2
             factor = (-1) ** m * factorial(2 * m) // (2**m * factorial(m))
-            powers = [(2, -m)] + [(j, e) for j, e in enumerate(monomial[2:], 3) if e]
+            powers = [(2, m)] + [(j, e) for j, e in enumerate(monomial[2:], 3) if e]
             found.append(_reduced(int(coefficient.numerator) * factor, int(coefficient.denominator), tuple(powers)))
     return tuple(found)
 

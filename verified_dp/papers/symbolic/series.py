@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from flint import arb
 
+from verified_dp.core.engines.expansion_cells import evaluate
 from verified_dp.core.engines.expansion_tables import CUMULANTS
-from verified_dp.core.engines.polynomials import evaluate
 from verified_dp.papers.symbolic import derive, tables
 from verified_dp.papers.symbolic.derive import Polynomial
 
@@ -45,7 +45,7 @@ def enclose_corrections(derivatives: Mapping[int, arb], order: int) -> list[arb]
 
     derivatives: j -> F^(j) at the saddle point, j = 2..2 order + 2. c_1 = F4/(8 F2^2) - 5 F3^2/(24 F2^3).
     """
-    return [evaluate(_correction(n), derivatives) for n in range(1, order + 1)]
+    return [evaluate(_correction(n), {**derivatives, 2: 1 / derivatives[2]}) for n in range(1, order + 1)]
 
 
 @lru_cache(maxsize=32)

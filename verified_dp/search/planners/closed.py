@@ -6,20 +6,24 @@ import math
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_quick, is_single
+from verified_dp.core.engines.closed import ClosedFormWitness, has_closed_form, is_integral, is_quick, is_single
 from verified_dp.core.kernel.errors import Unsupported
-from verified_dp.search.allocation import EpochModel, epoch_model, one_round_tells
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.line import as_float
 from verified_dp.search.magnitudes import require_floats
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 
+if TYPE_CHECKING:
+    from verified_dp.search.allocation import EpochModel
+
 EPOCH_SHARE, FEWEST_BITS = 0.3, 64
 """Of the time left, for a hyperbola of random allocation; bits that it always has."""
 _WIDER = 1 / 16
 """Of the bits that cancel, by how many terms may be larger still: hyperbolas are wider by as many."""
+INTEGRAL_BITS = 7
+"""More than asked, of an integral."""
 _UNIT = 1e-8
 """Seconds of a unit of work."""
 
@@ -30,12 +34,7 @@ class Closed(Planner):
     @classmethod
     def of(cls, model: Estimates) -> Self | None:
         """Where there is a closed form."""
-        return cls(model) if has_closed_form(model.loss) else None
-
-    @cached_property
-    def epoch(self) -> EpochModel | None:
-        """The model of a single epoch of random allocation."""
-        return epoch_model(self.loss)
+        return cls(model) if is_integral(model.loss) or has_closed_form(model.loss) else None
 
     @cached_property
     def is_quick(self) -> bool:
@@ -47,11 +46,17 @@ class Closed(Planner):
 
         Raises Unsupported where sums have terms of sizes that no number of bits covers.
         """
+        if is_integral(self.loss):
+            integral = ClosedFormWitness(math.ceil(asked.bits) + INTEGRAL_BITS)
+            return Plan(asked.bits, _UNIT * integral.work(self.loss).units, lambda: integral)
         if self.loss.parts and not is_single(self.loss):
             require_floats(self.loss)
         witness = ClosedFormWitness(math.ceil(2 * asked.bits + 20))
-        if self.epoch is not None and not one_round_tells(self.loss, asked.epsilon, witness.prec):
-            return self._plan_epoch(self.epoch, asked, witness.prec)
+        if (epoch := self.model.epoch_model) is not None:
+            from verified_dp.search.allocation import one_round_tells
+
+            if not one_round_tells(self.loss, asked.epsilon, witness.prec):
+                return self._plan_epoch(epoch, asked, witness.prec)
         seconds = 0.0 if self.is_quick else _UNIT * witness.work(self.loss).units
         return Plan(asked.bits, seconds, lambda: witness)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from verified_dp.core.engines.expansion_cells import HIGHEST
-from verified_dp.core.kernel.witnesses import Values, evaluate
 from verified_dp.search.answer import width_bits
-from verified_dp.search.deadline import check_time
 from verified_dp.search.estimates import Estimates
-from verified_dp.search.expansion import ExpansionCurve, choose_tails
+from verified_dp.search.expansion import ExpansionCurve
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 
 
@@ -22,6 +19,7 @@ class Tilted(Planner):
     serves = True
     name: ClassVar[str] = "saddlepoint"
     order: ClassVar[int | None] = None
+    tilt: ClassVar[Fraction | None] = None
 
     @classmethod
     def of(cls, model: Estimates) -> Self | None:
@@ -31,7 +29,7 @@ class Tilted(Planner):
     @cached_property
     def curve(self) -> ExpansionCurve:
         """What has been chosen, kept between questions."""
-        return ExpansionCurve(self.loss, self.order)
+        return ExpansionCurve(self.loss, self.order, self.tilt)
 
     def plan(self, asked: Asked) -> Plan | None:
         """The best that was found; chosen by evaluating it."""
@@ -39,7 +37,7 @@ class Tilted(Planner):
             return None
         witness: Any
         witness, values = self.curve.chosen(asked.epsilon)
-        return Plan(width_bits(values.delta(asked.epsilon)), 0.0, lambda: witness)
+        return Plan(max(width_bits(values.delta(asked.epsilon)), 0.0), 0.0, lambda: witness)
 
 
 class Normal(Tilted):
@@ -49,31 +47,8 @@ class Normal(Tilted):
     order = 0
 
 
-@dataclass(frozen=True)
-class _Found:
-    witness: Any
-    values: Values
-
-
-class Tails(Tilted):
-    """Both tails by Edgeworth's expansion, without a tilt (T170)."""
+class Untilted(Tilted):
+    """Edgeworth's expansion of the loss itself: without a tilt."""
 
     name = "edgeworth"
-
-    @cached_property
-    def found(self) -> list[_Found]:
-        """Of every order."""
-        witnesses: list[Any] = [choose_tails(self.loss, order) for order in range(1, HIGHEST + 1)]
-        return [_Found(witness, evaluate(self.loss, witness, check_time)) for witness in witnesses]
-
-    def plan(self, asked: Asked) -> Plan | None:
-        """The order with the narrowest interval."""
-        if asked.method != self.name:
-            return None
-
-        def width(one: _Found) -> tuple[float, float]:
-            bounds = one.values.delta(asked.epsilon)
-            return width_bits(bounds), -float(bounds.upper)
-
-        best = max(self.found, key=width)
-        return Plan(max(width(best)[0], 0.0), 0.0, lambda: best.witness)
+    tilt = Fraction(0)

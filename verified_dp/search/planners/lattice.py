@@ -9,28 +9,23 @@ from typing import Self
 
 from verified_dp.core.engines.lattice import LatticeWitness
 from verified_dp.core.engines.sparse import SparseWitness
-from verified_dp.core.kernel.balls import lower_dyadic
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.witnesses import Witness
-from verified_dp.search.allocation import epoch_model
 from verified_dp.search.answer import Answer, width_bits
 from verified_dp.search.estimates import Estimates
 from verified_dp.search.lattice import LatticePlan, plan_lattice
-from verified_dp.search.line import as_float
+from verified_dp.search.line import as_float, dyadic
 from verified_dp.search.magnitudes import require_floats
+from verified_dp.search.next_to_end import gap_to_end, plan_next_to_end
 from verified_dp.search.planners.plan import Asked, Plan, Planner
 from verified_dp.search.steps import MAX_CELLS, align
 
-DEFAULT_DIGITS = 4
-"""What is asked of the lattice method where nobody says."""
 INSURANCE = 0.3
 """Where a run should take more than this share of the seconds that are left, a coarser one is made first."""
 MOST_BITS = 40.0
 """No grid is planned for more."""
 _MEASURABLE = 0.3
 """Seconds: shorter runs say nothing about the machine's speed, and in less no other is worth a plan."""
-_FAR = (1000, 100)
-"""How much farther from the largest loss than eps a grid is chosen: one for eps itself would be too fine."""
 
 
 class Lattice(Planner):
@@ -45,7 +40,7 @@ class Lattice(Planner):
         super().__init__(model)
         self._slowness = 1.0  # seconds taken over seconds predicted
         self._last: tuple[Fraction, float] | None = None  # the step of the last grid of a question, and its width
-        self._places: list[Fraction] = []  # the eps to choose grids for, next to the largest loss
+        self._gap: Fraction | None = None  # to the largest loss, next to it
         self._before: LatticePlan | None = None
 
     @classmethod
@@ -54,47 +49,34 @@ class Lattice(Planner):
         return None if model.is_trivial else cls(model)
 
     def plan(self, asked: Asked) -> Plan | None:
-        """The grid that should give the bits, or the finest for which there is time; the next place where it is no use.
+        """The grid that should give the bits, or the finest for which there is time.
 
         Raises Unsupported where not even a coarse grid fits, or numbers are too large or too small.
         """
         require_floats(self.loss)
-        if asked.method == "auto" and epoch_model(self.loss) is not None:
+        if asked.method == "auto" and self.model.epoch_model is not None:
             return None
         if not asked.misses:
-            self._last, self._before, self._places = None, None, list(self._around(asked.epsilon))
-        asked = replace(asked, bits=min(asked.bits, MOST_BITS))
-        while self._places:
-            found = self._plan_next(asked)
-            if found is not None:
-                return found
-            self._last, self._before = None, None
-            self._places.pop(0)
-        return None
-
-    def _around(self, epsilon: Fraction) -> list[Fraction]:
-        """For which eps a grid is chosen: next to the largest loss some that are farther from it, and this one."""
-        end = self.loss.enclose_largest_loss()
-        gap = Fraction(0) if end is None else lower_dyadic(end).as_fraction() - epsilon
-        return [*(epsilon - reach * gap for reach in _FAR if 0 < reach * gap < epsilon / 4), epsilon]
+            self._last, self._before, self._gap = None, None, gap_to_end(self.loss, asked.epsilon)
+        return self._plan_next(replace(asked, bits=min(asked.bits, MOST_BITS)))
 
     def _plan_next(self, asked: Asked) -> Plan | None:
-        """The first grid for a place, or one that is finer than the last."""
+        """The first grid, or one that is finer than the last."""
         width, left = 2.0**-asked.bits, asked.seconds
         if self._last is None:
             first = self._before is None
-            plan = self._affordable(self._plan(width, None, left), width, left)
+            plan = self._affordable(self._plan(asked, None, left), asked, left)
             if not first or self._seconds(plan) > INSURANCE * left:
                 if self._before is not None and plan.step >= self._before.step:
                     return None
-                plan = self._plan(width, 4 * float(plan.step), math.inf)  # however long it takes
+                plan = self._plan(asked, 4 * float(plan.step), math.inf)  # however long it takes
                 return self._planned(plan, asked, math.inf)
             return self._planned(plan, asked, left)
         step, reached = self._last
         if left < _MEASURABLE:
             return None
         finer = float(step) * min(max(math.sqrt(0.7 * width / reached), 1 / 64), 0.6)
-        plan = self._affordable(self._plan(width, finer, left), width, left)
+        plan = self._affordable(self._plan(asked, finer, left), asked, left)
         if plan.step >= step or plan == self._before or self._seconds(plan) > left:
             return None
         return self._planned(plan, asked, left)
@@ -116,19 +98,22 @@ class Lattice(Planner):
         """What the plan should take, by what earlier ones took; infinite where it is too large."""
         return math.inf if plan.witness is None else self._slowness * plan.seconds
 
-    def _plan(self, width: float, step: float | None, seconds: float) -> LatticePlan:
+    def _plan(self, asked: Asked, step: float | None, seconds: float) -> LatticePlan:
+        width = 2.0**-asked.bits
+        if self._gap is not None:
+            return plan_next_to_end(self.loss, self._gap, width, None if step is None else dyadic(step, 12))
         model = self.model.lattice_model
         aligned = None if step is None else align(model, step)
-        return plan_lattice(model, as_float(self._places[0]), width, aligned, seconds / self._slowness)
+        return plan_lattice(model, as_float(asked.epsilon), width, aligned, seconds / self._slowness)
 
-    def _affordable(self, plan: LatticePlan, width: float, seconds: float) -> LatticePlan:
+    def _affordable(self, plan: LatticePlan, asked: Asked, seconds: float) -> LatticePlan:
         """The plan, or one with a coarser grid that fits memory and time."""
         seconds = max(seconds, 0.2)
         for _ in range(12):
             if self._seconds(plan) <= seconds:
                 break
             ratio = 1.2 * plan.cells / MAX_CELLS if plan.witness is None else 1.1 * self._seconds(plan) / seconds
-            plan = self._plan(width, float(plan.step) * min(max(ratio, 1.3), 10.0), seconds)
+            plan = self._plan(asked, float(plan.step) * min(max(ratio, 1.3), 10.0), seconds)
         return plan
 
 

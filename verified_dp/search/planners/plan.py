@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FEWEST_BITS = 8.0
 """No contour is planned for fewer."""
+LATTICE_DIGITS = 4
+"""What is asked of the lattice method where nobody says."""
 
 
 @dataclass(frozen=True)

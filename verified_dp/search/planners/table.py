@@ -27,7 +27,7 @@ def ends(loss: ComposedLoss) -> bool:
 
 def _is_sum(loss: ComposedLoss) -> bool:
     """Whether there may be a closed form."""
-    alone = len(loss.parts) == 1 and loss.parts[0][1] == 1
+    alone = len(loss.parts) == 1 and loss.parts[0][1] in (1, 2)
     return not loss.parts or (not loss.mean_shift_squared and (alone or all(
         is_atomic(law) or law.enclose_spline() is not None or law.atom_exponent is not None
         for law, _ in loss.parts)))
@@ -90,12 +90,12 @@ ROWS = (
     Row("halves", "Halves", "closed-form", 0, 0.0, _is_atomic),
     Row("epochs", "Epochs", "contour", 0, 0.0, _is_allocated),
     Row("closed", "Closed", "closed-form", 0, 0.0, _is_sum),
-    Row("line", "Line", "contour", 0, 0.0, has_contour),
+    Row("line", "Line", "contour", 0, 0.01, has_contour),
     Row("rays", "Rays", "contour", 0, 0.1, _has_nodes),
     Row("marked", "Marked", "contour", 0, 0.3, _has_nodes),
     Row("outcomes", "Outcomes", "contour", 1, 0.0, _is_listed),
     Row("expansion", "Tilted", "saddlepoint", 0, 0.0, _has_expansion),
-    Row("expansion", "Tails", "edgeworth", 0, 0.0, _has_expansion),
+    Row("expansion", "Untilted", "edgeworth", 0, 0.0, _has_expansion),
     Row("expansion", "Normal", "berry-esseen", 0, 0.0, _has_expansion),
     Row("lattice", "Lattice", "lattice", 2, 0.0, _is_known),
     Row("moment", "Quick", "contour", 3, 0.0, has_contour),

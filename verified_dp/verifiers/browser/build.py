@@ -1,7 +1,8 @@
-"""python build.py OUT [CACHE]: the page that verifies certificates in a browser, as one file.
+"""python build.py OUT [CACHE [FORMAL]]: the page that verifies certificates in a browser, as one file.
 
 The same bytes everywhere: what is embedded are the archives as published, pinned by their hashes, and this package's
-own files as text. Archives that CACHE lacks are fetched with npm and pip, once.
+own files as text. Archives that CACHE lacks are fetched with npm and pip, once. FORMAL is the formal checker in
+JavaScript, which `make proofs` builds where js_of_ocaml is; without it the page has none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _HERE = Path(__file__).resolve().parent
 _PACKAGE = _HERE.parents[1]
 _OWN = ("__init__.py", "core/**/*.py", "questions/__init__.py", "questions/statement.py", "terminal.py",
         "verifiers/__init__.py", "verifiers/statements.py", "verifiers/theorems.json", "verifiers/independent/*.py",
-        "verifiers/browser/__init__.py", "verifiers/browser/inside.py")
+        "verifiers/browser/__init__.py", "verifiers/browser/inside.py", "verifiers/formal.py",
+        "verifiers/formal_steps.py")
 """What runs in the page: the closure of inside.py's imports."""
 _STYLES = (_PACKAGE / "report" / "templates" / "style.css", _HERE / "page.css")
 _BROWSER = ("--only-binary", ":all:", "--implementation", "cp", "--python-version", "3.14", "--abi", "cp314",
@@ -56,6 +58,9 @@ PARTS = (
          "a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c", "mpmath==1.3.0",
          "BSD-3-Clause", "https://github.com/mpmath/mpmath"),
 )
+FORMAL = "formal-checker.js"
+_FORMAL_PART = ("Formal checker, extracted from Coq, by js_of_ocaml", "Apache-2.0 (the program), LGPL-2.1 with OCaml's "
+                "exception (OCaml, js_of_ocaml, zarith)", "https://github.com/ocsigen/js_of_ocaml")
 _TEXTS = Part("texts of licences", "spdx-license-list-6.12.0.tgz",
               "54cc8d13086187333ca1457c8edaa06d9a412144f076aa7f7c1b59c4f3b0a1ef", "spdx-license-list@6.12.0",
               "CC0-1.0", "https://github.com/sindresorhus/spdx-license-list")
@@ -85,17 +90,24 @@ def _download(part: Part, cache: Path) -> None:
             (cache / part.file).write_bytes(stream.read())
 
 
-def build(target: Path, cache: Path) -> str:
+def build(target: Path, cache: Path, formal: Path | None = None) -> str:
     """Write the page; its sha256."""
     archives = {part: fetch(part, cache) for part in PARTS}
+    program = _text(formal) if formal is not None and formal.is_file() else ""
+    if "</script" in program:
+        raise ValueError(f"{formal} must not contain </script")
+    more = dict(zip(("name", "licence", "source"), _FORMAL_PART, strict=True))
+    shown = [{**more, "sha256": hashlib.sha256(program.encode()).hexdigest()}] if program else []
     style, script = _text(*_STYLES), _text(_HERE / "page.js")
     values = {
         "policy": _policy(script, style), "style": style, "script": script, "worker": _text(_HERE / "worker.js"),
         "version": _version(), "manifest": _json({
-            "parts": [vars(part) for part in PARTS], "licences": dict(_licences(archives, fetch(_TEXTS, cache)))}),
+            "parts": [vars(part) for part in PARTS], "shown": shown,
+            "licences": dict(_licences(archives, fetch(_TEXTS, cache)))}),
         "data": "\n".join([*(_block(part.file, "text/plain", base64.b64encode(data).decode())
                              for part, data in archives.items()),
-                           _block("sources", "application/json", _json(_sources()))])}
+                           _block("sources", "application/json", _json(_sources())),
+                           _block(FORMAL, "text/plain", program)])}
     page = re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _text(_HERE / "page.html")).encode()
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(page)
@@ -148,5 +160,5 @@ def _licences(archives: dict[Part, bytes], texts: bytes) -> Iterator[tuple[str, 
 
 
 if __name__ == "__main__":
-    out = Path(sys.argv[1])
-    print(build(out, Path(sys.argv[2]) if len(sys.argv) > 2 else out.parent / "parts"), out)
+    out, *given = map(Path, sys.argv[1:])
+    print(build(out, *(given or [out.parent / "parts"])), out)

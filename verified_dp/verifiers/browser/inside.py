@@ -1,4 +1,4 @@
-"""What the page runs: the trusted checker, the independent one, and the words of a certificate that is valid.
+"""What the page runs: the trusted checker, the independent one, the formal one, and the words of a valid certificate.
 
 An answer has a `status`: "valid", "invalid", or "unchecked" where this machine or this checker came to its limits,
 which says nothing of the certificate.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ TOO_SMALL = ("too large to convert",)
 
 
 def answer(checker: str, data: bytes, progress: Callable[[int, int], Any]) -> str:
-    """JSON: what this checker ("trusted" or "independent") says of a certificate."""
+    """JSON: what this checker ("trusted", "independent" or "formal") says of a certificate."""
     try:
         found = _CHECKERS[checker](data, progress)
     except MemoryError:
@@ -32,7 +33,19 @@ def answer(checker: str, data: bytes, progress: Callable[[int, int], Any]) -> st
         return _unchecked(found.reason)
     status = "valid" if found.valid else "invalid"
     return json.dumps({"status": status, "verdict": found.verdict, "field": found.field, "reason": found.reason,
+                       "versions": None if found.valid else _other_versions(data),
                        **({"files": _files()} if checker == "trusted" and found.valid else {})})
+
+
+def _other_versions(data: bytes) -> tuple[str, str] | None:
+    """The version that a certificate says it was written with and the page's own, where these are two."""
+    from verified_dp import __version__
+
+    try:
+        written = json.loads(data)["versions"]["verified-dp"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return (written, __version__) if isinstance(written, str) and written != __version__ else None
 
 
 def _files() -> list[tuple[str, int]]:
@@ -61,7 +74,25 @@ def _independent(data: bytes, progress: Callable[[int, int], Any]) -> Any:
     return verify(data, progress=progress)
 
 
-_CHECKERS = {"trusted": _trusted, "independent": _independent}
+def _formal(data: bytes, progress: Callable[[int, int], Any]) -> Any:
+    from verified_dp.core.kernel.certificate.check import refused
+    from verified_dp.core.kernel.certificate.document import read_document
+    from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
+    from verified_dp.verifiers.formal import verify_formal
+
+    def program(problem: str) -> str:
+        try:
+            return str(import_module("js").formalChecker(problem))  # the page's own script
+        except Exception as error:  # what a script throws: its stack is small
+            raise Unsupported(f"the formal checker came to the limits of this browser: {error}", "formal") from None
+
+    try:
+        return verify_formal(read_document(data), program)
+    except InvalidCertificate as error:
+        return refused(error)
+
+
+_CHECKERS = {"trusted": _trusted, "independent": _independent, "formal": _formal}
 
 
 def _limits() -> tuple[type[Exception], ...]:
@@ -83,7 +114,7 @@ def describe(data: bytes) -> str:
         "claim": f"({claim['epsilon']}, {claim['delta']})", "title": claim["title"], "statement": sentences(document),
         "assumptions": document["assumptions"], "pairs": document["pairs"],
         "theorems": statements(document["theorems"]), "not_proved_here": not_proved_here(document["theorems"]),
-        "versions": document["versions"], "sha256": document["sha256"],
+        "versions": document["versions"], "sha256": document["sha256"], "formal": "formal" in document,
         "evaluations": [_evaluation(entry) for entry in document["evaluations"]]})
 
 

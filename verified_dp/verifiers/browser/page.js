@@ -2,7 +2,8 @@
 const $ = id => document.getElementById(id);
 const manifest = JSON.parse($("manifest").textContent);
 const LARGEST = 2 ** 24;
-const NAMES = { trusted: "trusted checker (python-flint, ball arithmetic)", independent: "independent checker (mpmath, code of its own)" };
+const NAMES = { trusted: "trusted checker (python-flint, ball arithmetic)", independent: "independent checker (mpmath, code of its own)",
+  formal: "formal checker (a program extracted from Coq), of the formal part" };
 let worker = null, parts = null, job = null, ready = false, waiting = null;
 
 // What does not print is escaped as on a terminal: no title, key or file name steers the reader's eye.
@@ -60,7 +61,7 @@ const start = async () => {
   $("starting").hidden = false;
   HEARD.stage({ done: 0, words: "Unpacking" });
   parts ??= await unpack();
-  const script = new Blob([parts["pyodide.js"], "\n", $("worker").textContent], { type: "text/javascript" });
+  const script = new Blob([parts["pyodide.js"], "\n", $("formal-checker.js").textContent, "\n", $("worker").textContent], { type: "text/javascript" });
   const address = URL.createObjectURL(script);
   worker = new Worker(address);
   worker.onmessage = ({ data }) => HEARD[data.kind](data);
@@ -95,6 +96,7 @@ const HEARD = {
   },
   answer: found => {
     job.answers[found.checker] = found;
+    if (found.content?.formal && $("formal-checker.js").textContent) job.queue.push("formal");
     next();
   },
   failed: ({ reason }) => {
@@ -180,17 +182,24 @@ const cancel = () => {
 // ---------- what is shown ----------
 
 // [class, word, sentence, what it means]
-const judge = ({ trusted, independent }) => {
-  const pair = [trusted.status, independent.status];
-  if (pair.includes("valid") && pair.includes("invalid")) return ["unchecked", "The checkers disagree.",
-    `The ${trusted.status === "valid" ? "trusted" : "independent"} one accepts this certificate, the other one does not.`,
-    "Do not rely on it, and please report it: one of the checkers is wrong."];
+const judge = ({ trusted, independent, formal }) => {
+  const pair = [trusted.status, independent.status], both = trusted.versions ?? independent.versions;
+  const other = both ? `The certificate says that version ${both[0]} wrote it, and this page is of version ${both[1]}.` : "";
+  if (pair.includes("valid") && pair.includes("invalid")) {
+    const one = `The ${trusted.status === "valid" ? "trusted" : "independent"} checker accepts this certificate, the other one does not.`;
+    return other ? ["unchecked", "Written with another version.", `${other} ${one}`, `Check it with version ${both[0]}.`]
+      : ["unchecked", "The checkers disagree.", one, "Do not rely on it, and please report it: one of the checkers is wrong."];
+  }
+  if (formal?.status === "invalid") return ["invalid", "The formal part is not valid.", fault(formal),
+    "The certificate without it checks out."];
   if (trusted.status === "valid") return [trusted.verdict, `Claim ${trusted.verdict}.`,
     `The certificate checks out. ${capital(trusted.content.statement[0])}`,
-    independent.status === "valid" ? "Both checkers confirm it. It holds under the assumptions below, which no software can check."
-      : "The independent checker does not cover it, which is not a failure. It holds under the assumptions below, which no software can check."];
+    `${independent.status === "valid" ? "Both checkers confirm it" : "The independent checker does not cover it, which is not a failure"}`
+      + `${formal?.status === "valid" ? ", and the formal checker its formal part" : trusted.content.formal ? "; its formal part was not checked here" : ""}`
+      + ". It holds under the assumptions below, which no software can check."];
   if (trusted.status === "invalid") return ["invalid", "Not valid.", fault(trusted),
-    "This file proves nothing. Its claim may still be true: ask for the certificate as it was written."];
+    `This file proves nothing here. Its claim may still be true: ${other
+      ? `${other} Check it with version ${both[0]}.` : "ask for the certificate as it was written."}`];
   return ["unchecked", "Could not be checked here.", {
     valid: "The trusted checker came to the limits of this browser. The independent one confirms the certificate.",
     invalid: `The trusted checker came to the limits of this browser. The independent one refuses the certificate: ${fault(independent)}`,
@@ -210,7 +219,7 @@ const show = () => {
   write($("word"), word);
   write($("sentence"), sentence);
   write($("meaning"), meaning);
-  fill("answers", ...Object.keys(NAMES).map(checker => {
+  fill("answers", ...Object.keys(NAMES).filter(checker => answers[checker]).map(checker => {
     const row = document.createElement("tr"), found = answers[checker];
     row.dataset.status = found.status;
     row.append(element("th", NAMES[checker], { scope: "row" }), element("td", resultOf(found)),
@@ -265,7 +274,7 @@ $("file").addEventListener("change", () => take($("file").files[0]));
 $("cancel").addEventListener("click", cancel);
 addEventListener("keydown", event => { if (event.key === "Escape") cancel(); });
 
-fill("parts", ...pairsOf(manifest.parts.map(part => [part.name, `${part.licence}; source: ${part.source}; sha256 ${part.sha256}`])));
+fill("parts", ...pairsOf([...manifest.parts, ...manifest.shown].map(part => [part.name, `${part.licence}; source: ${part.source}; sha256 ${part.sha256}`])));
 $("licences").append(...Object.entries(manifest.licences).flatMap(([name, text]) => {
   const box = document.createElement("details"), whole = element("pre", "", { tabindex: "0" });
   whole.textContent = text;

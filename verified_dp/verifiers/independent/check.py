@@ -82,7 +82,7 @@ def verify(data: bytes, max_seconds: float | None = None,
 def _check(document: Document, progress: Callable[[int, int], object]) -> Check:
     claim, run = read_claim(document["claim"]), read_input(document["input"])
     with precision(256):
-        pairs, tight, losses = read_pairs(run)
+        pairs, tight, losses = read_pairs(run, document["pairs"])
     check_equal(document["pairs"], pairs, "pairs", "not the pairs of the input")
     check_equal(document["assumptions"], assumptions(run), "assumptions", "not what the input takes for granted")
     found = document["evaluations"]

@@ -141,14 +141,10 @@ def _text_size(value: Any) -> int:
     return sum(map(_text_size, inner))
 
 
-NOT_COVERED = ("partition-selection",)
-"""Kinds that exist and that this checker does not know."""
-
-
 def _step(entry: Any, path: str) -> tuple[Mechanism, int]:
     kind = entry.get("kind") if type(entry) is dict else None
-    if type(kind) is str and (kind in NOT_COVERED or "selection" in entry):
-        raise TooMuch(f"{path}: selections ({kind if kind in NOT_COVERED else 'selection'}) are not covered here")
+    if type(kind) is str and "selection" in entry:
+        raise TooMuch(f"{path}: the best of several runs (selection) is not covered here")
     if type(kind) is not str or kind not in (*KINDS, "composition"):
         raise Invalid(f"{path}.kind", "not a kind for which anything can be certified")
     sampled = ("sampling",) if "sampling" in entry or kind == "composition" else ()
@@ -197,6 +193,12 @@ def _check_step(step: Mechanism, path: str) -> None:
 
     if step.kind == "sparse-vector" and (step.get("threshold_scale") is None) == (step.get("threshold_sigma") is None):
         raise Invalid(path, "must have threshold_scale or threshold_sigma")
+    if step.kind == "partition-selection" and (step.get("sigma") is None) == (step.get("scale") is None):
+        raise Invalid(path, "must have sigma or scale")
+    if step.kind == "gnmax-votes" and (step.get("threshold") is None) != (step.get("threshold_sigma") is None):
+        raise Invalid(path, "must have threshold and threshold_sigma, or none")
+    if step.kind == "gnmax-votes" and len(step.get("votes")) < 2:
+        raise Invalid(f"{path}.votes", "must be the counts of at least 2 classes")
     if step.kind == "matrix-gaussian":
         column, terms = step.get("column"), step.times() * min(len(step.get("column")), step.get("rounds"))
         if not column[0] or any(later > earlier for earlier, later in pairwise(column)) or terms > MAX_TERMS:
@@ -338,9 +340,14 @@ KINDS: dict[str, dict[str, Callable[[Any, str], Value]]] = {
     "noisy-max": {"scale": _positive, "sensitivity": _positive, "monotone": _true, "selected": _several},
     "sparse-vector": {"threshold_scale": _positive, "query_scale": _positive, "answers": _count,
                       "sensitivity": _positive, "monotone": _true, "threshold_sigma": _positive},
+    "partition-selection": {"threshold": _non_negative, "partitions": _count, "sigma": _positive, "scale": _positive},
+    "gnmax": {"sigma": _positive, "threshold_sigma": _positive},
+    "gnmax-votes": {"sigma": _positive, "votes": _list, "threshold": _non_negative, "threshold_sigma": _positive},
 }
 OPTIONAL = (*((kind, key) for kind in ("noisy-max", "sparse-vector")
               for key in ("monotone", "selected", "threshold_scale", "threshold_sigma")), ("zcdp", "xi"),
+            *(("partition-selection", key) for key in ("sigma", "scale")), ("gnmax", "threshold_sigma"),
+            ("gnmax-votes", "threshold"), ("gnmax-votes", "threshold_sigma"),
             ("matrix-gaussian", "separation"), ("matrix-gaussian", "participations"))
 SAMPLED = ("gaussian", "laplace", "discrete-laplace", "discrete-gaussian", "finite", "approximate-dp", "gaussian-dp",
            "mixture-of-gaussians", "exponential", "laplace-vector", "discrete-laplace-vector")

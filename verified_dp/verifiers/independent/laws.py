@@ -27,17 +27,20 @@ from .balls import (
     exp,
     expm1,
     larger,
+    largest,
     log,
     log1p,
     normal_tail,
     pi,
     precision,
+    remembered,
     scaled_by,
     sinh,
     smaller,
     sqrt,
     tick,
     times,
+    total,
 )
 from .document import TooMuch, fraction_text
 
@@ -629,6 +632,83 @@ class ZCDPLoss(Law):
 
 
 @dataclass(frozen=True)
+class NoisyVotesLoss(Law):
+    """One noisy vote from its counts, both directions; gaps to the first class, excess over the threshold (T233)."""
+
+    sigma: Fraction
+    gaps: tuple[Fraction, ...]
+    excess: Fraction | None = None
+    threshold_sigma: Fraction | None = None
+    order: str = "symmetric"
+
+    def moment(self, exponent: Ball) -> Ball:
+        vote = self._vote(exponent)
+        if self.excess is None or self.threshold_sigma is None:
+            return vote
+        here, *beside = ((normal_tail(-x), normal_tail(x)) for x in (
+            ball((self.excess + move) / self.threshold_sigma) for move in (0, 1, -1)))
+        found = Ball(0)
+        for one, other in (pair for there in beside for pair in ((here, there), (there, here))):
+            yes, no = (p * exp(exponent * log(p / q)) for p, q in zip(one, other, strict=True))
+            found = larger(found, yes * vote + no)
+        return found
+
+    def entropy(self) -> Ball:
+        """At least E[L]."""
+        return smaller(log(self.moment(Ball(1))), log(self.moment(ball(Fraction(1, 8)))) * 8)
+
+    def _vote(self, exponent: Ball) -> Ball:
+        """The least bound that holds for a vote that leaves the first class, comes to it, or does neither."""
+        plain = exp(exponent * (exponent + 1) / self.sigma**2)
+        found = Ball(1)
+        for back in (False, True):
+            terms = self._terms(exponent, back)
+            for (common, singles), away in zip(_VOTES, self._away()[back], strict=False):
+                if away is None:
+                    return plain
+                more = self._sum(terms, common, singles)
+                found = larger(found, exp(-exponent * log1p(-away)) - exponent * away + more)
+        return smaller(plain, found)
+
+    @remembered
+    def _away(self) -> list[list[Ball | None]]:
+        """By how much the chance of the first class may change, relatively; None where that is not below 1."""
+        found: list[list[Ball | None]] = [[], []]
+        for back in (False, True):
+            lost = {(gap, step): self._tails()[gap + step * back] for gap in self.gaps for step in range(-2, 3)}
+            squares = self._terms(Ball(-2), back)
+            for common, singles in _VOTES[: 3 if len(self.gaps) > 1 else 2]:
+                chance, square = self._sum(lost, common, singles), self._sum(squares, common, singles)
+                away = sqrt(chance * larger(square, 0)) / (1 - chance) if chance < 1 else Ball(1)
+                found[back].append(away if away < 1 else None)
+        return found
+
+    def _sum(self, values: dict[tuple[Fraction, int], Ball], common: int, singles: tuple[int, ...]) -> Ball:
+        most = [largest(values[gap, step] - values[gap, common] for gap in self.gaps) for step in singles]
+        return total([*(values[gap, common] for gap in self.gaps), *most]).upper()
+
+    def _terms(self, power: Ball, back: bool) -> dict[tuple[Fraction, int], Ball]:
+        """E[phi(e^u); B] for every gap and change."""
+        plain, found = exp(power * (power + 1) / self.sigma**2), {}
+        for gap in self.gaps:
+            for step in range(-2, 3):
+                start, move = (gap + step, -step) if back else (gap, step)
+                if (gap, step) not in found:
+                    tilted = plain * normal_tail((start - power * move) / (sqrt(Ball(2)) * self.sigma))
+                    found[gap, step] = tilted - (power + 1) * self._tails()[start] + power * self._tails()[start + move]
+        return found
+
+    @remembered
+    def _tails(self) -> dict[Fraction, Ball]:
+        places = {gap + step for gap in self.gaps for step in range(-2, 3)}
+        return {x: normal_tail(ball(x / self.sigma) / sqrt(Ball(2))) for x in places}
+
+
+_VOTES = ((-1, (-2,)), (1, (2,)), (0, (1, -1)))
+"""What all gaps change by, and what one or two of them do instead."""
+
+
+@dataclass(frozen=True)
 class RenyiLoss(Law):
     """log E[e^{l L}] is at most the polyline from (0, 0) through the corners (l, f) (T66)."""
 
@@ -663,4 +743,4 @@ def _slope(start: tuple[Fraction, Fraction], end: tuple[Fraction, Fraction]) -> 
     return up / along
 
 
-ONLY_MOMENTS = (ZCDPLoss, RenyiLoss)
+ONLY_MOMENTS = (ZCDPLoss, RenyiLoss, NoisyVotesLoss)

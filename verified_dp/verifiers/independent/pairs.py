@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from .atoms import (
     by_ratio,
     finite_product,
 )
-from .balls import precision
+from .balls import ball, exp, expm1, larger, log1p, normal_tail, precision
 from .clones import CloneLoss, CloneOddsLoss
 from .document import Document, Invalid, TooMuch
 from .document import fraction_text as shown
@@ -29,6 +30,7 @@ from .laws import (
     Component,
     FixedBatchLoss,
     LaplaceLoss,
+    NoisyVotesLoss,
     RandomAllocationLoss,
     RenyiLoss,
     SampledGaussianLoss,
@@ -83,6 +85,8 @@ class Setting:
     order: str
     relation: str
     records: int = 1
+    stated: str = ""
+    """The texts of the certificate's pairs: a chance that is rounded up is taken from there, and checked."""
 
     @property
     def zero_out(self) -> tuple[str, ...]:
@@ -102,10 +106,10 @@ def refuse(what: str) -> NoReturn:
     raise Invalid("input", f"no theorem covers {what}")
 
 
-def read_pairs(run: Input) -> tuple[list[Document], bool, dict[str, ComposedLoss]]:
+def read_pairs(run: Input, stated: Any = "") -> tuple[list[Document], bool, dict[str, ComposedLoss]]:
     """(the list `pairs`, whether all are tight, the loss of every order)."""
     merged_steps = merged(run.steps)
-    steps = {order: list(_all_steps(merged_steps, Setting(order, run.relation, run.group_size)))
+    steps = {order: list(_all_steps(merged_steps, Setting(order, run.relation, run.group_size, str(stated))))
              for order in ORDERS[run.relation]}
     records: list[Document] = []
     for step in (step for found in steps.values() for step, _ in found):
@@ -117,7 +121,9 @@ def read_pairs(run: Input) -> tuple[list[Document], bool, dict[str, ComposedLoss
 
 def _all_steps(steps: Sequence[tuple[Mechanism, int]], setting: Setting) -> Iterator[tuple[Step, int]]:
     for step, count in steps:
-        if step.sampling is None or step.sampling.scheme != "random-allocation":
+        if step.kind == "partition-selection":
+            yield from ((found, count) for found in _partitions(step, setting))
+        elif step.sampling is None or step.sampling.scheme != "random-allocation":
             yield step_of(step, setting), count
         else:
             yield from _allocated(step, step.sampling, count, setting)
@@ -349,6 +355,51 @@ def _sparse_vector(step: Mechanism, setting: Setting) -> Step:
     return _pure(epsilon, "T211-sparse-vector", setting)
 
 
+def _partitions(step: Mechanism, setting: Setting) -> Iterator[Step]:
+    """As many counts as a record may be in, moved by 1; and whether one of its own partitions is released (T212)."""
+    if not setting.is_plain or setting.relation == "zero-out":
+        refuse("noisy partitions but of one record more or less")
+    k, word = step.get("partitions"), "coordinates" if step.get("partitions") > 1 else "coordinate"
+    excess, theorem = step.number("threshold") - 1, "T212-partition-selection"
+    if step.get("sigma") is not None:
+        s = step.number("sigma")
+        yield setting.pair(f"N(1, ({shown(s)})^2), {k} {word}", f"N(0, ({shown(s)})^2), {k} {word}", theorem,
+                           tight=False, shift_squared=k / s**2)
+        beyond = normal_tail(ball(excess / s))
+    else:
+        ratio = 1 / step.number("scale")
+        yield setting.pair(f"Laplace({shown(ratio)}, 1), {k} {word}", f"Laplace(0, 1), {k} {word}", theorem,
+                           tight=False, law=LaplaceLoss(ratio), copies=k)
+        half = exp(ball(-abs(excess) * ratio)).shifted(-1)
+        beyond = half if excess >= 0 else 1 - half
+    chance = larger(-expm1(log1p(-beyond) * k), Fraction(1, 2**4096))
+    texts = re.findall(r"\(1 - d, d\), d = ([0-9]{1,2000}/[0-9]{1,2000})'", setting.stated)
+    stated = [Fraction(text) for text in texts if int(text.partition("/")[2])]
+    d = next((d for d in stated if d < 1 and chance <= d and d <= chance * (1 + Fraction(1, 2**50))), None)
+    if d is None:
+        raise Invalid("pairs", "states no chance of a new partition that is above the least one, and close to it")
+    yield setting.pair(f"(1 - d, d), d = {shown(d)}", "(1, 0)", theorem, tight=False,
+                       law=FiniteLoss(((1 - d, Fraction(1)), (d, Fraction(0))), "remove").in_order(setting.order))
+
+
+def _gnmax(step: Mechanism, setting: Setting) -> Step:
+    """Two counts move by 1, the largest by at most 1."""
+    other = step.get("threshold_sigma")
+    squared = 2 / step.number("sigma") ** 2 + (1 / other**2 if other else 0)
+    root = Fraction(isqrt(squared.numerator), isqrt(squared.denominator))
+    text = shown(root) if root**2 == squared else f"sqrt({shown(squared)})"
+    return setting.pair(f"N({text}, 1)", "N(0, 1)", "T233-noisy-votes", tight=False, shift_squared=squared)
+
+
+def _gnmax_votes(step: Mechanism, setting: Setting) -> Step:
+    counts = sorted(step.get("votes"), reverse=True)
+    excess = None if step.get("threshold") is None else counts[0] - step.number("threshold")
+    gaps = tuple(counts[0] - count for count in counts[1:])
+    return Step(setting.order, f"the noisy vote of the counts {', '.join(map(shown, step.get('votes')))}",
+                "that of counts with one vote moved, or the other way", ("T233-noisy-votes",), False,
+                NoisyVotesLoss(step.number("sigma"), gaps, excess, step.get("threshold_sigma")))
+
+
 def _pure(epsilon: Fraction, theorem: str, setting: Setting) -> Step:
     stated = Mechanism("approximate-dp", (("epsilon", epsilon), ("delta", Fraction(0))))
     found = _approximate_dp(stated, setting)
@@ -362,7 +413,7 @@ _PLAIN: dict[str, Callable[[Mechanism, Setting], Step]] = {
     "zcdp": _zcdp, "renyi": _renyi, "laplace-vector": _by_norm, "discrete-laplace-vector": _by_norm,
     "discrete-gaussian-vector": _discrete_gaussian_vector, "tree-aggregation": _tree, "matrix-gaussian": _matrix,
     "shuffled-local": _shuffled_local, "noisy-max": _noisy_max,
-    "sparse-vector": _sparse_vector}
+    "sparse-vector": _sparse_vector, "gnmax": _gnmax, "gnmax-votes": _gnmax_votes}
 
 # ---------- groups ----------
 

@@ -17,8 +17,9 @@ def assumptions(run: Input) -> list[str]:
              (sum(bool(step.sampling and step.sampling.fixed) for step, _ in run.steps) > 1, _KEPT),
              (bool(schemes & _counted(run.relation)), _records(run.relation)),
              (multiplier, _CLIPPING), (sigma, _SENSITIVITY), (bool(gaussians), _NOISE),
-             *((True, _KINDS[kind][1]) for kind in kinds),
-             *((True, words) for words in dict.fromkeys(_MORE[key] for step in bare for key in _MORE if step.get(key))),
+             *((True, words) for kind in kinds for words in _KINDS[kind][1:]),
+             *((True, words) for words in dict.fromkeys(
+                 text for step in bare for key, text in _MORE.items() if step.get(key) and text.startswith(step.kind))),
              (True, _RELEASED), (True, _PARAMETERS), (True, _REALS)]
     return [words for applies, words in holds if applies]
 
@@ -158,6 +159,11 @@ _MORE = {
         "sparse-vector: where threshold_sigma is stated, the threshold's noise is Gaussian of that standard deviation "
         "instead",
 }
+_VOTES = (
+    "every teacher has one vote, and every record is seen by one teacher; independent Gaussian noise of standard "
+    "deviation sigma is added to every count, and the class with the largest sum is released, never a count; where "
+    "threshold_sigma is stated, the largest count is first compared with the threshold, after Gaussian noise of that "
+    "standard deviation, independent of all other noise, and below it only that is released")
 _KINDS = {
     "laplace-vector": (
         "laplace-vector: a vector, which neighbours change by at most the stated sensitivity in L1 norm",
@@ -252,5 +258,21 @@ _KINDS = {
         "noise of query_scale to every query; only whether a noisy query reaches the noisy threshold is "
         "released, never its value, and all ends after `answers` queries that do; where `monotone`, no "
         "two queries change in opposite directions between neighbours of this relation",
+    ),
+    "partition-selection": (
+        "partition-selection: one record adds between 0 and 1 to the counts of at most `partitions` partitions",
+        "partition-selection: a partition that no record is in is never released; fresh noise of the stated law is "
+        "added to every other count, and count and name are released where the sum exceeds the threshold",
+    ),
+    "gnmax": (
+        "gnmax: the vote of one teacher changes between neighbours of this relation, from one class to another",
+        f"gnmax: {_VOTES}",
+    ),
+    "gnmax-votes": (
+        "gnmax-votes: no guarantee of differential privacy, but of the data with these votes: between them and a "
+        "neighbour of this relation the vote of one teacher changes, from one class to another",
+        f"gnmax-votes: {_VOTES}",
+        "gnmax-votes: the data set is one with these votes, and questions do not depend on answers; what is said "
+        "depends on the data, and tells about the votes where it is published",
     ),
 }

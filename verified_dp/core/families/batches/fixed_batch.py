@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
+from verified_dp.core.engines.two_steps import Ramp
 from verified_dp.core.families.gaussian.single_step import enclose_sampled_density, enclose_single_remove
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.law import SameInEveryOrder, Unbounded
@@ -27,6 +28,12 @@ class FixedBatchLoss(SameInEveryOrder, Unbounded):
     probability: Fraction
     noise_multiplier: Fraction
     order: str = "symmetric"
+
+    @property
+    @proved_by("T227-two-steps")
+    def ramps(self) -> tuple[Ramp, ...]:
+        """Its loss, for two steps."""
+        return (Ramp(self.probability, self.noise_multiplier / 2, "remove", is_mirrored=True),)
 
     @proved_by("T52-without-replacement", "T14-single-step")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:

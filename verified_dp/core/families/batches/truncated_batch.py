@@ -8,7 +8,9 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from verified_dp.core.engines.mixture_lines import MixtureLines
+from verified_dp.core.engines.two_steps import Ramp
 from verified_dp.core.families.batches.fixed_batch import FixedBatchLoss
+from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
 from verified_dp.core.kernel.balls import BOUND_BITS, ball, binomial_mass, integer_above, kept, upper_dyadic
 from verified_dp.core.kernel.law import Law, PlainLaw
 from verified_dp.core.kernel.theorems import proved_by
@@ -38,6 +40,13 @@ class TruncatedBatchLoss(PlainLaw):
         if isinstance(self.free, MixtureLines) and isinstance(self.full, MixtureLines | FixedBatchLoss):
             return self.free, self.full
         return ()
+
+    @property
+    @proved_by("T227-two-steps")
+    def ramps(self) -> tuple[Ramp, ...]:
+        """The losses of both, for two steps, where the second is mirrored; else none."""
+        mirrored = isinstance(self.full, FixedBatchLoss) and isinstance(self.free, SampledGaussianLoss)
+        return (*self.free.ramps, *self.full.ramps) if mirrored else ()  # type: ignore[attr-defined]
 
     @property
     def least_count(self) -> int:

@@ -102,11 +102,12 @@ def enclose_pairs(outcomes: Sequence[tuple[int, Outcome]], count: int,
     return [(ours[n], others[count - n]) for n in range(least, most + 1)]
 
 
-def _product(first: list[Item], second: list[Item]) -> list[Item]:
+def _product(first: list[Item], second: list[Item], between: Callable[[], None]) -> list[Item]:
     """Places add, masses multiply."""
     if second is _UNIT:
         return first
-    return second if first is _UNIT else [(x + y, p * r, q * s) for x, p, q in first for y, r, s in second]
+    return second if first is _UNIT else [(x + y, p * r, q * s) for x, p, q in paced(first, between)
+                                          for y, r, s in second]
 
 
 def _columns(items: list[Item]) -> Columns:
@@ -174,7 +175,7 @@ class HalvesWitness:
             for (law, count), windows in zip(loss.parts, self.windows, strict=True):
                 outcomes, error = prepare_outcomes(law, windows, scale)
                 gap, ways = gap + count * error, ways * arb(count + 1).gamma()
-                pairs = [(_product(a, c), _product(b, d)) for a, b in pairs
+                pairs = [(_product(a, c, between), _product(b, d, between)) for a, b in pairs
                          for c, d in enclose_pairs(outcomes, count, between)]
             infinity = loss.enclose_infinity_mass()
             halves = [(_columns(first), Ladder.of(second)) for first, second in paced(pairs, between)]

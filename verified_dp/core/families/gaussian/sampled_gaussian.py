@@ -13,6 +13,7 @@ from typing import ClassVar
 from flint import arb
 
 from verified_dp.core.engines.mixture_lines import MixtureLines, Place, mirrored
+from verified_dp.core.engines.two_steps import Ramp
 from verified_dp.core.families.gaussian.single_step import SINGLE_STEP, StepValue, enclose_sampled_density
 from verified_dp.core.kernel.balls import ball, binomial_mass, integer_below, kept, upper_end
 from verified_dp.core.kernel.composition import Mixture
@@ -96,6 +97,12 @@ class SampledGaussianLoss(MixtureLines, PlainLaw):
     def in_order(self, order: str) -> "SampledGaussianLoss":
         """The same step in another order."""
         return replace(self, order=order)
+
+    @property
+    @proved_by("T227-two-steps")
+    def ramps(self) -> tuple[Ramp, ...]:
+        """Its loss, for two steps."""
+        return (Ramp(self.sampling_probability, self.noise_multiplier, self.order),)
 
     @proved_by("T14-single-step")
     def enclose_hockey_stick(self, epsilon: arb) -> arb:

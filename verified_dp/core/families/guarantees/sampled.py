@@ -17,7 +17,7 @@ from flint import arb
 from verified_dp.core.engines.moment import bound_log_moments
 from verified_dp.core.families.guarantees.renyi import MomentBound
 from verified_dp.core.families.sampling.steps import Setting, mixed_pair
-from verified_dp.core.kernel.balls import ball, binomial_mass, kept, smallest, upper_end
+from verified_dp.core.kernel.balls import ball, binomial_mass, kept, least_upper, upper_end
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.errors import Unsupported
 from verified_dp.core.kernel.losses import compose_steps
@@ -56,19 +56,19 @@ class SampledMomentsLoss(MomentBound):
             return plain
         share, n = exponent - low, int(low)
         ends = [bound_at(self.one, self.probability, n) if n else arb(0), bound_at(self.one, self.probability, n + 1)]
-        return smallest([plain, upper_end(ends[0] + share * (ends[1] - ends[0]))])
+        return least_upper([plain, ends[0] + share * (ends[1] - ends[0])])
 
     @proved_by("T217-sampled-moments")
     def _add(self, exponent: arb) -> arb:
         q = ball(self.probability)
         spread = bound_of(self.one, arb(1)).expm1()
         curved = exponent * (exponent + 1) / 2 * q * q * spread * (-(exponent + 2) * (-q).log1p()).exp()
-        return smallest([upper_end(curved.log1p()), _mixed(self.probability, bound_of(self.other, exponent))])
+        return least_upper([curved.log1p(), _mixed(self.probability, bound_of(self.other, exponent))])
 
     @proved_by("T217-sampled-moments")
     def bound_relative_entropy(self) -> arb:
         """E[L] is at most every D_{1+l} = K(l) / l."""
-        return smallest([upper_end(self.bound_log_moment(ball(t)) / ball(t)) for t in (Fraction(1, 8), Fraction(1))])
+        return least_upper([self.bound_log_moment(ball(t)) / ball(t) for t in (Fraction(1, 8), Fraction(1))])
 
     def value_work(self, prec: int) -> int:
         """Of as many moments of the step as the sum has terms."""

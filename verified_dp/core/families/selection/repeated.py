@@ -16,7 +16,7 @@ from flint import acb, arb
 
 from verified_dp.core.engines.moment import bound_log_moments
 from verified_dp.core.families.guarantees.renyi import MomentBound
-from verified_dp.core.kernel.balls import ball, kept, largest, lower_end, smallest, upper_end
+from verified_dp.core.kernel.balls import ball, kept, largest, least_upper, lower_end, upper_end
 from verified_dp.core.kernel.bounds import bound_chernoff_factor
 from verified_dp.core.kernel.composed import ComposedLoss
 from verified_dp.core.kernel.theorems import proved_by
@@ -45,14 +45,14 @@ class SelectedLoss(MomentBound):
     def bound_log_moment(self, exponent: arb) -> arb:
         """The least of l K(l t) / (l t), t >= 1, for K is convex and K(0) = 0; the larger of both directions."""
         pairs = ((self.one, self.other), (self.other, self.one))[:1 if self.one.equals_in_law(self.other) else 2]
-        found = [smallest([self._bound_directed(*pair, exponent * ball(t)) / ball(t) for t in _LARGER])
+        found = [least_upper([self._bound_directed(*pair, exponent * ball(t)) / ball(t) for t in _LARGER])
                  for pair in pairs]
         return upper_end(largest(found)).max(arb(0))
 
     @proved_by("T213-private-selection")
     def bound_relative_entropy(self) -> arb:
         """E[L] is at most every D_{1+l} = K(l) / l."""
-        return upper_end(smallest([self.bound_log_moment(ball(t)) / ball(t) for t in (Fraction(1, 8), Fraction(1))]))
+        return least_upper([self.bound_log_moment(ball(t)) / ball(t) for t in (Fraction(1, 8), Fraction(1))])
 
     def value_work(self, prec: int) -> int:
         """Of the moments of one run at all the powers in both directions."""
@@ -100,11 +100,10 @@ def bound_tail(loss: ComposedLoss, epsilon: arb) -> arb:
     """Bound H_{e^eps}, eps >= 0: by the law itself where it is one, and by the best of some moments."""
     found = [arb(1)]
     if len(loss.laws) == 1 and loss.laws[0][1] == 1 and not loss.only_moments:
-        found.append(upper_end(loss.enclose_alone(epsilon)))
+        found.append(loss.enclose_alone(epsilon))
     else:
-        found += [upper_end(bound_chernoff_factor(ball(t)) * (_bound_power(loss, t) - ball(t) * epsilon).exp())
-                  for t in _POWERS]
-    return smallest(found)
+        found += [bound_chernoff_factor(ball(t)) * (_bound_power(loss, t) - ball(t) * epsilon).exp() for t in _POWERS]
+    return least_upper(found)
 
 
 @kept(64)
@@ -122,7 +121,7 @@ def bound_ratio(loss: ComposedLoss, mean: Fraction, shape: Fraction) -> arb:
             size = 1 / ball(t)
             found.append((size.exp() + (1 - low) / low * bound_tail(loss, size)).log())
     end = loss.enclose_largest_loss()
-    return upper_end(ball(1 + shape) * smallest([upper_end(x) for x in (found if end is None else [*found, end])]))
+    return upper_end(ball(1 + shape) * least_upper(found if end is None else [*found, end]))
 
 
 @proved_by("T213-private-selection")

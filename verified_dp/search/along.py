@@ -1,0 +1,182 @@
+"""delta at many eps from one evaluation: a product of its terms with the exponentials of all eps (T225).
+
+A contour's sum is a sum of exponentials in eps, and so are the bounds of its errors: these are computed at the ends of
+short runs of eps, between which they are convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from itertools import pairwise
+from typing import Any
+
+from flint import acb, acb_mat, arb, ctx
+
+from verified_dp.core.engines.contour import LineValues
+from verified_dp.core.engines.rays import RaysValues, RayValues, bound_gauss
+from verified_dp.core.kernel.balls import BOUND_BITS, all_powers, ball, largest, lower_end, upper_end
+from verified_dp.core.kernel.bounds import Bounds
+from verified_dp.core.kernel.theorems import proved_by
+
+_REACH = 2.0
+"""A run of eps is so short that no bound of an error falls by more than a factor e^_REACH along it."""
+
+Term = tuple[arb, int]
+"""(s, j): the function s e^{-x_j eps}, s >= 0."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Bounds by source: sums of largest ones of exponentials with these rates x_j.
+
+    above_only: sources by which the sum may exceed delta, and not fall below it.
+    """
+
+    rates: list[arb]
+    sources: dict[str, list[list[Term]]]
+    above_only: frozenset[str] = frozenset()
+
+    @proved_by("T225-along")
+    def bound(self, epsilon: arb) -> dict[str, arb]:
+        """Bound each source at eps."""
+        falls = [(-rate * epsilon).exp() for rate in self.rates]
+        return {name: upper_end(sum((largest([size * falls[j] for size, j in group]) for group in groups), arb(0)))
+                for name, groups in self.sources.items()}
+
+
+@singledispatch
+def enclose_along(values: Any, epsilons: Sequence[Fraction]) -> list[Bounds]:
+    """Enclose delta at each of these growing eps; one by one where no better way is known.
+
+    Raises: ValueError where they do not grow.
+    """
+    return [values.delta(epsilon) for epsilon in epsilons]
+
+
+@enclose_along.register
+@proved_by("T225-along", "T157-known-aliases")
+def _along_line(values: LineValues, epsilons: Sequence[Fraction]) -> list[Bounds]:
+    """Of a line (T192): one product for the sums at all eps."""
+    with ctx.workprec(values.witness.prec):
+        (tilt, step, scale), at = values.scales, [ball(epsilon) for epsilon in epsilons]
+        sums = turned_sums(values.pieces, [acb(0, -(step * x)).exp() for x in at])
+        totals = [(-(tilt * x)).exp() * scale * one.real for x, one in zip(at, sums, strict=True)]
+        if values.witness.left < 0:
+            one, power = values.known_factors
+            totals = [total - one + power * x.exp() for total, x in zip(totals, at, strict=True)]
+        beside = values.infinity_mass + values.lost_mass
+        totals = [total + beside for total in totals]
+    return _with_errors(totals, epsilons, errors_of_line(values), lower_end(values.infinity_mass))
+
+
+@enclose_along.register
+@proved_by("T225-along")
+def _along_rays(values: RaysValues, epsilons: Sequence[Fraction]) -> list[Bounds]:
+    """Of both rays (T187): one product for each of their levels."""
+    with ctx.workprec(values.witness.prec):
+        at = [ball(epsilon) for epsilon in epsilons]
+        totals = [sum(both, acb(0)).imag / arb.pi() for both in zip(*(_ray_sums(ray, at) for ray in values.rays),
+                                                                    strict=True)]
+    return _with_errors(totals, epsilons, errors_of_rays(values), arb(0))
+
+
+@proved_by("T225-along")
+def turned_sums(rows: acb_mat, turns: Sequence[acb]) -> list[acb]:
+    """Enclose sum_m term_m turn^m for each turn, |turn| = 1, where `rows` are the cut terms."""
+    babies = all_powers(turns, rows.ncols())
+    giants = all_powers([baby * turn for baby, turn in zip(babies[-1], turns, strict=True)], rows.nrows())
+    return _contract((rows * acb_mat(babies)).tolist(), giants)
+
+
+@proved_by("T225-along")
+def _contract(rows: Sequence[Sequence[acb]], others: Sequence[Sequence[acb]]) -> list[acb]:
+    """Enclose the sums over i of row_ij other_ij, for each j."""
+    total = [x * y for x, y in zip(rows[0], others[0], strict=True)]
+    for row, other in zip(rows[1:], others[1:], strict=True):
+        total = [size + x * y for size, x, y in zip(total, row, other, strict=True)]
+    return total
+
+
+@proved_by("T225-along")
+def _ray_sums(ray: RayValues, at: Sequence[arb]) -> list[acb]:
+    """Enclose the sums of a ray's terms times e^{-z eps}: a level's offsets are twice the last one's."""
+    phases, total = [[(-offset * x).exp() for x in at] for offset in ray.offsets], [acb(0)] * len(at)
+    for n, level in enumerate(ray.levels):
+        phases = [[phase * phase for phase in row] for row in phases] if n else phases
+        first, stride = level.middles[0], level.ends[1] - level.ends[0]
+        leaps = all_powers([(-(stride * x) / len(level.middles)).exp() for x in at], len(level.middles))
+        starts = [(-first * x).exp() for x in at]
+        if len(level.middles) > len(phases):
+            middles = [[start * leap for start, leap in zip(starts, row, strict=True)] for row in leaps]
+            sums = _contract((level.terms.transpose() * acb_mat(middles)).tolist(), phases)
+        else:
+            found = _contract((level.terms * acb_mat(phases)).tolist(), leaps)
+            sums = [start * one for start, one in zip(starts, found, strict=True)]
+        total = [x + y for x, y in zip(total, sums, strict=True)]
+    return total
+
+
+@proved_by("T225-along", "T04-alias-bounds", "T05-frequency-truncation")
+def errors_of_line(values: LineValues) -> Errors:
+    """As `LineValues.bound_errors`, before eps is known."""
+    witness, (tilt, _, scale) = values.witness, values.scales
+    with ctx.workprec(BOUND_BITS):
+        right, left = values.alias_factors
+        sizes = {"quadrature": scale * values.quadrature, "node_tail": scale * values.node_tail,
+                 "frequency_tail": values.tail_factor}
+        found = {name: [[(size, 0)]] for name, size in sizes.items() if not size.is_zero()}
+        found["aliasing"] = [[(right, 1)], [(left, 2)]]
+        rates = [+tilt, ball(witness.right), ball(witness.left)]
+        if witness.reaches:
+            found["truncation"], rates = [[(values.lost_mass, 3)]], [*rates, arb(0)]
+    return Errors(rates, found, frozenset({"aliasing", "truncation"}))
+
+
+@proved_by("T225-along", "T17-gauss-legendre")
+def errors_of_rays(values: RaysValues) -> Errors:
+    """As `RaysValues.bound_errors`, before eps is known."""
+    witness = values.witness
+    with ctx.workprec(BOUND_BITS):
+        rates, panels, beyond = [ball(witness.tilt)], list[list[Term]](), list[list[Term]]()
+        for found, ray in zip(values.rays, (witness.low, witness.high), strict=True):
+            for level, stated in zip(found.levels, ray.levels, strict=True):
+                sizes = [bound_gauss(level.ends, [z], [mass], stated.ellipse, ray.points, arb(0)) / arb.pi()
+                         for z, mass in zip(level.corners, level.corner_masses, strict=True)]
+                panels.append([(size, len(rates) + j) for j, size in enumerate(sizes)])
+                rates += [z.real for z in level.corners]
+            beyond.append([(found.beyond / (2 * found.top.abs_lower()), len(rates))])
+            rates.append(found.top.real)
+    return Errors(rates, {"quadrature": [[(values.quadrature, 0)]], "node_tail": [[(values.node_tail, 0)]],
+                          "panels": panels, "frequency_tail": beyond})
+
+
+def _runs(epsilons: Sequence[Fraction], reach: float) -> Iterator[tuple[int, int]]:
+    """(first, behind the last) of runs that are at most so long, about."""
+    first, places = 0, [float(epsilon) for epsilon in epsilons]
+    for i, place in enumerate(places):
+        if place - places[first] > reach:
+            yield first, i
+            first = i
+    yield first, len(places)
+
+
+@proved_by("T225-along", "T33-sum-and-errors")
+def _with_errors(totals: Sequence[arb], epsilons: Sequence[Fraction], errors: Errors, least: arb) -> list[Bounds]:
+    """The bounds at each eps: a run's errors are the larger ones of both its ends."""
+    if any(after < before for before, after in pairwise(epsilons)):
+        raise ValueError("epsilons must grow")
+    found = list[Bounds]()
+    for first, end in _runs(epsilons, _REACH / max(*map(float, errors.rates), 1e-300)) if totals else ():
+        with ctx.workprec(BOUND_BITS):
+            sizes = errors.bound(ball(epsilons[first]))
+            for name, size in errors.bound(ball(epsilons[end - 1])).items() if end - first > 1 else ():
+                sizes[name] = sizes[name].max(size)
+            around = sum((size for name, size in sizes.items() if name not in errors.above_only), arb(0))
+            under = around + sum((sizes[name] for name in errors.above_only if name in sizes), arb(0))
+        budget = {**sizes, "rounding": largest([total.rad() for total in totals[first:end]])}
+        found += [Bounds(lower_end(total - under).max(least).max(arb(0)), upper_end(total + around).min(arb(1)), budget)
+                  for total in totals[first:end]]
+    return found
