@@ -38,11 +38,18 @@ from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.verifiers.formal_steps import GaussianStep, GuaranteeStep, ZCDPSteps, compared, merged, stated_laws
+from verified_dp.verifiers.formal_steps import (
+    MAX_KINDS,
+    GaussianStep,
+    GuaranteeStep,
+    ZCDPSteps,
+    compared,
+    merged,
+    stated_laws,
+)
 
 SIDES = ("above", "below")
 MAX_POINTS = 2**18
-MAX_KINDS = 64
 MAX_INDEX = 2**26
 MAX_BITS = 4096
 MAX_WORK = 2**28

@@ -25,6 +25,8 @@ from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian
 
 DIRECTIONS = ("remove", "add")
+MAX_KINDS = 64
+"""Of steps in a formal part."""
 _SPARE_BITS = 64
 """Beyond those of the masses, in which the program compares."""
 
@@ -260,7 +262,7 @@ def stated_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
     kinds, neighbours = {type(law) for law in found}, (Relation.REMOVE, Relation.ADD, Relation.ADD_OR_REMOVE)
     merged = kinds in ({GaussianLoss}, {SampledGaussianLoss})
     known = kinds <= {OddsLoss, LaplaceLoss} or spec.relation in neighbours
-    return tuple(found.items()) if known and not merged else ()
+    return tuple(found.items()) if known and not merged and len(found) <= MAX_KINDS else ()
 
 
 def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | None:
