@@ -8,7 +8,7 @@
    What is trusted when the program says "accepted": Coq's extraction, these files of directives, zarith, the OCaml
    compiler, and that checker_main.ml prints what `answer` gives. *)
 Require Import String Reals ZArith List Lia Bool.
-From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events Guaranteed.
+From VerifiedDP Require Import Law HockeyStick Kronecker Checker Link Integral SampledGaussian Events Guaranteed Zcdp.
 Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNativeString.
 Import ListNotations.
 Open Scope Z_scope.
@@ -66,17 +66,25 @@ Proof. intros HP HQ HK HD HA Hd Hb n H. apply HS_dp in H. rewrite pow_exact in H
 
 (* ---------- the whole program ---------- *)
 (* For each kind: nothing more (its law is given), or a step that its law must be found above (below): a sampled Gaussian,
-   or above one of which a guarantee is stated. *)
-Inductive stated := Gaussian (g : gaussian_step) | Guarantee (g : guaranteed_step).
-Definition order_of (s : stated) : order := match s with Gaussian g => in_order g | Guarantee g => g_order g end.
+   or above one of which a guarantee is stated.  Steps with bounded Renyi divergences have no law. *)
+Inductive stated := Gaussian (g : gaussian_step) | Guarantee (g : guaranteed_step) | Zcdp (z : zcdp_steps).
+Definition order_of (s : stated) : order :=
+  match s with Gaussian g => in_order g | Guarantee g => g_order g | Zcdp z => z_order z end.
+(* whether a step's law was found above its curve *)
+Definition law_above (s : stated) (h_num h_den B : Z) (v : ilaw) : bool :=
+  match s with
+  | Gaussian g => covers g h_num h_den B v
+  | Guarantee g => covers_guarantee g h_num h_den B v
+  | Zcdp _ => false
+  end.
 Definition same_order (o : option order) (s : stated) : bool :=
   match o, order_of s with Some Remove, Remove | Some Add, Add => true | _, _ => false end.
 Definition found (o : option order) (p : problem) (k : kind) (s : stated) : bool :=
   match direction p with Above => true | Below => false end && same_order o s
-  && match s with Gaussian g => covers g | Guarantee g => covers_guarantee g end (h_num p) (h_den p) (bits p) (step_law k).
+  && law_above s (h_num p) (h_den p) (bits p) (step_law k).
 Definition found_below (o : option order) (p : problem) (k : kind) (s : stated) : bool :=
   match direction p with Above => false | Below => true end && same_order o s
-  && match s with Gaussian g => covers_below g (h_num p) (h_den p) (bits p) (step_law k) | Guarantee _ => false end.
+  && match s with Gaussian g => covers_below g (h_num p) (h_den p) (bits p) (step_law k) | _ => false end.
 Fixpoint all_found (f : kind -> stated -> bool) (ks : list kind) (ss : list (option stated)) : bool :=
   match ks, ss with
   | [], [] => true
@@ -88,22 +96,23 @@ Definition decide (o : option order) (p : problem) (ss : list (option stated)) :
   accept_N p && all_found (found o p) (kinds p) ss.
 Definition decide_below (o : option order) (p : problem) (ss : list (option stated)) : bool :=
   accept_N p && all_found (found_below o p) (kinds p) ss.
-(* With no kinds: one Gaussian step at eps, by one event. *)
+(* With no kinds: one Gaussian step at eps, by one event, or all zCDP steps, by one moment. *)
 Definition decide_event (o : option order) (p : problem) (g : gaussian_step) : bool := same_order o (Gaussian g) && by_event g p.
 Definition judge (o : option order) (p : problem) (ss : list (option stated)) : bool :=
   match kinds p, ss with
   | [], [Some (Gaussian g)] => decide_event o p g
+  | [], [Some (Zcdp z)] => same_order o (Zcdp z) && by_moment z p
   | [], _ => false
   | _, _ => match direction p with Above => decide o p ss | Below => decide_below o p ss end
   end.
 Lemma judge_above o p ss : kinds p <> [] -> direction p = Above -> judge o p ss = decide o p ss.
-Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[]|]]. Qed.
+Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[| |]|]]. Qed.
 Lemma judge_below o p ss : kinds p <> [] -> direction p = Below -> judge o p ss = decide_below o p ss.
-Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[]|]]. Qed.
+Proof. unfold judge. intros N D. rewrite D. destruct (kinds p); [easy|]. now destruct ss as [|[[| |]|]]. Qed.
 Lemma same_order_ok o s : same_order (Some o) s = true -> order_of s = o.
 Proof. unfold same_order. destruct o, (order_of s); auto; discriminate. Qed.
 Lemma found_ok o p k s : found (Some o) p k s = true -> direction p = Above /\ order_of s = o
-  /\ match s with Gaussian g => covers g | Guarantee g => covers_guarantee g end (h_num p) (h_den p) (bits p) (step_law k) = true.
+  /\ law_above s (h_num p) (h_den p) (bits p) (step_law k) = true.
 Proof. unfold found. intros H. apply andb_prop in H as [H C]. apply andb_prop in H as [D O].
   apply same_order_ok in O. destruct (direction p); auto; discriminate. Qed.
 Lemma found_below_ok o p k g : found_below (Some o) p k (Gaussian g) = true -> direction p = Below /\ in_order g = o
@@ -120,8 +129,12 @@ Definition told_step (s : option stated) : string * list Z :=
   | None => ("given"%string, [])
   | Some (Gaussian g) => (match in_order g with Remove => "sampled-remove" | Add => "sampled-add" end%string,
       q_num g :: q_den g :: sigma_num g :: sigma_den g :: precision g :: terms g :: far g :: tests g)
-  | Some (Guarantee g) => (match g_order g with Remove => "guarantee-remove" | Add => "guarantee-add" end%string,
+  | Some (Guarantee g) => (match g_source g, g_order g with
+        | Any, Remove => "guarantee-remove" | Any, Add => "guarantee-add"
+        | Laplace_noise, Remove => "laplace-remove" | Laplace_noise, Add => "laplace-add" end%string,
       [g_q_num g; g_q_den g; g_eps_num g; g_eps_den g; g_delta_num g; g_delta_den g; g_precision g; g_terms g])
+  | Some (Zcdp z) => (match z_order z with Remove => "zcdp-remove" | Add => "zcdp-add" end%string,
+      [rho_num z; rho_den z; xi_num z; xi_den z; l_num z; l_den z; z_precision z; z_terms z])
   end.
 Definition told (o : option order) (p : problem) (ss : list (option stated)) : list (string * list Z) :=
   (match direction p with Above => "above" | Below => "below" end%string, []) :: ("bits"%string, [bits p])
@@ -135,7 +148,7 @@ Proof. destruct k as [c [l m i]], k' as [c' [l' m' i']]. cbn. intros E. injectio
 Lemma told_hint_one t t' : told_hint t = told_hint t' -> t = t'.
 Proof. destruct t, t'. cbn. intros E. injection E. intros; subst; auto. Qed.
 Lemma told_step_one s s' : told_step s = told_step s' -> s = s'.
-Proof. destruct s as [[[[]]|[[]]]|], s' as [[[[]]|[[]]]|]; cbn; intros E; try discriminate; auto; injection E; intros; subst; auto. Qed.
+Proof. destruct s as [[[[]]|[[] []]|[[]]]|], s' as [[[[]]|[[] []]|[[]]]|]; cbn; intros E; try discriminate; auto; injection E; intros; subst; auto. Qed.
 Lemma map_one {T U} (f : T -> U) : (forall x y, f x = f y -> x = y) -> forall l l', map f l = map f l' -> l = l'.
 Proof. intros H. induction l as [|x l IH]; intros [|y l'] E; try discriminate; auto. injection E as E1 E2. f_equal; auto. Qed.
 (* a list of rows of one name, and what comes after them *)

@@ -5,7 +5,8 @@
    that curve (of RandomizedResponse.v, as a function of a = e^eps), and worst_bounds says so of outputs of any kind.
    `guaranteed` is the curve where the step runs on a random batch, for a record removed or added.  `covers_guarantee`
    decides that the law of an integer law is above it: at a grid point a it is at most the largest of
-     delta,  delta + (1-delta) (1-a),  delta + (1-delta) (e^eps - a) / (e^eps + 1). *)
+     delta,  delta + (1-delta) (1-a),  delta + (1-delta) (e^eps - a) / (e^eps + 1).
+   The same for Laplace noise, whose curve is the largest of 0, 1 - a and 1 - sqrt (a e^-r) (lap). *)
 Require Import Reals ZArith List Lra Lia Bool.
 From VerifiedDP Require Import Law HockeyStick RandomizedResponse Kronecker Exponential Checker Link Integral Normal Enclosures SampledGaussian.
 Import ListNotations.
@@ -92,23 +93,110 @@ Proof. intros P0 Q0 P1 Q1 H1 H2 a. destruct (worst_least a) as [W1 [W2 [W3 W4]]]
       * apply upto_int, int_minus; auto. now apply int_scal. Qed.
 End Worst.
 
-Definition guaranteed (o : order) (q e d : R) : R -> R :=
-  match o with Remove => remove_curve q (worst e d) | Add => add_curve q (worst e d) end.
+(* ---------- Laplace noise ---------- *)
+(* the divergence of two Laplace laws r scales apart (Mixed.v) *)
+Definition lap (r a : R) : R := Rmax (Rmax 0 (1 - a)) (1 - sqrt (a * exp (- r))).
+Lemma lap_ge r a : 0 <= lap r a /\ 1 - a <= lap r a /\ 1 - sqrt (a * exp (- r)) <= lap r a.
+Proof. unfold lap. assert (A := Rmax_l (Rmax 0 (1 - a)) (1 - sqrt (a * exp (- r)))). assert (B := Rmax_l 0 (1 - a)). assert (C := Rmax_r 0 (1 - a)).
+  assert (D := Rmax_r (Rmax 0 (1 - a)) (1 - sqrt (a * exp (- r)))). lra. Qed.
+Lemma lap_most r a z : 0 <= z -> 1 - a <= z -> 1 <= z \/ (1 - z) * (1 - z) <= a * exp (- r) -> lap r a <= z.
+Proof. intros H0 H1 H2. unfold lap. repeat apply Rmax_lub; auto. assert (P := sqrt_pos (a * exp (- r))).
+  destruct (Rle_lt_dec 1 z) as [G|G]; [lra|]. destruct H2 as [H2|H2]; [lra|]. apply sqrt_le_1_alt in H2. rewrite sqrt_square in H2; lra. Qed.
+Lemma lap_end r a : 0 <= r -> exp r <= a -> lap r a <= 0.
+Proof. intros Hr H. assert (E1 : 1 <= exp r) by (rewrite <- exp_0; now apply exp_le). assert (X := exp_pos (- r)). apply lap_most; try lra. right.
+  assert (K : exp r * exp (- r) <= a * exp (- r)) by (apply Rmult_le_compat_r; lra). rewrite <- exp_plus, Rplus_opp_r, exp_0 in K. lra. Qed.
+(* Every point of the curve is on a falling line that is nowhere above it. *)
+Definition lined (C : R -> R) := forall x, exists K L, 0 <= K /\ 0 <= L /\ C x = K - L * x /\ forall y, K - L * y <= C y.
+Lemma lined_is_curve C : C 0 <= 1 -> lined C -> is_curve C.
+Proof. intros C0 H. split; [auto|split].
+  - intros a b Hab. destruct (H b) as [K [L [K0 [L0 [E D]]]]]. specialize (D a). assert (L * a <= L * b) by (apply Rmult_le_compat_l; lra). lra.
+  - intros a b x Hab Hx. destruct (H x) as [K [L [K0 [L0 [E D]]]]]. assert (A := D a). assert (B := D b). rewrite E.
+    assert ((b - x) * (K - L * a) <= (b - x) * C a) by (apply Rmult_le_compat_l; lra).
+    assert ((x - a) * (K - L * b) <= (x - a) * C b) by (apply Rmult_le_compat_l; lra). lra. Qed.
+Lemma lined_remove q C : 0 < q <= 1 -> lined C -> lined (remove_curve q C).
+Proof. intros Hq H x. destruct (H ((x - 1 + q) / q)) as [K [L [K0 [L0 [E D]]]]]. exists (q * K + L * (1 - q)), L.
+  assert (LQ : 0 <= L * (1 - q)) by (apply Rmult_le_pos; lra). assert (QK : 0 <= q * K) by (apply Rmult_le_pos; lra).
+  repeat split; auto; [lra|unfold remove_curve; rewrite E; field; lra|]. intros y. specialize (D ((y - 1 + q) / q)). unfold remove_curve.
+  apply (Rmult_le_compat_l q) in D; [|lra]. replace (q * (K - L * ((y - 1 + q) / q))) with (q * K + L * (1 - q) - L * y) in D by (field; lra). exact D. Qed.
+Lemma lined_add q C : 0 < q <= 1 -> (forall x, 0 <= C x) -> lined C -> lined (add_curve q C).
+Proof. intros Hq C0 H x. assert (P : forall y, 0 <= add_curve q C y) by (intros y; unfold add_curve; destruct (Rlt_dec _ _); [apply Rmult_le_pos; [lra|auto]|lra]).
+  unfold add_curve at 1. destruct (Rlt_dec 0 (1 - x * (1 - q))) as [G|G].
+  2:{ exists 0, 0. repeat split; try lra. intros y. specialize (P y). lra. }
+  destruct (H (x * q / (1 - x * (1 - q)))) as [K [L [K0 [L0 [E D]]]]]. exists K, (K * (1 - q) + L * q).
+  assert (KQ : 0 <= K * (1 - q)) by (apply Rmult_le_pos; lra). assert (LQ : 0 <= L * q) by (apply Rmult_le_pos; lra).
+  repeat split; auto; [lra|rewrite E; field; lra|]. intros y. specialize (D (y * q / (1 - y * (1 - q)))). unfold add_curve.
+  destruct (Rlt_dec 0 (1 - y * (1 - q))) as [F|F].
+  - apply (Rmult_le_compat_l (1 - y * (1 - q))) in D; [|lra].
+    replace ((1 - y * (1 - q)) * (K - L * (y * q / (1 - y * (1 - q))))) with (K - (K * (1 - q) + L * q) * y) in D by (field; lra). exact D.
+  - assert (Y : 0 <= y) by (destruct (Rle_lt_dec 0 y); [auto|exfalso; apply F; assert (0 <= - y * (1 - q)) by (apply Rmult_le_pos; lra); lra]).
+    assert (0 <= y * (L * q)) by now apply Rmult_le_pos. assert (K * (1 - y * (1 - q)) <= 0) by nra. lra. Qed.
+Lemma lap_lined r : 0 <= r -> lined (lap r).
+Proof. intros Hr x. set (p := exp (- r)). assert (P0 : 0 < p) by apply exp_pos. assert (P1 : p <= 1) by (unfold p; rewrite <- exp_0; apply exp_le; lra).
+  assert (PE : exp r * p = 1) by (unfold p; rewrite <- exp_plus, Rplus_opp_r; apply exp_0).
+  destruct (Rle_lt_dec x p) as [G|G].
+  - exists 1, 1. repeat split; try lra.
+    + apply Rle_antisym; [|assert (K := lap_ge r x); lra]. unfold lap. fold p. repeat apply Rmax_lub; try lra.
+      destruct (Rle_lt_dec x 0) as [Z|Z]; [rewrite sqrt_neg_0 by nra; lra|].
+      assert (S : sqrt (x * x) <= sqrt (x * p)) by (apply sqrt_le_1_alt; apply Rmult_le_compat_l; lra). rewrite sqrt_square in S; lra.
+    + intros y. assert (K := lap_ge r y). lra.
+  - destruct (Rle_lt_dec (exp r) x) as [F|F].
+    + exists 0, 0. repeat split; try lra.
+      * assert (K := lap_ge r x). assert (L := lap_end r x Hr F). lra.
+      * intros y. assert (K := lap_ge r y). lra.
+    + assert (XP : 0 < x * p) by (apply Rmult_lt_0_compat; lra). set (s := sqrt (x * p)). assert (S0 : 0 < s) by now apply sqrt_lt_R0.
+      assert (SS : s * s = x * p) by (apply sqrt_sqrt; lra). assert (X1 : x * p <= 1) by (rewrite <- PE; apply Rmult_le_compat_r; lra).
+      assert (S1 : s <= 1) by (rewrite <- sqrt_1; now apply sqrt_le_1_alt).
+      assert (SP : p <= s) by (rewrite <- (sqrt_square p) by lra; apply sqrt_le_1_alt; apply Rmult_le_compat_r; lra).
+      assert (SX : s <= x) by (rewrite <- (sqrt_square x) by lra; apply sqrt_le_1_alt; apply Rmult_le_compat_l; lra).
+      assert (IS := Rinv_0_lt_compat _ S0). assert (IV : s * / s = 1) by (apply Rinv_r; lra).
+      exists (1 - s / 2), (p / (2 * s)). repeat split; [lra|left; apply Rdiv_lt_0_compat; lra| |].
+      * replace (1 - s / 2 - p / (2 * s) * x) with (1 - s).
+        { apply Rle_antisym; [|assert (K := lap_ge r x); fold p in K; fold s in K; lra]. unfold lap. fold p. fold s. repeat apply Rmax_lub; lra. }
+        replace (p / (2 * s) * x) with (x * p / (2 * s)) by (field; lra). rewrite <- SS. field. lra.
+      * intros y. destruct (lap_ge r y) as [_ [L1 L2]]. fold p in L2. destruct (Rle_lt_dec 0 y) as [Y|Y].
+        { eapply Rle_trans; [|exact L2]. assert (YP : 0 <= y * p) by (apply Rmult_le_pos; lra). assert (T := sqrt_sqrt _ YP). set (w := sqrt (y * p)) in *.
+          apply Rmult_le_reg_l with (2 * s); [lra|]. replace (2 * s * (1 - s / 2 - p / (2 * s) * y)) with (2 * s - s * s - y * p) by (field; lra).
+          rewrite <- T. assert (Q := Rle_0_sqr (s - w)). unfold Rsqr in Q. lra. }
+        { eapply Rle_trans; [|exact L1]. apply Rmult_le_reg_l with (2 * s); [lra|].
+          replace (2 * s * (1 - s / 2 - p / (2 * s) * y)) with (2 * s - s * s - y * p) by (field; lra).
+          assert (0 <= - y * (2 * s - p)) by (apply Rmult_le_pos; lra). nra. } Qed.
+
+(* ---------- the curve of what is stated ---------- *)
+(* any (e, d)-private step, or Laplace noise on a number that changes by at most e scales *)
+Inductive source := Any | Laplace_noise.
+Definition base (s : source) (e d : R) : R -> R := match s with Any => worst e d | Laplace_noise => lap e end.
+Lemma base_ge0 s e d a : 0 <= d <= 1 -> 0 <= base s e d a.
+Proof. intros. destruct s; [now apply worst_ge0|apply lap_ge]. Qed.
+Lemma base_end s e d a : 0 <= e -> 0 <= d <= 1 -> exp e <= a -> base s e d a <= d.
+Proof. intros He Hd H. destruct s; [now apply worst_end|]. apply Rle_trans with 0; [now apply lap_end|lra]. Qed.
+Definition guaranteed (s : source) (o : order) (q e d : R) : R -> R :=
+  match o with Remove => remove_curve q (base s e d) | Add => add_curve q (base s e d) end.
+Lemma guaranteed_one s o e d x : guaranteed s o 1 e d (exp x) = base s e d (exp x).
+Proof. destruct o; cbn [guaranteed].
+  - unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
+  - unfold add_curve. replace (1 - exp x * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra]. rewrite Rmult_1_l. f_equal. field. Qed.
 Lemma mix_outcomes q e d : S (mix q (mP e d) (mQ e d)) outcomes = 1 /\ S (mQ e d) outcomes = 1.
 Proof. unfold mix, outcomes. cbn [S mP mQ]. split; ring. Qed.
-Lemma guaranteed_is_curve o q e d : 0 < q <= 1 -> 0 <= d <= 1 -> is_curve (guaranteed o q e d).
-Proof. intros Hq Hd. assert (MP := fun x => mP_ge0 e d x Hd). assert (MQ := fun x => mQ_ge0 e d x Hd).
-  assert (MX : forall x, 0 <= mix q (mP e d) (mQ e d) x).
-  { intros x. unfold mix. specialize (MP x). specialize (MQ x). apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
-  destruct (mix_outcomes q e d) as [S1 S2]. destruct o; cbn [guaranteed].
-  - apply (pair_is_curve (sums outcomes) (mix q (mP e d) (mQ e d)) (mQ e d)); auto. intros a _. apply (remove_int (sums outcomes)); auto. intros; reflexivity.
-  - apply (pair_is_curve (sums outcomes) (mQ e d) (mix q (mP e d) (mQ e d))); auto. intros a Ha. apply (add_int (sums outcomes)); auto.
-    intros b. apply worst_swapped. Qed.
+Lemma guaranteed_is_curve s o q e d : 0 < q <= 1 -> 0 <= e -> 0 <= d <= 1 -> is_curve (guaranteed s o q e d).
+Proof. intros Hq He Hd. destruct s.
+  - assert (MP := fun x => mP_ge0 e d x Hd). assert (MQ := fun x => mQ_ge0 e d x Hd).
+    assert (MX : forall x, 0 <= mix q (mP e d) (mQ e d) x).
+    { intros x. unfold mix. specialize (MP x). specialize (MQ x). apply Rplus_le_le_0_compat; apply Rmult_le_pos; lra. }
+    destruct (mix_outcomes q e d) as [S1 S2]. destruct o; cbn [guaranteed base].
+    + apply (pair_is_curve (sums outcomes) (mix q (mP e d) (mQ e d)) (mQ e d)); auto. intros a _. apply (remove_int (sums outcomes)); auto. intros; reflexivity.
+    + apply (pair_is_curve (sums outcomes) (mQ e d) (mix q (mP e d) (mQ e d))); auto. intros a Ha. apply (add_int (sums outcomes)); auto.
+      intros b. apply worst_swapped.
+  - assert (L := lap_lined e He). assert (P := fun x => proj1 (lap_ge e x)). destruct o; cbn [guaranteed base].
+    + apply lined_is_curve; [|now apply lined_remove]. unfold remove_curve. set (x := (0 - 1 + q) / q).
+      assert (XE : q * x = q - 1) by (unfold x; field; lra). assert (X0 : x <= 0) by (apply Rmult_le_reg_l with q; lra).
+      assert (lap e x <= 1 - x) by (apply lap_most; lra). assert (q * lap e x <= q * (1 - x)) by (apply Rmult_le_compat_l; lra). lra.
+    + apply lined_is_curve; [|now apply lined_add]. unfold add_curve. replace (1 - 0 * (1 - q)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra].
+      assert (lap e (0 * q / 1) <= 1); [|lra]. apply lap_most; [lra|unfold Rdiv; lra|left; lra]. Qed.
 
 (* ---------- the program ---------- *)
 Open Scope Z_scope.
 Record guaranteed_step := {
-  g_order : order; g_q_num : Z; g_q_den : Z; g_eps_num : Z; g_eps_den : Z; g_delta_num : Z; g_delta_den : Z;
+  g_source : source; g_order : order; g_q_num : Z; g_q_den : Z; g_eps_num : Z; g_eps_den : Z; g_delta_num : Z; g_delta_den : Z;
   g_precision : Z; g_terms : Z }.
 Section Covers.
 Variable g : guaranteed_step.
@@ -117,17 +205,20 @@ Let U := unit W.
 Let dn := g_delta_num g.
 Let dd := g_delta_den g.
 (* whether m times the curve at n / m is at most z, if e^eps is at most a / 2^W *)
-Definition worst_at_most (a n m z : Z) : bool :=
-  (dn * m <=? dd * z) &&
+Definition at_most (a n m z : Z) : bool :=
+  match g_source g with
+  | Laplace_noise => (0 <=? z) && (m - n <=? z) && ((m <=? z) || ((m - z) * (m - z) * a <=? n * m * U))
+  | Any => (dn * m <=? dd * z) &&
   (if n <? 0 then m - n <=? z
-   else (dn * m + (dd - dn) * (m - n) <=? dd * z) && ((dd - dn) * (a * m - n * U) <=? (dd * z - dn * m) * (U + a))).
+   else (dn * m + (dd - dn) * (m - n) <=? dd * z) && ((dd - dn) * (a * m - n * U) <=? (dd * z - dn * m) * (U + a)))
+  end.
 Definition dot_guaranteed (odds h_num h_den i a d : Z) : bool :=
   let rest := g_q_den g - g_q_num g in
   if (rest =? 0) && (g_eps_num g * h_den <=? h_num * i * g_eps_den g) then dn * U <=? dd * d
   else match g_order g with
-  | Remove => worst_at_most odds (a * g_q_den g - rest * U) (g_q_num g * U) (d * g_q_den g)
+  | Remove => at_most odds (a * g_q_den g - rest * U) (g_q_num g * U) (d * g_q_den g)
   | Add => let m := U * g_q_den g - a * rest in
-      if m <=? 0 then 0 <=? d else worst_at_most odds (a * g_q_num g) m (d * g_q_den g)
+      if m <=? 0 then 0 <=? d else at_most odds (a * g_q_num g) m (d * g_q_den g)
   end.
 Definition sound_guarantee : bool := (0 <=? W) && (0 <? g_q_num g) && (g_q_num g <=? g_q_den g) && (0 <=? g_eps_num g) && (0 <? g_eps_den g)
   && (0 <=? dn) && (dn <=? dd) && (0 <? dd) && (0 <=? g_terms g).
@@ -161,9 +252,32 @@ Proof. unfold sound_guarantee in sound. revert sound. intros T. repeat (apply an
   - split; [apply Rdiv_lt_0_compat; apply IZR_lt; lia|]. apply FR; lia.
   - apply Rmult_le_pos; [now apply IZR_le|left; apply Rinv_0_lt_compat; now apply IZR_lt].
   - apply FR; auto. Qed.
-Lemma worst_at_most_ok a n m z : s * exp e <= IZR a -> (0 < m)%Z -> worst_at_most g a n m z = true -> IZR m * worst e d (IZR n / IZR m) <= IZR z.
+Lemma at_most_ok a n m z : s * exp e <= IZR a -> (0 < m)%Z -> at_most g a n m z = true -> IZR m * base (g_source g) e d (IZR n / IZR m) <= IZR z.
 Proof. destruct sound_guarantee_ok as [[HW [_ [_ [_ [[D0 D1] [D2 _]]]]]] [_ [He Hd]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
-  intros Ha Hm T. unfold worst_at_most in T. fold W U in T. apply andb_prop in T as [T1 T2]. apply Z.leb_le, IZR_le in T1. rewrite !mult_IZR in T1.
+  intros Ha Hm T. unfold at_most in T. fold W U in T. destruct (g_source g); cbn [base].
+  2:{ apply andb_prop in T as [T T3]. apply andb_prop in T as [T1 T2]. apply Z.leb_le, IZR_le in T1, T2. rewrite minus_IZR in T2.
+    assert (MR := IZR_lt _ _ Hm). set (x := IZR n / IZR m). set (y := IZR z / IZR m).
+    assert (XE : IZR n = x * IZR m) by (unfold x; field; lra). assert (YE : IZR z = y * IZR m) by (unfold y; field; lra).
+    rewrite XE, YE in T2. rewrite YE in T1 |- *. rewrite Rmult_comm. apply Rmult_le_compat_r; [lra|].
+    apply lap_most; [apply Rmult_le_reg_r with (IZR m); lra|apply Rmult_le_reg_r with (IZR m); lra|].
+    apply orb_prop in T3 as [T3|T3]; apply Z.leb_le, IZR_le in T3.
+    - left. rewrite YE in T3. apply Rmult_le_reg_r with (IZR m); lra.
+    - right. rewrite !mult_IZR, minus_IZR, XE, YE in T3. fold s in T3. set (A := IZR a) in *. assert (EP := exp_pos e).
+      assert (AP : 0 < A) by (assert (0 < s * exp e) by (now apply Rmult_lt_0_compat); lra).
+      assert (K : (1 - y) * (1 - y) * A <= x * s).
+      { apply Rmult_le_reg_r with (IZR m * IZR m); [now apply Rmult_lt_0_compat|].
+        eapply Rle_trans; [|eapply Rle_trans; [exact T3|]]; right; ring. }
+      assert (SQ := Rle_0_sqr (1 - y)). unfold Rsqr in SQ. 
+      assert (XS : 0 <= x * s).
+      { eapply Rle_trans; [|exact K].
+        apply Rmult_le_pos; [exact SQ|]. apply Rlt_le. exact AP. }
+      assert (X0 : 0 <= x).
+      { apply Rmult_le_reg_r with s; [exact SR|]. rewrite Rmult_0_l. exact XS. }
+      apply Rmult_le_reg_r with A; auto. eapply Rle_trans; [exact K|].
+      assert (SA : s <= exp (- e) * A).
+      { rewrite <- (Rmult_1_l s). rewrite <- (exp_0). replace 0 with (- e + e) by ring. rewrite exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|lra]. }
+      rewrite Rmult_assoc. now apply Rmult_le_compat_l. }
+  apply andb_prop in T as [T1 T2]. apply Z.leb_le, IZR_le in T1. rewrite !mult_IZR in T1.
   assert (MR := IZR_lt _ _ Hm). assert (DR := IZR_lt _ _ D2). set (x := IZR n / IZR m). set (y := IZR z / IZR m).
   assert (DE : IZR (g_delta_num g) = d * IZR (g_delta_den g)) by (unfold d, g_delta; field; lra).
   assert (XE : IZR n = x * IZR m) by (unfold x; field; lra). assert (YE : IZR z = y * IZR m) by (unfold y; field; lra).
@@ -192,10 +306,10 @@ Proof. destruct sound_guarantee_ok as [[HW [_ [_ [_ [[D0 D1] [D2 _]]]]]] [_ [He 
       apply Rmult_le_reg_r with (s + A); [lra|]. lra. Qed.
 Theorem covers_guarantee_ok h_num h_den B v : (covers_guarantee g h_num h_den B v = true)%Z ->
   let L := law_of (IZR h_num / IZR h_den) (IZR (2 ^ B)) v in
-  nonneg L /\ 1 <= tot L /\ forall x, guaranteed (g_order g) q e d (exp x) <= delta x L.
+  nonneg L /\ 1 <= tot L /\ forall x, guaranteed (g_source g) (g_order g) q e d (exp x) <= delta x L.
 Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq [He Hd]]]. assert (SR := unit_gt0 W HW). fold U in SR. fold s in SR.
   intros T. unfold covers_guarantee in T. apply andb_prop in T as [T SC]. apply andb_prop in T as [_ HD]. apply Z.ltb_lt in HD. fold W in SC.
-  assert (IC := guaranteed_is_curve (g_order g) q e d Hq Hd).
+  assert (IC := guaranteed_is_curve (g_source g) (g_order g) q e d Hq He Hd).
   refine (covers_grid_ok W HW _ _ (g_terms g) (mass v) h_num h_den B v IC _ SC). clear SC.
   destruct (expo_ok W HW (g_terms g) (quotient_range W (g_eps_num g) (g_eps_den g)) e Ht (quotient_range_ok W HW _ _ E0 E1)) as [[_ [_ A1]] _].
   rewrite (unit_pow W) in A1. fold U s in A1. set (odds := snd _) in *. set (h := IZR h_num / IZR h_den). intros i a _ z A0 AE D.
@@ -216,14 +330,11 @@ Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq 
     { fold s in D. unfold d, g_delta. apply Rmult_le_reg_r with (IZR (g_delta_den g) * s); [now apply Rmult_lt_0_compat|].
       replace (IZR (g_delta_num g) / IZR (g_delta_den g) * (IZR (g_delta_den g) * s)) with (IZR (g_delta_num g) * s) by (field; lra).
       replace (IZR z / s * (IZR (g_delta_den g) * s)) with (IZR (g_delta_den g) * IZR z) by (field; lra). exact D. }
-    eapply Rle_trans; [|exact WD]. eapply Rle_trans; [|apply (worst_end e d He Hd (exp (h * IZR i))); now apply exp_le].
-    right. rewrite H. destruct (g_order g); cbn [guaranteed].
-    + unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
-    + unfold add_curve. replace (1 - exp (h * IZR i) * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra]. rewrite Rmult_1_l. f_equal. field.
+    eapply Rle_trans; [|exact WD]. rewrite H, guaranteed_one. apply base_end; auto. now apply exp_le.
   - eapply Rle_trans; [apply IC; exact AL|]. assert (RE : IZR rest = (1 - q) * IZR (g_q_den g)) by (unfold rest; rewrite minus_IZR, QE; ring).
     destruct (g_order g); cbn [guaranteed].
     + set (n := (a * g_q_den g - rest * U)%Z) in *. assert (M0 : (0 < g_q_num g * U)%Z) by (apply Z.mul_pos_pos; [auto|apply unit_pos; auto]).
-      assert (K := worst_at_most_ok odds n (g_q_num g * U) (z * g_q_den g) A1 M0 D). rewrite !mult_IZR in K. fold s in K.
+      assert (K := at_most_ok odds n (g_q_num g * U) (z * g_q_den g) A1 M0 D). rewrite !mult_IZR in K. fold s in K.
       assert (NE : IZR n / (IZR (g_q_num g) * s) = (al - 1 + q) / q).
       { unfold n. rewrite minus_IZR, !mult_IZR, RE, QE, AA. fold s. field. lra. }
       rewrite NE, QE in K. unfold remove_curve. apply Rmult_le_reg_l with (s * IZR (g_q_den g)); [now apply Rmult_lt_0_compat|].
@@ -234,7 +345,7 @@ Proof. destruct sound_guarantee_ok as [[HW [[Q0 Q1] [E0 [E1 [_ [D2 Ht]]]]]] [Hq 
       * apply IZR_le in G. rewrite ME in G. apply Z.leb_le, IZR_le in D. destruct (Rlt_dec 0 (1 - al * (1 - q))) as [P|P].
         { exfalso. assert (0 < s * IZR (g_q_den g) * (1 - al * (1 - q))) by now apply Rmult_lt_0_compat. lra. }
         apply Rmult_le_pos; [auto|left; now apply Rinv_0_lt_compat].
-      * assert (K := worst_at_most_ok odds (a * g_q_num g) m (z * g_q_den g) A1 G D). apply IZR_lt in G.
+      * assert (K := at_most_ok odds (a * g_q_num g) m (z * g_q_den g) A1 G D). apply IZR_lt in G.
         destruct (Rlt_dec 0 (1 - al * (1 - q))) as [P|P]; [|exfalso; rewrite ME in G; nra].
         rewrite !mult_IZR in K. replace (IZR a * IZR (g_q_num g) / IZR m) with (al * q / (1 - al * (1 - q))) in K
           by (rewrite ME, AA, QE; field; split; lra).

@@ -11,7 +11,7 @@
      dp_sgd_ghost: a record that contributes nothing is as good as none, so that zeroing one out is covered, too;
      dp_sgd_permutation: the order of the records does not matter. *)
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Guaranteed Extract.
+From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Guaranteed Zcdp Extract.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -34,12 +34,14 @@ Fixpoint plans_of (ks : list kind) (gs : list gaussian_step) : list plan :=
 Definition curve_of (s : stated) : R -> R :=
   match s with
   | Gaussian g => curve (in_order g) (q_of g) (/ sigma_of g)
-  | Guarantee g => guaranteed (g_order g) (g_q g) (g_eps g) (g_delta g)
+  | Guarantee g => guaranteed (g_source g) (g_order g) (g_q g) (g_eps g) (g_delta g)
+  | Zcdp _ => fun _ => 1
   end.
 Definition sane (s : stated) : Prop :=
   match s with
   | Gaussian g => 0 < q_of g <= 1 /\ 0 < sigma_of g
   | Guarantee g => 0 < g_q g <= 1 /\ 0 <= g_eps g /\ 0 <= g_delta g <= 1
+  | Zcdp _ => False  (* no law *)
   end.
 (* count steps of each kind, in turn *)
 Fixpoint steps_stated (ks : list kind) (ss : list stated) : list stated :=
@@ -73,7 +75,7 @@ Proof. assert (F := decided). apply andb_prop in F as [_ F]. unfold steps_of.
     destruct (found_ok _ _ _ _ F) as [_ [O C]].
     exists (repeat (s, law_of (grid_step p) (unit_of p) (step_law k)) (Z.to_nat (count k)) ++ steps).
     cbn [steps_stated laws_of flat_map]. rewrite !map_app, !repeat_map, S2, S3. split; [|auto]. apply Forall_app; split; auto. apply Forall_forall. intros z Hz.
-    apply repeat_spec in Hz; subst z. split; [exact O|]. destruct s as [g|g].
+    apply repeat_spec in Hz; subst z. split; [exact O|]. destruct s as [g|g|]; cbn [law_above] in C; [| |discriminate].
     + destruct (covers_ok _ _ _ _ _ C) as [C1 [C2 [C3 [C4 C5]]]]. exact (conj (conj C3 C4) (conj C1 (conj C2 C5))).
     + assert (SG : sound_guarantee g = true) by (unfold covers_guarantee in C; apply andb_prop in C as [C _]; now apply andb_prop in C as [C _]).
       exact (conj (proj2 (sound_guarantee_ok g SG)) (covers_guarantee_ok g SG _ _ _ _ C)). Qed.
@@ -137,7 +139,7 @@ Hypothesis planned : Permutation (plans_of (kinds p) gs) plans.
 (* the densities with the record and without it, in the order of the divergence *)
 Definition first := mechanism plans query (match o with Remove => x :: D | Add => D end).
 Definition second := mechanism plans query (match o with Remove => D | Add => x :: D end).
-Definition plan_stated (s : stated) := match s with Gaussian g => plan_of g | Guarantee g => {| rate := g_q g; noise := 0 |} end.
+Definition plan_stated (s : stated) := match s with Gaussian g => plan_of g | _ => {| rate := 0; noise := 0 |} end.
 Lemma plans_stated ks : forall gs, plans_of ks gs = map plan_stated (steps_stated ks (map Gaussian gs)).
 Proof. induction ks as [|k ks IH]; intros [|g gs']; cbn [plans_of steps_stated map]; auto. now rewrite map_app, repeat_map, IH. Qed.
 Lemma all_gaussian ks s : forall gs, In s (steps_stated ks (map Gaussian gs)) -> exists g, s = Gaussian g.

@@ -5,11 +5,12 @@
      mixed_private: the guarantee of all steps, each on a random batch at its own rate (1: on all records);
      guarantees_private: of mechanisms with guarantees alone, whatever neighbours are;
      bounded_ratio: what has densities within a factor e^eps is (eps, 0)-private; so are Laplace noise in R^d
-       (laplace_pure) and selections whose losses are within an interval (bounded_range_pure);
-     gdp_private: one mechanism that is mu-GDP. *)
+       (laplace_pure; on one number exactly: laplace_exact) and selections whose losses are within an interval (bounded_range_pure);
+     gdp_private: one mechanism that is mu-GDP;
+     zcdp_private: adaptive mechanisms that are (xi, rho)-zCDP. *)
 From Coquelicot Require Import Coquelicot.
 Require Import Reals ZArith List Lra Lia Bool Permutation.
-From VerifiedDP Require Import Law HockeyStick Checker Link Integral Normal Space Enclosures SampledGaussian Events Guaranteed Extract Mechanism.
+From VerifiedDP Require Import Law HockeyStick Chernoff Checker Link Integral Normal Space Moments Enclosures SampledGaussian Events Guaranteed Zcdp Extract Mechanism.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -55,7 +56,19 @@ Lemma private_curve {T} (A : integral T) e d P Q a : 0 <= e -> 0 <= d <= 1 -> pr
   upto A (fun y => pos (P y - a * Q y)) (worst e d a).
 Proof. intros He Hd [P0 [Q0 [P1 [Q1 [H1 H2]]]]]. now apply worst_bounds. Qed.
 
-Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g end.
+(* P and Q are as far apart as Laplace noise on numbers that differ by r scales, or less *)
+Definition laplace_pair {T} (A : integral T) (r : R) (P Q : T -> R) := (forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\
+  is_int A P 1 /\ is_int A Q 1 /\ forall a, upto A (fun y => pos (P y - a * Q y)) (lap r a) /\ upto A (fun y => pos (Q y - a * P y)) (lap r a).
+Definition meets {T} (A : integral T) (g : guaranteed_step) (P Q : T -> R) :=
+  match g_source g with Any => private_pair A (g_eps g) (g_delta g) P Q | Laplace_noise => laplace_pair A (g_eps g) P Q end.
+Lemma meets_base {T} (A : integral T) g P Q : 0 <= g_eps g -> 0 <= g_delta g <= 1 -> meets A g P Q ->
+  ((forall y, 0 <= P y) /\ (forall y, 0 <= Q y) /\ is_int A P 1 /\ is_int A Q 1) /\ forall a,
+  upto A (fun y => pos (P y - a * Q y)) (base (g_source g) (g_eps g) (g_delta g) a) /\ upto A (fun y => pos (Q y - a * P y)) (base (g_source g) (g_eps g) (g_delta g) a).
+Proof. unfold meets. intros He Hd. destruct (g_source g); cbn [base]; intros K.
+  - split; [repeat split; apply K|]. intros a. split; apply private_curve; auto. now apply private_sym.
+  - destruct K as [K0 [K1 [K2 [K3 K4]]]]. repeat split; auto; apply K4. Qed.
+
+Definition rate_of (s : stated) : R := match s with Gaussian g => q_of g | Guarantee g => g_q g | Zcdp _ => 1 end.
 Section Mixed.
 Context {X U : Type} {d : nat} (B : integral U).
 Variables (query : list (vec d + U) -> list X -> vec d) (sigma : list (vec d + U) -> R) (other : list (vec d + U) -> list X -> U -> R).
@@ -67,11 +80,11 @@ Hypothesis planned : Permutation (steps_stated (kinds p) ss) plans.
 Hypothesis bounded_query : forall h, unit_change (query h).
 (* after the outputs h, where the plan says so: *)
 Hypothesis noise_enough : forall h g, nth_error plans (length h) = Some (Gaussian g) -> sigma_of g <= sigma h.
-Hypothesis other_private : forall h g, nth_error plans (length h) = Some (Guarantee g) ->
-  forall b x, private_pair B (g_eps g) (g_delta g) (other h (x :: b)) (other h b).
+Hypothesis other_meets : forall h g, nth_error plans (length h) = Some (Guarantee g) ->
+  forall b x, meets B g (other h (x :: b)) (other h b).
 (* the density of the next output, after the outputs h *)
 Definition step_on (s : stated) (h : list (vec d + U)) (batch : list X) : vec d + U -> R :=
-  match s with Gaussian _ => on_left (normals (sigma h) (query h batch)) | Guarantee _ => on_right (other h batch) end.
+  match s with Gaussian _ => on_left (normals (sigma h) (query h batch)) | _ => on_right (other h batch) end.
 Definition mixed (D : list X) (h : list (vec d + U)) (y : vec d + U) : R :=
   match nth_error plans (length h) with Some s => sampled (rate_of s) (step_on s h) D y | None => 0 end.
 Theorem mixed_private (x : X) D : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
@@ -79,7 +92,7 @@ Theorem mixed_private (x : X) D : forall test u v, (forall outputs, 0 <= test ou
   E (mixed (match o with Remove => x :: D | Add => D end)) test k [] u -> E (mixed (match o with Remove => D | Add => x :: D end)) test k [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
 Proof. intros test u v Ht k E HU HV. refine (steps_private (either (space d) B) _ _ o p ss plans above some_kind judged planned _ test u v Ht HU HV).
-  intros s h NT O Sa. unfold mixed. rewrite NT. destruct s as [g|g]; cbn [curve_of order_of rate_of sane] in *; rewrite O; destruct Sa as [Hq Sa].
+  intros s h NT O Sa. unfold mixed. rewrite NT. destruct s as [g|g|]; [| |now destruct Sa]; cbn [curve_of order_of rate_of sane] in *; rewrite O; destruct Sa as [Hq Sa].
   - assert (NS := noise_enough h g NT). assert (V := Rinv_0_lt_compat _ Sa).
     apply (sampled_within (either (space d) B) o (q_of g) (stick (/ sigma_of g))); auto.
     + intros; now apply stick_ge0.
@@ -87,13 +100,13 @@ Proof. intros test u v Ht k E HU HV. refine (steps_private (either (space d) B) 
     + intros b. apply left_int, normals_int. lra.
     + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
     + intros b z a. apply left_upto, (gaussian_batches (query h) (sigma h) (sigma_of g) a (bounded_query h) (conj Sa NS) b z).
-  - destruct Sa as [He Hd]. assert (K := other_private h g NT).
-    apply (sampled_within (either (space d) B) o (g_q g) (worst (g_eps g) (g_delta g))); auto.
-    + intros. now apply worst_ge0.
+  - destruct Sa as [He Hd]. assert (K := fun b z => meets_base B g _ _ He Hd (other_meets h g NT b z)).
+    apply (sampled_within (either (space d) B) o (g_q g) (base (g_source g) (g_eps g) (g_delta g))); auto.
+    + intros. now apply base_ge0.
     + intros b [y|y]; simpl; [lra|]. apply (K b x).
     + intros b. apply right_int. apply (K b x).
-    + intros b z a. apply right_upto. now apply private_curve.
-    + intros b z a. apply right_upto. apply private_curve; auto. now apply private_sym. Qed.
+    + intros b z a. apply right_upto. apply (K b z).
+    + intros b z a. apply right_upto. apply (K b z). Qed.
 End Mixed.
 
 (* ---------- guarantees alone ---------- *)
@@ -104,19 +117,15 @@ Hypothesis some_kind : kinds p <> [].
 Hypothesis judged : judge (Some o) p (map Some (map Guarantee gs)) = true.
 Hypothesis planned : Permutation (steps_stated (kinds p) (map Guarantee gs)) (map Guarantee plans).
 (* P and Q: the densities of the next output, after the outputs h, on two data sets *)
-Hypothesis each_private : forall h g, nth_error plans (length h) = Some g -> g_q g = 1 /\ private_pair A (g_eps g) (g_delta g) (P h) (Q h).
+Hypothesis each_meets : forall h g, nth_error plans (length h) = Some g -> g_q g = 1 /\ meets A g (P h) (Q h).
 Theorem guarantees_private : forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
   expect A P test (length plans) [] u -> expect A Q test (length plans) [] v ->
   u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
 Proof. intros test u v Ht HU HV. rewrite <- (map_length Guarantee) in HU, HV.
   refine (steps_private A P Q o p (map Guarantee gs) (map Guarantee plans) above some_kind judged planned _ test u v Ht HU HV).
   intros s h NT _ Sa. rewrite nth_error_map in NT. destruct (nth_error plans (length h)) as [g|] eqn:NG; [|discriminate].
-  injection NT as <-. destruct (each_private h g NG) as [Q1 K]. destruct Sa as [_ [He Hd]]. repeat split; try apply K.
-  intros e. cbn [curve_of]. assert (C : guaranteed (g_order g) (g_q g) (g_eps g) (g_delta g) (exp e) = worst (g_eps g) (g_delta g) (exp e)).
-  { rewrite Q1. destruct (g_order g); cbn [guaranteed].
-    - unfold remove_curve. rewrite Rmult_1_l. f_equal. field.
-    - unfold add_curve. replace (1 - exp e * (1 - 1)) with 1 by ring. destruct (Rlt_dec 0 1); [|lra]. rewrite Rmult_1_l. f_equal. field. }
-  rewrite C. now apply private_curve. Qed.
+  injection NT as <-. destruct (each_meets h g NG) as [Q1 K]. destruct Sa as [_ [He Hd]].
+  destruct (meets_base A g _ _ He Hd K) as [[P0 [Q0 [P1 _]]] C]. repeat split; auto. intros e. cbn [curve_of]. rewrite Q1, guaranteed_one. apply C. Qed.
 End Guarantees.
 
 (* ---------- mechanisms with bounded losses ---------- *)
@@ -158,7 +167,7 @@ Proof. assert (X : forall a b, ex_RInt (fun x => exp (- Rabs x)) a b).
   { rewrite (RInt_ext _ (fun x => exp (- x))).
     - apply (is_RInt_unique (V := R_CompleteNormedModule)). replace (1 - exp (- b)) with (minus (- exp (- b)) (- exp (- 0)))
         by (rewrite Ropp_0, exp_0; unfold minus, plus, opp; simpl; ring).
-      apply (is_RInt_derive (fun x => - exp (- x)) (fun x => exp (- x))); intros x _; [auto_derive; auto; ring|].
+      apply (is_RInt_derive (fun x => - exp (- x)) (fun x => exp (- x))); intros x _; [auto_derive; auto; unfold Rminus; ring|].
       apply (ex_derive_continuous (fun x => exp (- x))); auto_derive; auto.
     - intros x. rewrite Rmin_left, Rmax_right by lra. intros Hx. rewrite Rabs_pos_eq by lra. reflexivity. }
   assert (C := RInt_Chasles (fun x => exp (- Rabs x)) a 0 b (X _ _) (X _ _)). unfold plus in C; simpl in C. rewrite <- C, L, G.
@@ -198,6 +207,122 @@ Proof. intros H. assert (V := Rinv_0_lt_compat _ Hb). assert (L : distance c v /
     (eapply Rle_trans; [apply laplaces_ratio|]); rewrite ?SY; apply Rmult_le_compat_r; auto; left; apply laplaces_pos. Qed.
 End Laplace.
 
+(* On one number the curve is exact: lap. *)
+Lemma lap_falls r s a : 0 <= r <= s -> lap r a <= lap s a.
+Proof. intros H. unfold lap. apply Rle_max_compat_l. destruct (Rle_lt_dec 0 a) as [A|A].
+  - assert (sqrt (a * exp (- s)) <= sqrt (a * exp (- r))); [|lra]. apply sqrt_le_1_alt. apply Rmult_le_compat_l; auto. apply exp_le; lra.
+  - assert (N : forall k, sqrt (a * exp k) = 0).
+    { intros k. apply sqrt_neg_0. assert (0 <= - a * exp k) by (apply Rmult_le_pos; [lra|left; apply exp_pos]). lra. }
+    rewrite !N. lra. Qed.
+Lemma exp_abs_cont c x : continuous (fun x => exp (- Rabs (x - c))) x.
+Proof. apply (continuous_comp (fun x => - Rabs (x - c)) exp); [|apply (ex_derive_continuous exp); auto_derive; auto].
+  apply (continuous_opp (fun x => Rabs (x - c))), (continuous_comp (fun x => x - c) Rabs); [|apply continuous_Rabs].
+  apply (ex_derive_continuous (fun x => x - c)). auto_derive; auto. Qed.
+Lemma exp_after t b c : t <= b -> c <= t -> RInt (fun x => exp (- Rabs (x - c))) t b = exp (c - t) - exp (c - b).
+Proof. intros H C. rewrite (RInt_ext _ (fun x => exp (c - x))).
+  - apply (is_RInt_unique (V := R_CompleteNormedModule)). replace (exp (c - t) - exp (c - b)) with (minus (- exp (c - b)) (- exp (c - t))) by (unfold minus, plus, opp; simpl; ring).
+    apply (is_RInt_derive (fun x => - exp (c - x)) (fun x => exp (c - x))); intros x _; [auto_derive; auto; unfold Rminus; ring|].
+    apply (ex_derive_continuous (fun x => exp (c - x))); auto_derive; auto.
+  - intros x. rewrite Rmin_left, Rmax_right by lra. intros Hx. rewrite Rabs_pos_eq by lra. f_equal; ring. Qed.
+Lemma exp_before t b c : t <= b -> b <= c -> RInt (fun x => exp (- Rabs (x - c))) t b = exp (b - c) - exp (t - c).
+Proof. intros H C. rewrite (RInt_ext _ (fun x => exp (x - c))).
+  - apply (is_RInt_unique (V := R_CompleteNormedModule)). apply (is_RInt_derive (fun x => exp (x - c)) (fun x => exp (x - c))); intros x _; [auto_derive; auto; unfold Rminus; ring|].
+    apply (ex_derive_continuous (fun x => exp (x - c))); auto_derive; auto.
+  - intros x. rewrite Rmin_left, Rmax_right by lra. intros Hx. rewrite Rabs_left1 by lra. f_equal; ring. Qed.
+Lemma exp_abs_shifted c : is_line (fun x => exp (- Rabs (x - c))) 2.
+Proof. replace 2 with (/ 1 * 2) by field. apply (line_ext (fun x => exp (- Rabs (1 * x + - c)))); [intros; do 3 f_equal; ring|].
+  apply (line_affine (fun x => exp (- Rabs x))); [lra|apply exp_abs_line]. Qed.
+Lemma lap_upto v a : 0 <= v -> upto line (fun x => pos (exp (- Rabs (x - v)) - a * exp (- Rabs (x - 0)))) (2 * lap v a).
+Proof. intros Hv. destruct (lap_ge v a) as [L0 [L1 L2]]. assert (EV := exp_pos v). assert (EN := exp_pos (- v)).
+  assert (VV : exp v * exp (- v) = 1) by (rewrite <- exp_plus, Rplus_opp_r; apply exp_0).
+  assert (RT : forall x, exp (- v) * exp (- Rabs (x - 0)) <= exp (- Rabs (x - v)) <= exp v * exp (- Rabs (x - 0))).
+  { intros x. rewrite <- !exp_plus. assert (T1 := Rabs_triang (x - v) v). assert (T2 := Rabs_triang (x - 0) (- v)). rewrite Rabs_Ropp in T2.
+    rewrite (Rabs_pos_eq v) in * by auto. replace (x - v + v) with (x - 0) in T1 by ring. replace (x - 0 + - v) with (x - v) in T2 by ring. split; apply exp_le; lra. }
+  destruct (Rle_lt_dec a (exp (- v))) as [G|G].
+  { apply (upto_le line _ (fun x => exp (- Rabs (x - v)) - a * exp (- Rabs (x - 0))) (2 - a * 2)); [|lra|].
+    - intros x. assert (X := exp_pos (- Rabs (x - 0))). specialize (RT x). rewrite pos_of_pos; [lra|].
+      assert (a * exp (- Rabs (x - 0)) <= exp (- v) * exp (- Rabs (x - 0))) by (apply Rmult_le_compat_r; lra). lra.
+    - apply upto_int. apply int_minus; [apply exp_abs_shifted|]. apply (int_scal line), exp_abs_shifted. }
+  destruct (Rle_lt_dec (exp v) a) as [F|F].
+  { apply (upto_le line _ (fun _ => 0) 0); [|lra|apply upto_int, int_zero]. intros x. assert (X := exp_pos (- Rabs (x - 0))). specialize (RT x).
+    assert (exp v * exp (- Rabs (x - 0)) <= a * exp (- Rabs (x - 0))) by (apply Rmult_le_compat_r; lra). rewrite pos_of_neg; lra. }
+  assert (A0 : 0 < a) by lra. set (t := (v + ln a) / 2). assert (LA : exp (2 * t - v) = a) by (replace (2 * t - v) with (ln a) by (unfold t; field); now apply exp_ln).
+  assert (T0 : 0 < t < v).
+  { assert (- v < ln a) by (apply exp_lt_inv; rewrite exp_ln; lra). assert (ln a < v) by (apply exp_lt_inv; rewrite exp_ln; lra). unfold t; lra. }
+  set (f := fun x => exp (- Rabs (x - v)) - a * exp (- Rabs (x - 0))).
+  assert (FE : forall x, f x = exp (- Rabs (x - v)) - exp (2 * t - v - Rabs (x - 0))).
+  { intros x. unfold f. rewrite <- LA at 1. rewrite <- exp_plus. do 2 f_equal; ring. }
+  assert (FP : forall x, t <= x -> 0 <= f x).
+  { intros x Hx. rewrite FE. apply Rge_le, Rge_minus, Rle_ge, exp_le. rewrite (Rabs_pos_eq (x - 0)) by lra. destruct (Rle_lt_dec v x); [rewrite Rabs_pos_eq by lra|rewrite Rabs_left by lra]; lra. }
+  assert (FN : forall x, x <= t -> f x <= 0).
+  { intros x Hx. rewrite FE. apply Rle_minus. apply exp_le. rewrite (Rabs_left1 (x - v)) by lra.
+    destruct (Rle_lt_dec 0 x); [rewrite Rabs_pos_eq by lra|rewrite Rabs_left by lra]; lra. }
+  assert (FC : forall x, continuous f x).
+  { intros x. unfold f. apply (continuous_minus (fun x => exp (- Rabs (x - v))) (fun x => a * exp (- Rabs (x - 0)))); [apply exp_abs_cont|].
+    apply (continuous_scal_r a (fun x => exp (- Rabs (x - 0)))), exp_abs_cont. }
+  assert (FX : forall x y, ex_RInt f x y) by (intros; apply (ex_RInt_continuous f); intros; apply FC).
+  assert (PX : forall x y, ex_RInt (fun x => pos (f x)) x y).
+  { intros x y. apply (ex_RInt_ext (fun x => (f x + Rabs (f x)) * / 2)).
+    - intros z _. unfold pos, Rabs, Rmax. destruct (Rcase_abs (f z)), (Rle_dec 0 (f z)); lra.
+    - apply (ex_RInt_continuous (fun x => (f x + Rabs (f x)) * / 2)). intros z _.
+      apply (continuous_mult (fun x => f x + Rabs (f x)) (fun _ => / 2)); [|apply continuous_const].
+      apply (continuous_plus f (fun x => Rabs (f x))); [apply FC|]. apply (continuous_comp f Rabs); [apply FC|apply continuous_Rabs]. }
+  assert (VAL : 2 * (1 - exp (t - v)) <= 2 * lap v a).
+  { assert (S : sqrt (a * exp (- v)) = exp (t - v)).
+    { rewrite <- LA, <- exp_plus. replace (2 * t - v + - v) with ((t - v) + (t - v)) by ring. rewrite exp_plus. apply sqrt_square. left; apply exp_pos. }
+    rewrite S in L2. lra. }
+  exists (fun x => pos (f x)), (2 * (1 - exp (t - v))). split; [intros; apply Rle_refl|split; [|exact VAL]]. split; [exact PX|]. intros e He.
+  exists (Rmax v (ln ((exp v + a) / e))). assert (M1 := Rmax_l v (ln ((exp v + a) / e))). assert (M2 := Rmax_r v (ln ((exp v + a) / e))). set (M := Rmax _ _) in *.
+  split; [lra|]. intros x y Hx Hy.
+  assert (C1 := RInt_Chasles (fun x => pos (f x)) x t y (PX _ _) (PX _ _)). unfold plus in C1; simpl in C1. rewrite <- C1.
+  assert (Z : RInt (fun x => pos (f x)) x t = 0).
+  { rewrite (RInt_ext _ (fun _ => 0)).
+    - rewrite RInt_const. unfold scal; simpl; unfold mult; simpl. ring.
+    - intros z. rewrite Rmin_left, Rmax_right by lra. intros Hz. apply pos_of_neg, FN. lra. }
+  assert (Y : RInt (fun x => pos (f x)) t y = RInt f t y).
+  { apply RInt_ext. intros z. rewrite Rmin_left, Rmax_right by lra. intros Hz. apply pos_of_pos, FP. lra. }
+  assert (PE : forall c x y, ex_RInt (fun x => exp (- Rabs (x - c))) x y) by (intros; apply (ex_RInt_continuous (fun x => exp (- Rabs (x - c)))); intros; apply exp_abs_cont).
+  assert (V1 : RInt f t y = RInt (fun x => exp (- Rabs (x - v))) t y - a * RInt (fun x => exp (- Rabs (x - 0))) t y).
+  { apply (is_RInt_unique (V := R_CompleteNormedModule)). apply (is_RInt_minus (fun x => exp (- Rabs (x - v))) (fun x => a * exp (- Rabs (x - 0)))).
+    - apply (RInt_correct (fun x => exp (- Rabs (x - v)))), PE.
+    - apply (is_RInt_scal (fun x => exp (- Rabs (x - 0))) t y a), (RInt_correct (fun x => exp (- Rabs (x - 0)))), PE. }
+  assert (C2 := RInt_Chasles (fun x => exp (- Rabs (x - v))) t v y (PE _ _ _) (PE _ _ _)). unfold plus in C2; simpl in C2.
+  rewrite Z, Y, V1, <- C2, exp_before, exp_after, exp_after by lra. replace (v - v) with 0 by ring. rewrite exp_0.
+  assert (AT : a * exp (0 - t) = exp (t - v)) by (rewrite <- LA, <- exp_plus; f_equal; ring).
+  assert (YE : (exp v + a) * exp (- y) <= e).
+  { assert (K : exp (- y) <= exp (- ln ((exp v + a) / e))) by (apply exp_le; lra). rewrite (exp_Ropp (ln _)), exp_ln in K by (apply Rdiv_lt_0_compat; lra).
+    apply (Rmult_le_compat_l (exp v + a)) in K; [|lra]. replace ((exp v + a) * / ((exp v + a) / e)) with e in K by (field; lra). exact K. }
+  replace (exp (v - y)) with (exp v * exp (- y)) by (rewrite <- exp_plus; f_equal; ring). replace (exp (0 - y)) with (exp (- y)) by (f_equal; ring).
+  assert (EY := exp_pos (- y)). assert (B1 : 0 <= exp v * exp (- y)) by (apply Rmult_le_pos; lra). assert (B2 : 0 <= a * exp (- y)) by (apply Rmult_le_pos; lra).
+  apply Rabs_le. lra. Qed.
+Lemma scaled_upto f b c k : 0 < b -> upto line f k -> upto line (fun x => / b * f ((x - c) / b)) k.
+Proof. intros Hb [g [w [G [I L]]]]. exists (fun x => / b * g ((x - c) / b)), w. split; [|split; [now apply rescaled|auto]].
+  intros x. apply Rmult_le_compat_l; [left; now apply Rinv_0_lt_compat|apply G]. Qed.
+Theorem laplace_exact b r c c' : 0 < b -> Rabs (c - c') <= r * b -> laplace_pair line r (laplace b c) (laplace b c').
+Proof. intros Hb Hr. assert (V := Rinv_0_lt_compat _ Hb).
+  assert (P0 : forall c y, 0 <= laplace b c y).
+  { intros k y. unfold laplace. assert (X := exp_pos (- Rabs ((y - k) / b))). apply Rmult_le_pos; lra. }
+  assert (P1 : forall c, is_int line (laplace b c) 1).
+  { intros k. apply (rescaled (fun x => exp (- Rabs x) / 2)); auto. replace 1 with (/ 2 * 2) by field.
+    apply (line_ext (fun x => / 2 * exp (- Rabs x))); [intros; field|]. apply line_scal, exp_abs_line. }
+  assert (H : forall c c' a, Rabs (c - c') <= r * b -> upto line (fun y => pos (laplace b c y - a * laplace b c' y)) (lap r a)).
+  { intros k k' a Hk. set (v := Rabs (k - k') / b). assert (V0 : 0 <= v) by (apply Rmult_le_pos; [apply Rabs_pos|lra]).
+    assert (VR : v <= r) by (apply Rmult_le_reg_r with b; auto; unfold v, Rdiv; rewrite Rmult_assoc, Rinv_l; lra).
+    assert (K : forall x, pos (laplace b k x - a * laplace b k' x) =
+      / b * (/ 2 * pos (exp (- Rabs ((x - k') / b - (k - k') / b)) - a * exp (- Rabs ((x - k') / b - 0))))).
+    { intros x. rewrite !pos_scal by lra. f_equal. unfold laplace. replace ((x - k') / b - (k - k') / b) with ((x - k) / b) by (field; lra). rewrite Rminus_0_r. field. lra. }
+    apply (upto_le line _ (fun x => / b * (fun z => / 2 * pos (exp (- Rabs (z - (k - k') / b)) - a * exp (- Rabs (z - 0)))) ((x - k') / b)) (lap r a));
+      [intros; rewrite K; apply Rle_refl|lra|].
+    apply (scaled_upto (fun z => / 2 * pos (exp (- Rabs (z - (k - k') / b)) - a * exp (- Rabs (z - 0)))) b k'); auto.
+    apply (upto_le line _ (fun z => / 2 * pos (exp (- Rabs (z - (k - k') / b)) - a * exp (- Rabs (z - 0)))) (/ 2 * (2 * lap v a))); [intros; apply Rle_refl| |].
+    { assert (lap v a <= lap r a) by (apply lap_falls; lra). lra. }
+    apply upto_scal; [lra|]. destruct (Rle_lt_dec 0 (k - k')) as [S|S].
+    - replace ((k - k') / b) with v by (unfold v; rewrite Rabs_pos_eq; auto). now apply lap_upto.
+    - assert (E : (k - k') / b = - v) by (unfold v; rewrite Rabs_left by auto; field; lra). rewrite E.
+      destruct (lap_upto v a V0) as [g [w [G [I L]]]]. exists (fun x => g (- x)), w. split; [|split; [now apply line_mirror|auto]].
+      intros x. specialize (G (- x)). eapply Rle_trans; [|exact G]. right. rewrite <- (Rabs_Ropp (x - - v)), <- (Rabs_Ropp (x - 0)). do 2 f_equal; [|f_equal]; do 3 f_equal; ring. }
+  split; [auto|split; [auto|split; [auto|split; [auto|]]]]. intros a. split; apply H; auto. now rewrite Rabs_minus_sym. Qed.
+
 (* ---------- one mechanism that is mu-GDP ---------- *)
 Theorem gdp_private {T} (A : integral T) (P Q : T -> R) mu p g : 0 <= mu <= / sigma_of g -> shows p g -> direction p = Above ->
   (forall a, 0 <= a -> upto A (fun y => pos (P y - a * Q y)) (tip mu a)) -> forall test u v, (forall y, 0 <= test y <= 1) ->
@@ -210,3 +335,29 @@ Proof. intros Hm shown above H test u v Ht P0 Q0 HU HV. destruct (shown_above p 
   apply (upto_le A _ (fun y => pos (P y - e * Q y)) (tip mu e)); [|eapply Rle_trans; [now apply (tip_grows mu (/ sigma_of g))|exact K]|apply H; lra].
   intros y. specialize (Ht y). assert (Z := pos_ge0 (P y - e * Q y)). assert (Z1 := pos_ge (P y - e * Q y)).
   replace (P y * test y - e * (Q y * test y)) with ((P y - e * Q y) * test y) by ring. nra. Qed.
+
+(* ---------- zCDP ---------- *)
+(* the Renyi divergences of every order 1 + l > 1 are at most xi + rho (1 + l) *)
+Definition zcdp {T} (A : integral T) (xi rho : R) (P Q : T -> R) :=
+  forall l, 0 < l -> moment_bounded l A P Q (exp (l * (xi + rho * (l + 1)))).
+(* each step in turn by its xi and rho of the list, whatever the outputs before it *)
+Fixpoint all_zcdp {T} (A : integral T) (P Q : list T -> T -> R) (steps : list (R * R)) (h : list T) : Prop :=
+  match steps with [] => True | s :: steps => zcdp A (fst s) (snd s) (P h) (Q h) /\ forall y, all_zcdp A P Q steps (y :: h) end.
+Theorem zcdp_private {T} (A : integral T) (P Q : list T -> T -> R) steps p z o : kinds p = [] -> judge (Some o) p [Some (Zcdp z)] = true ->
+  S fst steps <= xi_of z -> S snd steps <= rho_of z -> all_zcdp A P Q steps [] -> forall test u v, (forall outputs, 0 <= test outputs <= 1) ->
+  expect A P test (length steps) [] u -> expect A Q test (length steps) [] v -> u <= exp (epsilon_of p) * v + IZR (bound p) / unit_of p.
+Proof. intros K J X Y Z test u v Ht HU HV. unfold judge in J. rewrite K in J. apply andb_prop in J as [_ J].
+  destruct (by_moment_ok z p J) as [_ [l [L0 B]]]. set (m := fun s : R * R => exp (l * (fst s + snd s * (l + 1)))).
+  assert (AM : forall ss h, all_zcdp A P Q ss h -> all_moments l A P Q (map m ss) h).
+  { induction ss as [|s ss IH]; intros h H; simpl; auto. destruct H as [H1 H2]. split; [now apply H1|]. intros y. apply IH, H2. }
+  assert (PR : Moments.product (map m steps) = exp (l * (S fst steps + S snd steps * (l + 1)))).
+  { clear. induction steps as [|s ss IH]; simpl; [replace (l * (0 + 0 * (l + 1))) with 0 by ring; now rewrite exp_0|].
+    rewrite IH. unfold m. rewrite <- exp_plus. f_equal. ring. }
+  assert (M0 : Forall (Rle 0) (map m steps)) by (apply Forall_forall; intros w Hy; apply in_map_iff in Hy as [s [<- _]]; left; apply exp_pos).
+  rewrite <- (map_length m) in HU, HV.
+  destruct (adaptive_moments l L0 A P Q test Ht _ _ _ _ M0 (AM steps [] Z) HU HV) as [_ G]. specialize (G (epsilon_of p)). rewrite PR in G.
+  assert (CP := C_pos l). assert (W : exp (l * (S fst steps + S snd steps * (l + 1))) <= exp (l * (xi_of z + rho_of z * (l + 1)))).
+  { apply exp_le. apply Rmult_le_compat_l; [lra|]. apply Rplus_le_compat; auto. apply Rmult_le_compat_r; lra. }
+  assert (EP := exp_pos (- l * epsilon_of p)). assert (C l * exp (l * (S fst steps + S snd steps * (l + 1))) * exp (- l * epsilon_of p)
+    <= C l * exp (l * (xi_of z + rho_of z * (l + 1))) * exp (- l * epsilon_of p)); [|lra].
+  apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; lra. Qed.

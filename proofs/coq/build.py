@@ -31,8 +31,8 @@ HASH = BUILD / "formal-checker.sha256"
 FILES = (
     "Law", "HockeyStick", "Chernoff", "ConnectTheDots", "RandomizedResponse", "Kronecker", "Exponential", "Checker",
     "Link", "Integral", "Normal", "Space", "Moments", "Density", "Enclosures", "SampledGaussian", "Events",
-    "Guaranteed", "Extract", "Mechanism", "Mixed", "Refuted", "Means", "Continuous", "Bignum", "InstanceData",
-    "Instances", "GaussianDigits",
+    "Guaranteed", "Zcdp", "Extract", "Mechanism", "Mixed", "Refuted", "Means", "Continuous", "Bignum",
+    "InstanceData", "Instances", "GaussianDigits",
 )
 """In the order of the story; a file uses earlier ones only."""
 
@@ -51,14 +51,15 @@ THEOREMS = {
     "Enclosures": ("expo_ok", "area_ok"),
     "SampledGaussian": ("curve_int", "grid_above", "covers_ok"),
     "Events": ("gain_int", "by_event_ok", "covers_below_ok"),
-    "Guaranteed": ("worst_bounds", "covers_guarantee_ok"),
+    "Guaranteed": ("worst_bounds", "lap_lined", "covers_guarantee_ok"),
+    "Zcdp": ("by_moment_ok",),
     "Extract": ("product_N_ok", "accepted_above", "accepted_below", "accepted_private", "accepted_not_private",
                 "told_all", "answer_ok"),
     "Mechanism": ("steps_private", "sampled_gaussian_private", "dp_sgd_ghost", "dp_sgd_permutation", "dp_sgd_private",
                   "gaussian_private", "gaussian_replace_private", "gaussian_group_private", "gaussian_ghost",
                   "mechanism_ghost"),
     "Mixed": ("mixed_private", "guarantees_private", "bounded_ratio", "bounded_range_pure", "laplace_pure",
-              "gdp_private"),
+              "laplace_exact", "gdp_private", "zcdp_private"),
     "Refuted": ("attained", "lifted", "sampled_gaussian_not_private", "gaussian_not_private",
                 "gaussian_replace_not_private"),
     "Means": ("uniform", "int_cont", "expect_exists", "expect_continuous", "expect_box", "dp_sgd_private_exists"),

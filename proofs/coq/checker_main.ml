@@ -6,8 +6,9 @@
    each kind: count, low, mass at infinity, number of masses, the masses; the number of hints, and for each hint: first,
    last, sum, infinity; the bound.  Then "remove", "add" or "none", and for each kind "given", or what its law must be
    found above (below) in that order; with no kinds at all, one such step, and its test is the event: "sampled", q_num,
-   q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or, above only, "guarantee", q_num,
-   q_den, eps_num, eps_den, delta_num, delta_den, precision, terms. *)
+   q_den, sigma_num, sigma_den, precision, terms, far, number of tests, the tests; or, above only, "guarantee" or
+   "laplace", q_num, q_den, eps_num, eps_den, delta_num, delta_den, precision, terms; or, with no kinds, "zcdp", rho_num,
+   rho_den, xi_num, xi_den, l_num, l_den, precision, terms. *)
 let input = ref Scanf.Scanning.stdin
 let next () = Scanf.bscanf !input " %s" (fun w -> w)
 let word () = match next () with "" -> failwith "less input than a problem" | w -> w
@@ -49,7 +50,7 @@ let sampled_gaussian in_order =
   let tests = list number in
   { Checker.in_order; q_num; q_den; sigma_num; sigma_den; precision; terms; far; tests }
 
-let guarantee g_order =
+let guarantee g_source g_order =
   let g_q_num = number () in
   let g_q_den = number () in
   let g_eps_num = number () in
@@ -58,13 +59,26 @@ let guarantee g_order =
   let g_delta_den = number () in
   let g_precision = number () in
   let g_terms = number () in
-  { Checker.g_order; g_q_num; g_q_den; g_eps_num; g_eps_den; g_delta_num; g_delta_den; g_precision; g_terms }
+  { Checker.g_source; g_order; g_q_num; g_q_den; g_eps_num; g_eps_den; g_delta_num; g_delta_den; g_precision; g_terms }
+
+let zcdp z_order =
+  let rho_num = number () in
+  let rho_den = number () in
+  let xi_num = number () in
+  let xi_den = number () in
+  let l_num = number () in
+  let l_den = number () in
+  let z_precision = number () in
+  let z_terms = number () in
+  { Checker.z_order; rho_num; rho_den; xi_num; xi_den; l_num; l_den; z_precision; z_terms }
 
 let source order =
   match word (), order with
   | "given", _ -> None
   | "sampled", Some order -> Some (Checker.Gaussian (sampled_gaussian order))
-  | "guarantee", Some order -> Some (Checker.Guarantee (guarantee order))
+  | "guarantee", Some order -> Some (Checker.Guarantee (guarantee Checker.Any order))
+  | "laplace", Some order -> Some (Checker.Guarantee (guarantee Checker.Laplace_noise order))
+  | "zcdp", Some order -> Some (Checker.Zcdp (zcdp order))
   | w, _ -> failwith ("source " ^ w)
 
 let read () =

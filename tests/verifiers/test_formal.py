@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import exp, log
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,11 +26,13 @@ import pytest
 from flint import arb
 
 from verified_dp import (
+    ZCDP,
     ApproximateDP,
     Claim,
     Composition,
     Gaussian,
     GaussianDP,
+    Laplace,
     PoissonSampled,
     Relation,
     Spec,
@@ -40,7 +43,9 @@ from verified_dp.certificate import build_certificate
 from verified_dp.cli import main
 from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.laplace.laplace import LaplaceLoss
+from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.kernel.certificate.check import Check, verify
 from verified_dp.core.kernel.certificate.document import Document, sealed
 from verified_dp.core.kernel.errors import InvalidCertificate, Unsupported
@@ -63,7 +68,7 @@ from verified_dp.verifiers.formal import (
     told_rows,
     verify_formal,
 )
-from verified_dp.verifiers.formal_steps import GaussianStep
+from verified_dp.verifiers.formal_steps import GaussianStep, merged
 from verified_dp.verifiers.record_formal import Arithmetic, Composed, build_part, event_part, propose, with_formal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,7 +84,7 @@ needs_checker = pytest.mark.skipif(
     not BUILT, reason="the extracted checker is not built: run `make proofs` (it needs Coq and OCaml)")
 
 
-OTHER = LaplaceLoss(Fraction(1))
+OTHER = OddsLoss(Fraction(1), Fraction(0), 1)
 """A law that the program does not compare with by itself."""
 
 
@@ -186,9 +191,11 @@ def test_what_is_trusted_depends_on_the_mechanism() -> None:
         ([(ApproximateDP("0.1", "0.01"), 3), (plain, 1)], Relation.ADD_OR_REMOVE, "mixed_private"),
         ([(ApproximateDP("0.1", "0.01"), 3), (plain, 1)], Relation.REPLACE, "T15"),
         ([(PoissonSampled(ApproximateDP("0.1", "0.01"), "0.1"), 3), (sampled, 1)], Relation.ADD, "mixed_private"),
-        ([(ApproximateDP("0.1", "0.01"), 3)], Relation.REPLACE, "guarantees_private"),
+        ([(ApproximateDP("0.1", "0.01"), 3), (Laplace(9, 1), 1)], Relation.REPLACE, "guarantees_private"),
+        ([(PoissonSampled(Laplace(9, 1), "0.1"), 3), (plain, 1)], Relation.ADD_OR_REMOVE, "mixed_private"),
         ([(GaussianDP("0.5"), 1)], Relation.REPLACE, "gdp_private"),
         ([(GaussianDP("0.5"), 2)], Relation.REPLACE, "T15"),
+        ([(ZCDP("0.01"), 3), (ZCDP("0.02", "0.1"), 1)], Relation.ADD_OR_REMOVE, "zcdp_private"),
         ([(plain, 3)], Relation.REPLACE, "gaussian_replace_private"), ([(fixed, 3)], Relation.REMOVE, "T15")):
         check = checked(steps, relation, "0.2")
         assert check.valid and known in str(check.reason), (steps, relation)
@@ -254,6 +261,26 @@ def test_one_event_bounds_plain_steps_on_both_sides(order: str, shift: str, epsi
 
 
 @needs_checker
+@pytest.mark.theorem("T122-formal-checker")
+@pytest.mark.parametrize(("rho", "xi", "epsilon"), [("1/10", "0", "2"), ("5", "1/3", "26"), ("1/300", "0", "1/2")])
+def test_one_moment_bounds_zcdp_steps(rho: str, xi: str, epsilon: str) -> None:
+    """The bound is the least number that the program accepts, up to a few units, and every number counts."""
+    law = ZCDPLoss(Fraction(rho), xi=Fraction(xi))
+    part = event_part([(law, 1)], "remove", "above", Fraction(epsilon), TARGET)
+    assert part is not None and is_accepted(part, [law]) and not is_accepted(replace(part, bound=part.bound - 8), [law])
+    at, best = float(part.epsilon), 1.0
+    for power in (index / 64 for index in range(1, 20000)):
+        exponent = power * (float(law.xi) + float(law.rho) * (power + 1) - at)
+        best = min(best, exp(min(0, exponent + power * log(power) - (1 + power) * log(1 + power))))
+    assert best * (1 - 1e-9) < part.delta < best * 1.01
+    for worse in (replace(law, rho=law.rho * Fraction(1001, 1000)), replace(law, xi=law.xi + Fraction(1, 1000))):
+        assert not is_accepted(part, [worse])
+    assert event_part([(law, 1)], "remove", "below", Fraction(epsilon), TARGET) is None
+    together = replace(law, rho=2 * law.rho + 3, xi=5 * law.xi)
+    assert merged(((law, 2), (replace(law, rho=Fraction(1)), 3))) == ((together, 1),)
+
+
+@needs_checker
 @pytest.mark.theorem("T120-integer-law-above", "T121-integer-law-below", "T122-formal-checker")
 def test_losses_with_a_largest_value_end_on_the_grid() -> None:
     """Pure DP to the last: delta is 0 where the largest losses add up to epsilon, and no sooner."""
@@ -280,6 +307,9 @@ def random_problem(rng: random.Random) -> tuple[FormalPart, Any, int]:
         guarantee = OddsLoss(Fraction(rng.randint(0, 12), 8), Fraction(rng.choice([0, 1, 7]), 1000), 0)
         side, share = "above", Fraction(rng.randint(1, 10), 10)
         law = guarantee if share == 1 else SampledAtomicLoss(guarantee, share, order)
+        if rng.random() < 0.4:
+            noisy = LaplaceLoss(Fraction(rng.randint(1, 12), 8))
+            law = noisy if share == 1 else SampledLaplaceLoss(noisy, share, order)
     elif rng.random() < 0.4:
         plain = GaussianLoss(Fraction(rng.randint(1, 40), 20), order)
         event = event_part([(plain, 1)], order, side, epsilon, TARGET)
@@ -307,6 +337,8 @@ def changed_law(law: Any, share: Fraction) -> Any:
         return replace(law, noise_multiplier=law.noise_multiplier * (1 + share))
     if isinstance(law, OddsLoss):
         return replace(law, epsilon=law.epsilon * (1 + share))
+    if isinstance(law, LaplaceLoss):
+        return replace(law, ratio=law.ratio * (1 + share))
     return replace(law, base=changed_law(law.base, share))
 
 
@@ -314,7 +346,9 @@ def mechanism_of(law: Any) -> Any:
     """What has this loss."""
     if isinstance(law, OddsLoss):
         return ApproximateDP(law.epsilon, law.infinity_mass)
-    if isinstance(law, SampledAtomicLoss):
+    if isinstance(law, LaplaceLoss):
+        return Laplace(1, law.ratio)
+    if isinstance(law, SampledAtomicLoss | SampledLaplaceLoss):
         return PoissonSampled(mechanism_of(law.base), law.probability)
     return PoissonSampled(Gaussian(law.noise_multiplier), law.sampling_probability)
 

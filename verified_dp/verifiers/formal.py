@@ -21,6 +21,8 @@ from flint import arb, ctx
 
 from verified_dp.core.engines.grid import LawGrid, StepMasses, enclose_step
 from verified_dp.core.families.gaussian.mechanism import GaussianDP
+from verified_dp.core.families.guarantees.mechanism import ZCDP
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball
 from verified_dp.core.kernel.certificate.check import Check
@@ -36,11 +38,18 @@ from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.core.kernel.mechanisms import Gaussian
 from verified_dp.core.kernel.theorems import proved_by
-from verified_dp.verifiers.formal_steps import GaussianStep, GuaranteeStep, compared, stated_laws
+from verified_dp.verifiers.formal_steps import (
+    MAX_KINDS,
+    GaussianStep,
+    GuaranteeStep,
+    ZCDPSteps,
+    compared,
+    merged,
+    stated_laws,
+)
 
 SIDES = ("above", "below")
 MAX_POINTS = 2**18
-MAX_KINDS = 64
 MAX_INDEX = 2**26
 MAX_BITS = 4096
 MAX_WORK = 2**28
@@ -74,10 +83,10 @@ TRUST_LOSSES = (
 TRUST_SAMPLED = (
     "Every law of the part was found above the step's own by the program, or one event bounds them all "
     "(sampled_gaussian_private, gaussian_private, gaussian_replace_private, gaussian_group_private, gdp_private, "
-    "mixed_private and guarantees_private in proofs/coq: queries of norm at most 1 in any dimension with normal noise, "
-    "and mechanisms with what is stated of them). Their hypothesis `expect`, that the means of a test exist as "
-    "iterated Riemann integrals, is proved of continuous tests and of boxes where all steps are Gaussian "
-    "and queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
+    "zcdp_private, mixed_private and guarantees_private in proofs/coq: queries of norm at most 1 in any dimension with "
+    "normal noise, and mechanisms with what is stated of them). Their hypothesis `expect`, that the means of a test "
+    "exist as iterated Riemann integrals, is proved of continuous tests and of boxes where all steps are Gaussian and "
+    "queries are continuous in the earlier outputs (expect_exists), and is assumed elsewhere. "
     f"Trusted: {PROGRAM}"
 )
 """... and these theorems speak of the mechanism itself."""
@@ -123,7 +132,7 @@ class FormalPart:
     """The kinds of steps in the order of the composition's laws, and what their composition comes to.
 
     side: above says delta(epsilon) <= bound 2^-bits, below says >=. prec: bits of the ball arithmetic that compares.
-    No kinds and no products: one Gaussian loss, bounded by an event; step is 1.
+    No kinds and no products: one Gaussian loss, bounded by an event, or zCDP steps, by a moment; step is 1.
     """
 
     order: str
@@ -299,10 +308,10 @@ def problem_words(part: FormalPart, laws: Sequence[Law]) -> Iterator[int | str]:
     steps = [compared_step(part, law) for law in laws]
     yield next((step.order for step in steps if step), "none")
     if not part.kinds:
-        gaussians = (step for step in steps if isinstance(step, GaussianStep))
-        yield from (word for step in gaussians for word in step.event_words(part.epsilon, part.bits))
+        alone = (step for step in steps if isinstance(step, GaussianStep | ZCDPSteps))
+        yield from (word for step in alone for word in step.event_words(part.epsilon, part.bits))
     for kind, step in zip(part.kinds, steps if part.kinds else [], strict=True):
-        if step is None:
+        if step is None or isinstance(step, ZCDPSteps):
             yield "given"
         else:
             yield from step.words(part.side, kind.low, len(kind.masses), part.step, part.bits)
@@ -330,13 +339,13 @@ def told_rows(part: FormalPart, laws: Sequence[Law]) -> Iterator[str]:
 def check_told(rows: Sequence[str], part: FormalPart, laws: Sequence[Law]) -> None:
     """Raise Unsupported unless the program decided this problem: it is the program that is wrong, or what wrote it."""
     for found, meant in zip_longest(rows, told_rows(part, laws), fillvalue=""):
-        hints = meant.startswith(("sampled", "guarantee")) and found.startswith(f"{meant} ")
+        hints = meant.startswith(("sampled", "guarantee", "laplace", "zcdp")) and found.startswith(f"{meant} ")
         if found != meant and not hints:
             difference = f"{found[:60]!r}, not {meant[:60]!r}"
             raise Unsupported(f"the formal checker decided another problem: {difference}", "formal")
 
 
-def compared_step(part: FormalPart, law: Law) -> GaussianStep | GuaranteeStep | None:
+def compared_step(part: FormalPart, law: Law) -> GaussianStep | GuaranteeStep | ZCDPSteps | None:
     """The step that the program itself finds a kind's integer law above (below)."""
     return compared(law, part.order, part.side, part.bits)
 
@@ -399,19 +408,19 @@ def verify_formal(document: Document, checker: Program | None = None) -> Check:
 def is_covered(spec: Spec, losses: Mapping[str, ComposedLoss], parts: Sequence[FormalPart], *, refuted: bool) -> bool:
     """Whether the Coq theorems speak of the mechanism, by the losses of its steps.
 
-    Gaussians, none sampled, for groups too; all sampled, without replacement of records; one mu-GDP step. From below:
-    plain ones by one event alone, sampled ones without zero-out.
+    Gaussians, none sampled, for groups too; all sampled, without replacement of records; one mu-GDP step; zCDP. From
+    below: plain ones by one event alone, sampled ones without zero-out.
     """
     steps, zeroed = [step for step, _ in spec.composition.parts], spec.relation is Relation.ZERO_OUT
     if all(isinstance(step, Gaussian) for step in steps):
         return not (refuted and any(part.kinds for part in parts))
     grouped = all(isinstance(step, Grouped) and isinstance(step.mechanism, Gaussian) for step in steps)
     told = [(type(step), count) for step, count in spec.composition.parts] == [(GaussianDP, 1)]
-    if grouped or told:
+    if grouped or told or all(isinstance(step, ZCDP) for step in steps):
         return not refuted
     sampled = all(isinstance(step, PoissonSampled) and isinstance(step.mechanism, Gaussian) for step in steps)
-    merged = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
-    return sampled and not merged and spec.relation is not Relation.REPLACE and not (zeroed and refuted)
+    beside = any(loss.mean_shift_squared for loss in losses.values())  # sampled always
+    return sampled and not beside and spec.relation is not Relation.REPLACE and not (zeroed and refuted)
 
 
 @proved_by("T122-formal-checker")
@@ -432,8 +441,8 @@ Laws = tuple[tuple[Law, int], ...]
 
 def _check_part(part: FormalPart, loss: ComposedLoss, stated: Laws, path: str, checker: Program | None) -> Laws:
     """The laws that its kinds are above (below): those of the steps as stated, or those of the composition."""
-    laws = stated if _is_above_all(part, stated) else loss.laws
-    alone = not part.kinds and len(laws) == 1 and isinstance(laws[0][0], GaussianLoss)
+    laws = stated if _is_above_all(part, stated) else merged(loss.laws)
+    alone = not part.kinds and len(laws) == 1 and isinstance(laws[0][0], GaussianLoss | ZCDPLoss)
     if [kind.count for kind in part.kinds] != [count for _, count in laws] and not alone:
         raise InvalidCertificate(f"{path}.kinds", f"counts must be {', '.join(str(count) for _, count in laws)}")
     if laws is not stated:

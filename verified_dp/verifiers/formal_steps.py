@@ -13,7 +13,10 @@ from flint import arb, ctx
 from verified_dp.core.families.finite.atomic import OddsLoss, SampledAtomicLoss
 from verified_dp.core.families.finite.mechanism import ApproximateDP
 from verified_dp.core.families.gaussian.sampled_gaussian import SampledGaussianLoss
+from verified_dp.core.families.guarantees.renyi import ZCDPLoss
+from verified_dp.core.families.laplace.laplace import LaplaceLoss
 from verified_dp.core.families.laplace.mechanism import Exponential, Laplace
+from verified_dp.core.families.laplace.sampled_laplace import SampledLaplaceLoss
 from verified_dp.core.families.sampling.mechanism import PoissonSampled
 from verified_dp.core.kernel.balls import ball, integer_above, normal_tail
 from verified_dp.core.kernel.composition import Relation, Spec
@@ -22,6 +25,8 @@ from verified_dp.core.kernel.law import Law
 from verified_dp.core.kernel.mechanisms import Gaussian
 
 DIRECTIONS = ("remove", "add")
+MAX_KINDS = 64
+"""Of steps in a formal part."""
 _SPARE_BITS = 64
 """Beyond those of the masses, in which the program compares."""
 
@@ -102,31 +107,72 @@ def _compared_bits(largest: Fraction, bits: int) -> int:
 
 @dataclass(frozen=True)
 class GuaranteeStep:
-    """A step that is (epsilon, delta)-private, on a random batch; order: remove or add."""
+    """A step that is (epsilon, delta)-private, on a random batch; order: remove or add.
+
+    source "laplace": Laplace noise on a number that one record changes by at most epsilon scales; delta is 0.
+    """
 
     order: str
     probability: Fraction
     epsilon: Fraction
     delta: Fraction
+    source: str = "guarantee"
 
     def words(self, side: str, low: int, count: int, step: Fraction, bits: int) -> Iterator[int | str]:
         """What the program reads of it, and hints: bits, terms of a series."""
         bits = _compared_bits((low + count) * step, bits)
-        yield "guarantee"
+        yield self.source
         yield from (part for number in self._numbers() for part in number.as_integer_ratio())
         yield from [bits, bits // 2]
 
     def told(self) -> str:
         """What the program prints of it, before the hints."""
         ratios = (f"{number.numerator} {number.denominator}" for number in self._numbers())
-        return f"guarantee-{self.order} {' '.join(ratios)}"
+        return f"{self.source}-{self.order} {' '.join(ratios)}"
 
     def _numbers(self) -> tuple[Fraction, Fraction, Fraction]:
         return self.probability, self.epsilon, self.delta
 
 
+@dataclass(frozen=True)
+class ZCDPSteps:
+    """Steps whose Renyi divergences of every order a > 1 add up to at most xi + rho a; order: remove or add."""
+
+    order: str
+    rho: Fraction
+    xi: Fraction
+
+    def event_words(self, epsilon: Fraction, bits: int) -> Iterator[int | str]:
+        """What the program reads of it, and hints: the moment, bits, terms of a series."""
+        yield "zcdp"
+        for number in (self.rho, self.xi, self.best_moment(epsilon)):
+            yield from number.as_integer_ratio()
+        yield from [bits + _SPARE_BITS, bits // 2]
+
+    def told(self) -> str:
+        """What the program prints of it, before the hints."""
+        ratios = (f"{number.numerator} {number.denominator}" for number in (self.rho, self.xi))
+        return f"zcdp-{self.order} {' '.join(ratios)}"
+
+    def best_moment(self, epsilon: Fraction) -> Fraction:
+        """About the l > 0 that bounds delta(epsilon) best, in sixteenths: (2l+1) rho + log(l/(l+1)) = eps - xi."""
+        low, high = 0, 1 << 20
+        while high - low > 1:
+            middle = (low + high) // 2
+            power = ball(Fraction(middle, 16))
+            found = (2 * power + 1) * ball(self.rho) + (power / (power + 1)).log() < ball(epsilon - self.xi)
+            low, high = (middle, high) if found else (low, middle)
+        return Fraction(high, 16)
+
+    def bound(self, epsilon: Fraction) -> arb:
+        """Enclose l^l / (1+l)^(1+l) e^(l (xi + rho (l+1)) - l eps) at that l."""
+        power = ball(self.best_moment(epsilon))
+        exponent = power * (ball(self.xi) + ball(self.rho) * (power + 1) - ball(epsilon))
+        return (exponent + power * power.log() - (1 + power) * (1 + power).log()).exp()
+
+
 @singledispatch
-def compared(law: Law, order: str, side: str, bits: int) -> GaussianStep | GuaranteeStep | None:
+def compared(law: Law, order: str, side: str, bits: int) -> GaussianStep | GuaranteeStep | ZCDPSteps | None:
     """The step with this loss, in an order of a composition, where the program knows it."""
     return None
 
@@ -165,27 +211,58 @@ def _sampled_guarantee(law: SampledAtomicLoss, order: str, side: str, bits: int)
     return None
 
 
+@compared.register
+def _laplace(law: LaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    """From above; the same in any order."""
+    known = order if order in DIRECTIONS else DIRECTIONS[0]
+    return None if side == "below" else GuaranteeStep(known, Fraction(1), law.ratio, Fraction(0), "laplace")
+
+
+@compared.register
+def _sampled_laplace(law: SampledLaplaceLoss, order: str, side: str, bits: int) -> GuaranteeStep | None:
+    known = side == "above" and order in DIRECTIONS and law.order == order
+    if known and isinstance(law.base, LaplaceLoss) and law.probability:
+        return GuaranteeStep(order, law.probability, law.base.ratio, Fraction(0), "laplace")
+    return None
+
+
+@compared.register
+def _zcdp(law: ZCDPLoss, order: str, side: str, bits: int) -> ZCDPSteps | None:
+    """From above, of all steps in one; the same in any order."""
+    return None if side == "below" else ZCDPSteps(order if order in DIRECTIONS else DIRECTIONS[0], law.rho, law.xi)
+
+
+def merged(laws: tuple[tuple[Law, int], ...]) -> tuple[tuple[Law, int], ...]:
+    """zCDP steps as one, where there are no others (zcdp_private in proofs/coq); else the laws as they are."""
+    found = [(law, count) for law, count in laws if isinstance(law, ZCDPLoss)]
+    if not found or len(found) != len(laws):
+        return laws
+    rho = sum((count * law.rho for law, count in found), Fraction(0))
+    return ((ZCDPLoss(rho, found[0][0].order, sum((count * law.xi for law, count in found), Fraction(0))), 1),)
+
+
 # ---------- what is stated of the steps ----------
 
 
 def stated_laws(spec: Spec, order: str) -> tuple[tuple[Law, int], ...]:
     """Laws above the steps of which mixed_private and guarantees_private in proofs/coq speak; none if one is not known.
 
-    Gaussians are not merged. Where the claimed delta is 0 only the largest losses matter, and steps with bounded ones
-    count as a guarantee. Sampled or Gaussian steps: one record more or less. Gaussians of one kind: none (see T15).
+    Gaussians, one by one; Laplace noise on one number; mechanisms of which a guarantee is stated. Where the claimed
+    delta is 0 only the largest losses matter, and steps with bounded ones count as a guarantee. Sampled or Gaussian
+    steps: one record more or less. Gaussians of one kind: none (see T15).
     """
     steps, pure = spec.composition.parts, spec.claim is not None and spec.claim.delta == 0
     found: dict[Law, int] = {}
     for step, count in steps:
         inner, share = (step.mechanism, step.probability) if isinstance(step, PoissonSampled) else (step, Fraction(1))
         law = _stated(inner, share, order, pure=pure)
-        if law is None or (order not in DIRECTIONS and not isinstance(law, OddsLoss)):
+        if law is None or (order not in DIRECTIONS and not isinstance(law, OddsLoss | LaplaceLoss)):
             return ()
         found[law] = found.get(law, 0) + count
     kinds, neighbours = {type(law) for law in found}, (Relation.REMOVE, Relation.ADD, Relation.ADD_OR_REMOVE)
     merged = kinds in ({GaussianLoss}, {SampledGaussianLoss})
-    known = kinds == {OddsLoss} or spec.relation in neighbours
-    return tuple(found.items()) if known and not merged else ()
+    known = kinds <= {OddsLoss, LaplaceLoss} or spec.relation in neighbours
+    return tuple(found.items()) if known and not merged and len(found) <= MAX_KINDS else ()
 
 
 def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | None:
@@ -195,6 +272,9 @@ def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | N
         if share == 1:
             return GaussianLoss(1 / noise**2, order)
         return SampledGaussianLoss(share, noise, order) if share else None
+    if type(step) is Laplace and share and not pure:
+        noisy = LaplaceLoss(step.ratio)
+        return noisy if share == 1 else noisy.on_sample(share, order)
     guarantee = _guaranteed(step, pure=pure)
     if guarantee is None or not share:
         return None
@@ -202,7 +282,7 @@ def _stated(step: object, share: Fraction, order: str, *, pure: bool) -> Law | N
 
 
 def _guaranteed(step: object, *, pure: bool) -> OddsLoss | None:
-    """bounded_ratio, laplace_pure and bounded_range_pure in proofs/coq."""
+    """private_pair as it is, laplace_pure and bounded_range_pure in proofs/coq."""
     if isinstance(step, ApproximateDP):
         return OddsLoss(step.epsilon, step.delta, 0)
     if pure and isinstance(step, Laplace):

@@ -24,7 +24,7 @@ from verified_dp.core.kernel.law import Law, has_rational_end
 from verified_dp.core.kernel.locks import alone
 from verified_dp.core.kernel.losses import privacy_losses
 from verified_dp.verifiers.formal import FormalPart, Kind, Product, infinity_above, part_record, read_parts
-from verified_dp.verifiers.formal_steps import GaussianStep, compared, stated_laws
+from verified_dp.verifiers.formal_steps import GaussianStep, ZCDPSteps, compared, merged, stated_laws
 
 _SHARE_BITS = 16
 """All that is cut costs about 2^-16 of the claimed delta."""
@@ -33,7 +33,7 @@ _FINEST, _COARSEST = 14, 4
 _EVENT_BITS = 128
 """Of a bound by one event, beside those of the claimed delta."""
 _MAX_WINDOW = 2**16
-_MAX_ENDS = 2**12
+_MAX_ENDS = 2**14
 """Grid points up to the largest loss of a step."""
 _TAYLOR = {"above": 39, "below": 40}
 
@@ -159,14 +159,20 @@ def propose(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fract
 
 
 def event_part(laws: Kinds, order: str, side: str, epsilon: Fraction, target: Fraction) -> FormalPart | None:
-    """The part without a grid, for plain Gaussian steps alone."""
+    """The part without a grid, for plain Gaussian steps alone, or for zCDP steps."""
     (law, _), *others = laws
     step = compared(law, order, side, _EVENT_BITS)
-    if others or not isinstance(law, GaussianLoss) or not isinstance(step, GaussianStep):
+    if others:
         return None
     bits = _EVENT_BITS + target.denominator.bit_length()
     with ctx.workprec(2 * bits + 64):
-        found = law.enclose_hockey_stick(ball(epsilon)) * arb((1, bits))
+        if isinstance(step, ZCDPSteps):
+            found = step.bound(epsilon)
+        elif isinstance(step, GaussianStep) and isinstance(law, GaussianLoss):
+            found = law.enclose_hockey_stick(ball(epsilon))
+        else:
+            return None
+        found *= arb((1, bits))
         bound = int((found.upper() + 2).ceil().unique_fmpz() or 0) if side == "above" else max(
             0, int((found.lower() - 2).floor().unique_fmpz() or 0))
     return FormalPart(order, side, epsilon, Fraction(1), bits, 2 * bits + 64, (), (), bound)
@@ -255,8 +261,8 @@ def with_formal(certificate: Document) -> Document:
     if not all(loss.laws for loss in losses):
         raise Unsupported("nothing is revealed: there is no step for a formal part", "formal")
     if verdict == "proved":
-        parts = [propose(stated_laws(spec, loss.order) or loss.laws, loss.order, "above", claim.epsilon, claim.delta,
-                         lambda part: part.delta <= claim.delta) for loss in losses]
+        parts = [propose(stated_laws(spec, loss.order) or merged(loss.laws), loss.order, "above", claim.epsilon,
+                         claim.delta, lambda part: part.delta <= claim.delta) for loss in losses]
     else:
         order = _refuting_order(certificate)
         parts = [propose(loss.laws, loss.order, "below", claim.epsilon, claim.delta,
