@@ -430,7 +430,7 @@ def test_costs_are_bounded(changes: dict[str, Any]) -> None:
 
 
 def test_costs_of_rays_are_bounded(evaluations: Evaluations) -> None:
-    loss, witness = next((x, e.witness) for x, e in evaluations["few steps"] if e.witness.kind == "rays")
+    loss, witness = next((x, e.witness) for x, e in evaluations["few steps and plain ones"] if e.witness.kind == "rays")
     check_work([(loss, witness)])
     table = witness_record(witness)
     level = table["low"]["levels"][0]
