@@ -33,7 +33,7 @@ from tables import summary, write
 
 OUTPUT = Path(__file__).resolve().parents[2] / "build"
 QUANTITIES = ("delta", "epsilon")
-REPEATS, LONG = 5, 2.0
+REPEATS, LONG = 2, 1.0
 """Calls of one question, and the seconds above which one is enough."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

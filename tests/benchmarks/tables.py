@@ -25,9 +25,9 @@ Written by `python tests/benchmarks/tables.py build/bench.json docs/benchmark.md
 Each case and accountant has a process of its own, pinned to one core. Times are processor time, the least of a few
 calls, from the constructor to the answer, with all caches of this package cleared. Ours is asked for certified
 enclosures of 6 and 12 digits, both orders of add-or-remove; the others for what they give with the setting that is
-named. [Case by case](benchmark.csv), least first: the other's time over ours at 6 and at 12 digits, milliseconds, and
-*certified error*, how far, relative to the truth, the other's answer lies outside of the narrowest certified interval;
-below the truth is negative.
+named. [Case by case](benchmark.csv), least first: the other's time over ours at 6 and at 12 digits (0: none of ours),
+milliseconds, and *certified error*, how far, relative to the truth, the other's answer lies outside of the
+narrowest certified interval; below the truth is negative.
 
 ## In sum
 
@@ -170,21 +170,23 @@ def _summary_lines(summary: list[Record]) -> Iterable[str]:
                f"{row['geometric_mean']:.3g} | {lose}{more} |")
 
 
+_LAST_BITS = 1e-14
+"""Of a double: what an upper bound may lie below the truth by its last rounding alone."""
 _NAMED = 1
 """Cases that are named where we lose, the worst first."""
 
 
 def compared(rows: list[Record]) -> list[list[str]]:
-    """Each question and other accountant: its time over ours at 6 and 12 digits, ms, its error; least first."""
+    """Each question and other accountant: its time over ours at 6 and 12 digits (0: no answer), ms, its error."""
     seconds = {(row["quantity"], row["case"], row["accountant"]): row["seconds"] for row in rows if "seconds" in row}
     found = []
     for row in rows:
         question = row["quantity"], row["case"]
         own = [seconds.get((*question, mine)) for mine in OURS[:2]]
-        if row["accountant"] not in OURS and "seconds" in row and own[0]:
+        if row["accountant"] not in OURS and "seconds" in row:
             error = row["certified_error"]
-            found.append((row["seconds"] / own[0], [
-                *question, row["accountant"], *(f"{row['seconds'] / one:.2g}" if one else "" for one in own),
+            found.append((row["seconds"] / own[0] if own[0] else 0.0, [
+                *question, row["accountant"], *(f"{row['seconds'] / one:.2g}" if one else "0" for one in own),
                 *(f"{1000 * one:.3g}" if one else "" for one in (*own, row["seconds"])),
                 "" if error is None else f"{error:.0e}"]))
     return [line for _, line in sorted(found, key=lambda one: one[0])]
@@ -217,8 +219,8 @@ def _memory_lines(rows: list[Record]) -> Iterable[str]:
 def _wrong_lines(rows: list[Record]) -> Iterable[str]:
     """dp_accounting's pessimistic numbers and Opacus's RDP are upper bounds; prv_accountant states an interval."""
     for row in rows:
-        upper = row["accountant"].startswith(("dp_accounting", "opacus rdp"))
-        if row["holds"] is False or (upper and row["certified_error"] is not None and row["certified_error"] < 0):
+        upper, error = row["accountant"].startswith(("dp_accounting", "opacus rdp")), row["certified_error"]
+        if row["holds"] is False or (upper and error is not None and error < -_LAST_BITS):
             yield (f"* {row['accountant']}, {row['case']}: {row['quantity']} {float(row['value']):.9g}, "
                    f"certified error {row['certified_error']:.1e}")
 
