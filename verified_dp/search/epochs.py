@@ -11,9 +11,9 @@ from verified_dp.core.engines.closed import is_single
 from verified_dp.core.engines.contour import LineWitness
 from verified_dp.core.families.allocation.random_allocation import RandomAllocationLoss
 from verified_dp.core.kernel.composed import ComposedLoss
+from verified_dp.search.frequencies import choose_period
 from verified_dp.search.lattice_model import LatticeModel, LawModel
 from verified_dp.search.line import dyadic
-from verified_dp.search.sparse import choose_period
 from verified_dp.search.transforms import log_sums
 
 _TILTS = np.geomspace(0.2, 30, 20)
