@@ -26,8 +26,8 @@ Each case and accountant has a process of its own, pinned to one core. Times are
 calls, from the constructor to the answer, with all caches of this package cleared. Ours is asked for certified
 enclosures of 6 and 12 digits, both orders of add-or-remove; the others for what they give with the setting that is
 named. [Case by case](benchmark.csv), least first: the other's time over ours at 6 and at 12 digits (0: none of ours),
-milliseconds, and *certified error*, how far, relative to the truth, the other's answer lies outside of the narrowest
-certified interval; below the truth is negative.
+milliseconds, and *certified error*, how far, relative to the truth, the other's answer lies outside of the
+narrowest certified interval; below the truth is negative.
 
 ## In sum
 
