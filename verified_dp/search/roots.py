@@ -281,7 +281,7 @@ class _Question:
         """From a sketch, or from few bits."""
         sketch = self.order.sketch(epsilon) if self.method in ("auto", "contour") else None
         if sketch is not None and not math.isnan(found := sketch.log_delta(as_float(epsilon))):
-            return found - self._log_target, 1e-3
+            return found - self._log_target, sketch.near
         answer = self._enclose(epsilon, _ROUGH)
         gap = _log_gap(answer, self.target)
         return (-math.inf if gap is None and is_below(answer, self.target) else gap), 0.3
