@@ -291,7 +291,7 @@ class _Question:
         for side, proves in ((-1, is_above), (1, is_below)):
             half, step = epsilon / (3 * 10**self.digits), epsilon / (8 * 10**self.digits)
             for _ in range(8):
-                answer = self._at(moved_by(max(epsilon + side * half, Fraction(0)), 0.0, max(bits, sharp)), bits)
+                answer = self._at(moved_by(epsilon, side * half, max(bits, sharp)), bits)
                 if proves(answer, self.target) or self.budget.spent:
                     break
                 end = answer.bounds.lower if side < 0 else answer.bounds.upper
